@@ -1,0 +1,67 @@
+# Development commands. Everything they make is in .venv and .work; `make clean` removes it.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+PYTHON3 ?= python3
+VENV := .venv
+PYTHON := $(VENV)/bin/python
+TESTS ?= tests/unit tests/integration tests/faults
+# dates and texts are the same on every machine
+export TZ := UTC
+export PYTHONDONTWRITEBYTECODE := 1
+
+.PHONY: help venv jars demo test up down check format bench clean
+
+help: ## this list
+	@sed -nE 's/^([a-z]+):.*## (.*)$$/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
+
+demo: $(VENV)/.project .work/jars/.complete ## real servers, real flights: Ignite → Airflow → Spark → Kafka, verified, in one command
+	@$(PYTHON) -m tools.demo
+
+test: $(VENV)/.project .work/jars/.complete ## all tests, on servers that they start themselves; TESTS=path for some
+	@$(PYTHON) -m pytest $(TESTS)
+
+up: $(VENV)/.project .work/jars/.complete ## Ignite, Kafka and Airflow with its web UI stay running on loopback
+	@$(PYTHON) -m tools.stack up
+
+down: ## ends what `make up` started
+	@if test -e .work/stack.json; then $(PYTHON) -m tools.stack down; else echo "nothing is up"; fi
+
+check: $(VENV)/.project ## format, lint and types
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/mypy
+
+format: $(VENV)/.project ## formats the code and makes the safe repairs of the linter
+	$(VENV)/bin/ruff check --fix-only .
+	$(VENV)/bin/ruff format .
+
+bench: $(VENV)/.project .work/jars/.complete ## ours and the peers in turn on the same servers and data; prints the ratios
+	@$(PYTHON) -m benchmarks
+
+venv: $(VENV)/.project ## the virtual environment .venv with the versions of constraints.txt
+
+jars: .work/jars/.complete ## the jars of Ignite and Kafka in .work/jars
+
+clean: ## removes .venv and .work
+	@test ! -e .work/stack.json || { echo "the stack is running: make down" >&2; exit 1; }
+	rm -rf $(VENV) .work
+
+$(VENV)/.packages: constraints.txt
+	@$(PYTHON3) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; set PYTHON3=/path/to/it" >&2; exit 1; }
+	@echo "making $(VENV): about 1.2 GB, one to four minutes"
+	@$(PYTHON3) -m venv $(VENV)
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --requirement constraints.txt
+	@touch $@
+
+$(VENV)/.project: $(VENV)/.packages pyproject.toml setup.cfg
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.work/jars/.complete: pom.xml $(wildcard tools/jars/*/pom.xml)
+	@command -v java > /dev/null || { echo "java is not on the path: install Java 17" >&2; exit 1; }
+	@command -v mvn > /dev/null || { echo "mvn is not on the path: install Maven 3.8 or newer" >&2; exit 1; }
+	@echo "getting the jars of Ignite and Kafka"
+	@mvn --batch-mode --quiet -Dstyle.color=never package
+	@touch $@

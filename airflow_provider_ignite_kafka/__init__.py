@@ -1,0 +1,68 @@
+"""Airflow provider that copies Apache Ignite caches to Kafka topics: it starts and watches Spark apps and never moves a record itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_TLS_FILE = "Path of a PEM file; it must be at this path on the worker, the Spark driver and the executors."
+
+
+def _field(label: str, kind: str, description: str = "", **schema: Any) -> dict[str, Any]:
+    field = {"label": label, "schema": {"type": [kind, "null"], **schema}}
+    return {**field, "description": description} if description else field
+
+
+def get_provider_info() -> dict[str, Any]:
+    """What Airflow reads through the entry point ``apache_airflow_provider``, without importing a hook or an operator."""
+    return {
+        "package-name": "airflow-provider-ignite-kafka",
+        "name": "Apache Ignite to Kafka",
+        "description": "Copies `Apache Ignite <https://ignite.apache.org/>`__ caches to Kafka topics on Spark, exactly once.",
+        "integrations": [
+            {
+                "integration-name": "Apache Ignite to Kafka",
+                "external-doc-url": "https://ignite.apache.org/docs/latest/thin-clients/getting-started-with-thin-clients",
+                "tags": ["apache"],
+            }
+        ],
+        "operators": [
+            {
+                "integration-name": "Apache Ignite to Kafka",
+                "python-modules": ["airflow_provider_ignite_kafka.operators.ignite_to_kafka"],
+            }
+        ],
+        "hooks": [
+            {
+                "integration-name": "Apache Ignite to Kafka",
+                "python-modules": ["airflow_provider_ignite_kafka.hooks.ignite"],
+            }
+        ],
+        "connection-types": [
+            {
+                "hook-class-name": "airflow_provider_ignite_kafka.hooks.ignite.IgniteHook",
+                "hook-name": "Apache Ignite",
+                "connection-type": "ignite",
+                "ui-field-behaviour": {
+                    "hidden-fields": ["schema", "extra"],
+                    "relabeling": {"host": "Hosts", "login": "User"},
+                    "placeholders": {"host": "node-1,node-2:10801", "port": "10800", "addresses": "node-1:10800, node-2:10800"},
+                },
+                "conn-fields": _ignite_fields(),
+            }
+        ],
+    }
+
+
+def _ignite_fields() -> dict[str, Any]:
+    return {
+        "addresses": _field("Addresses", "string", "host:port of several nodes, separated by commas; takes the place of Hosts and Port."),
+        "tls": _field("TLS", "boolean", "Encrypt the connections to the nodes.", default=False),
+        "ca_file": _field("TLS: CA file", "string", f"Certificates that are trusted; empty: those of the system. {_TLS_FILE}"),
+        "cert_file": _field("TLS: certificate file", "string", f"Certificate of this client. {_TLS_FILE}"),
+        "key_file": _field("TLS: key file", "string", f"Private key of this client. {_TLS_FILE}"),
+        "key_password": _field("TLS: key password", "string", "Password of the private key.", format="password"),
+        "verify": _field("TLS: verify certificates", "boolean", "Off: anybody can pretend to be the cluster.", default=True),
+        "check_hostname": _field("TLS: check host names", "boolean", "The certificate must name the host.", default=True),
+        "connect_timeout_ms": _field("Connect timeout (ms)", "integer", "Per address.", default=5000, minimum=1),
+        "request_timeout_ms": _field("Request timeout (ms)", "integer", "Longest wait for a reply.", default=60000, minimum=1),
+    }

@@ -1,0 +1,128 @@
+"""Hook of connection type `ignite`: the address and the credentials of an Ignite cluster. Needs neither Spark nor a JVM."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.common.compat.sdk import BaseHook
+
+from ignite_kafka.errors import IgniteKafkaError, SettingsError
+from ignite_kafka.thin.connection import IgniteCredentials, IgniteEndpoint, TlsSettings
+
+if TYPE_CHECKING:
+    from airflow.providers.common.compat.sdk import Connection
+
+DEFAULT_PORT = 10800
+_BOOLEANS = {"true": True, "yes": True, "1": True, "on": True, "false": False, "no": False, "0": False, "off": False}
+_TEST_REQUEST_TIMEOUT_MS = 10_000
+
+
+class IgniteHook(BaseHook):
+    """An Ignite cluster as an Airflow connection names it.
+
+    Host (one, or several separated by commas), port, login and password are the connection's own; the extra may hold `addresses`,
+    `tls`, `ca_file`, `cert_file`, `key_file`, `key_password`, `verify`, `check_hostname`, `connect_timeout_ms`, `request_timeout_ms`.
+
+    :param ignite_conn_id: id of a connection of type `ignite`.
+    """
+
+    conn_name_attr = "ignite_conn_id"
+    default_conn_name = "ignite_default"
+    conn_type = "ignite"
+    hook_name = "Apache Ignite"
+
+    def __init__(self, ignite_conn_id: str = default_conn_name, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.ignite_conn_id = ignite_conn_id
+
+    def get_endpoint(self) -> IgniteEndpoint:
+        """Where the cluster is and how to reach it; holds no secret.
+
+        :raises SettingsError: a field of the connection cannot be read.
+        """
+        connection = self.get_connection(self.ignite_conn_id)
+        extra = _Extra(connection)
+        tls = TlsSettings(
+            enabled=extra.boolean("tls", False),
+            ca_file=extra.text("ca_file"),
+            cert_file=extra.text("cert_file"),
+            key_file=extra.text("key_file"),
+            verify=extra.boolean("verify", True),
+            check_hostname=extra.boolean("check_hostname", True),
+        )
+        return IgniteEndpoint(
+            addresses=_addresses(connection, extra),
+            tls=tls,
+            connect_timeout_ms=extra.positive("connect_timeout_ms", IgniteEndpoint.connect_timeout_ms),
+            request_timeout_ms=extra.positive("request_timeout_ms", IgniteEndpoint.request_timeout_ms),
+        )
+
+    def get_credentials(self) -> IgniteCredentials:
+        """User, password and the password of the private key; each may be missing."""
+        connection = self.get_connection(self.ignite_conn_id)
+        return IgniteCredentials(connection.login or None, connection.password or None, _Extra(connection).text("key_password"))
+
+    def test_connection(self) -> tuple[bool, str]:
+        """Shake hands with a node and list its caches, as the Test button of the connection form asks for."""
+        from ignite_kafka.thin.cluster import Cluster
+
+        try:
+            endpoint = self.get_endpoint()
+            with Cluster(endpoint, self.get_credentials()) as cluster:
+                names = cluster.cache_names()
+        except (IgniteKafkaError, OSError) as error:
+            return False, str(error)
+        shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+        return True, f"Connected to {', '.join(endpoint.addresses)}: {len(names)} caches{': ' if names else ''}{shown}"
+
+
+class _Extra:
+    """The extra of a connection; values that came through a URI are text and are read as the type that the field has."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._id = connection.conn_id
+        self._values: dict[str, Any] = connection.extra_dejson
+
+    def text(self, name: str) -> str | None:
+        value = self._values.get(name)
+        return str(value) if value not in (None, "") else None
+
+    def boolean(self, name: str, default: bool) -> bool:
+        value = self._values.get(name)
+        if value in (None, ""):
+            return default
+        known = _BOOLEANS.get(str(value).strip().lower())
+        if known is None:
+            raise self._wrong(name, value, "true or false")
+        return known
+
+    def positive(self, name: str, default: int) -> int:
+        value = self._values.get(name)
+        if value in (None, ""):
+            return default
+        if not str(value).strip().isdigit() or int(value) == 0:
+            raise self._wrong(name, value, "a whole number of milliseconds above 0")
+        return int(value)
+
+    def list(self, name: str) -> list[str]:
+        value = self._values.get(name) or []
+        items = value.split(",") if isinstance(value, str) else value
+        return [str(item).strip() for item in items if str(item).strip()]
+
+    def _wrong(self, name: str, value: Any, allowed: str) -> SettingsError:
+        return SettingsError(f"extra field {name} is {value!r}", f"Allowed: {allowed}.", connection=self._id)
+
+
+def _addresses(connection: Connection, extra: _Extra) -> tuple[str, ...]:
+    port = connection.port or DEFAULT_PORT
+    listed = extra.list("addresses") or [part.strip() for part in (connection.host or "").split(",") if part.strip()]
+    return tuple(address if _has_port(address) else f"{_bracketed(address)}:{port}" for address in listed) or IgniteEndpoint.addresses
+
+
+def _has_port(address: str) -> bool:
+    host, colon, port = address.rpartition(":")
+    return bool(colon) and port.isdigit() and (":" not in host or host.endswith("]"))
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host and not host.startswith("[") else host

@@ -1,0 +1,168 @@
+"""spark-submit of one of our apps: its last words are kept, it is stopped gracefully, and it never outlives its task."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import select
+import shutil
+import signal
+import time
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.apache.spark.hooks.spark_submit import DEFAULT_SPARK_BINARY, SparkSubmitHook
+from airflow.providers.common.compat.sdk import AirflowException
+
+from airflow_provider_ignite_kafka.guard import Guard, signal_group, start_guard
+from airflow_provider_ignite_kafka.submission import Place, Submission
+from ignite_kafka.errors import SettingsError
+
+if TYPE_CHECKING:
+    from airflow.providers.common.compat.sdk import Connection
+
+APP_LINE = "ignite-kafka: "
+_TAIL_LINES = 20
+_READ_BYTES = 65536
+_GUARD_END_S = 30.0
+
+
+@dataclass(frozen=True)
+class AppExit:
+    """How a submitted app ended, as far as spark-submit knows.
+
+    :param exit_code: of the app in client mode; of spark-submit, or the driver pod, in cluster mode.
+    :param app_error: the app's own last line, ``<CODE> <message>``, where it could be seen.
+    :param tail: the last lines of output.
+    """
+
+    exit_code: int
+    app_error: str | None = None
+    tail: tuple[str, ...] = ()
+
+
+class SparkAppHook(SparkSubmitHook):
+    """Spark provider's hook for an app that we start and must be able to stop.
+
+    :param conn_id: connection of the Spark provider; a missing one is an error, and not YARN as in the base class.
+    :param folder: private folder of the task, removed by the guard if the task is killed.
+    :param stop_timeout_s: seconds that the app is given to stop before it is killed.
+    """
+
+    def __init__(self, *, conn_id: str, folder: Path, stop_timeout_s: float, **kwargs: Any) -> None:
+        _check_connection(self.get_connection(conn_id))
+        super().__init__(spark_binary=kwargs.pop("spark_binary", None) or _installed_binary(), conn_id=conn_id, **kwargs)
+        self._folder = folder
+        self._stop_timeout_s = stop_timeout_s
+        self._environment = dict(os.environ)
+        self._guard: Guard | None = None
+        self._app_error: str | None = None
+        self._tail: deque[str] = deque(maxlen=_TAIL_LINES)
+
+    @property
+    def place(self) -> Place:
+        """Where the Spark connection runs the app."""
+        return Place(str(self._connection["master"]), self._connection["deploy_mode"] == "cluster")
+
+    def take(self, submission: Submission) -> None:
+        """Set what is submitted; it depends on the place, which only the connection tells."""
+        self._application_args = list(submission.application_args)
+        self._py_files = ",".join(submission.py_files)
+        self._files = ",".join(submission.files) or None
+        self._conf = dict(submission.conf)
+        self._env_vars = None
+        self._environment = dict(submission.environment)
+        self._name = submission.name
+
+    def run(self, application: str) -> AppExit:
+        """Submit the app and wait for its end, whatever that is.
+
+        :raises AirflowException: the app could not be started at all.
+        """
+        try:
+            self.submit(application, start_new_session=True, errors="replace", env=self._environment)
+        except AirflowException:
+            if self._submit_sp is None or self._submit_sp.poll() is None:
+                raise
+        return AppExit(self._app_exit_code(), self._app_error, tuple(self._tail))
+
+    def stop(self) -> None:
+        """Stop the app: SIGTERM to spark-submit's process group, SIGKILL after the deadline; by the cluster's API in cluster mode."""
+        if self.place.cluster_mode:
+            self.on_kill()
+        process = self._submit_sp
+        if process is None or process.poll() is not None:
+            return
+        deadline = time.monotonic() + self._stop_timeout_s
+        self.log.info("Stopping the Spark app, process group %d, for at most %g s", process.pid, self._stop_timeout_s)
+        signal_group(process.pid, signal.SIGTERM)
+        self._drain(process.stdout.fileno(), deadline)
+        signal_group(process.pid, signal.SIGKILL)
+
+    def close(self) -> None:
+        """End what is still running, on whichever way the task was left, and dismiss the guard."""
+        process = self._submit_sp
+        if process is not None:
+            if process.poll() is None:
+                self.stop()
+            process.wait()
+            process.stdout.close()
+        if self._guard is not None:
+            self._guard.release()
+            self._guard.wait(_GUARD_END_S)
+
+    def _process_spark_submit_log(self, itr: Iterator[Any]) -> None:
+        assert self._submit_sp is not None
+        self._guard = start_guard(self._submit_sp.pid, self._folder, self._stop_timeout_s)
+        super()._process_spark_submit_log(self._remembered(itr))
+
+    def _remembered(self, lines: Iterator[str]) -> Iterator[str]:
+        for line in lines:
+            self._remember(line)
+            yield line
+
+    def _remember(self, line: str) -> None:
+        line = line.strip()
+        if line:
+            self._tail.append(line)
+        if line.startswith(APP_LINE):
+            self._app_error = line.removeprefix(APP_LINE)
+
+    def _drain(self, output: int, deadline: float) -> None:
+        """Read on until the output ends: an app whose output nobody reads cannot stop. The interrupted reader is left alone."""
+        rest = b""
+        while (remaining := deadline - time.monotonic()) > 0:
+            if select.select([output], [], [], remaining)[0]:
+                data = os.read(output, _READ_BYTES)
+                if not data:
+                    break
+                *lines, rest = (rest + data).split(b"\n")
+                for line in lines:
+                    self._remember(line.decode(errors="replace"))
+                    self.log.info(line.decode(errors="replace"))
+
+    def _app_exit_code(self) -> int:
+        assert self._submit_sp is not None
+        if self._is_kubernetes and self._spark_exit_code:
+            return self._spark_exit_code
+        return int(self._submit_sp.returncode)
+
+
+def _check_connection(connection: Connection) -> None:
+    if "k8s" in f"{connection.conn_type} {connection.host}" and importlib.util.find_spec("airflow.providers.cncf") is None:
+        raise SettingsError(
+            "the Spark provider needs the Kubernetes provider for a k8s:// master",
+            "Install apache-airflow-providers-cncf-kubernetes on the worker.",
+            connection=connection.conn_id,
+        )
+
+
+def _installed_binary() -> str | None:
+    """spark-submit of the installed PySpark where the PATH has none; None leaves it to the connection."""
+    package = importlib.util.find_spec("pyspark")
+    if shutil.which(DEFAULT_SPARK_BINARY) or package is None or package.origin is None:
+        return None
+    return str(Path(package.origin).parent / "bin" / DEFAULT_SPARK_BINARY)

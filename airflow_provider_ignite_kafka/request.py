@@ -1,0 +1,135 @@
+"""What an app is told and how its end is read: request and secrets as files, the run's record from the status topic."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from airflow.providers.common.compat.sdk import mask_secret
+
+from airflow_provider_ignite_kafka.hooks.kafka_config import KafkaConfig
+from ignite_kafka import properties
+from ignite_kafka import secrets as secret_files
+from ignite_kafka.kafka.clients import KafkaClients
+from ignite_kafka.kafka.status import RunStatus, read_run
+from ignite_kafka.properties import LoadedSettings
+from ignite_kafka.secrets import Secrets
+from ignite_kafka.settings import SourceSettings
+from ignite_kafka.thin.connection import IgniteCredentials, IgniteEndpoint
+
+_BOOTSTRAP = "bootstrap.servers"
+_MASKED_LINE_CHARACTERS = 16
+
+
+@dataclass(frozen=True)
+class Request:
+    """One run of a connector: everything the app needs but secrets, and the secrets beside it.
+
+    :param secrets_file: a mounted file; None: the secrets are to be shipped, where there are any.
+    """
+
+    settings: SourceSettings
+    run_id: str
+    snapshot_id: str
+    secrets: Secrets
+    secrets_file: Path | None = None
+
+    @property
+    def ships_secrets(self) -> bool:
+        ignite = self.secrets.ignite
+        return self.secrets_file is None and bool(ignite.username or ignite.password or ignite.key_password or self.secrets.kafka)
+
+    def write(self, folder: Path) -> Path:
+        """Write `request.json`, which holds no secret."""
+        path = folder / "request.json"
+        content = {
+            "connector": self.settings.name,
+            "run_id": self.run_id,
+            "snapshot_id": self.snapshot_id,
+            "settings": self.settings.to_dict(),
+            "report_interval_ms": self.settings.progress_interval_ms,
+        }
+        path.write_text(json.dumps(content))
+        return path
+
+    def write_secrets(self, folder: Path) -> Path:
+        """Write `secrets.json`, readable by this user alone."""
+        path = folder / "secrets.json"
+        secret_files.dump(self.secrets, path)
+        return path
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """Both ends of a copy, as the connections name them."""
+
+    endpoint: IgniteEndpoint
+    credentials: IgniteCredentials
+    kafka: KafkaConfig
+
+
+def build_request(
+    settings: Mapping[str, Any] | str,
+    clusters: Clusters,
+    *,
+    default_connector: str,
+    snapshot_id: str,
+    run_id: str,
+    secrets_file: Path | None = None,
+) -> Request:
+    """Check the settings and join them with the connections, which win over addresses in the settings.
+
+    :param settings: settings by name, or the path of a ``.properties`` or ``.json`` file.
+    :param default_connector: name of the connector where the settings give none.
+    :raises SettingsError: a setting is unknown, contradictory or out of range; nothing was started.
+    """
+    given = properties.load(settings) if isinstance(settings, str) else LoadedSettings(settings, dict.fromkeys(settings, "operator"))
+    plain = dict(clusters.kafka.plain)
+    connections = {
+        **_ignite_settings(clusters.endpoint),
+        "bootstrap_servers": plain.pop(_BOOTSTRAP),
+        "kafka_config": plain,
+    }
+    if "name" not in given.values:
+        given = given.with_values({"name": default_connector}, "operator")
+    secrets = Secrets(clusters.credentials, clusters.kafka.secrets)
+    hide(secrets)
+    if secrets_file is not None and secrets_file.is_file():
+        mounted = secret_files.load(secrets_file)
+        hide(mounted)
+        secrets = replace(secrets, kafka={**secrets.kafka, **mounted.kafka})
+    return Request(given.with_values(connections, "Airflow connection").settings(), run_id, snapshot_id, secrets, secrets_file)
+
+
+def _ignite_settings(endpoint: IgniteEndpoint) -> dict[str, Any]:
+    tls = {f"ignite_tls_{name}": "" if value is None else value for name, value in asdict(endpoint.tls).items()}
+    return {
+        "ignite_addresses": list(endpoint.addresses),
+        "ignite_connect_timeout_ms": endpoint.connect_timeout_ms,
+        "ignite_request_timeout_ms": endpoint.request_timeout_ms,
+        **tls,
+    }
+
+
+def read_status(request: Request) -> RunStatus | None:
+    """The run's record in the status topic, None where the app wrote none.
+
+    :raises IgniteKafkaError: Kafka could not be asked.
+    """
+    settings = request.settings
+    clients = KafkaClients({**settings.kafka_common, **request.secrets.kafka}, settings.producer_override, settings.consumer_override)
+    return read_run(clients, settings.internal_topic_prefix, settings.name, request.run_id)
+
+
+def hide(secrets: Secrets) -> None:
+    """Register every secret value with Airflow's masker; the lines of a private key also one by one, as a log would show them."""
+    ignite = secrets.ignite
+    for value in (ignite.password, ignite.key_password, *secrets.kafka.values()):
+        if value:
+            mask_secret(value)
+            for line in value.splitlines():
+                if len(line) >= _MASKED_LINE_CHARACTERS and not line.startswith("-----"):
+                    mask_secret(line)

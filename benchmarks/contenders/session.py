@@ -1,0 +1,119 @@
+"""One Spark session, local[2], and the rounds in it: the whole copy, and reads through Spark."""
+
+from __future__ import annotations
+
+import os
+import sys
+import uuid
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, Observation, SparkSession, functions
+
+from ignite_kafka.datasources.ignite import IgniteDataSource
+from ignite_kafka.datasources.kafka_tx import KafkaTxDataSource
+from ignite_kafka.pipelines.snapshot import SnapshotRequest, run_snapshot
+from ignite_kafka.settings import SourceSettings
+from tools.servers.jars import IGNITE_JAVA_OPTIONS, Jars
+
+CORES = 2
+
+
+@cache
+def session() -> SparkSession:
+    """Made in the first round: its start is part of what a cold run costs."""
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    jars = Jars.of_checkout().ignite
+    driver = [next(jars.glob(f"{name}-*.jar")) for name in ("ignite-core", "cache-api", "annotations")]
+    place = Path(os.environ["BENCH_WORK"], "spark")
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.driver.memory": "2g",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.jars": ",".join(map(str, driver)),
+        "spark.driver.extraJavaOptions": " ".join([*IGNITE_JAVA_OPTIONS, f"-Dderby.system.home={place}"]),
+        "spark.local.dir": str(place / "local"),
+        "spark.sql.warehouse.dir": str(place / "warehouse"),
+        "spark.sql.session.timeZone": "UTC",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.python.filterPushdown.enabled": "true",
+    }
+    builder = SparkSession.builder.master(f"local[{CORES}]").appName("benchmarks")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    spark.dataSource.register(IgniteDataSource)
+    spark.dataSource.register(KafkaTxDataSource)
+    return spark
+
+
+def source_settings(request: Mapping[str, Any]) -> SourceSettings:
+    """The defaults, except where the servers are and what is copied."""
+    settings = SourceSettings(
+        name=request["connector"],
+        cache_whitelist=(request["cache"],),
+        topic_prefix=f"{request['connector']}.",
+        ignite_addresses=(request["address"],),
+        bootstrap_servers=request["bootstrap"],
+        tasks_max=CORES,
+        progress_interval_ms=2_000,
+    )
+    more = request.get("settings", {})
+    return replace(settings, **more)
+
+
+def copy(request: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The whole copy under a new snapshot id, as `ignite-kafka run` does it."""
+    snapshot = f"bench-{uuid.uuid4().hex[:12]}"
+    status = run_snapshot(session(), SnapshotRequest(source_settings(request), snapshot, snapshot))
+    return {
+        "entries": sum(cache.records for cache in status.caches.values()),
+        "bytes": sum(cache.bytes for cache in status.caches.values()),
+    }
+
+
+def _ignite(request: Mapping[str, Any]) -> DataFrame:
+    reader = session().read.format("ignite").option("addresses", request["address"]).option("cache", request["cache"])
+    return reader.option("num_partitions", CORES).load()
+
+
+def _make_every_row(frame: DataFrame) -> Mapping[str, Any]:
+    """Every column of every row is made and thrown away; the rows are counted on their way."""
+    counted = Observation()
+    frame.observe(counted, functions.count(functions.lit(1)).alias("entries")).write.format("noop").mode("overwrite").save()
+    return {"entries": counted.get["entries"]}
+
+
+def read_ignite(request: Mapping[str, Any]) -> Mapping[str, Any]:
+    """``spark.read.format("ignite")``, every column, two Spark partitions."""
+    return _make_every_row(_ignite(request))
+
+
+def read_jdbc(request: Mapping[str, Any]) -> Mapping[str, Any]:
+    """``spark.read.jdbc`` with Ignite's JDBC thin driver, every column, two Spark partitions by ranges of the column id."""
+    cache = request["cache"]
+    options = {
+        "driver": "org.apache.ignite.IgniteJdbcThinDriver",
+        "url": f"jdbc:ignite:thin://{request['address']}",
+        "dbtable": f'"{cache}".{cache.upper()}',
+        "partitionColumn": request["column"],
+        "lowerBound": "0",
+        "upperBound": str(request["rows"]),
+        "numPartitions": str(CORES),
+        "fetchsize": "10000",
+    }
+    return _make_every_row(session().read.format("jdbc").options(**options).load())
+
+
+def two_sources(request: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The copy by the two data sources: typed columns cross the JVM, Spark SQL writes the JSON."""
+    frame = _ignite(request).selectExpr("cast(_key as string) as key", "to_json(struct(* except (_key))) as value")
+    writer = frame.write.format("kafka-tx").option("bootstrap.servers", request["bootstrap"]).option("topic", request["topic"])
+    writer.option("name", request["connector"]).mode("append").save()
+    return {"entries": request["rows"]}

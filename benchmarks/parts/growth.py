@@ -1,0 +1,96 @@
+"""How time and memory grow with the cache, and what planning costs when caches are many."""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+import uuid
+from collections.abc import Callable
+
+from .. import tables
+from ..contender import Contender, Round
+from ..report import Section, Table
+from ..simulated import PARTITIONS
+from ..stack import TOPIC_PARTITIONS, Stack
+
+_MOST_GROWTH = 11
+_ROUNDS = 3
+_LARGE = 1_000_000
+Tell = Callable[[str], None]
+
+
+def tenfold(stack: Stack, tell: Tell) -> Section:
+    """The copy of caches each ten times as large as the one before, in one warm session."""
+    rounds: list[tuple[int, list[Round]]] = []
+    with stack.python("spark", "growth") as session:
+        for size in stack.sizes.growth:
+            table = tables.trades(f"trades-{size}")
+            tell(f"  loading {size:,} entries")
+            tables.load(stack.ignite.address, table, size)
+            request: dict[str, object] = {**stack.places, "cache": table.cache, "what": "copy", "connector": f"growth-{size}"}
+            request["settings"] = {"topic_partitions": TOPIC_PARTITIONS}
+            if not rounds:
+                session.round(**request)
+            rounds.append((size, [_copied(session, request, tell) for _ in range(1 if size > _LARGE else _ROUNDS)]))
+            tables.destroy(stack.ignite.address, table.cache)
+    rows = [_growth_row(size, found, rounds[at - 1] if at else None) for at, (size, found) in enumerate(rounds)]
+    growths = [_median(found) / _median(before) for (_, before), (_, found) in itertools.pairwise(rounds)]
+    peaks = [_peak(found, "worker") for _, found in rounds]
+    verdict = "reached" if max(growths) <= _MOST_GROWTH else "not reached"
+    findings = (
+        f"Ten times the entries take at most **{max(growths):.1f}** times as long (goal {_MOST_GROWTH}: {verdict})",
+        f"Peak memory of a Python worker: {' → '.join(f'{peak:.0f}' for peak in peaks)} MiB for these sizes",
+    )
+    headers = ("entries", "s", "entries/s", "times the one before", "worker peak MiB", "driver peak MiB", "JVM peak MiB")
+    return Section("Ten times the entries", "Six-field entries, JSON, one warm session.", (Table(headers, tuple(rows)),), findings)
+
+
+def _copied(session: Contender, request: dict[str, object], tell: Tell) -> Round:
+    one = session.round(**request)
+    tell(f"  {one.entries:,} in {one.seconds:.2f} s, worker peak {one.peak_mib.get('worker', 0):.0f} MiB")
+    return one
+
+
+def _median(rounds: list[Round]) -> float:
+    return statistics.median(one.seconds for one in rounds)
+
+
+def _peak(rounds: list[Round], role: str) -> float:
+    return max(one.peak_mib.get(role, 0.0) for one in rounds)
+
+
+def _growth_row(size: int, rounds: list[Round], before: tuple[int, list[Round]] | None) -> tuple[str, ...]:
+    seconds = _median(rounds)
+    times = f"{seconds / _median(before[1]):.1f}" if before else ""
+    peaks = (f"{_peak(rounds, role):.0f}" for role in ("worker", "python", "jvm"))
+    return (f"{size:,}", f"{seconds:.2f}", f"{size / seconds:,.0f}", times, *peaks)
+
+
+def many_units(stack: Stack, tell: Tell) -> Section:
+    """A snapshot of simulated caches: begun, repeated, broken half-way and continued."""
+    caches = stack.sizes.caches
+    connector = f"many-{uuid.uuid4().hex[:6]}"
+    request = {**stack.places, "what": "units", "caches": caches, "connector": connector}
+    half = [f"simulated-{caches // 2}"]
+    plans: tuple[tuple[str, dict[str, object]], ...] = (
+        ("first snapshot, topics made", {"snapshot_id": "first"}),
+        ("next snapshot", {"snapshot_id": "second"}),
+        ("broken half-way", {"snapshot_id": "third", "broken": half}),
+        ("continued", {"snapshot_id": "third"}),
+    )
+    rows, phases = [], ("plan", "topics", "take", "begin", "claim", "copy", "finish")
+    with stack.python("spark", "units") as session:
+        for number, (label, more) in enumerate(plans):
+            one = session.round(**request, **more, run_id=f"run-{number}")
+            tell(f"  {label}: {one.seconds:.1f} s {one.answer['phases']}")
+            parts = [f"{one.answer['phases'].get(phase, 0.0):.1f}" for phase in phases]
+            cpu = [f"{one.cpu_seconds.get(role, 0.0):.0f}" for role in ("python", "worker", "broker")]
+            peaks = [f"{one.peak_mib.get(role, 0.0):.0f}" for role in ("python", "worker", "jvm")]
+            rows.append((label, f"{one.seconds:.1f}", *parts, *cpu, *peaks))
+    headers = ("run", "s", *phases, "driver CPU s", "workers CPU s", "broker CPU s", "driver MiB", "worker MiB", "JVM MiB")
+    units = caches * PARTITIONS
+    about = (
+        f"{caches:,} simulated caches of {PARTITIONS:,} partitions, {units:,} units, one entry a partition in every hundredth cache, none "
+        "in the others; real Spark (local[2]) and real Kafka, one topic of one partition a cache, 16 slots. Seconds of each phase."
+    )
+    return Section(f"{units:,} units", about, (Table(headers, tuple(rows)),))

@@ -1,0 +1,80 @@
+"""Contenders in turn: every round runs each once, so that whatever else the machine does falls on all of them."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .contender import Contender, Round
+
+SERVERS = ("ignite", "broker")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One thing to measure: a name for the table, who does it, and the request."""
+
+    label: str
+    contender: Contender
+    request: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Series:
+    """What one case gave: its first round, and the later ones."""
+
+    label: str
+    start_seconds: float
+    cold: Round
+    warm: tuple[Round, ...]
+
+    @property
+    def per_second(self) -> float:
+        """Median of the warm rounds."""
+        return statistics.median(one.per_second for one in self.warm)
+
+    @property
+    def seconds(self) -> float:
+        return statistics.median(one.seconds for one in self.warm)
+
+    def microseconds(self, *roles: str) -> float:
+        """CPU of some roles together, median microseconds an entry over the warm rounds."""
+        return statistics.median(sum(map(one.microseconds, roles)) for one in self.warm)
+
+    @property
+    def own_roles(self) -> tuple[str, ...]:
+        """Processes of the contender itself."""
+        return tuple(sorted({role for one in self.warm for role in one.cpu_seconds} - set(SERVERS)))
+
+    @property
+    def peak_mib(self) -> Mapping[str, float]:
+        return {role: max(one.peak_mib.get(role, 0.0) for one in (self.cold, *self.warm)) for role in self.own_roles}
+
+
+def in_turn(cases: Sequence[Case], rounds: int, tell: Callable[[str], None]) -> dict[str, Series]:
+    """One cold round of each case, then ``rounds`` warm ones, by turns."""
+    found: dict[str, list[Round]] = {case.label: [] for case in cases}
+    for number in range(rounds + 1):
+        for case in cases:
+            one = case.contender.round(**case.request)
+            found[case.label].append(one)
+            turn = "cold" if number == 0 else f"round {number}"
+            tell(f"  {turn}: {case.label}: {one.entries:,} in {one.seconds:.2f} s, {one.per_second:,.0f}/s")
+    return {
+        case.label: Series(case.label, case.contender.start_seconds, found[case.label][0], tuple(found[case.label][1:])) for case in cases
+    }
+
+
+def ratio(ours: Series, peer: Series) -> float:
+    """How many times as fast: the median over the rounds of the ratio within one round."""
+    return statistics.median(one.per_second / other.per_second for one, other in zip(ours.warm, peer.warm, strict=True))
+
+
+def cpu_ratio(ours: Series, peer: Series) -> float:
+    """How many times as little CPU an entry, servers included."""
+    pairs = zip(ours.warm, peer.warm, strict=True)
+    return statistics.median(
+        sum(map(other.microseconds, other.cpu_seconds)) / sum(map(one.microseconds, one.cpu_seconds)) for one, other in pairs
+    )

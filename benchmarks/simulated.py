@@ -1,0 +1,68 @@
+"""A cluster of any number of caches without a server: for what planning, claiming and finishing cost by themselves."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Self
+
+import pyarrow as pa
+
+from ignite_kafka.errors import IgniteKafkaError, UnknownBinaryType
+from ignite_kafka.pipelines import slot_copy, slot_job
+from ignite_kafka.thin.model import BinaryType, CacheInfo, Page
+from ignite_kafka.thin.protocol import cache_id
+
+PARTITIONS = 1024
+FAULT = "a fault of the simulation"
+_PREFIX = "simulated-"
+_FILLED = 100  # every hundredth cache holds one entry a partition; the others are empty
+_ENTRY = struct.Struct("<BqBq")  # a Long key and a Long value
+_EMPTY = memoryview(b"")
+
+
+class SimulatedCluster:
+    """What a snapshot asks of a cluster."""
+
+    def __init__(self, caches: int) -> None:
+        self._caches = caches
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def cache_names(self) -> list[str]:
+        return [f"{_PREFIX}{number}" for number in range(self._caches)]
+
+    def cache(self, name: str) -> CacheInfo:
+        return CacheInfo(name, cache_id(name), PARTITIONS)
+
+    def binary_type(self, type_id: int) -> BinaryType:
+        raise UnknownBinaryType("no types here", type_id=type_id)
+
+
+def scan(_cluster: object, cache: CacheInfo, partitions: Sequence[int], **_options: object) -> Iterator[Page]:
+    """One page a partition. A cache whose name is in :data:`broken` ends the run, so that another can go on from there."""
+    if cache.name in broken:
+        raise IgniteKafkaError(FAULT, cache=cache.name)
+    filled = int(cache.name.removeprefix(_PREFIX)) % _FILLED == 0
+    for partition in partitions:
+        if filled:
+            yield Page(partition, 1, memoryview(_ENTRY.pack(4, partition, 4, partition)), True)
+        else:
+            yield Page(partition, 0, _EMPTY, True)
+
+
+broken: set[str] = set()
+_real_task = slot_job._task
+
+
+def task(caches: int, broken_caches: Sequence[str], *arguments: Any) -> Iterable[pa.RecordBatch]:
+    """The Spark task of a snapshot, in a worker whose Ignite is simulated."""
+    broken.clear()
+    broken.update(broken_caches)
+    slot_copy.ignite_cluster = lambda *_: SimulatedCluster(caches)  # type: ignore[assignment]
+    slot_copy.scan_partitions = scan  # type: ignore[assignment]
+    return _real_task(*arguments)

@@ -1,0 +1,129 @@
+"""The servers of a run, its data and its contenders: what every part of the benchmark works with."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from tools.servers import IgniteCluster, Jars, KafkaBroker
+from tools.servers.jars import CHECKOUT, IGNITE_JAVA_OPTIONS, class_path, java_command
+
+from .contender import Contender
+
+_JAVA_SOURCES = CHECKOUT / "benchmarks" / "java"
+TOPIC_PARTITIONS = 4
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much is measured.
+
+    :param rounds: of each group of contenders after the first, cold one.
+    :param growth: entries of the caches that show how time and memory grow, each ten times the one before.
+    :param shared: parts share their contenders' processes, which saves their starts.
+    :param caches: simulated caches of 1,024 partitions each, for planning.
+    """
+
+    trades: int = 500_000
+    wide: int = 100_000
+    pyignite: int = 20_000
+    rounds: int = 5
+    spark_rounds: int = 3
+    produced: int = 500_000
+    growth: tuple[int, ...] = (50_000, 500_000, 5_000_000)
+    caches: int = 1_000
+    region_mib: int = 5_120
+    shared: bool = False
+
+
+FULL = Sizes()
+QUICK = Sizes(
+    shared=True,
+    trades=20_000,
+    wide=4_000,
+    pyignite=500,
+    rounds=1,
+    spark_rounds=1,
+    produced=20_000,
+    growth=(2_000, 20_000),
+    caches=4,
+    region_mib=512,
+)
+
+
+class Stack:
+    """One Ignite node and one broker, and the contenders that were asked for; a context manager."""
+
+    def __init__(self, work: Path, sizes: Sizes) -> None:
+        self.work, self.sizes = work, sizes
+        self._jars = Jars.of_checkout()
+        self._exit = ExitStack()
+        self._shared: dict[str, Contender] = {}
+        self.ignite = IgniteCluster(work / "ignite", jars=self._jars, data_region_mib=sizes.region_mib, heap_mib=1024)
+        self.kafka = KafkaBroker(work / "kafka", jars=self._jars, heap_mib=1024)
+
+    def __enter__(self) -> Self:
+        with ExitStack() as starting:
+            starting.enter_context(self.ignite)
+            starting.enter_context(self.kafka)
+            self._exit = starting.pop_all()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._exit.close()
+
+    @property
+    def places(self) -> dict[str, str]:
+        """Where the servers are, for a request."""
+        return {"address": self.ignite.address, "bootstrap": self.kafka.bootstrap}
+
+    @property
+    def servers(self) -> dict[str, int]:
+        return {"ignite": self.ignite.node(0).pid, "broker": self.kafka.process.pid}
+
+    def topic(self, name: str) -> str:
+        """Make a topic; ours and the peers' are alike."""
+        admin = AdminClient({**self.kafka.client_config})
+        admin.create_topics([NewTopic(name, TOPIC_PARTITIONS)])[name].result(30)
+        return name
+
+    def python(self, module: str, name: str) -> AbstractContextManager[Contender]:
+        """A contender of this package."""
+        environment = {**os.environ, "PYTHONPATH": f"{CHECKOUT}:{CHECKOUT / 'spark_apps'}", "BENCH_WORK": str(self.work)}
+        return self._contender(module, name, [sys.executable, "-m", f"benchmarks.contenders.{module}"], environment)
+
+    def java(self, main: str) -> AbstractContextManager[Contender]:
+        """A peer in Java."""
+        places = [self._java_classes, self._jars.kafka, self._jars.ignite]
+        return self._contender(main, main, java_command(main, [], places, ["-Xmx2g", *IGNITE_JAVA_OPTIONS]), None)
+
+    @contextmanager
+    def _contender(self, program: str, name: str, command: list[str], environment: Mapping[str, str] | None) -> Iterator[Contender]:
+        """A process of this part's own, whose first round is a cold one; where contenders are shared, the one an earlier part started."""
+        log = self.work / "logs" / f"{name}.log"
+        if self.sizes.shared:
+            if program not in self._shared:
+                self._shared[program] = self._exit.enter_context(Contender(program, command, log, self.servers, environment))
+            yield self._shared[program]
+        else:
+            with Contender(name, command, log, self.servers, environment) as contender:
+                yield contender
+
+    @cached_property
+    def _java_classes(self) -> Path:
+        classes = self.work / "classes"
+        classes.mkdir(parents=True, exist_ok=True)
+        sources = sorted(map(str, _JAVA_SOURCES.glob("*.java")))
+        places = class_path(self._jars.kafka, self._jars.ignite)
+        subprocess.run(["javac", "-nowarn", "-d", str(classes), "-cp", places, *sources], check=True)
+        return classes

@@ -1,0 +1,81 @@
+"""A snapshot started by hand: *Trigger* in the web UI opens a form with the caches, the topics and the tasks."""
+
+from __future__ import annotations
+
+import pendulum
+from airflow.sdk import DAG, Param
+
+from airflow_provider_ignite_kafka.operators.ignite_to_kafka import IgniteToKafkaOperator
+
+PARAMS = {
+    "name": Param(
+        "manual",
+        title="Connector",
+        description_md="Names its offsets and its transactions. Two runs of one connector: the newer ends the older.",
+        type="string",
+        pattern="^[A-Za-z0-9._-]{1,100}$",
+        section="What",
+    ),
+    "cache_whitelist": Param(
+        ["flights", "airlines", "airports", "planes", "weather"],
+        title="Caches",
+        description_md="Regular expressions, one a line; a cache is copied when its whole name matches one of them.",
+        type="array",
+        items={"type": "string"},
+        section="What",
+    ),
+    "cache_blacklist": Param(
+        [],
+        title="But not",
+        description_md="Regular expressions, read after the list above.",
+        type="array",
+        items={"type": "string"},
+        section="What",
+    ),
+    "topic_prefix": Param(
+        "manual-",
+        title="Topic prefix",
+        description_md="Topic = prefix + cache.",
+        type="string",
+        pattern="^[A-Za-z0-9._-]*$",
+        section="Where to",
+    ),
+    "topic_partitions": Param(4, title="Partitions of a new topic", type="integer", minimum=1, maximum=10_000, section="Where to"),
+    "converter": Param(
+        "json",
+        title="Converter",
+        description_md="Of keys and values: `json` as Kafka's JsonConverter without schemas, `ignite-binary` the bytes that Ignite holds.",
+        type="string",
+        enum=["json", "ignite-binary"],
+        section="Where to",
+    ),
+    "tasks_max": Param(2, title="Tasks at the same time", type="integer", minimum=1, maximum=1_000, section="How"),
+    "load_initial_data": Param(True, title="Send the entries that are there", type="boolean", section="How"),
+}
+
+with DAG(
+    "ignite_to_kafka_manual",
+    description="By hand: chosen Ignite caches to Kafka topics, exactly once",
+    schedule=None,
+    start_date=pendulum.datetime(2025, 1, 1, tz="UTC"),
+    catchup=False,
+    params=PARAMS,
+    render_template_as_native_obj=True,  # settings keep their types: lists, numbers, booleans
+    default_args={"retries": 1, "retry_delay": pendulum.duration(seconds=30)},
+    tags=["ignite", "kafka"],
+    doc_md=__doc__,
+) as dag:
+    IgniteToKafkaOperator(
+        task_id="copy",
+        settings={
+            "name": "{{ params.name }}",
+            "cache_whitelist": "{{ params.cache_whitelist }}",
+            "cache_blacklist": "{{ params.cache_blacklist }}",
+            "topic_prefix": "{{ params.topic_prefix }}",
+            "topic_partitions": "{{ params.topic_partitions }}",
+            "key_converter": "{{ params.converter }}",
+            "value_converter": "{{ params.converter }}",
+            "tasks_max": "{{ params.tasks_max }}",
+            "load_initial_data": "{{ params.load_initial_data }}",
+        },
+    )

@@ -1,0 +1,30 @@
+"""A snapshot of some caches every night: each run sends their entries once, however often its task is tried."""
+
+from __future__ import annotations
+
+import pendulum
+from airflow.sdk import DAG
+
+from airflow_provider_ignite_kafka.operators.ignite_to_kafka import IgniteToKafkaOperator
+
+with DAG(
+    "ignite_to_kafka_snapshot",
+    description="Every night: Ignite caches to Kafka topics, exactly once",
+    schedule="0 2 * * *",
+    start_date=pendulum.datetime(2025, 1, 1, tz="UTC"),
+    catchup=False,
+    max_active_runs=1,  # a newer run of a connector ends the older one
+    default_args={"retries": 2, "retry_delay": pendulum.duration(minutes=5)},
+    tags=["ignite", "kafka"],
+    doc_md=__doc__,
+) as dag:
+    IgniteToKafkaOperator(
+        task_id="copy",
+        settings={
+            "name": "nightly",
+            "cache_whitelist": ["flights", "airlines", "airports", "planes", "weather"],
+            "topic_prefix": "nightly-",
+            "failover_policy": "FULL_SNAPSHOT",
+            "progress_interval_ms": 2_000,
+        },
+    )

@@ -1,0 +1,111 @@
+"""What the Spark apps share: their arguments, their request, and how secrets reach executors.
+
+The request holds no secret. Secrets stand in a file of their own (:mod:`.secrets`), either shipped or mounted:
+
+- shipped (``--secrets FILE``): the driver makes a private copy at once, so the caller's file may go, and Spark's file server hands it
+  to executors;
+- mounted (``--mounted-secrets FILE``): a path that exists on the driver and on every executor; nothing is copied.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .errors import SettingsError
+from .secrets_file import SecretsFile
+from .settings import SourceSettings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from .kafka.status import RunStatus
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """The command line of an app."""
+
+    request: str
+    secrets: str | None = None
+    mounted_secrets: str | None = None
+
+    @staticmethod
+    def parse(argv: Sequence[str] | None) -> Arguments:
+        parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+        parser.add_argument("--request", required=True, help="JSON file: connector, run_id, snapshot_id, settings")
+        where = parser.add_mutually_exclusive_group()
+        where.add_argument("--secrets", help="file of secrets to ship to executors")
+        where.add_argument("--mounted-secrets", help="file of secrets that exists on the driver and every executor")
+        given = parser.parse_args(argv)
+        return Arguments(given.request, given.secrets, given.mounted_secrets)
+
+
+@dataclass(frozen=True)
+class AppRequest:
+    """One run of a connector. A run id names the status record; a snapshot id names what is sent once."""
+
+    settings: SourceSettings
+    run_id: str
+    snapshot_id: str | None
+
+    @staticmethod
+    def load(path: str) -> AppRequest:
+        """
+        :raises SettingsError: the file is missing, is not JSON, or holds a bad setting.
+        """
+        try:
+            data: Mapping[str, Any] = json.loads(Path(local_file(path)).read_text())
+            settings, run_id = data["settings"], data["run_id"]
+        except (OSError, ValueError, KeyError) as cause:
+            raise SettingsError(
+                f"the request cannot be read: {cause!r}", "Give --request a file as the operator writes it.", file=path
+            ) from cause
+        named = {"name": data["connector"], **settings} if "connector" in data else settings
+        return AppRequest(SourceSettings.from_dict(named), run_id, data.get("snapshot_id"))
+
+
+def local_file(path: str) -> str:
+    """The path, or where a cluster manager put the file of that name when the app was submitted with ``--files``."""
+    if os.path.exists(path):
+        return path
+    shipped = Path.cwd() / os.path.basename(path)
+    return str(shipped) if shipped.exists() else path
+
+
+@contextmanager
+def ship_secrets(spark: SparkSession, arguments: Arguments) -> Iterator[SecretsFile | None]:
+    """Where driver and executors find the secrets; the driver's private copy lives as long as the context."""
+    if arguments.mounted_secrets:
+        yield SecretsFile(arguments.mounted_secrets)
+    elif arguments.secrets:
+        folder = tempfile.mkdtemp(prefix="ignite-kafka-")  # mode 0700
+        try:
+            copy = Path(folder) / f"{os.path.basename(folder)}.secrets"
+            copy.touch(0o600)
+            copy.write_bytes(Path(local_file(arguments.secrets)).read_bytes())
+            spark.sparkContext.addFile(str(copy))
+            yield SecretsFile(str(copy), copy.name)
+        finally:
+            shutil.rmtree(folder)
+    else:
+        yield None
+
+
+def show_progress(status: RunStatus) -> None:
+    """Log what is committed so far, one line a cache that has something to tell."""
+    for name, cache in status.caches.items():
+        log.info(
+            "progress %s -> %s: %d of %d partitions, %s records", name, cache.topic, cache.units_done, cache.units, f"{cache.records:,}"
+        )

@@ -1,0 +1,196 @@
+"""The command `ignite-kafka`: check, plan, run and look at source connectors without Airflow.
+
+Exit codes are those of :mod:`ignite_kafka.errors`: 0 done, 1 failed, 2 settings or arguments are wrong, 3 fenced by a newer run, 4 outcome
+unknown. The last line on stderr of a failure is ``ignite-kafka: <error> <message>``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from . import events, properties, secrets
+from .errors import IgniteKafkaError, NotAvailableYet, SettingsError
+from .secrets import Secrets
+from .settings import DEFAULTS, SETTINGS, SourceSettings
+from .tables import table
+
+_COMMAND_LINE = "the command line"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code is its result."""
+    arguments = parser().parse_args(argv)
+    level = logging.WARNING if arguments.quiet else logging.INFO
+    logging.basicConfig(level=level, format="%(levelname)s %(message)s", stream=sys.stderr)
+    logging.getLogger("py4j").setLevel(logging.WARNING)
+    command: Callable[[argparse.Namespace], int] = arguments.command
+    try:
+        return command(arguments)
+    except IgniteKafkaError as error:
+        print(f"ignite-kafka: {type(error).__name__} {error}", file=sys.stderr)
+        return error.exit_code
+    except BrokenPipeError:
+        # whoever read the output has gone; Python would complain once more when it flushes at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
+    except KeyboardInterrupt:
+        print("ignite-kafka: stopped; what was committed stays, and the same snapshot id goes on from there", file=sys.stderr)
+        return 128 + signal.SIGINT
+
+
+def parser() -> argparse.ArgumentParser:
+    """The arguments of all commands."""
+    top = argparse.ArgumentParser(prog="ignite-kafka", description="Copies Apache Ignite caches to Kafka topics, exactly once.")
+    top.add_argument("-q", "--quiet", action="store_true", help="log warnings and errors only")
+    commands = top.add_subparsers(required=True, metavar="COMMAND")
+    _add_file(commands, "validate", validate, "check a settings file and say what it means; no cluster is asked")
+    plan_parser = _add_file(commands, "plan", plan, "dry run: what a run would copy and what is done already; nothing is written")
+    plan_parser.add_argument("--snapshot-id", help="the snapshot to plan (default: the last unfinished one, else a new one)")
+    plan_parser.add_argument("--json", action="store_true", help="print JSON")
+    run_parser = _add_file(commands, "run", run, "copy the caches")
+    run_parser.add_argument("--master", help="Spark master (default: local[*], or what spark-defaults.conf says)")
+    run_parser.add_argument(
+        "--snapshot-id", help="the snapshot to begin or to go on with (default: the last unfinished one, else a new one)"
+    )
+    run_parser.add_argument("--run-id", help="name of this run's status record (default: made from the time)")
+    run_parser.add_argument("--mounted-secrets", metavar="FILE", help="a secrets file that every executor has under this path")
+    _add_file(commands, "verify", verify, "compare every record of the topics with its cache entry")
+    _add_name(commands, "status", status, "show a connector and its runs")
+    offsets = commands.add_parser("offsets", help="offsets of a connector").add_subparsers(required=True, metavar="ACTION")
+    _add_name(offsets, "show", show_offsets, "show which partitions of which caches are done")
+    return top
+
+
+def _add_file(commands: Any, name: str, command: Callable[[argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
+    added: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text)
+    added.add_argument("file", metavar="FILE", help="settings: .properties (the reference's names, or ours) or .json")
+    added.add_argument("--ignite", metavar="HOST:PORT,…", help="client connectors of Ignite nodes: ignite_addresses")
+    return _add_common(added, command)
+
+
+def _add_name(commands: Any, name: str, command: Callable[[argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
+    added: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text)
+    added.add_argument("name", metavar="NAME", help="the connector's name")
+    added.add_argument(
+        "--settings", dest="file", metavar="FILE", help="settings file, where the connection to Kafka needs more than an address"
+    )
+    added.add_argument("--internal-topic-prefix", metavar="PREFIX", help="internal_topic_prefix of the connector")
+    added.add_argument("--json", action="store_true", help="print JSON")
+    return _add_common(added, command)
+
+
+def _add_common(added: argparse.ArgumentParser, command: Callable[[argparse.Namespace], int]) -> argparse.ArgumentParser:
+    added.add_argument("--kafka", metavar="HOST:PORT,…", help="Kafka brokers: bootstrap_servers")
+    added.add_argument("--secrets", metavar="FILE", help="JSON file with passwords, readable by its owner alone")
+    added.set_defaults(command=command)
+    return added
+
+
+def validate(arguments: argparse.Namespace) -> int:
+    """Check settings, and the secrets file where one is given."""
+    settings = _settings(arguments)
+    _secrets(arguments)
+    settings.emit_notices()
+    rows = [
+        (name, json.dumps(value), settings.origin.get(name, ""))
+        for name, value in settings.to_dict().items()
+        if getattr(settings, name) != DEFAULTS[name]
+    ]
+    print(table(("setting", "value", "set in"), rows))
+    print(f"{arguments.file} is valid: connector {settings.name}, {len(SETTINGS) - len(rows)} other settings have their defaults")
+    return 0
+
+
+def plan(arguments: argparse.Namespace) -> int:
+    """Show what a run would do."""
+    from .views import plan_view
+
+    view = plan_view(_settings(arguments), _secrets(arguments), arguments.snapshot_id)
+    print(json.dumps(view.to_dict(), indent=2) if arguments.json else view.text())
+    return 0
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Copy the caches with a Spark session of this process."""
+    from .local_run import run_locally
+    from .views import run_table
+
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    ended = run_locally(
+        _settings(arguments),
+        master=arguments.master,
+        run_id=arguments.run_id,
+        snapshot_id=arguments.snapshot_id,
+        secrets=arguments.secrets,
+        mounted_secrets=arguments.mounted_secrets,
+    )
+    print(run_table(ended))
+    return 0
+
+
+def verify(arguments: argparse.Namespace) -> int:
+    """Compare topics with caches; 1 where they differ."""
+    from .views import verify_view
+
+    equal, text = verify_view(_settings(arguments), _secrets(arguments))
+    print(text)
+    return 0 if equal else 1
+
+
+def status(arguments: argparse.Namespace) -> int:
+    """Show a connector, its snapshot and its runs."""
+    from .views import status_view
+
+    view = status_view(_settings(arguments), _secrets(arguments))
+    print(json.dumps(view.to_dict(), indent=2) if arguments.json else view.text())
+    return 0
+
+
+def show_offsets(arguments: argparse.Namespace) -> int:
+    """Show offsets: a table by cache, or with --json one line a unit."""
+    from .views import offset_lines, offsets_table
+
+    settings, hidden = _settings(arguments), _secrets(arguments)
+    if arguments.json:
+        for line in offset_lines(settings, hidden):
+            print(line)
+    else:
+        print(offsets_table(settings, hidden))
+    return 0
+
+
+def _settings(arguments: argparse.Namespace) -> SourceSettings:
+    """The file's settings with the command line's on top; event 15000 where they are wrong."""
+    try:
+        return _read_settings(arguments)
+    except (SettingsError, NotAvailableYet) as error:
+        events.emit(events.MISCONFIGURED, reason=str(error))
+        raise
+
+
+def _read_settings(arguments: argparse.Namespace) -> SourceSettings:
+    loaded = properties.load(arguments.file) if arguments.file else properties.LoadedSettings({}, {})
+    given = {
+        "name": getattr(arguments, "name", None),
+        "ignite_addresses": getattr(arguments, "ignite", None),
+        "bootstrap_servers": arguments.kafka,
+        "internal_topic_prefix": getattr(arguments, "internal_topic_prefix", None),
+    }
+    return loaded.with_values({name: value for name, value in given.items() if value is not None}, _COMMAND_LINE).settings()
+
+
+def _secrets(arguments: argparse.Namespace) -> Secrets:
+    path = arguments.secrets or getattr(arguments, "mounted_secrets", None)
+    return secrets.load(Path(path)) if path else Secrets()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

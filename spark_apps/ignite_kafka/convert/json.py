@@ -1,0 +1,84 @@
+"""Converter `json`: keys and values as Kafka's JsonConverter writes them with ``schemas.enable=false``.
+
+Source of the forms: docs of `json_columns`; compared with the real connect-json by tests/integration/convert.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import pyarrow as pa
+
+from ..errors import UnknownBinaryType, UnsupportedType
+from ..thin import codes
+from ..thin.codec import EntryGroup, EnumPolicy, TypeRef, decode_entries
+from ..thin.model import BinaryType, CacheInfo, Page, TypeSource
+from .json_columns import JsonForm, text
+from .records import Records, gather
+from .types import field_of
+
+_HOLDS = codes.KNOWN - {codes.PROXY}
+
+
+class JsonConverter:
+    """Entries decoded to Arrow columns, and columns written as JSON."""
+
+    name = "json"
+    needs_types = False
+
+    def __init__(self, form: JsonForm | None = None, enums: EnumPolicy = EnumPolicy.SHORT_NAME) -> None:
+        self._form, self._enums = form or JsonForm(), enums
+
+    def check(self, cache: CacheInfo, types: TypeSource) -> None:
+        """Raise UnsupportedType when a type that the cache's query entities name has a field that JSON cannot hold.
+
+        Types that no query entity names show themselves with their first entry: :meth:`convert` raises then.
+        """
+        for binary in declared_types(cache, types):
+            for field in binary.fields:
+                if field.type_code not in _HOLDS:
+                    raise UnsupportedType(
+                        f"field {field.name} of type {binary.name} has type code {field.type_code}, which JSON cannot hold",
+                        "Copy this cache with the ignite-binary converter.",
+                        cache=cache.name,
+                        type_id=binary.type_id,
+                    )
+
+    def convert(self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource) -> Records:
+        """JSON of all entries of the pages, group by group of one key type and one value type.
+
+        :raises DecodeError: bytes that do not decode: cache, partition, type id, position.
+        :raises UnsupportedType: a value that JSON cannot hold.
+        """
+        return to_records(decode_entries(pages, cache, types, enums=self._enums), self._form)
+
+
+def to_records(groups: Iterable[EntryGroup], form: JsonForm) -> Records:
+    """Records of decoded groups, one group after the other."""
+    keys, values = [], []
+    for group in groups:
+        keys.append(_json(group.key, group.key_type, form))
+        values.append(_json(group.value, group.value_type, form))
+    return Records(gather(keys), gather(values))
+
+
+def _json(array: pa.Array, kind: TypeRef, form: JsonForm) -> pa.Array:
+    return text(array, field_of("", array.type, kind.mark), form)
+
+
+def declared_types(cache: CacheInfo, types: TypeSource) -> Iterator[BinaryType]:
+    """Binary types of keys and values that the cache's query entities name and the cluster already knows."""
+    names = {name for entity in cache.query_entities for name in (entity.key_type, entity.value_type)}
+    for name in sorted(names):
+        try:
+            yield types.binary_type(type_id(name))
+        except UnknownBinaryType:
+            continue  # a simple class such as java.lang.Integer, or a type of which no object was written yet
+
+
+def type_id(type_name: str) -> int:
+    """Id of a type by its name, as Ignite's default id mapper gives it: Java's hash of the lower-cased name."""
+    result = 0
+    for unit in memoryview(type_name.lower().encode("utf-16-le")).cast("H"):
+        result = (31 * result + unit) & 0xFFFFFFFF
+    return result - (1 << 32) if result >> 31 else result

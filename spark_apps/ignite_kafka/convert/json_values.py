@@ -1,0 +1,119 @@
+"""JSON of single Python values: the plain counterpart of :mod:`.json_columns`, for checks. Nothing here is shared with the columns.
+
+Forms are those of Kafka's JsonConverter with ``schemas.enable=false`` and the reference's type table (docs/types.md).
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+import uuid
+from decimal import Decimal
+from typing import Any
+
+from ..errors import UnsupportedType
+from ..thin.codec.values import (
+    ClassName,
+    Date,
+    Document,
+    EnumValue,
+    Instant,
+    LocalDate,
+    LocalDateTime,
+    LocalTime,
+    MapValue,
+    SqlDate,
+    Time,
+    Timestamp,
+)
+
+_DAY_MS = 86_400_000
+
+
+def json_value(value: Any, decimal_format: str = "BASE64", enum_policy: str = "SHORT_NAME") -> Any:
+    """What `json.loads` gives for the record of a value of the row path (thin/codec/values.py).
+
+    :raises UnsupportedType: JSON has no form for it.
+    """
+
+    def form(item: Any) -> Any:
+        return json_value(item, decimal_format, enum_policy)
+
+    match value:
+        case None | bool() | int() | str():
+            return value
+        case float():
+            return _number(value)
+        case bytes():
+            return base64.b64encode(value).decode()
+        case uuid.UUID():
+            return str(value)
+        case Decimal():
+            return _decimal(value, decimal_format)
+        case Date() | SqlDate() | Time() | Timestamp() | Instant() | LocalDate() | LocalTime() | LocalDateTime():
+            return _moment(value)
+        case EnumValue():
+            return value.ordinal if enum_policy == "ORDINAL" else value.name
+        case ClassName():
+            return value.name
+        case list() | tuple():
+            return [form(item) for item in value]
+        case Document():
+            return {name: form(item) for name, item in value.fields.items()}
+        case MapValue():
+            if all(isinstance(key, str) for key, _ in value.items):
+                return {key: form(item) for key, item in value.items}
+            return [[form(key), form(item)] for key, item in value.items]
+    raise UnsupportedType(f"JSON has no form for a {type(value).__name__}", "Verify this cache with the ignite-binary converter.")
+
+
+def same_json(expected: Any, found: Any) -> bool:
+    """Whether a record, parsed, is what the entry gives: same fields in the same order; a float32 may be written in its shortest form."""
+    if isinstance(expected, float) and isinstance(found, (int, float)) and not isinstance(found, bool):
+        return expected == found or _float32(found) == expected
+    if isinstance(expected, dict) and isinstance(found, dict):
+        return list(expected) == list(found) and all(same_json(item, found[name]) for name, item in expected.items())
+    if isinstance(expected, list) and isinstance(found, list):
+        return len(expected) == len(found) and all(map(same_json, expected, found))
+    return type(expected) is type(found) and bool(expected == found)
+
+
+def _float32(value: float) -> float:
+    import struct
+
+    try:
+        return float(struct.unpack("<f", struct.pack("<f", value))[0])
+    except OverflowError:
+        return math.inf
+
+
+def _number(value: float) -> Any:
+    return value if math.isfinite(value) else {math.inf: "Infinity", -math.inf: "-Infinity"}.get(value, "NaN")
+
+
+def _decimal(value: Decimal, decimal_format: str) -> Any:
+    sign, digits, exponent = value.as_tuple()
+    assert isinstance(exponent, int)
+    if decimal_format == "NUMERIC":
+        return value
+    unscaled = int("".join(map(str, digits))) * (-1 if sign else 1) * (10**exponent if exponent > 0 else 1)
+    size = (unscaled + (unscaled < 0)).bit_length() // 8 + 1
+    return base64.b64encode(unscaled.to_bytes(size, "big", signed=True)).decode()
+
+
+def _moment(value: Date | SqlDate | Time | Timestamp | Instant | LocalDate | LocalTime | LocalDateTime) -> int:
+    match value:
+        case Date():
+            return value.millis
+        case Time():
+            return value.millis if 0 <= value.millis <= _DAY_MS else value.millis % _DAY_MS
+        case SqlDate():
+            return value.millis // _DAY_MS
+        case Timestamp() | Instant():
+            return value.seconds * 1000 + value.nanos // 1_000_000
+        case LocalDate():
+            return value.epoch_day
+        case LocalTime():
+            return value.nanos // 1_000_000
+        case LocalDateTime():
+            return value.date.epoch_day * _DAY_MS + value.time.nanos // 1_000_000

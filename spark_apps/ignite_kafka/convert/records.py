@@ -1,0 +1,94 @@
+"""What a converter makes: the bytes of keys and values as two Arrow binary arrays, ready to be handed to C by address."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from ..errors import RecordTooLarge
+
+MOST_BYTES = 2**31 - 1  # an Arrow binary array has int32 offsets
+
+
+@dataclass(frozen=True)
+class Records:
+    """Records of one topic, in order: `keys[i]` and `values[i]` belong together; a null value is a tombstone.
+
+    Both are ``pa.binary()`` arrays of equal length without an Arrow offset, so that base address + offsets name each value.
+    """
+
+    keys: pa.BinaryArray
+    values: pa.BinaryArray
+
+    def __post_init__(self) -> None:
+        if len(self.keys) != len(self.values):
+            raise ValueError(f"{len(self.keys)} keys and {len(self.values)} values")
+        for array in (self.keys, self.values):
+            if array.type != pa.binary() or array.offset:
+                raise ValueError(f"records are binary arrays without an offset, not {array.type} with offset {array.offset}")
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all keys and values, without Arrow's own."""
+        return payload_bytes(self.keys) + payload_bytes(self.values)
+
+
+def payload_bytes(array: pa.BinaryArray) -> int:
+    """Bytes of all values of a binary array that has no offset."""
+    if not len(array):
+        return 0
+    bounds = np.frombuffer(array.buffers()[1], np.int32, len(array) + 1)
+    return int(bounds[-1] - bounds[0])
+
+
+def no_records() -> Records:
+    """Records of an empty batch."""
+    return Records(pa.array([], pa.binary()), pa.array([], pa.binary()))
+
+
+def gather(arrays: Sequence[pa.Array]) -> pa.BinaryArray:
+    """Binary or string arrays one after the other as one contiguous ``pa.binary()`` array without an offset.
+
+    :raises RecordTooLarge: they hold more bytes than int32 offsets can reach.
+    """
+    total = sum(array.nbytes for array in arrays)
+    if total > MOST_BYTES:
+        raise too_large(total)
+    parts = [array if array.type == pa.binary() else array.cast(pa.binary()) for array in arrays]
+    if not parts:
+        return pa.array([], pa.binary())
+    whole = parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
+    return _without_offset(whole) if whole.offset else whole
+
+
+def too_large(size: int) -> RecordTooLarge:
+    """The error of a batch beyond int32 offsets."""
+    what = f"a batch of {size:,} bytes does not fit into one binary array of 2 GiB"
+    return RecordTooLarge(what, "Lower page_bytes, so that a batch holds less.")
+
+
+def _without_offset(array: pa.BinaryArray) -> pa.BinaryArray:
+    """The same values: offsets begin at the slice's first one, the data buffer is shared."""
+    count = len(array)
+    _, offsets, data = array.buffers()
+    kept = np.frombuffer(offsets, np.int32)[array.offset : array.offset + count + 1]
+    valid = None
+    if array.null_count:
+        valid = pa.py_buffer(np.packbits(np.asarray(array.is_valid()), bitorder="little"))
+    return pa.Array.from_buffers(pa.binary(), count, [valid, pa.py_buffer(kept), data])
+
+
+def largest_record(records: Records) -> tuple[int, int]:
+    """Row and size (bytes of key and value) of the largest record; (0, 0) of none."""
+    if not len(records):
+        return 0, 0
+    keys, values = (np.diff(np.frombuffer(array.buffers()[1], np.int32, len(array) + 1)) for array in (records.keys, records.values))
+    sizes = keys.astype(np.int64) + values
+    row = int(np.argmax(sizes))
+    return row, int(sizes[row])

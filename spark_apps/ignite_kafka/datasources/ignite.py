@@ -1,0 +1,198 @@
+"""Spark data source `ignite`: a cache as a DataFrame, read in parallel inside the one cache.
+
+    spark.dataSource.register(IgniteDataSource)
+    spark.read.format("ignite").option("addresses", "127.0.0.1:10800").option("cache", "flights").load()
+
+Columns: ``_key`` (a struct where keys are objects), then the fields of the values; ``_value`` where values are no objects; ``_type`` where
+a cache holds several types, whose fields are united. Without query entities the types are those of a sample (``sample_rows``); an entry
+of a type that the sample did not show ends the read with an error: never a missing row.
+
+=========================== =======================================================================================================
+option                      meaning
+=========================== =======================================================================================================
+``cache``                   name of the cache (required)
+``addresses``               127.0.0.1:10800; host:port of nodes separated by commas
+``partitions``              all; the Ignite partitions to read, as ``0-63,100``
+``num_partitions``          8; most Spark partitions; each reads several Ignite partitions
+``page_bytes``              4194304; bytes of a scan page that is aimed at
+``sample_rows``             1000; entries that a schema is taken from
+``secrets_file``            file of secrets (ignite_kafka.secrets) that exists on driver and executors
+``tls``, ``tls_ca_file``,   TLS; certificate and host name are verified unless ``tls_verify`` or ``tls_check_hostname`` is false
+``tls_cert_file``, …
+=========================== =======================================================================================================
+
+Filters ``_key = …`` and ``_key IN (…)`` on whole numbers and strings become gets by key, the only condition that the
+thin protocol can evaluate without a class on the nodes (``spark.sql.python.filterPushdown.enabled`` must be true).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceReader, EqualTo, Filter, In, InputPartition
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
+
+from ..errors import SettingsError
+from ..secrets_file import SecretsFile
+from ..thin.batches import batches
+from ..thin.cluster import Cluster
+from ..thin.codec import decode_entries
+from ..thin.codec.table import entries_schema, to_batch
+from ..thin.connection import IgniteCredentials, IgniteEndpoint, TlsSettings
+from ..thin.gets import encodable, get_all
+from ..thin.model import CacheInfo, Page
+from ..thin.scan import scan_partitions
+from .options import boolean, bounded_int, refuse_secrets, required
+
+_BATCH_ROWS = 20_000
+_KEY = ("_key",)
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """The options of one read, checked."""
+
+    cache: str
+    endpoint: IgniteEndpoint
+    partitions: tuple[int, ...] | None = None
+    num_partitions: int = 8
+    page_bytes: int = 4 << 20
+    sample_rows: int = 1_000
+    secrets_file: str | None = None
+
+    @staticmethod
+    def of(options: Mapping[str, str]) -> ReadOptions:
+        """
+        :raises SettingsError: an option is missing, out of range, or a secret.
+        """
+        refuse_secrets(options)
+        tls = TlsSettings(
+            boolean(options, "tls", False),
+            options.get("tls_ca_file"),
+            options.get("tls_cert_file"),
+            options.get("tls_key_file"),
+            boolean(options, "tls_verify", True),
+            boolean(options, "tls_check_hostname", True),
+        )
+        addresses = tuple(address.strip() for address in options.get("addresses", "127.0.0.1:10800").split(","))
+        return ReadOptions(
+            required(options, "cache", "ignite"),
+            IgniteEndpoint(addresses, tls),
+            parse_partitions(options["partitions"]) if "partitions" in options else None,
+            bounded_int(options, "num_partitions", 8, 1, 100_000),
+            bounded_int(options, "page_bytes", 4 << 20, 1 << 10, 1 << 30),
+            bounded_int(options, "sample_rows", 1_000, 1, 1_000_000),
+            options.get("secrets_file"),
+        )
+
+    def connect(self) -> Cluster:
+        credentials = SecretsFile(self.secrets_file).load().ignite if self.secrets_file else IgniteCredentials()
+        return Cluster(self.endpoint, credentials)
+
+
+@dataclass(frozen=True)
+class Partitions(InputPartition):
+    """Ignite partitions of one Spark partition, or the keys to get."""
+
+    numbers: tuple[int, ...] = ()
+    keys: tuple[object, ...] = field(default=())
+
+
+class IgniteDataSource(DataSource):
+    """Register with ``spark.dataSource.register(IgniteDataSource)``."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "ignite"
+
+    def schema(self) -> StructType:
+        options = ReadOptions.of(dict(self.options))
+        with options.connect() as cluster:
+            return from_arrow_schema(read_schema(options, cluster, cluster.cache(options.cache)))
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        options = ReadOptions.of(dict(self.options))
+        with options.connect() as cluster:
+            info = cluster.cache(options.cache)
+            return IgniteReader(options, info, read_schema(options, cluster, info))
+
+
+class IgniteReader(DataSourceReader):
+    """Splits a cache over Spark partitions; yields Arrow batches of exactly the schema given."""
+
+    def __init__(self, options: ReadOptions, info: CacheInfo, schema: pa.Schema) -> None:
+        self._options, self._info, self._schema = options, info, schema
+        self._keys: tuple[object, ...] | None = None
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
+        """Take the first condition on the key that names keys; Spark evaluates the others, on the rows that those keys have."""
+        for condition in filters:
+            keys = _keys_of(condition, self._schema.field("_key"))
+            if keys is None or self._keys is not None:
+                yield condition
+            else:
+                self._keys = keys
+
+    def partitions(self) -> list[Partitions]:
+        if self._keys is not None:
+            return [Partitions(keys=self._keys)]
+        wanted = self._options.partitions if self._options.partitions is not None else tuple(range(self._info.partitions))
+        beyond = [number for number in wanted if number >= self._info.partitions]
+        if beyond:
+            raise SettingsError(
+                f"the cache has {self._info.partitions} partitions and no partition {beyond[0]}",
+                setting="partitions",
+                cache=self._info.name,
+            )
+        parts = min(self._options.num_partitions, len(wanted)) or 1
+        return [Partitions(wanted[first::parts]) for first in range(parts)]
+
+    def read(self, partition: Partitions) -> Iterator[pa.RecordBatch]:  # type: ignore[override]
+        with self._options.connect() as cluster:
+            if self._keys is not None:
+                pages: Iterator[Page] = iter(get_all(cluster, self._info, partition.keys, self._schema.field("_key").type))
+            else:
+                pages = scan_partitions(cluster, self._info, partition.numbers, page_bytes=self._options.page_bytes)
+            for batch in batches(pages, _BATCH_ROWS, 2 * self._options.page_bytes):
+                for group in decode_entries(batch, self._info, cluster):
+                    yield to_batch(group, self._schema)
+
+
+def read_schema(options: ReadOptions, cluster: Cluster, info: CacheInfo) -> pa.Schema:
+    """The schema of a cache from its query entities and a sample of its entries."""
+    sample: list[Page] = []
+    pages = scan_partitions(cluster, info, range(info.partitions), page_bytes=1 << 16)
+    try:
+        for page in pages:
+            sample.append(page)
+            if sum(held.rows for held in sample) >= options.sample_rows:
+                break
+    finally:
+        pages.close()
+    return entries_schema(info, cluster, decode_entries(sample, info, cluster))
+
+
+def parse_partitions(text: str) -> tuple[int, ...]:
+    """``0-63,100`` as numbers, sorted, each once."""
+    numbers: set[int] = set()
+    try:
+        for part in text.split(","):
+            first, _, last = part.partition("-")
+            numbers.update(range(int(first), int(last or first) + 1))
+    except ValueError:
+        raise SettingsError(f"option 'partitions' is {text!r}", "Write numbers and ranges, as 0-63,100.", setting="partitions") from None
+    return tuple(sorted(numbers))
+
+
+def _keys_of(condition: Filter, column: pa.Field) -> tuple[object, ...] | None:
+    """The keys that a condition names, if it is one on the whole key and each can be put on the wire."""
+    if isinstance(condition, EqualTo) and condition.attribute == _KEY:
+        keys: tuple[object, ...] = (condition.value,)
+    elif isinstance(condition, In) and condition.attribute == _KEY:
+        keys = tuple(condition.value)
+    else:
+        return None
+    return keys if all(encodable(key, column) for key in keys) else None

@@ -1,0 +1,178 @@
+"""Spark data source `kafka-tx`: write any DataFrame of keys and values to Kafka, each Spark partition in one transaction, exactly once.
+
+    df.write.format("kafka-tx").options(**{"bootstrap.servers": "…", "topic": "t", "name": "w"}).mode("append").save()
+
+Columns: ``value`` (string or binary, null = tombstone), optional ``key`` (string or binary) and ``topic`` (string).
+
+=============================== ====================================================================================================
+option                          meaning
+=============================== ====================================================================================================
+``bootstrap.servers``           brokers, host:port separated by commas
+``topic``                       topic of every row; without it each row has its own in the column ``topic``
+``name``                        connector name: transactional ids are ``<name>-<slot>``, offsets in ``<prefix>-offsets-<name>``
+``write_id``                    a write of the same id sends nothing twice, also over driver restarts, if the DataFrame is the same and
+                                its partitions too; without it each call is a write of its own
+``slots``                       16; the DataFrame may not have more partitions
+``internal_topic_prefix``       ``ignite-kafka``
+``transaction_timeout_ms``      600000
+``secrets_file``                file of secrets (ignite_kafka.secrets) that exists on driver and executors
+``kafka.<name>``                any librdkafka setting that is not a secret
+=============================== ====================================================================================================
+
+A Spark partition is a unit: (cache ``dataframe``, partition number) under snapshot id = ``write_id``.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark import TaskContext
+from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, WriterCommitMessage
+from pyspark.sql.types import StructType
+
+from ..convert.records import Records, gather
+from ..errors import SettingsError
+from ..kafka.clients import KafkaClients
+from ..kafka.control import Control
+from ..kafka.slots import SlotClaim, SlotWriter, TransactionLimits
+from ..kafka.topics import Topics
+from ..offsets import Owner
+from ..secrets_file import SecretsFile
+from .options import bounded_int, kafka_options, refuse_secrets, required
+
+UNIT = "dataframe"
+
+
+@dataclass(frozen=True)
+class WriteOptions:
+    """The options of one write, checked."""
+
+    name: str
+    write_id: str
+    topic: str | None
+    kafka: Mapping[str, str] = field(default_factory=dict)
+    secrets_file: str | None = None
+    slots: int = 16
+    prefix: str = "ignite-kafka"
+    transaction_timeout_ms: int = 600_000
+
+    @staticmethod
+    def of(options: Mapping[str, str]) -> WriteOptions:
+        """
+        :raises SettingsError: an option is missing, out of range, or a secret.
+        """
+        refuse_secrets(options)
+        return WriteOptions(
+            required(options, "name", "kafka-tx"),
+            options.get("write_id") or uuid.uuid4().hex,
+            options.get("topic"),
+            kafka_options(options, "kafka-tx"),
+            options.get("secrets_file"),
+            bounded_int(options, "slots", 16, 1, 10_000),
+            options.get("internal_topic_prefix", "ignite-kafka"),
+            bounded_int(options, "transaction_timeout_ms", 600_000, 1_000, 86_400_000),
+        )
+
+    def clients(self) -> KafkaClients:
+        secrets = SecretsFile(self.secrets_file).load().kafka if self.secrets_file else {}
+        return KafkaClients({**self.kafka, **secrets})
+
+
+@dataclass
+class Written(WriterCommitMessage):
+    """What one partition sent; 0 records where an earlier attempt had sent them."""
+
+    partition: int
+    records: int
+
+
+class KafkaTxDataSource(DataSource):
+    """Register with ``spark.dataSource.register(KafkaTxDataSource)``."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "kafka-tx"
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
+        if overwrite:
+            raise SettingsError("a topic cannot be overwritten", 'Write with mode("append").', setting="mode")
+        options = WriteOptions.of(dict(self.options))
+        _check_schema(schema, options)
+        return KafkaTxWriter(options)
+
+
+class KafkaTxWriter(DataSourceArrowWriter):
+    """Made on the driver, where it takes the next generation of the connector; its tasks run on executors."""
+
+    def __init__(self, options: WriteOptions) -> None:
+        self._options = options
+        clients = options.clients()
+        clients.check()
+        topics = Topics(clients)
+        control = Control(clients, topics, options.prefix, options.name)
+        try:
+            control.take(options.slots, options.write_id, {}, -1)
+            control.claim_slots()
+        finally:
+            control.close()
+        self._generation = control.record.generation
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        context = TaskContext.get()
+        assert context is not None
+        options, partition = self._options, context.partitionId()
+        if partition >= options.slots:
+            raise SettingsError(
+                f"the DataFrame has more partitions than slots ({options.slots})",
+                f"Call repartition({options.slots}) first, or give the connector more slots from its first write on.",
+                setting="slots",
+            )
+        clients = options.clients()
+        claim = SlotClaim.of(options.name, partition, Owner(self._generation, context.attemptNumber()), options.prefix)
+        limits = TransactionLimits(timeout_ms=options.transaction_timeout_ms)
+        writer = SlotWriter(clients, claim, limits, 1_000_000)
+        try:
+            if partition in writer.state.done(options.write_id, UNIT, ""):
+                return Written(partition, 0)
+            count = 0
+            for batch in iterator:
+                for topic, records in _by_topic(batch, options.topic):
+                    writer.send(topic, None, records)
+                    count += len(records)
+            writer.unit_done(UNIT, partition, "", options.write_id, count)
+            writer.commit()
+            return Written(partition, count)
+        finally:
+            writer.close()
+
+
+def _by_topic(batch: pa.RecordBatch, topic: str | None) -> Iterator[tuple[str, Records]]:
+    """Records of a batch, one group a topic, each in the order of its rows."""
+    table = pa.table(batch)
+    groups = (
+        [(topic, table)]
+        if topic
+        else [(name, table.filter(pc.equal(table["topic"], name))) for name in table["topic"].unique().to_pylist()]
+    )
+    for name, rows in groups:
+        if name is None:
+            raise SettingsError("a row has no topic", "Fill the column topic, or give the option topic.", setting="topic")
+        values = gather(rows["value"].chunks)
+        keys = gather(rows["key"].chunks) if "key" in rows.column_names else pa.nulls(len(rows), pa.binary())
+        yield name, Records(keys, values)
+
+
+def _check_schema(schema: StructType, options: WriteOptions) -> None:
+    types = {column.name: column.dataType.typeName() for column in schema.fields}
+    wrong = [f"{name} is {types[name]}" for name in ("key", "value") if types.get(name, "string") not in ("string", "binary")]
+    if "value" not in types or wrong:
+        raise SettingsError(
+            f"the columns are {types}" + (f": {', '.join(wrong)}" if wrong else ""),
+            "Give a column value, and a column key if records have one, each string or binary.",
+        )
+    if options.topic is None and types.get("topic") != "string":
+        raise SettingsError("there is no topic", "Give the option topic or a string column topic.", setting="topic")

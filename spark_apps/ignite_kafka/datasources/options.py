@@ -1,0 +1,55 @@
+"""Options of the Spark data sources, read strictly: Spark lower-cases their names and gives every value as text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..errors import SettingsError
+
+_SECRET = ("password", "secret", "passphrase", "token", "jaas")
+
+
+def refuse_secrets(options: Mapping[str, str]) -> None:
+    """
+    :raises SettingsError: an option would put a secret into Spark's plans, UI and event log.
+    """
+    for name in options:
+        if name != "secrets_file" and any(word in name.lower() for word in _SECRET):
+            raise SettingsError(
+                f"option {name!r} would show a secret in Spark's UI and event log",
+                "Put it into a file (ignite_kafka.secrets) and name that in the option secrets_file.",
+                setting=name,
+            )
+
+
+def required(options: Mapping[str, str], name: str, source: str) -> str:
+    value = options.get(name)
+    if not value:
+        raise SettingsError(f"option {name!r} of {source} is missing", f'Give it with .option("{name}", …).', setting=name)
+    return value
+
+
+def bounded_int(options: Mapping[str, str], name: str, default: int, least: int, most: int) -> int:
+    text = options.get(name)
+    if text is None:
+        return default
+    try:
+        value = int(text)
+    except ValueError:
+        value = least - 1
+    if not least <= value <= most:
+        raise SettingsError(f"option {name!r} is {text!r}", f"Give a whole number from {least} to {most}.", setting=name)
+    return value
+
+
+def boolean(options: Mapping[str, str], name: str, default: bool) -> bool:
+    text = options.get(name, str(default)).lower()
+    if text not in ("true", "false"):
+        raise SettingsError(f"option {name!r} is {text!r}", "Give true or false.", setting=name)
+    return text == "true"
+
+
+def kafka_options(options: Mapping[str, str], source: str) -> dict[str, str]:
+    """librdkafka's settings among the options: ``bootstrap.servers`` and all that begin with ``kafka.``."""
+    settings = {name.removeprefix("kafka."): value for name, value in options.items() if name.startswith("kafka.")}
+    return {**settings, "bootstrap.servers": required(options, "bootstrap.servers", source)}

@@ -1,0 +1,109 @@
+"""Health events: each has an id, a severity and a message, is logged as one structured record, and is counted.
+
+A record reads ``15001 # some configuration was ignored: … {"names":["pollInterval"]}``: the id, the message, the fields as JSON. Handlers
+that keep structure find the same under ``event_id`` and ``event_fields`` of the logging record. Ids below 15100 and their severities are
+those of the GridGain Kafka Connector's monitoring page; ours go on from 15100.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import string
+import threading
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+ERROR, WARNING, INFO = logging.ERROR, logging.WARNING, logging.INFO
+
+_logger = logging.getLogger("ignite_kafka.events")
+_counts: Counter[int] = Counter()
+_lock = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Event:
+    """One kind of event. ``message`` is a format string; its places are the fields that :func:`emit` expects."""
+
+    id: int
+    severity: int
+    message: str
+    action: str = ""
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Names of the places in the message."""
+        return tuple(name for _, name, _, _ in string.Formatter().parse(self.message) if name)
+
+    def text(self, **fields: Any) -> str:
+        """The message with its places filled; a place without a field shows as ``?``."""
+        return f"{self.id} # " + self.message.format_map(_Fields(fields))
+
+
+class _Fields(dict[str, Any]):
+    def __missing__(self, name: str) -> str:
+        return "?"
+
+
+MISCONFIGURED = Event(15000, ERROR, "the configuration is wrong: {reason}", "Correct the setting that the message names and start again.")
+CONFIG_CHANGED = Event(15001, INFO, "some configuration was changed or ignored: {reason}", "Change the configuration as the message says.")
+OBJECT_NOT_BUILT = Event(15010, ERROR, "no Ignite object could be built from a record: {reason}", "Look at the record that is named.")
+NO_SCHEMA = Event(15011, WARNING, "no schema could be built, records go without one: {reason}", "Look at the type that is named.")
+BACKLOG_FAILED = Event(15020, ERROR, "the backlog failed: {reason}", "Start again, or clean the backlog up, as the reason says.")
+QUERY_FAILED = Event(15030, WARNING, "a continuous query failed and is tried again: {reason}", "Look at the Ignite cluster's health.")
+WRITE_FAILED = Event(15040, WARNING, "a cache could not be written and is tried again: {reason}", "Look at the Ignite cluster's health.")
+FILTER_NOT_MADE = Event(15050, ERROR, "the filter could not be made: {reason}", "Correct the filter.")
+FILTER_FAILED = Event(15051, ERROR, "the filter raised an error: {reason}", "Correct the filter.")
+IGNITE_CONNECTED = Event(15060, INFO, "connected to Ignite at {address}")
+IGNITE_DISCONNECTED = Event(15061, INFO, "disconnected from Ignite at {address}")
+CONVERTER_FAILED = Event(15070, ERROR, "a converter failed: {reason}", "Look at the entry or the type that is named.")
+
+RUN_STARTED = Event(15100, INFO, "run {run_id} of connector {connector} started with generation {generation}")
+RUN_COMPLETED = Event(15101, INFO, "run {run_id} of connector {connector} is complete")
+RUN_FAILED = Event(15102, ERROR, "run {run_id} of connector {connector} failed: {reason}", "The reason says what to do.")
+RUN_FENCED = Event(15103, WARNING, "a newer run of connector {connector} has taken over: {reason}", "Start a connector once at a time.")
+OUTCOME_UNKNOWN = Event(
+    15104, ERROR, "whether a commit succeeded is not known: {reason}", "Run the same snapshot again: it reads what is there."
+)
+SNAPSHOT_BEGUN = Event(15110, INFO, "snapshot {snapshot_id} of connector {connector} begins with {units} units")
+SNAPSHOT_CONTINUED = Event(15111, INFO, "snapshot {snapshot_id} of connector {connector} goes on")
+SNAPSHOT_COMPLETE = Event(15112, INFO, "snapshot {snapshot_id} of connector {connector} is complete with {records} records")
+SNAPSHOT_ALREADY_COMPLETE = Event(
+    15113, INFO, "snapshot {snapshot_id} of connector {connector} was complete already, nothing is sent", "A new snapshot id sends anew."
+)
+SNAPSHOT_SUPERSEDED = Event(
+    15114, WARNING, "snapshot {snapshot_id} of connector {connector} was not finished and gives way to {newer}", "Its records stay."
+)
+UNIT_REDONE = Event(15120, WARNING, "slot {slot} begins again after its last commit: {reason}", "None, unless it goes on happening.")
+TOPICS_MADE = Event(15121, INFO, "topics were made: {topics}")
+UPDATES_NOT_CAPTURED = Event(
+    15130, INFO, "changes while nothing runs are not captured: {reason}", "Set failover_policy to FULL_SNAPSHOT, or run again."
+)
+REMOVALS_NOT_SENT = Event(15131, INFO, "removed keys leave no tombstone in Kafka: {reason}", "Set process_removals to true.")
+NOTHING_TO_SEND = Event(15132, WARNING, "this run sends nothing: {reason}", "Set load_initial_data to true.")
+TLS_NOT_VERIFIED = Event(15133, WARNING, "the certificate of the other side is not verified: {reason}", "Set ignite_tls_verify to true.")
+
+EVENTS: dict[int, Event] = {event.id: event for event in tuple(globals().values()) if isinstance(event, Event)}
+
+
+def emit(event: Event, **fields: Any) -> None:
+    """Log an event with its fields and count it. Fields hold no secret; what is not JSON is written as text."""
+    with _lock:
+        _counts[event.id] += 1
+    if _logger.isEnabledFor(event.severity):
+        text = event.text(**fields)
+        details = json.dumps(fields, default=str, ensure_ascii=False, separators=(",", ":"))
+        _logger.log(event.severity, "%s %s", text, details, extra={"event_id": event.id, "event_fields": fields})
+
+
+def counts() -> dict[int, int]:
+    """How often each event was emitted in this process, by id."""
+    with _lock:
+        return dict(_counts)
+
+
+def reset_counts() -> None:
+    """Start counting anew."""
+    with _lock:
+        _counts.clear()

@@ -1,0 +1,126 @@
+"""Kafka clients of one connector: one place that knows how to reach the brokers and what their errors mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
+from confluent_kafka.admin import AdminClient
+
+from ..errors import AuthenticationFailed, IgniteKafkaError, KafkaUnavailable, RecordTooLarge, TopicError
+
+REQUEST_TIMEOUT_S = 30.0
+QUICK = {  # under every client's settings
+    # the first look for a coordinator races with the first connection and waits this long: init_transactions 53 ms at 100, 14 ms at 10
+    "reconnect.backoff.ms": 10,
+    "socket.nagle.disable": True,
+    "log_level": 2,
+}
+
+_AUTHENTICATION = {KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED, KafkaError._SSL}
+_FORBIDDEN = {
+    KafkaError.TOPIC_AUTHORIZATION_FAILED,
+    KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+    KafkaError.GROUP_AUTHORIZATION_FAILED,
+    KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+}
+_NO_TOPIC = {KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION}
+_TOO_LARGE = {KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE}
+
+
+class ErrorMemory:
+    """Remembers the last error that librdkafka reported in the background; a refused login shows only there."""
+
+    def __init__(self) -> None:
+        self.authentication: KafkaError | None = None
+        self.last: KafkaError | None = None
+
+    def __call__(self, error: KafkaError) -> None:
+        self.last = error
+        if error.code() in _AUTHENTICATION:
+            self.authentication = error
+
+
+def translate(error: KafkaError, doing: str, memory: ErrorMemory | None = None, **where: Any) -> IgniteKafkaError:
+    """The error of this package for an error of librdkafka.
+
+    :param doing: what was being done, as in 'creating a topic'.
+    """
+    code = error.code()
+    if memory is not None and memory.authentication is not None:
+        error, code = memory.authentication, memory.authentication.code()
+    text = f"{doing} failed: {error.str()} ({error.name()})"
+    if code in _AUTHENTICATION:
+        return AuthenticationFailed(text, "Check user, password and certificates of the Kafka connection.", **where)
+    if code in _FORBIDDEN:
+        return TopicError(text, "Grant the user of the Kafka connection the right to do this.", **where)
+    if code in _NO_TOPIC:
+        return TopicError(text, "The topic is missing or was deleted during the run.", **where)
+    if code in _TOO_LARGE:
+        return RecordTooLarge(text, "Raise max.message.bytes of the topic and message.max.bytes in producer_override.", **where)
+    return KafkaUnavailable(text, "Check bootstrap_servers and that the brokers are up.", **where)
+
+
+@dataclass(frozen=True, repr=False)
+class KafkaClients:
+    """Makes admin clients, consumers and producers.
+
+    :param common: librdkafka settings of every client (bootstrap.servers, security), secrets included.
+    :param producer: overrides for producers.
+    :param consumer: overrides for consumers.
+    """
+
+    common: Mapping[str, Any]
+    producer: Mapping[str, Any] = field(default_factory=dict)
+    consumer: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"KafkaClients({self.bootstrap})"
+
+    @property
+    def bootstrap(self) -> str:
+        return str(self.common["bootstrap.servers"])
+
+    def admin(self) -> tuple[AdminClient, ErrorMemory]:
+        memory = ErrorMemory()
+        config: dict[str, Any] = {**QUICK, **self.common, "error_cb": memory}
+        return AdminClient(config), memory
+
+    def reader(self, **settings: Any) -> Consumer:
+        """A read_committed consumer that never commits: partitions are assigned by hand and read from where we say."""
+        return Consumer(
+            {
+                "group.id": "ignite-kafka-internal",
+                "enable.auto.commit": False,
+                "enable.auto.offset.store": False,
+                "auto.offset.reset": "earliest",
+                "isolation.level": "read_committed",
+                "enable.partition.eof": True,
+                "fetch.wait.max.ms": 20,
+                "fetch.error.backoff.ms": 50,
+                "queued.max.messages.kbytes": 8_192,  # small records cost many times their bytes while they wait: 64 MiB of them was 0.6 GB
+                **QUICK,
+                **self.common,
+                **self.consumer,
+                **settings,
+            }
+        )
+
+    def writer(self, **settings: Any) -> Producer:
+        """A plain idempotent producer, for status records."""
+        return Producer({"enable.idempotence": True, **QUICK, **self.common, **settings})
+
+    def check(self) -> None:
+        """Ask the cluster for its topics once.
+
+        :raises KafkaUnavailable: no broker answered.
+        :raises AuthenticationFailed: the broker refused user, password or certificate.
+        """
+        admin, memory = self.admin()
+        try:
+            admin.list_topics(timeout=REQUEST_TIMEOUT_S / 3)
+        except KafkaException as cause:
+            admin.poll(0.1)
+            raise translate(cause.args[0], "connecting to Kafka", memory, bootstrap_servers=self.bootstrap) from cause

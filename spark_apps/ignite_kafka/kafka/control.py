@@ -1,0 +1,220 @@
+"""The configs topic: which run owns a connector, and which snapshot it is at. The driver alone writes it, under `<connector>-control`.
+
+One compacted topic `<internal_topic_prefix>-configs` of one partition serves all connectors:
+
+====================================== ==========================================================================================
+key (JSON)                             value (JSON)
+====================================== ==========================================================================================
+``["connector","<name>"]``             ``{"generation","slots","offsets_topic_id","target_state","run_id","settings"}``
+``["snapshot","<name>"]``              ``{"id","plan","complete","superseded_by"}``: the snapshot begun last
+``["snapshot","<name>","<id>"]``       ``{"complete","superseded_by","caches"}``: how each earlier id ended
+====================================== ==========================================================================================
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from ..errors import OffsetsLost, TopicError
+from ..offsets import Owner, SlotKey
+from .clients import KafkaClients
+from .producer import ProducerFenced, TransactionalProducer, fenced_by_newer
+from .topics import COMPACTED, Topics, TopicSpec, read_to_end
+
+_CLAIM_THREADS = 16
+# a driver that dies inside a control transaction holds up the readers of the configs topic for this long
+_CONTROL_TIMEOUT_MS = 30_000
+
+
+@dataclass(frozen=True)
+class ConnectorRecord:
+    """What the configs topic says of a connector."""
+
+    generation: int = 0
+    slots: int = 0
+    offsets_topic_id: str = ""
+    target_state: str = "RUNNING"
+    run_id: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class SnapshotRecord:
+    """The snapshot that was begun last: its plan is fixed, so a retry goes on with the same caches and settings."""
+
+    id: str
+    plan: Mapping[str, Any]
+    complete: bool = False
+    superseded_by: str | None = None
+
+
+@dataclass(frozen=True)
+class ControlState:
+    """A connector's records, folded."""
+
+    connector: ConnectorRecord | None = None
+    snapshot: SnapshotRecord | None = None
+    ended: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+def configs_topic(prefix: str) -> str:
+    return f"{prefix}-configs"
+
+
+def offsets_topic(prefix: str, connector: str) -> str:
+    return f"{prefix}-offsets-{connector}"
+
+
+def slot_transactional_id(connector: str, slot: int) -> str:
+    return f"{connector}-{slot}"
+
+
+def read_control(clients: KafkaClients, topics: Topics, prefix: str, connector: str) -> ControlState:
+    """A connector's state; empty for one that was never started, or where the topic is not there yet."""
+    if configs_topic(prefix) not in topics.existing():
+        return ControlState()
+    state = ControlState()
+    for message in read_to_end(clients, topics, configs_topic(prefix), [0]):
+        state = _fold(state, connector, message.key() or b"", message.value())
+    return state
+
+
+def _fold(state: ControlState, connector: str, key: bytes, value: bytes | None) -> ControlState:
+    kind, name, *rest = json.loads(key)
+    if name != connector:
+        return state
+    data = None if value is None else json.loads(value)
+    if kind == "connector":
+        return replace(state, connector=data and ConnectorRecord(**data))
+    if rest:
+        ended = {**state.ended, rest[0]: data} if data is not None else {k: v for k, v in state.ended.items() if k != rest[0]}
+        return replace(state, ended=ended)
+    return replace(state, snapshot=data and SnapshotRecord(**data))
+
+
+class Control:
+    """The driver's hold on a connector: from :meth:`take` on, any older driver is fenced.
+
+    :raises Fenced: from any method, once a newer driver has taken the connector.
+    """
+
+    def __init__(self, clients: KafkaClients, topics: Topics, prefix: str, connector: str) -> None:
+        self._clients, self._topics, self._prefix, self._connector = clients, topics, prefix, connector
+        self._producer: TransactionalProducer | None = None
+        self.record = ConnectorRecord()
+
+    def take(self, slots: int, run_id: str, settings: Mapping[str, Any], replication_factor: int) -> ControlState:
+        """Take generation + 1 and make the offsets topic on the first start.
+
+        :returns: the state as it was found.
+        :raises OffsetsLost: a known connector's offsets topic is missing, was made again, or is not compacted.
+        :raises TopicError: the offsets topic has another number of partitions than the connector has slots.
+        """
+        self._topics.ensure([TopicSpec(configs_topic(self._prefix), 1, replication_factor, COMPACTED)])
+        self._producer = self._initialised()
+        state = read_control(self._clients, self._topics, self._prefix, self._connector)
+        known = state.connector
+        offsets_id = self._offsets_topic(known, slots, replication_factor)
+        generation = (known.generation if known else 0) + 1
+        target = known.target_state if known else "RUNNING"
+        self.record = ConnectorRecord(generation, slots, offsets_id, target, run_id, settings)
+        self._write({("connector", self._connector): asdict(self.record)})
+        return state
+
+    def _offsets_topic(self, known: ConnectorRecord | None, slots: int, replication_factor: int) -> str:
+        name = offsets_topic(self._prefix, self._connector)
+        found = self._topics.describe([name]).get(name)
+        if found is None and known is None:
+            self._topics.ensure([TopicSpec(name, slots, replication_factor, COMPACTED)])
+            found = self._topics.describe([name])[name]
+        reset = "Restore it; or, if its progress may be forgotten, give the connector a new name (docs/operations.md)."
+        if found is None or (known is not None and known.offsets_topic_id != found.topic_id):
+            why = "is missing" if found is None else "was deleted and made again"
+            raise OffsetsLost(f"the offsets topic of a known connector {why}", reset, topic=name, connector=self._connector)
+        if "compact" not in found.cleanup_policy.split(","):
+            raise OffsetsLost(
+                f"the offsets topic has cleanup.policy {found.cleanup_policy!r} and forgets offsets", "Set it to compact.", topic=name
+            )
+        if found.partitions != slots or (known is not None and known.slots != slots):
+            raise TopicError(
+                f"the offsets topic has {found.partitions} partitions and the connector {known.slots if known else slots} slots, "
+                f"but the setting slots is {slots}",
+                "The number of slots is fixed for a connector's life: set slots back, or give the connector a new name.",
+                topic=name,
+            )
+        return found.topic_id
+
+    def claim_slots(self) -> None:
+        """Write this generation into every slot, under the slot's own transactional id: older tasks are fenced from here on."""
+        with ThreadPoolExecutor(_CLAIM_THREADS) as pool:
+            list(pool.map(self._claim, range(self.record.slots)))
+
+    def _claim(self, slot: int) -> None:
+        """Claim a slot; again where an older run's task, fenced just before, came back with its own init between ours and our commit."""
+        while True:
+            try:
+                return self._claim_once(slot)
+            except ProducerFenced as cause:
+                if (theirs := self._newest_generation()) > self.record.generation:
+                    raise fenced_by_newer(self._connector, slot, self.record.generation, theirs) from cause
+
+    def _claim_once(self, slot: int) -> None:
+        producer = TransactionalProducer(self._clients, slot_transactional_id(self._connector, slot), _CONTROL_TIMEOUT_MS)
+        try:
+            producer.init()
+            producer.begin()
+            key = SlotKey(self._connector, slot).to_json()
+            producer.produce(offsets_topic(self._prefix, self._connector), key, Owner(self.record.generation).to_json(), slot)
+            producer.commit()
+        finally:
+            producer.close()
+
+    def begin_snapshot(self, snapshot: SnapshotRecord, before: SnapshotRecord | None) -> None:
+        """Record a snapshot; an unfinished one before it is marked as superseded, so that it can never be mixed with the new one."""
+        records: dict[tuple[str, ...], Any] = {("snapshot", self._connector): asdict(snapshot)}
+        if before is not None and not before.complete and before.id != snapshot.id:
+            records["snapshot", self._connector, before.id] = {"complete": False, "superseded_by": snapshot.id, "caches": {}}
+        self._write(records)
+
+    def end_snapshot(self, snapshot: SnapshotRecord, caches: Mapping[str, Any]) -> None:
+        """Record that a snapshot is complete."""
+        done = replace(snapshot, complete=True)
+        ended = {"complete": True, "superseded_by": None, "caches": caches}
+        self._write({("snapshot", self._connector): asdict(done), ("snapshot", self._connector, snapshot.id): ended})
+
+    def _write(self, records: Mapping[tuple[str, ...], Any]) -> None:
+        assert self._producer is not None, "take() comes first"
+        try:
+            if self._producer.spent:
+                self._producer.close()
+                self._producer = self._initialised()
+                if (theirs := self._newest_generation()) > self.record.generation:
+                    raise fenced_by_newer(self._connector, None, self.record.generation, theirs)
+            self._producer.begin()
+            for key, value in records.items():
+                self._producer.produce(configs_topic(self._prefix), _json(list(key)), _json(value), 0)
+            self._producer.commit()
+        except ProducerFenced as cause:
+            raise fenced_by_newer(self._connector, None, self.record.generation, self._newest_generation()) from cause
+
+    def _initialised(self) -> TransactionalProducer:
+        producer = TransactionalProducer(self._clients, f"{self._connector}-control", _CONTROL_TIMEOUT_MS)
+        producer.init()
+        return producer
+
+    def _newest_generation(self) -> int:
+        state = read_control(self._clients, self._topics, self._prefix, self._connector)
+        return state.connector.generation if state.connector else 0
+
+    def close(self) -> None:
+        if self._producer is not None:
+            self._producer.close()
+            self._producer = None
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()

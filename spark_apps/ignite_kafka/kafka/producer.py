@@ -1,0 +1,226 @@
+"""A transactional producer whose every call either did what it says or leaves no doubt that it did not.
+
+librdkafka has no KIP-890: a delayed EndTxn of one transaction can hit the next one of the same producer. So after any transactional
+call whose answer did not come, the producer is thrown away; the next one's init_transactions settles what was open, and the offsets
+topic tells what was committed (docs/delivery.md).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+from confluent_kafka import KafkaError, KafkaException, Producer
+
+from ..convert.records import Records
+from ..errors import Fenced, IgniteKafkaError, KafkaUnavailable, RecordTooLarge
+from . import native
+from .clients import QUICK, ErrorMemory, KafkaClients, translate
+
+_FENCED = {
+    KafkaError._FENCED,
+    KafkaError.PRODUCER_FENCED,
+    KafkaError.INVALID_PRODUCER_EPOCH,
+    KafkaError.INVALID_PRODUCER_ID_MAPPING,
+}
+_CHUNK = 20_000
+_RECORD_OVERHEAD = 70  # bytes of a record batch's head: what librdkafka adds when it compares with message.max.bytes
+
+DEFAULTS: dict[str, Any] = {
+    "linger.ms": 20,
+    "batch.size": 1_000_000,
+    "compression.type": "lz4",
+    "partitioner": "murmur2_random",  # keys land where Java clients put them
+    "queue.buffering.max.messages": 1_000_000,
+    "queue.buffering.max.kbytes": 1_048_576,
+    "delivery.report.only.error": True,
+    # init_transactions misses the coordinator's connection now and then and waits 500 ms for a timer when connections are made on demand:
+    # claiming 16 slots takes 0.53 s with it, 0.08 s without
+    "enable.sparse.connections": False,
+    **QUICK,
+    "retry.backoff.ms": 500,  # see TransactionalProducer.spent
+}
+_STILL_S = 0.1
+_EARLIEST_RETRY = 0.8  # of retry.backoff.ms: librdkafka varies it by a fifth
+
+
+class ProducerFenced(Exception):
+    """Another producer with the same transactional id was initialised, or the coordinator timed this one out."""
+
+
+class TransactionalProducer:
+    """One transactional id. Not thread-safe; never shared across a fork.
+
+    :param queue_bytes: most bytes that wait in librdkafka's queue; more waits in :meth:`produce_records`.
+    """
+
+    def __init__(
+        self,
+        clients: KafkaClients,
+        transactional_id: str,
+        timeout_ms: int,
+        *,
+        queue_bytes: int = 8 << 20,
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.transactional_id = transactional_id
+        self._memory = ErrorMemory()
+        self._queue_bytes = queue_bytes
+        self._delivery_error: KafkaError | None = None
+        self.outcome_unknown = False
+        config = {**DEFAULTS, **(settings or {}), **clients.common, **clients.producer}
+        config |= {"transactional.id": transactional_id, "transaction.timeout.ms": timeout_ms, "error_cb": self._memory}
+        config.setdefault("message.timeout.ms", min(timeout_ms, 300_000))
+        self._producer = Producer(config)
+        self._topics: dict[str, native.NativeTopic] = {}
+        self._timeout_s = timeout_ms / 1000
+        self._earliest_retry_s = float(config["retry.backoff.ms"]) / 1000 * _EARLIEST_RETRY
+        self.spent = False
+
+    def init(self, timeout_s: float = 60.0) -> None:
+        """Fence every earlier producer of this id and settle what it left open."""
+        self._call("init_transactions", "init_transactions", timeout_s)
+
+    def begin(self) -> None:
+        self._call("begin_transaction", "begin_transaction")
+
+    def produce(self, topic: str, key: bytes, value: bytes | None, partition: int = -1) -> None:
+        """Queue one record, for control and offset records."""
+        try:
+            self._producer.produce(topic, value, key, partition, on_delivery=self._on_delivery)
+        except BufferError as cause:
+            raise KafkaUnavailable("the producer's queue is full", topic=topic) from cause
+        except KafkaException as cause:
+            raise self._error(cause, "queueing a record", topic=topic) from cause
+
+    def produce_records(self, topic: str, records: Records) -> None:
+        """Queue all records of a batch, in order; waits while more than ``queue_bytes`` are on their way.
+
+        :raises RecordTooLarge: a record is larger than message.max.bytes of the producer; nothing after it is queued.
+        """
+        count = len(records.keys)
+        if not count:
+            return
+        if not native.supported():
+            for key, value in zip(records.keys.to_pylist(), records.values.to_pylist(), strict=True):
+                self._await_room(1, len(key or b"") + len(value or b""))
+                self.produce(topic, key, value)
+            return
+        if topic not in self._topics:
+            self._topics[topic] = native.NativeTopic(self._producer, topic)
+        size = records.nbytes / count
+        chunk = int(max(1, min(_CHUNK, self._queue_bytes / 2 / max(1.0, size))))
+        for first in range(0, count, chunk):
+            last = min(first + chunk, count)
+            self._await_room(last - first, size)
+            codes = self._topics[topic].produce(records.keys, records.values, first, last)
+            if codes.any():
+                raise _refused(codes, records, first, topic)
+
+    def _await_room(self, count: int, size: float) -> None:
+        """Wait until ``count`` records of ``size`` bytes fit; the queue drains at the broker's speed."""
+        allowed = max(0, int(self._queue_bytes / max(1.0, size)) - count)
+        deadline = time.monotonic() + self._timeout_s
+        while len(self._producer) > allowed:
+            self._call("sending records", "poll", 0.005)
+            if self._delivery_error is not None:
+                raise self._error(KafkaException(self._delivery_error), "sending records")
+            if time.monotonic() > deadline:
+                raise KafkaUnavailable(
+                    f"the broker took no records for {self._timeout_s:.0f} s",
+                    "Check the broker's load, or raise transaction_timeout_ms.",
+                    transactional_id=self.transactional_id,
+                )
+
+    def commit(self) -> None:
+        """Commit the open transaction.
+
+        Afterwards :attr:`spent` tells whether the call was slow enough for librdkafka to have sent EndTxn twice by itself (a connection
+        that broke, a reply that was late). The first one may then still arrive, and would end this producer's next transaction half
+        sent: a spent producer must be closed. The next one's init makes the broker refuse what is late.
+
+        :raises ProducerFenced: another producer took over; this transaction was or will be aborted, unless its EndTxn had been answered.
+        :raises KafkaUnavailable: no answer: the outcome is unknown to this producer (:attr:`outcome_unknown`): throw it away.
+        """
+        self._drain()
+        self.outcome_unknown = True
+        asked_at = time.monotonic()
+        # -1 would wait for ever for a broker that stays away; past the transaction's time-out the broker has ended it one way or the other
+        self._call("commit_transaction", "commit_transaction", self._timeout_s)
+        self.outcome_unknown = False
+        self.spent = time.monotonic() - asked_at >= self._earliest_retry_s
+
+    def _drain(self) -> None:
+        """Wait while records leave, so that of a commit only EndTxn is left; where nothing moves, the commit itself says why."""
+        left, moved_at = len(self._producer), time.monotonic()
+        while left and time.monotonic() - moved_at < _STILL_S:
+            self._call("sending records", "poll", 0.005)
+            if len(self._producer) < left:
+                left, moved_at = len(self._producer), time.monotonic()
+
+    def abort(self, timeout_s: float) -> None:
+        self._call("abort_transaction", "abort_transaction", timeout_s)
+
+    def partitions(self, topic: str) -> int:
+        """The topic's partition count now."""
+        try:
+            return len(self._producer.list_topics(topic, 30).topics[topic].partitions)
+        except KafkaException as cause:
+            raise self._error(cause, "reading metadata", topic=topic) from cause
+
+    def close(self) -> None:
+        """Throw the producer away: nothing that still waits is sent."""
+        for topic in self._topics.values():
+            topic.close()
+        self._topics = {}
+        with suppress(KafkaException):  # a fenced producer answers flush with its fatal error, and would hide what closed it
+            self._producer.purge(in_queue=True, in_flight=True, blocking=False)
+            self._producer.flush(0)
+        del self._producer
+
+    def _on_delivery(self, error: KafkaError | None, _message: object) -> None:
+        if error is not None:
+            self._delivery_error = error
+
+    def _call(self, doing: str, method: str, *arguments: float) -> None:
+        try:
+            getattr(self._producer, method)(*arguments)
+        except KafkaException as cause:
+            raise self._error(cause, doing) from cause
+
+    def _error(self, cause: KafkaException, doing: str, **where: Any) -> Exception:
+        error: KafkaError = cause.args[0]
+        if error.txn_requires_abort():
+            self.outcome_unknown = False  # librdkafka says so only where EndTxn was not sent
+        if error.code() in _FENCED:
+            return ProducerFenced(f"{self.transactional_id}: {doing}: {error.str()}")
+        return translate(error, doing, self._memory, transactional_id=self.transactional_id, **where)
+
+
+def _refused(codes: np.ndarray, records: Records, first: int, topic: str) -> IgniteKafkaError:
+    at = int(np.flatnonzero(codes)[0])
+    row, code = first + at, int(codes[at])
+    key, value = records.keys[row].as_py(), records.values[row].as_py()
+    size = len(key or b"") + len(value or b"")
+    if code == KafkaError.MSG_SIZE_TOO_LARGE:
+        return RecordTooLarge(
+            f"a record of {size + _RECORD_OVERHEAD} bytes is larger than the producer's message.max.bytes",
+            "Raise message.max.bytes in producer_override and max.message.bytes of the topic.",
+            topic=topic,
+            key=repr((key or b"")[:80]),
+        )
+    return KafkaUnavailable(f"librdkafka refused a record: {native.describe(code)}", topic=topic, key=repr((key or b"")[:80]))
+
+
+def fenced_by_newer(connector: str, slot: int | None, mine: int, theirs: int) -> Fenced:
+    """The error of a run that finds a newer generation than its own."""
+    newer = f"generation {theirs}" if theirs > mine else "a run that is starting"
+    return Fenced(
+        f"{newer} of connector {connector!r} has taken over from generation {mine}",
+        "This run ends; the newer one goes on. Start a connector once at a time.",
+        connector=connector,
+        slot=slot,
+    )

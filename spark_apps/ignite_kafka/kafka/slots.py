@@ -1,0 +1,257 @@
+"""One slot of a connector: its producer, its offsets, and transactions that hold whole units.
+
+The order that makes it exactly once (docs/delivery.md): init_transactions (fences every earlier attempt and settles what it left) →
+read the slot's offsets to their end → stop if a newer run or attempt owns the slot → skip what is done → data records and the
+units' offset records in one transaction → commit.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..convert.records import Records, largest_record
+from ..errors import Fenced, IgniteKafkaError, KafkaUnavailable, RecordTooLarge, TopicError, TransactionTimeout
+from ..offsets import Owner, SlotKey, SlotState, UnitKey, UnitOffset
+from .clients import KafkaClients
+from .control import offsets_topic, slot_transactional_id
+from .producer import ProducerFenced, TransactionalProducer, fenced_by_newer
+from .topics import Topics, read_to_end
+
+log = logging.getLogger(__name__)
+_ABORT_S = 5.0
+
+
+@dataclass(frozen=True)
+class TransactionLimits:
+    """A transaction closes at the end of the unit that passes any of these. ``timeout_ms`` is the broker's: past it, it aborts."""
+
+    records: int = 500_000
+    bytes: int = 256 << 20
+    open_ms: int = 30_000
+    timeout_ms: int = 600_000
+
+
+@dataclass(frozen=True)
+class SlotClaim:
+    """Which slot, and in whose name."""
+
+    connector: str
+    slot: int
+    owner: Owner
+    offsets_topic: str
+
+    @staticmethod
+    def of(connector: str, slot: int, owner: Owner, prefix: str) -> SlotClaim:
+        return SlotClaim(connector, slot, owner, offsets_topic(prefix, connector))
+
+
+def read_slot(clients: KafkaClients, topics: Topics, claim: SlotClaim) -> SlotState:
+    """A slot's offsets, folded; of a unit's records only the last is parsed, as the topic may hold many that are not compacted yet."""
+    state = SlotState(claim.slot)
+    owner_key = SlotKey(claim.connector, claim.slot).to_json()
+    last: dict[bytes, bytes | None] = {}
+    for message in read_to_end(clients, topics, claim.offsets_topic, [claim.slot]):
+        key, value = message.key() or b"", message.value()
+        if key == owner_key:
+            state.apply(key, value)
+        else:
+            last[key] = value
+    for key, value in last.items():
+        state.apply(key, value)
+    return state
+
+
+class SlotWriter:
+    """An open slot. After any error it is closed, never used again; opening the slot anew tells what was committed.
+
+    :param max_batch_bytes: librdkafka does not split a batch that a topic refuses for its size, so batches are no larger than the
+        smallest max.message.bytes of the topics.
+    :param topics: an admin client that slots may share: each one costs the broker two connections.
+    :raises Fenced: from any method, where a newer run, or a newer attempt of the same task, owns the slot.
+    :raises TransactionTimeout: a transaction was open longer than the broker allows.
+    """
+
+    def __init__(
+        self, clients: KafkaClients, claim: SlotClaim, limits: TransactionLimits, max_batch_bytes: int, topics: Topics | None = None
+    ) -> None:
+        self._clients, self._claim, self._limits = clients, claim, limits
+        self._topics = topics or Topics(clients)
+        self._max_batch_bytes = max_batch_bytes
+        self._closed = False
+        self._opened_at: float | None = None
+        self._records = self._bytes = 0
+        self._data_topics: dict[str, int] = {}
+        self._largest: tuple[int, str, str] = (0, "", "")
+        self.types_sent: set[int] = set()
+        self.commit_asked = False
+        self._open()
+
+    def _open(self) -> None:
+        transactional_id = slot_transactional_id(self._claim.connector, self._claim.slot)
+        settings = {"batch.size": self._max_batch_bytes}
+        self._producer = TransactionalProducer(self._clients, transactional_id, self._limits.timeout_ms, settings=settings)
+        try:
+            self._producer.init()
+            self.state = read_slot(self._clients, self._topics, self._claim)
+            self._check_owner(self.state.owner)
+        except ProducerFenced as cause:
+            self.close()
+            raise self._who_fenced() from cause
+        except IgniteKafkaError:
+            self.close()
+            raise
+
+    def _check_owner(self, owner: Owner) -> None:
+        if owner.generation > self._claim.owner.generation:
+            raise fenced_by_newer(self._claim.connector, self._claim.slot, self._claim.owner.generation, owner.generation)
+        if owner > self._claim.owner:
+            raise Fenced(
+                f"attempt {owner.attempt} of this task has taken over from attempt {self._claim.owner.attempt}",
+                "Nothing to do: Spark started a newer attempt, which goes on.",
+                connector=self._claim.connector,
+                slot=self._claim.slot,
+            )
+
+    def _who_fenced(self) -> IgniteKafkaError:
+        """Why this producer is fenced: a newer owner is final, a time-out names its setting, anything else can be tried again."""
+        open_ms = 0.0 if self._opened_at is None else (time.monotonic() - self._opened_at) * 1000
+        try:
+            self._check_owner(read_slot(self._clients, self._topics, self._claim).owner)
+        except Fenced as fenced:
+            return fenced
+        if open_ms >= self._limits.timeout_ms:
+            return self._timed_out(open_ms)
+        return KafkaUnavailable(
+            "the slot's producer was fenced by an older run's last claim", connector=self._claim.connector, slot=self._claim.slot
+        )
+
+    def _timed_out(self, open_ms: float) -> TransactionTimeout:
+        return TransactionTimeout(
+            f"a transaction was open for {open_ms:.0f} ms and transaction_timeout_ms is {self._limits.timeout_ms}",
+            "Raise transaction_timeout_ms (and transaction.max.timeout.ms of the broker), or lower the load.",
+            connector=self._claim.connector,
+            slot=self._claim.slot,
+        )
+
+    def _begin(self) -> None:
+        if self._opened_at is not None:
+            return
+        if self._producer.spent:
+            self._producer.close()
+            self._open()
+        self._producer.begin()
+        self._opened_at = time.monotonic()
+        if self._claim.owner > self.state.owner:
+            key = SlotKey(self._claim.connector, self._claim.slot).to_json()
+            self._producer.produce(self._claim.offsets_topic, key, self._claim.owner.to_json(), self._claim.slot)
+
+    def send(self, topic: str, partitions: int | None, records: Records) -> None:
+        """Queue a batch of records for a data topic; it must have ``partitions`` partitions until the commit, if that is given."""
+        self._guarded(self._send, topic, partitions, records)
+
+    def _send(self, topic: str, partitions: int | None, records: Records) -> None:
+        self._begin()
+        self._check_open()
+        if partitions is not None:
+            self._data_topics[topic] = partitions
+        self._note_largest(topic, records)
+        self._producer.produce_records(topic, records)
+        self._records += len(records.keys)
+        self._bytes += records.nbytes
+
+    def _note_largest(self, topic: str, records: Records) -> None:
+        """The broker does not say which record it refused: the largest one is the one to look at."""
+        row, size = largest_record(records)
+        if size > self._largest[0]:
+            self._largest = size, topic, repr((records.keys[row].as_py() or b"")[:80])
+
+    def send_control(self, topic: str, key: bytes, value: bytes) -> None:
+        """Queue one record of an internal topic of one partition, in the same transaction."""
+        self._guarded(self._produce, topic, key, value, 0)
+
+    def unit_done(self, cache: str, partition: int, incarnation: str, snapshot_id: str, records: int) -> None:
+        """Queue the unit's offset record: the control row that alone marks it done. Earlier sent ranges are kept."""
+        key = UnitKey(self._claim.connector, cache, partition).to_json()
+        ranges = self.state.ranges(cache, partition)
+        offset = UnitOffset(self._claim.owner.generation, incarnation, snapshot_id, True, records, ranges)
+        self._guarded(self._produce, self._claim.offsets_topic, key, offset.to_json(), self._claim.slot)
+
+    def _produce(self, topic: str, key: bytes, value: bytes, partition: int) -> None:
+        self._begin()
+        self._producer.produce(topic, key, value, partition)
+        self._records += 1
+        self._bytes += len(key) + len(value)
+
+    def _check_open(self) -> None:
+        open_ms = 0.0 if self._opened_at is None else (time.monotonic() - self._opened_at) * 1000
+        if open_ms >= self._limits.timeout_ms:
+            raise self._timed_out(open_ms)
+
+    @property
+    def past_limits(self) -> bool:
+        """Whether the open transaction should close at the next unit's end."""
+        if self._opened_at is None:
+            return False
+        open_ms = (time.monotonic() - self._opened_at) * 1000
+        return self._records >= self._limits.records or self._bytes >= self._limits.bytes or open_ms >= self._limits.open_ms
+
+    def commit(self) -> None:
+        """Commit what is open, if anything.
+
+        :raises TopicError: a data topic's partition count changed during the run; the transaction is not committed.
+        """
+        if self._opened_at is None:
+            return
+        self._guarded(self._commit)
+
+    def _commit(self) -> None:
+        self._check_open()
+        for topic, planned in self._data_topics.items():
+            found = self._producer.partitions(topic)
+            if found != planned:
+                raise TopicError(
+                    f"the topic has {found} partitions now, and had {planned} when the snapshot was planned",
+                    "Keys would change partition within one snapshot: begin a new snapshot.",
+                    topic=topic,
+                )
+        self.commit_asked = True
+        try:
+            self._producer.commit()
+        finally:
+            self.commit_asked = self._producer.outcome_unknown
+        self._opened_at = None
+        self._records = self._bytes = 0
+        self._data_topics = {}
+
+    def _guarded(self, step: Callable[..., object], *arguments: object) -> None:
+        try:
+            step(*arguments)
+        except ProducerFenced as cause:
+            raise self._who_fenced() from cause
+        except RecordTooLarge as cause:
+            size, topic, key = self._largest
+            what = f"{cause.what}; the largest record of this transaction has {size} bytes"
+            raise RecordTooLarge(what, cause.remedy, topic=topic, key=key, slot=self._claim.slot) from cause
+        except TopicError as cause:
+            if "topic" in cause.where or not self._data_topics:
+                raise
+            # the coordinator does not say which topic of the transaction it refused
+            raise TopicError(cause.what, cause.remedy, **cause.where, topics=", ".join(self._data_topics)) from cause
+
+    def close(self) -> None:
+        """Throw the producer away; a second call does nothing.
+
+        What is open is aborted if that can be had at once, else by the slot's next init or its time-out.
+        """
+        if self._closed:
+            return
+        self._closed = True
+        if self._opened_at is not None and not self.commit_asked:
+            try:
+                self._producer.abort(_ABORT_S)
+            except (ProducerFenced, IgniteKafkaError) as error:
+                log.info("slot %d: an open transaction is left to its time-out or the next init: %s", self._claim.slot, error)
+        self._producer.close()

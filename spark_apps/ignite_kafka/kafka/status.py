@@ -1,0 +1,116 @@
+"""The status topic: one record a run, one a failed task. Compacted, one partition, written without a transaction.
+
+============================================= =====================================================================================
+key (JSON)                                    value (JSON)
+============================================= =====================================================================================
+``["run","<connector>","<run id>"]``          :class:`RunStatus`
+``["task","<connector>",<slot>]``             ``{"run_id","generation","worker","error"}``: what stopped a task of that run
+============================================= =====================================================================================
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from ..errors import IgniteKafkaError, KafkaUnavailable
+from .clients import REQUEST_TIMEOUT_S, KafkaClients
+from .topics import COMPACTED, Topics, TopicSpec, read_to_end
+
+RUNNING, COMPLETED, FAILED, FENCED, STOPPED, UNKNOWN = "RUNNING", "COMPLETED", "FAILED", "FENCED", "STOPPED", "UNKNOWN"
+
+
+@dataclass(frozen=True)
+class CacheStatus:
+    """Counts of one cache. ``entries`` were read, ``records`` sent, ``bytes`` of keys and values, ``units`` of ``units_total`` done."""
+
+    topic: str
+    entries: int = 0
+    records: int = 0
+    bytes: int = 0
+    units: int = 0
+    units_done: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class RunStatus:
+    """One run of a connector, as the status topic holds it. Times in milliseconds since 1970."""
+
+    state: str
+    connector: str
+    run_id: str
+    snapshot_id: str = ""
+    generation: int = 0
+    worker: str = field(default_factory=socket.gethostname)
+    started_ms: int = 0
+    ended_ms: int | None = None
+    caches: Mapping[str, CacheStatus] = field(default_factory=dict)
+    error: Mapping[str, Any] | None = None
+    already_complete: bool = False
+
+    def to_json(self) -> bytes:
+        return json.dumps(asdict(self), separators=(",", ":")).encode()
+
+    @staticmethod
+    def from_json(data: bytes) -> RunStatus:
+        value = json.loads(data)
+        value["caches"] = {name: CacheStatus(**cache) for name, cache in value["caches"].items()}
+        return RunStatus(**value)
+
+
+def status_topic(prefix: str) -> str:
+    return f"{prefix}-status"
+
+
+class StatusWriter:
+    """Writes status records; each call waits until the broker has the record."""
+
+    def __init__(self, clients: KafkaClients, prefix: str) -> None:
+        self._producer = clients.writer()
+        self._topic = status_topic(prefix)
+
+    @staticmethod
+    def ensure_topic(topics: Topics, prefix: str, replication_factor: int) -> None:
+        topics.ensure([TopicSpec(status_topic(prefix), 1, replication_factor, COMPACTED)])
+
+    def run(self, status: RunStatus) -> None:
+        self._send(["run", status.connector, status.run_id], status.to_json())
+
+    def task_failed(self, connector: str, slot: int, run_id: str, generation: int, error: IgniteKafkaError) -> None:
+        value = {"run_id": run_id, "generation": generation, "worker": socket.gethostname(), "error": error.to_dict()}
+        self._send(["task", connector, slot], json.dumps(value).encode())
+
+    def _send(self, key: list[Any], value: bytes) -> None:
+        self._producer.produce(self._topic, value, json.dumps(key, separators=(",", ":")).encode(), 0)
+        if self._producer.flush(REQUEST_TIMEOUT_S):
+            raise KafkaUnavailable("a status record was not taken by the broker", topic=self._topic)
+
+
+def read_runs(clients: KafkaClients, prefix: str, connector: str) -> dict[str, RunStatus]:
+    """Every run of a connector that the topic still holds, by run id, oldest first."""
+    topics = Topics(clients)
+    runs: dict[str, RunStatus] = {}
+    if status_topic(prefix) not in topics.existing():
+        return runs
+    for message in read_to_end(clients, topics, status_topic(prefix), [0]):
+        kind, name, *rest = json.loads(message.key() or b"")
+        if kind == "run" and name == connector:
+            runs.pop(rest[0], None)
+            value = message.value()
+            if value is not None:
+                runs[rest[0]] = RunStatus.from_json(value)
+    return runs
+
+
+def read_run(clients: KafkaClients, prefix: str, connector: str, run_id: str) -> RunStatus | None:
+    """One run's record, or None where it never wrote one."""
+    return read_runs(clients, prefix, connector).get(run_id)
+
+
+def now_ms() -> int:
+    return int(time.time() * 1000)

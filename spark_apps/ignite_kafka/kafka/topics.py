@@ -1,0 +1,194 @@
+"""Topics: made when missing, checked when there, read to their end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, Message, TopicCollection, TopicPartition
+from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetSpec, ResourceType
+
+from ..errors import KafkaUnavailable, OffsetsLost, TopicError
+from .clients import REQUEST_TIMEOUT_S, ErrorMemory, KafkaClients, translate
+
+# the active segment is not compacted, and every start reads it: four hours of snapshots at most, not the default's week
+COMPACTED = {"cleanup.policy": "compact", "segment.ms": "14400000"}
+
+
+@dataclass(frozen=True)
+class TopicSpec:
+    """What a topic is made with when it is missing (names of KIP-158)."""
+
+    name: str
+    partitions: int
+    replication_factor: int = -1
+    config: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class TopicState:
+    """What the cluster says of a topic: its id (hex), partition count and the settings that matter to a copy."""
+
+    name: str
+    topic_id: str
+    partitions: int
+    max_message_bytes: int
+    cleanup_policy: str
+
+
+class Topics:
+    """Topic administration of one connector."""
+
+    def __init__(self, clients: KafkaClients) -> None:
+        self._admin: AdminClient
+        self._memory: ErrorMemory
+        self._admin, self._memory = clients.admin()
+
+    def existing(self) -> dict[str, int]:
+        """All topics of the cluster with their partition counts."""
+        try:
+            topics = self._admin.list_topics(timeout=REQUEST_TIMEOUT_S).topics
+        except KafkaException as cause:
+            raise translate(cause.args[0], "listing topics", self._memory) from cause
+        return {name: len(topic.partitions) for name, topic in topics.items() if topic.error is None}
+
+    def ensure(self, specs: list[TopicSpec], have: Mapping[str, int] | None = None) -> dict[str, int]:
+        """Make the topics that are missing and return the partition count of each.
+
+        :param have: what :meth:`existing` said before; a topic made by somebody else in between is taken as it is.
+        :raises TopicError: a topic may not be made, or its settings are refused.
+        """
+        have = self.existing() if have is None else have
+        missing = [spec for spec in specs if spec.name not in have]
+        made = [NewTopic(spec.name, spec.partitions, spec.replication_factor, config=dict(spec.config)) for spec in missing]
+        for name, future in (self._admin.create_topics(made) if made else {}).items():
+            try:
+                future.result(REQUEST_TIMEOUT_S)
+            except KafkaException as cause:
+                if cause.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS:
+                    continue
+                error = translate(cause.args[0], "creating a topic", self._memory, topic=name)
+                retriable = isinstance(error, KafkaUnavailable) and cause.args[0].retriable()
+                raise error if retriable or not isinstance(error, KafkaUnavailable) else TopicError(error.what, **error.where) from cause
+        counts = dict(have)
+        deadline = time.monotonic() + REQUEST_TIMEOUT_S
+        while missing and not all(spec.name in counts for spec in missing):
+            counts = self.existing()
+            if time.monotonic() > deadline:
+                hidden = [spec.name for spec in missing if spec.name not in counts]
+                remedy = "Grant the user of the Kafka connection the right to describe them."
+                raise TopicError("topics are there but do not show in the cluster's metadata", remedy, topics=hidden)
+        return {spec.name: counts[spec.name] for spec in specs}
+
+    def partitions(self, topic: str) -> int:
+        """Partition count of a topic.
+
+        :raises TopicError: it is not there.
+        """
+        found = self.existing()
+        if topic not in found:
+            raise TopicError("the topic does not exist", "Run the snapshot first.", topic=topic)
+        return found[topic]
+
+    def describe(self, names: list[str]) -> dict[str, TopicState]:
+        """State of topics that exist; one that does not is left out."""
+        if not names:
+            return {}
+        described = self._admin.describe_topics(TopicCollection(names), request_timeout=REQUEST_TIMEOUT_S)
+        found = {}
+        for name, future in described.items():
+            try:
+                found[name] = future.result()
+            except KafkaException as cause:
+                if cause.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                    raise translate(cause.args[0], "describing a topic", self._memory, topic=name) from cause
+        configs = self._configs(list(found))
+        return {
+            name: TopicState(
+                name,
+                str(topic.topic_id),
+                len(topic.partitions),
+                int(configs[name].get("max.message.bytes", 1_048_588)),
+                configs[name].get("cleanup.policy", ""),
+            )
+            for name, topic in found.items()
+        }
+
+    def _configs(self, names: list[str]) -> dict[str, dict[str, str]]:
+        if not names:
+            return {}
+        wanted = self._admin.describe_configs(
+            [ConfigResource(ResourceType.TOPIC, name) for name in names], request_timeout=REQUEST_TIMEOUT_S
+        )
+        result = {}
+        for resource, future in wanted.items():
+            try:
+                result[resource.name] = {entry.name: entry.value for entry in future.result().values()}
+            except KafkaException:  # describing settings is a right of its own: without it the defaults are assumed
+                result[resource.name] = {}
+        return result
+
+    def ends(self, topic: str, partitions: list[int]) -> dict[int, int]:
+        """End offsets, READ_UNCOMMITTED: a transaction still open counts.
+
+        :raises OffsetsLost: the topic is not there.
+        """
+        wanted = {TopicPartition(topic, partition): OffsetSpec.latest() for partition in partitions}
+        ends = {}
+        for place, future in self._admin.list_offsets(
+            wanted, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=REQUEST_TIMEOUT_S
+        ).items():
+            try:
+                ends[place.partition] = future.result().offset
+            except KafkaException as cause:
+                error = translate(cause.args[0], "reading end offsets", self._memory, topic=topic, partition=place.partition)
+                raise OffsetsLost(error.what, error.remedy, **error.where) if isinstance(error, TopicError) else error from cause
+        return ends
+
+
+def read_to_end(clients: KafkaClients, topics: Topics, topic: str, partitions: list[int], timeout_s: float = 60.0) -> Iterator[Message]:
+    """Every committed record of some partitions, from their beginning to the READ_UNCOMMITTED end at the time of the call.
+
+    The end is reached only when the committed position has passed it, so a transaction that is still being settled is waited for.
+
+    :raises KafkaUnavailable: the position did not reach the end in time.
+    """
+    ends = topics.ends(topic, partitions)
+    open_partitions = {partition for partition, end in ends.items() if end > 0}
+    if not open_partitions:
+        return
+    consumer = clients.reader()
+    try:
+        consumer.assign([TopicPartition(topic, partition, 0) for partition in open_partitions])
+        deadline = time.monotonic() + timeout_s
+        while open_partitions:
+            for message in consumer.consume(10_000, timeout=0.005):
+                deadline = time.monotonic() + timeout_s
+                error = message.error()
+                if error is None:
+                    yield message
+                elif error.code() == KafkaError._PARTITION_EOF:
+                    partition, position = message.partition(), message.offset()
+                    if partition is not None and position is not None and position >= ends[partition]:
+                        open_partitions.discard(partition)
+                else:
+                    raise translate(error, "reading a topic", topic=topic, partition=message.partition())
+            _check_progress(deadline, topic, open_partitions)
+    finally:
+        consumer.close()
+
+
+def _check_progress(deadline: float, topic: str, partitions: set[int]) -> None:
+    if time.monotonic() > deadline:
+        raise KafkaUnavailable(
+            "the committed position of a topic does not reach its end",
+            "A transaction of another program may be open on it, or the brokers are too slow.",
+            topic=topic,
+            partitions=sorted(partitions)[:20],
+        )
+
+
+def position_at_end(consumer: Consumer, topic: str, ends: Mapping[int, int]) -> None:
+    """Assign a consumer to the ends given."""
+    consumer.assign([TopicPartition(topic, partition, end) for partition, end in ends.items()])

@@ -1,0 +1,65 @@
+"""A run with a Spark session of this process: what `ignite-kafka run` does."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+import uuid
+import zipfile
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from .app import Arguments, ship_secrets, show_progress
+from .kafka.status import RunStatus
+from .pipelines.snapshot import SnapshotRequest, run_snapshot
+from .settings import SourceSettings
+
+_PACKAGE = Path(__file__).parent
+
+
+def run_locally(
+    settings: SourceSettings,
+    *,
+    master: str | None = None,
+    run_id: str | None = None,
+    snapshot_id: str | None = None,
+    secrets: str | None = None,
+    mounted_secrets: str | None = None,
+) -> RunStatus:
+    """Run or continue a snapshot.
+
+    :param master: Spark's master; without one, what Spark's own configuration says, else ``local[*]``.
+    :param run_id: name of the status record; made from the time without one.
+    :raises IgniteKafkaError: what ended the run.
+    """
+    if master is None or master.startswith("local"):
+        # Python workers and the driver must be one Python: Spark takes `python3` from the path otherwise
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    builder = SparkSession.builder.appName(f"ignite-kafka {settings.name}").config("spark.ui.showConsoleProgress", "false")
+    spark = (builder.master(master) if master else builder).getOrCreate()
+    try:
+        with tempfile.TemporaryDirectory(prefix="ignite-kafka-") as folder:
+            if not str(spark.sparkContext.master).startswith("local"):
+                spark.sparkContext.addPyFile(str(pack(Path(folder))))
+            arguments = Arguments(request="", secrets=secrets, mounted_secrets=mounted_secrets)
+            with ship_secrets(spark, arguments) as secrets_file:
+                return run_snapshot(spark, SnapshotRequest(settings, run_id or _run_id(), snapshot_id, secrets_file, show_progress))
+    finally:
+        spark.stop()
+
+
+def pack(folder: Path) -> Path:
+    """The library as a zip file for executors."""
+    path = folder / "ignite_kafka.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for module in sorted(_PACKAGE.rglob("*.py")):
+            archive.write(module, module.relative_to(_PACKAGE.parent))
+    return path
+
+
+def _run_id() -> str:
+    return time.strftime("cli-%Y%m%dT%H%M%SZ-", time.gmtime()) + uuid.uuid4().hex[:8]

@@ -1,0 +1,165 @@
+"""Units, slots and the records of the offsets topic: pure functions.
+
+A *unit* is (cache, Ignite partition). A *slot* owns one transactional id and one partition of the connector's offsets topic.
+Record layout (one compacted topic a connector, partition = slot):
+
+================================================ ===================================================================================
+key (JSON)                                       value (JSON)
+================================================ ===================================================================================
+``["<connector>",{"slot":3}]``                   ``{"generation":7,"attempt":0}``: the run, and its task's attempt, that own the slot
+``["<connector>",{"cache":"c","partition":12}]`` ``{"generation":7,"incarnation":"…","snapshot":…,"ranges":[]}``; the snapshot is
+                                                 ``{"id":"…","done":true,"records":9}``
+================================================ ===================================================================================
+
+The key of a unit is the layout of Kafka Connect's source offsets (KIP-98/KIP-875): ``[connector, source partition]``.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from zlib import crc32
+
+from .errors import OffsetsLost
+
+
+def slot_of(cache: str, partition: int, slots: int) -> int:
+    """The slot of a unit: ``(crc32(cache name in UTF-8) + partition) mod slots``."""
+    return (crc32(cache.encode()) + partition) % slots
+
+
+def partitions_of_slot(cache: str, partitions: int, slot: int, slots: int) -> range:
+    """The partitions of a cache that a slot owns, as an arithmetic range: no unit is ever listed one by one."""
+    return range((slot - crc32(cache.encode())) % slots, partitions, slots)
+
+
+@dataclass(frozen=True, slots=True)
+class UnitOffset:
+    """What is known of one unit: ``records`` were sent under ``snapshot_id``; ``ranges`` are update counters sent, both ends included."""
+
+    generation: int
+    incarnation: str
+    snapshot_id: str | None = None
+    done: bool = False
+    records: int = 0
+    ranges: tuple[tuple[int, int], ...] = ()
+
+    def to_json(self) -> bytes:
+        snapshot = None if self.snapshot_id is None else {"id": self.snapshot_id, "done": self.done, "records": self.records}
+        value = {"generation": self.generation, "incarnation": self.incarnation, "snapshot": snapshot, "ranges": self.ranges}
+        return json.dumps(value, separators=(",", ":")).encode()
+
+    @staticmethod
+    def from_json(data: bytes) -> UnitOffset:
+        value = json.loads(data)
+        snapshot = value["snapshot"] or {"id": None, "done": False, "records": 0}
+        ranges = tuple((low, high) for low, high in value["ranges"])
+        # a slot may hold a hundred thousand units of one snapshot: its texts are kept once
+        incarnation, snapshot_id = sys.intern(value["incarnation"]), snapshot["id"] and sys.intern(snapshot["id"])
+        return UnitOffset(value["generation"], incarnation, snapshot_id, snapshot["done"], snapshot["records"], ranges)
+
+
+@dataclass(frozen=True)
+class UnitKey:
+    """The key of a unit's record."""
+
+    connector: str
+    cache: str
+    partition: int
+
+    def to_json(self) -> bytes:
+        return json.dumps([self.connector, {"cache": self.cache, "partition": self.partition}], separators=(",", ":")).encode()
+
+
+@dataclass(frozen=True)
+class SlotKey:
+    """The key of a slot's generation record."""
+
+    connector: str
+    slot: int
+
+    def to_json(self) -> bytes:
+        return json.dumps([self.connector, {"slot": self.slot}], separators=(",", ":")).encode()
+
+
+@dataclass(frozen=True, order=True)
+class Owner:
+    """Who owns a slot: a later generation before an earlier one, a later attempt of the same task before an earlier one."""
+
+    generation: int = 0
+    attempt: int = 0
+
+    def to_json(self) -> bytes:
+        return json.dumps({"generation": self.generation, "attempt": self.attempt}, separators=(",", ":")).encode()
+
+    @staticmethod
+    def from_json(data: bytes) -> Owner:
+        value = json.loads(data)
+        return Owner(value["generation"], value["attempt"])
+
+
+def parse_key(data: bytes) -> UnitKey | SlotKey:
+    """The key of an offsets record.
+
+    :raises OffsetsLost: the bytes are not a key of this layout.
+    """
+    try:
+        connector, place = json.loads(data)
+        return SlotKey(connector, place["slot"]) if "slot" in place else UnitKey(connector, place["cache"], place["partition"])
+    except (ValueError, KeyError, TypeError) as cause:
+        raise OffsetsLost(f"a key of the offsets topic cannot be read: {data!r}", "Was the topic written by another program?") from cause
+
+
+@dataclass
+class SlotState:
+    """One slot's offsets, folded from its records in the order of the topic (the last record of a key counts)."""
+
+    slot: int
+    owner: Owner = Owner()
+    by_cache: dict[str, dict[int, UnitOffset]] = field(default_factory=dict)
+
+    def apply(self, key: bytes, value: bytes | None) -> None:
+        """Fold one record in; a null value forgets the unit (an offset that was reset)."""
+        parsed = parse_key(key)
+        if isinstance(parsed, SlotKey):
+            self.owner = max(self.owner, Owner() if value is None else Owner.from_json(value))
+        elif value is None:
+            self.by_cache.get(parsed.cache, {}).pop(parsed.partition, None)
+        else:
+            self.by_cache.setdefault(parsed.cache, {})[parsed.partition] = UnitOffset.from_json(value)
+
+    @property
+    def units(self) -> dict[tuple[str, int], UnitOffset]:
+        """Every unit by cache and partition."""
+        return {(cache, partition): unit for cache, units in self.by_cache.items() for partition, unit in units.items()}
+
+    def done(self, snapshot_id: str, cache: str, incarnation: str) -> dict[int, int]:
+        """Partitions of a cache that are done under a snapshot id -> records sent."""
+        return {
+            partition: unit.records
+            for partition, unit in self.by_cache.get(cache, {}).items()
+            if unit.done and unit.snapshot_id == snapshot_id and unit.incarnation == incarnation
+        }
+
+    def ranges(self, cache: str, partition: int) -> tuple[tuple[int, int], ...]:
+        unit = self.by_cache.get(cache, {}).get(partition)
+        return unit.ranges if unit else ()
+
+
+def slots_of_tasks(slots: int, tasks: int) -> tuple[tuple[int, ...], ...]:
+    """Whole slots dealt to tasks as evenly as can be; never more tasks than slots."""
+    tasks = max(1, min(tasks, slots))
+    return tuple(tuple(range(task, slots, tasks)) for task in range(tasks))
+
+
+def merge_ranges(ranges: Iterator[tuple[int, int]] | tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
+    """Sorted ranges without overlap; neighbours are joined."""
+    merged: list[tuple[int, int]] = []
+    for low, high in sorted(ranges):
+        if merged and low <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(high, merged[-1][1]))
+        else:
+            merged.append((low, high))
+    return tuple(merged)

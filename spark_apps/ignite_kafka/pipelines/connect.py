@@ -1,0 +1,25 @@
+"""Clients of both clusters, from settings and secrets."""
+
+from __future__ import annotations
+
+from ..kafka.clients import KafkaClients
+from ..kafka.slots import TransactionLimits
+from ..secrets import Secrets
+from ..settings import SourceSettings
+from ..thin.cluster import Cluster
+
+
+def ignite_cluster(settings: SourceSettings, secrets: Secrets) -> Cluster:
+    """A connected cluster: a context manager."""
+    return Cluster(settings.ignite_endpoint, secrets.ignite)
+
+
+def kafka_clients(settings: SourceSettings, secrets: Secrets) -> KafkaClients:
+    common = {**settings.kafka_common, **secrets.kafka}
+    return KafkaClients(common, settings.producer_override, settings.consumer_override)
+
+
+def transaction_limits(settings: SourceSettings) -> TransactionLimits:
+    return TransactionLimits(
+        settings.transaction_max_records, settings.transaction_max_bytes, settings.transaction_max_ms, settings.transaction_timeout_ms
+    )

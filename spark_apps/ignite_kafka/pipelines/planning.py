@@ -1,0 +1,89 @@
+"""From settings and what the clusters hold to a plan; nothing is moved, nothing is written."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..convert import converter
+from ..errors import CacheNotFound, SnapshotConflict, TopicError, UnsupportedType
+from ..kafka.topics import Topics, TopicSpec, TopicState
+from ..kafka.types import types_topic
+from ..plan import CachePlan, TransferPlan
+from ..routing import routes, select
+from ..settings import SourceSettings
+from ..thin.cluster import Cluster
+
+_LARGEST_BATCH = 1_000_000
+
+
+def make_plan(settings: SourceSettings, cluster: Cluster, topics: Topics, snapshot_id: str) -> TransferPlan:
+    """The plan of a new snapshot, before a generation is taken.
+
+    :raises CacheNotFound: the lists match no cache of the cluster.
+    :raises UnsupportedType: the converter cannot hold a type that a cache's metadata shows.
+    :raises TopicError: a cache's topic cannot be used.
+    """
+    names = cluster.cache_names()
+    chosen = select(names, settings.cache_whitelist, settings.cache_blacklist, settings.backlog_cache_name)
+    if not chosen and settings.load_initial_data:
+        raise CacheNotFound(
+            f"no cache matches cache_whitelist {list(settings.cache_whitelist)} and cache_blacklist {list(settings.cache_blacklist)}",
+            f"The cluster has {len(names)} caches: {', '.join(sorted(names)[:20]) or 'none'}.",
+        )
+    value_converter = converter(settings.value_converter, decimal_format=settings.decimal_format, enum_policy=settings.enum_policy)
+    existing = topics.existing()
+    caches = []
+    topic_names = routes(chosen if settings.load_initial_data else (), settings.topic_prefix, settings.internal_topic_prefix)
+    for name, topic in topic_names.items():
+        info = cluster.cache(name)
+        if not info.partitions:
+            raise UnsupportedType(
+                f"a {info.mode} cache has no partitions that a client can read", "Leave it out with cache_blacklist.", cache=name
+            )
+        value_converter.check(info, cluster)
+        partitions = existing.get(topic, max(0, settings.topic_partitions))  # 0: the broker's default, known once the topic is made
+        caches.append(CachePlan(name, info.cache_id, topic, info.partitions, partitions, info.incarnation))
+    return TransferPlan(settings.name, snapshot_id, 0, settings.slots, settings, tuple(caches))
+
+
+def continue_plan(stored: TransferPlan, settings: SourceSettings, topics: Topics) -> TransferPlan:
+    """The stored plan of an unfinished snapshot, if the settings given are those it was begun with.
+
+    :raises SnapshotConflict: a setting differs; the message names each.
+    :raises TopicError: a topic of the plan is gone or has another partition count.
+    """
+    now, then = settings.shape(), stored.settings.shape()
+    differing = sorted(name for name in now if now[name] != then[name])
+    if differing:
+        shown = "; ".join(f"{name} was {then.get(name)!r}, is {now.get(name)!r}" for name in differing)
+        raise SnapshotConflict(
+            f"settings differ from those the snapshot was begun with: {shown}",
+            "Set them back to finish this snapshot, or begin a new one under another snapshot id.",
+            snapshot_id=stored.snapshot_id,
+        )
+    existing = topics.existing()
+    for cache in stored.caches:
+        found = existing.get(cache.topic)
+        if found is not None and found != cache.topic_partitions:
+            raise TopicError(
+                f"the topic has {found} partitions now, and had {cache.topic_partitions} when the snapshot was planned",
+                "Begin a new snapshot.",
+                topic=cache.topic,
+                cache=cache.name,
+            )
+    return replace(stored, settings=settings)
+
+
+def ensure_topics(plan: TransferPlan, topics: Topics) -> TransferPlan:
+    """Make the topics that are missing; the plan with batches no larger than any topic allows."""
+    settings = plan.settings
+    specs = [
+        TopicSpec(cache.topic, cache.topic_partitions or -1, settings.replication_factor, settings.topic_config) for cache in plan.caches
+    ]
+    if settings.value_converter == "ignite-binary":
+        specs.append(TopicSpec(types_topic(settings.internal_topic_prefix), 1, settings.replication_factor, {"cleanup.policy": "compact"}))
+    counts = topics.ensure(specs)
+    caches = tuple(replace(cache, topic_partitions=counts[cache.topic]) for cache in plan.caches)
+    states: dict[str, TopicState] = topics.describe([cache.topic for cache in plan.caches])
+    smallest = min((state.max_message_bytes for state in states.values()), default=_LARGEST_BATCH)
+    return replace(plan, caches=caches, max_batch_bytes=min(_LARGEST_BATCH, smallest))

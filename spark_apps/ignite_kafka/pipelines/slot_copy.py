@@ -1,0 +1,203 @@
+"""What a Spark task does: copy whole slots, each unit exactly once. Runs in executors' Python workers.
+
+settings → plan → scan → convert → slot writer → offsets: read, convert and send happen in one Python process, so no record crosses the
+JVM (docs/decisions/0001-fused-copy.md).
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass, field
+
+from ..convert import Converter, converter
+from ..errors import CacheDestroyed, CacheNotFound, IgniteKafkaError, OutcomeUnknown
+from ..events import UNIT_REDONE, emit
+from ..kafka.clients import KafkaClients
+from ..kafka.slots import SlotClaim, SlotWriter, TransactionLimits
+from ..kafka.topics import Topics
+from ..kafka.types import types_topic, write_types
+from ..offsets import Owner, partitions_of_slot
+from ..plan import CachePlan, TransferPlan
+from ..secrets import Secrets
+from ..thin.batches import batches
+from ..thin.cluster import Cluster
+from ..thin.model import CacheInfo, Page
+from ..thin.scan import scan_partitions
+from .connect import ignite_cluster, kafka_clients, transaction_limits
+
+MIN_BATCH_ROWS = 20_000  # numpy's call overhead eats the gain below it
+_THREADS = 8  # slots whose producers wait for a coordinator or a commit, while one slot of the task copies
+_FIRST_WAIT_S, _LONGEST_WAIT_S = 0.2, 10.0
+
+
+@dataclass
+class CacheCount:
+    """What one slot did for one cache. ``entries`` and ``units`` include what an earlier attempt of this snapshot committed.
+
+    ``started`` and ``ended`` are seconds since 1970: the first read and the slot's last commit; 0.0 where nothing was left to do.
+    """
+
+    entries: int = 0
+    bytes: int = 0
+    units: int = 0
+    started: float = 0.0
+    ended: float = 0.0
+
+
+@dataclass
+class SlotResult:
+    """Counts by cache, or the error that ended the slot."""
+
+    slot: int
+    caches: dict[str, CacheCount] = field(default_factory=dict)
+    error: IgniteKafkaError | None = None
+
+
+def copy_slots(plan: TransferPlan, secrets: Secrets, slots: Sequence[int], attempt: int) -> Iterator[SlotResult]:
+    """Copy slots; one result each. The first error ends the others at their next batch.
+
+    Opening a slot and its last commit are waits, so they overlap with the copying of other slots; copying itself goes one slot at a time,
+    which bounds memory to one slot's batch and lets all slots share one connection.
+    """
+    owner = Owner(plan.generation, attempt)
+    with ignite_cluster(plan.settings, secrets) as cluster, ThreadPoolExecutor(_THREADS, "slot") as pool:
+        turn = Turn(cluster, Topics(kafka_clients(plan.settings, secrets)))
+        copies = [pool.submit(SlotCopy(plan, secrets, slot, owner, turn).run) for slot in slots]
+        for copy in copies:
+            yield copy.result()
+
+
+@dataclass
+class Turn:
+    """What the slots of a task share: the cluster, used by the one whose turn it is, an admin client, and the word to stop."""
+
+    cluster: Cluster
+    topics: Topics
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    stop: threading.Event = field(default_factory=threading.Event)
+
+
+class _Stopped(Exception):
+    """Another slot of this task failed."""
+
+
+class SlotCopy:
+    """One slot from its first unit to its last, over as many attempts as the retry budget allows."""
+
+    def __init__(self, plan: TransferPlan, secrets: Secrets, slot: int, owner: Owner, turn: Turn) -> None:
+        self._plan, self._slot, self._owner, self._turn = plan, slot, owner, turn
+        self._settings = plan.settings
+        self._clients: KafkaClients = kafka_clients(plan.settings, secrets)
+        self._limits: TransactionLimits = transaction_limits(plan.settings)
+        self._converter: Converter = converter(
+            plan.settings.value_converter, decimal_format=plan.settings.decimal_format, enum_policy=plan.settings.enum_policy
+        )
+        self._outcome_unknown = False
+        self._unit_rows: dict[int, int] = {}  # rows so far of units that go on in the next batch
+        self._progress_at = time.monotonic()
+
+    def run(self) -> SlotResult:
+        result = SlotResult(self._slot)
+        wait = _FIRST_WAIT_S
+        while True:
+            try:
+                if not self._turn.stop.is_set():
+                    result.caches = self._attempt()
+                return result
+            except _Stopped:
+                return result
+            except IgniteKafkaError as error:
+                out_of_time = time.monotonic() - self._progress_at > self._settings.retry_timeout_ms / 1000
+                # a slot that another one's error stops still tells of a commit whose outcome it does not know
+                stopped_in_doubt = self._turn.stop.is_set() and self._outcome_unknown
+                if error.final or out_of_time or stopped_in_doubt:
+                    self._turn.stop.set()
+                    result.error = self._verdict(error)
+                    return result
+                emit(UNIT_REDONE, slot=self._slot, reason=str(error))
+            self._turn.stop.wait(wait)
+            wait = min(wait * 2, _LONGEST_WAIT_S)
+
+    def _verdict(self, error: IgniteKafkaError) -> IgniteKafkaError:
+        if self._outcome_unknown and not error.final:
+            return OutcomeUnknown(
+                f"a commit got no answer and the slot could not be read since: {error}",
+                "Run the same snapshot again: it reads what was committed and goes on from there.",
+                connector=self._plan.connector,
+                slot=self._slot,
+            )
+        return error
+
+    def _attempt(self) -> dict[str, CacheCount]:
+        self._unit_rows = {}
+        claim = SlotClaim.of(self._plan.connector, self._slot, self._owner, self._settings.internal_topic_prefix)
+        writer = SlotWriter(self._clients, claim, self._limits, self._plan.max_batch_bytes, self._turn.topics)
+        self._outcome_unknown = False
+        try:
+            with self._turn.lock:
+                counts = {cache.name: self._copy_cache(writer, cache) for cache in self._plan.caches}
+            self._commit(writer)
+            for count in counts.values():
+                count.ended = time.time() if count.started else 0.0
+            return counts
+        finally:
+            self._outcome_unknown = self._outcome_unknown or writer.commit_asked
+            writer.close()
+
+    def _copy_cache(self, writer: SlotWriter, cache: CachePlan) -> CacheCount:
+        """Queue what is not done yet; the transaction stays open over small caches."""
+        mine = partitions_of_slot(cache.name, cache.partitions, self._slot, self._plan.slots)
+        done = writer.state.done(self._plan.snapshot_id, cache.name, cache.incarnation)
+        count = CacheCount(entries=sum(done.values()), units=len(done))
+        left = [partition for partition in mine if partition not in done]
+        if left:
+            count.started = time.time()
+            info = same_cache(self._turn.cluster, cache)
+            # closed here, not when an error's traceback goes: the next slot has the connection then
+            with closing(scan_partitions(self._turn.cluster, info, left, page_bytes=self._settings.page_bytes)) as pages:
+                for batch in batches(pages, MIN_BATCH_ROWS, self._settings.page_bytes * 2):
+                    self._copy_batch(writer, cache, info, batch, count)
+        return count
+
+    def _copy_batch(self, writer: SlotWriter, cache: CachePlan, info: CacheInfo, batch: list[Page], count: CacheCount) -> None:
+        """Send whole units of a batch one after the other; only the last unit of a batch may go on in the next."""
+        if self._turn.stop.is_set():
+            raise _Stopped
+        if any(page.rows for page in batch):
+            if self._converter.needs_types:
+                write_types(writer, types_topic(self._settings.internal_topic_prefix), batch, self._turn.cluster)
+            records = self._converter.convert(batch, info, self._turn.cluster)
+            writer.send(cache.topic, cache.topic_partitions, records)
+            count.bytes += records.nbytes
+        for page in batch:
+            self._unit_rows[page.partition] = self._unit_rows.get(page.partition, 0) + page.rows
+            if page.last:
+                rows = self._unit_rows.pop(page.partition)
+                writer.unit_done(cache.name, page.partition, cache.incarnation, self._plan.snapshot_id, rows)
+                count.entries += rows
+                count.units += 1
+        if writer.past_limits and not self._unit_rows:
+            self._commit(writer)
+
+    def _commit(self, writer: SlotWriter) -> None:
+        writer.commit()
+        self._progress_at = time.monotonic()
+
+
+def same_cache(cluster: Cluster, planned: CachePlan) -> CacheInfo:
+    """The cache as it is now.
+
+    :raises CacheDestroyed: it is gone, or was made again since the plan.
+    """
+    remedy = "Begin a new snapshot."
+    try:
+        info = cluster.cache(planned.name)
+    except CacheNotFound as cause:
+        raise CacheDestroyed("the cache was destroyed after the snapshot was planned", remedy, cache=planned.name) from cause
+    if (info.cache_id, info.partitions, info.incarnation) != (planned.cache_id, planned.partitions, planned.incarnation):
+        raise CacheDestroyed("the cache was destroyed and made again after the snapshot was planned", remedy, cache=planned.name)
+    return info

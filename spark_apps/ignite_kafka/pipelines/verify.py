@@ -1,0 +1,127 @@
+"""Compare topics with caches: every record that a read_committed consumer sees against the entry it was made from.
+
+Values are read again by the codec's plain row path, not by the columns that the copy used, so an error of the codec shows too. A topic's
+last record of each key is held in memory: meant for topics of some millions of records.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from ..convert.json_values import json_value, same_json
+from ..kafka.clients import KafkaClients
+from ..kafka.topics import Topics, read_to_end
+from ..plan import CachePlan, TransferPlan
+from ..thin.cluster import Cluster
+from ..thin.codec import decode_rows, entry_bounds
+from ..thin.model import CacheInfo, Page
+from ..thin.scan import scan_partitions
+
+_EXAMPLES = 5
+
+
+@dataclass
+class Verified:
+    """How a topic compares with its cache. ``repeated`` counts records of a key that an equal or other record follows: more than one
+    snapshot into one topic gives them too."""
+
+    cache: str
+    topic: str
+    entries: int = 0
+    records: int = 0
+    repeated: int = 0
+    missing: int = 0
+    different: int = 0
+    unexpected: int = 0
+    examples: list[str] = field(default_factory=list)
+
+    @property
+    def equal(self) -> bool:
+        """Each entry's last record equals it, and no record is of a key that the cache does not have."""
+        return not (self.missing or self.different or self.unexpected)
+
+    def note(self, what: str) -> None:
+        if len(self.examples) < _EXAMPLES:
+            self.examples.append(what)
+
+
+def verify(
+    plan: TransferPlan, cluster: Cluster, clients: KafkaClients, done: Callable[[Verified], None] = lambda _: None
+) -> list[Verified]:
+    """Compare each cache of a plan with its topic; ``done`` is told of each as soon as it is known."""
+    results = []
+    for cache in plan.caches:
+        result = _verify_cache(plan, cache, cluster, clients)
+        results.append(result)
+        done(result)
+    return results
+
+
+def _verify_cache(plan: TransferPlan, cache: CachePlan, cluster: Cluster, clients: KafkaClients) -> Verified:
+    result = Verified(cache.name, cache.topic)
+    topics = Topics(clients)
+    partitions = topics.partitions(cache.topic)
+    last: dict[str | bytes, bytes | None] = {}
+    raw = plan.settings.value_converter == "ignite-binary"
+    for message in read_to_end(clients, topics, cache.topic, list(range(partitions))):
+        key = (message.key() or b"") if raw else canonical(message.key())
+        result.records += 1
+        result.repeated += key in last
+        last[key] = message.value()
+    entries = _raw_entries if raw else _json_entries
+    for key, expected in entries(plan, cluster, cluster.cache(cache.name)):
+        result.entries += 1
+        if key not in last:
+            result.missing += 1
+            result.note(f"no record of key {key!r}")
+            continue
+        found = last.pop(key)
+        if not _same(expected, found, raw):
+            result.different += 1
+            result.note(f"key {key!r}: the entry gives {expected!r}, the record is {found!r}"[:600])
+    tombstones = [key for key, value in last.items() if value is None]
+    for key in tombstones:
+        del last[key]
+    result.unexpected = len(last)
+    for key in list(last)[:_EXAMPLES]:
+        result.note(f"a record of key {key!r} that the cache does not have")
+    return result
+
+
+def _same(expected: Any, found: bytes | None, raw: bool) -> bool:
+    if raw or found is None:
+        return bool(expected == found)
+    return same_json(expected, json.loads(found, parse_float=Decimal if _has_decimal(expected) else None))
+
+
+def _has_decimal(value: Any) -> bool:
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return isinstance(value, Decimal) or any(map(_has_decimal, items))
+
+
+def _json_entries(plan: TransferPlan, cluster: Cluster, info: CacheInfo) -> Iterator[tuple[str, Any]]:
+    forms = plan.settings.decimal_format, plan.settings.enum_policy
+    for page in scan_partitions(cluster, info, range(info.partitions), page_bytes=plan.settings.page_bytes):
+        for key, value in decode_rows([page], info, cluster):
+            yield canonical(json.dumps(json_value(key, *forms), default=str).encode()), json_value(value, *forms)
+
+
+def _raw_entries(plan: TransferPlan, cluster: Cluster, info: CacheInfo) -> Iterator[tuple[bytes, bytes]]:
+    for page in scan_partitions(cluster, info, range(info.partitions), page_bytes=plan.settings.page_bytes):
+        yield from _slices(page, info)
+
+
+def _slices(page: Page, info: CacheInfo) -> Iterator[tuple[bytes, bytes]]:
+    bounds = entry_bounds(page, info.name)
+    columns = (bounds.key_start, bounds.key_end, bounds.value_start, bounds.value_end)
+    for key_start, key_end, value_start, value_end in zip(*(column.tolist() for column in columns), strict=True):
+        yield bytes(page.data[key_start:key_end]), bytes(page.data[value_start:value_end])
+
+
+def canonical(key: bytes | None) -> str:
+    """One text for all JSON texts of equal keys."""
+    return json.dumps(None if key is None else json.loads(key), separators=(",", ":"), sort_keys=True)

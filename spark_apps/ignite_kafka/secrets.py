@@ -1,0 +1,132 @@
+"""Passwords and the like: kept apart from settings and plans, read from a file that only its owner can read.
+
+The file is JSON: ``{"ignite": {"username", "password", "key_password"}, "kafka": {"sasl.password": …}}``; both parts may be missing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from .errors import SettingsError
+from .thin.connection import IgniteCredentials
+
+_SECRET = re.compile(r"(?i)passw|secret|credential|token|jaas|private|passphrase|\.pem$|_pem$|basic\.auth\.user\.info|user_info")
+_NOT_SECRET = frozenset(
+    {
+        "sasl.oauthbearer.token.endpoint.url",
+        "sasl.oauthbearer.client.credentials.client.id",
+        "sasl.oauthbearer.assertion.private.key.file",
+        "ssl.certificate.pem",
+        "ssl.ca.pem",
+        "https.ca.pem",
+    }
+)
+_FORM = 'Its form is {"ignite": {"username": …, "password": …, "key_password": …}, "kafka": {"sasl.password": …}}'
+
+
+@dataclass(frozen=True, repr=False)
+class Secrets:
+    """What no plan, log or command line may hold. ``kafka`` has librdkafka's names, such as ``sasl.password``."""
+
+    ignite: IgniteCredentials = field(default_factory=IgniteCredentials)
+    kafka: Mapping[str, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"Secrets(ignite={self.ignite!r}, kafka={dict.fromkeys(self.kafka, '***')!r})"
+
+
+def is_secret(name: str) -> bool:
+    """Whether a setting of that name holds a secret, by its name."""
+    return name not in _NOT_SECRET and _SECRET.search(name) is not None
+
+
+def split_kafka(config: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """A Kafka connection's settings as (open, secret)."""
+    hidden = {name: value for name, value in config.items() if is_secret(name)}
+    return {name: value for name, value in config.items() if name not in hidden}, hidden
+
+
+def load(path: str | Path) -> Secrets:
+    """Read a secrets file.
+
+    :raises SettingsError: it cannot be read, others can read it and it is no mount of an orchestrator's, or it has another form. The
+        message never shows its content.
+    """
+    path = Path(path)
+    try:
+        with path.open("rb") as file:
+            _check_mode(path, os.fstat(file.fileno()).st_mode)
+            content = file.read()
+    except OSError as error:
+        raise SettingsError(f"the secrets file cannot be read: {error.strerror}", "Check its path and owner", file=path) from error
+    return from_json(content, path)
+
+
+def from_json(content: bytes | str, origin: str | Path = "secrets") -> Secrets:
+    """Secrets from JSON text; the same errors as :func:`load`."""
+    try:
+        data = json.loads(content)
+    except ValueError:
+        raise SettingsError("the secrets are not JSON", _FORM, file=origin) from None
+    if not isinstance(data, dict) or not all(isinstance(part, dict) for part in data.values()):
+        raise SettingsError("the secrets are no JSON object of objects", _FORM, file=origin)
+    known = {"ignite": {item.name for item in fields(IgniteCredentials)}, "kafka": data.get("kafka", {})}
+    for part, content_of in data.items():
+        for name, value in content_of.items():
+            if name not in known.get(part, {}):
+                raise SettingsError("the secrets have an unknown name", _FORM, name=f"{part}.{name}", file=origin)
+            if not isinstance(value, str) and not (value is None and part == "ignite"):
+                raise SettingsError("a secret is not text", _FORM, name=f"{part}.{name}", file=origin)
+        if part not in known:
+            raise SettingsError("the secrets have an unknown part", _FORM, name=part, file=origin)
+    return Secrets(IgniteCredentials(**data.get("ignite", {})), data.get("kafka", {}))
+
+
+def to_dict(secrets: Secrets) -> dict[str, Any]:
+    """The file's content."""
+    return {"ignite": asdict(secrets.ignite), "kafka": dict(secrets.kafka)}
+
+
+def dump(secrets: Secrets, path: str | Path) -> None:
+    """Write a new file that its owner alone can read.
+
+    :raises FileExistsError: something is there already; it is never written over, nor followed if it is a link.
+    """
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        json.dump(to_dict(secrets), file)
+
+
+def restrict(path: str | Path) -> None:
+    """Take a file that a program copied here (Spark does, with the mode of its umask) from all but its owner."""
+    os.chmod(path, 0o600)
+
+
+def _check_mode(path: Path, mode: int) -> None:
+    if stat.S_IMODE(mode) & 0o077 and not _is_mounted(path):
+        raise SettingsError(
+            f"others can read the secrets file (mode {stat.S_IMODE(mode):04o})",
+            f"Take it from them: chmod 600 {path}; a mounted secret (read-only, or the file a mount itself) may have any mode",
+            file=path,
+        )
+
+
+def _is_mounted(path: Path) -> bool:
+    """Whether an orchestrator put the file there: on a read-only file system, or as a mount of its own; its mode is not ours then."""
+    real = os.path.realpath(path)
+    return bool(os.statvfs(real).f_flag & os.ST_RDONLY) or real in _mount_points()
+
+
+def _mount_points(table: Path = Path("/proc/self/mountinfo")) -> frozenset[str]:
+    """Mount points of this process; none where the system has no such table (proc_pid_mountinfo(5), octal escapes for blanks)."""
+    if not table.exists():
+        return frozenset()
+    points = (line.split(" ")[4] for line in table.read_text().splitlines())
+    return frozenset(re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), point) for point in points)

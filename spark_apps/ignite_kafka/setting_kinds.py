@@ -1,0 +1,150 @@
+"""What a setting's value may be: one parser a kind, for text as in a `.properties` file and for JSON values alike.
+
+A parser returns the canonical value and is idempotent, so that the same function reads a setting and checks one that is already built.
+It raises ValueError; the caller adds the setting's name, what is allowed and where it was set.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+_WHOLE_NUMBER = re.compile(r"[+-]?[0-9]+")
+_COMMA = re.compile(r"\s*,\s*")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A set of values.
+
+    :param allowed: the values in words, for messages and the settings page.
+    :param parse: any value -> its canonical form; ValueError where it has none.
+    :param aliases: other spellings of a value -> the value.
+    :param shown: whether a message may show a refused value; the reason names what is wrong where it may not.
+    """
+
+    type_name: str
+    allowed: str
+    parse: Callable[[object], object]
+    aliases: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    shown: bool = True
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is known of one setting beside its name and default.
+
+    :param reference: its name in the reference's own configuration, if it has one.
+    :param later: values that a later version makes true; None means every value but the default.
+    :param idle: why another value than the default has no effect in this version; empty where it has one.
+    :param shapes: whether it decides which records are sent and what is in them: such a setting is fixed under a snapshot id.
+    """
+
+    kind: Kind
+    help: str
+    reference: str = ""
+    later: tuple[object, ...] | None = ()
+    idle: str = ""
+    shapes: bool = False
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError("it is not text")
+    return value
+
+
+def _boolean(value: object) -> bool:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.strip().lower() in ("true", "false"):
+        return value.strip().lower() == "true"
+    raise ValueError("it is neither true nor false")
+
+
+def _whole_number(value: object) -> int:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, str) and _WHOLE_NUMBER.fullmatch(value.strip()):
+        return int(value)
+    raise ValueError("it is not a whole number")
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return tuple(_COMMA.split(value.strip())) if value.strip() else ()
+    if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
+        return tuple(value)
+    raise ValueError("it is not a list of texts")
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (str, int, float)):
+        return str(value)
+    raise ValueError("it is not a mapping of names to texts")
+
+
+def _mapping(value: object) -> dict[str, str]:
+    if isinstance(value, Mapping) and all(isinstance(name, str) for name in value):
+        return {name: _plain(item) for name, item in value.items()}
+    raise ValueError("it is not a mapping of names to texts")
+
+
+def _objects(value: object) -> dict[str, Any]:
+    if isinstance(value, Mapping) and all(isinstance(name, str) for name in value):
+        return dict(value)
+    raise ValueError("it is not a mapping")
+
+
+TEXT = Kind("string", "any text", _text)
+BOOLEAN = Kind("boolean", "true or false", _boolean)
+TEXTS = Kind("list", "a list of texts, or one text with commas between", _texts)
+MAPPING = Kind("mapping", "a mapping of names to texts", _mapping, shown=False)
+OBJECTS = Kind("mapping", "a mapping of names to mappings", _objects, shown=False)
+
+
+def text_like(pattern: str, allowed: str) -> Kind:
+    """Text that matches a pattern as a whole."""
+    compiled = re.compile(pattern)
+
+    def parse(value: object) -> str:
+        if not compiled.fullmatch(_text(value)):
+            raise ValueError("it has another form")
+        return _text(value)
+
+    return Kind("string", allowed, parse)
+
+
+def whole_number(low: int, high: int | None = None, *, besides: int | None = None, optional: bool = False) -> Kind:
+    """A whole number from ``low`` to ``high``, or the value ``besides``; None too where it is ``optional``."""
+    span = f"from {low}" + ("" if high is None else f" to {high}")
+    allowed = f"a whole number {span}" + ("" if besides is None else f", or {besides}") + (", or none" if optional else "")
+
+    def parse(value: object) -> int | None:
+        if optional and value is None:
+            return None
+        number = _whole_number(value)
+        if number != besides and (number < low or (high is not None and number > high)):
+            raise ValueError("it is out of range")
+        return number
+
+    return Kind("int", allowed, parse)
+
+
+def choice(*values: str, aliases: Mapping[str, str] | None = None) -> Kind:
+    """One of some texts; an alias stands for one of them."""
+    known = dict(aliases or {})
+
+    def parse(value: object) -> str:
+        text = _text(value).strip()
+        text = known.get(text, text)
+        if text not in values:
+            raise ValueError("it is none of these")
+        return text
+
+    return Kind("string", " or ".join((", ".join(values[:-1]), values[-1])) if len(values) > 1 else values[0], parse, known)

@@ -1,0 +1,126 @@
+"""Pages of entries to Arrow: one group for each pair of key type and value type."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from ignite_kafka.convert.types import code_name
+from ignite_kafka.thin import codes
+from ignite_kafka.thin.codec.bounds import EntryBounds, entry_bounds
+from ignite_kafka.thin.codec.classes import type_name
+from ignite_kafka.thin.codec.columns import ColumnDecoder
+from ignite_kafka.thin.codec.objects import read_headers
+from ignite_kafka.thin.codec.raw import Positions, Wire
+from ignite_kafka.thin.codec.scalars import EnumPolicy
+from ignite_kafka.thin.model import CacheInfo, Page, TypeSource
+
+
+@dataclass(frozen=True)
+class TypeRef:
+    """Type of a group's keys or values: type code, name, the binary type id of objects, and the mark of the column."""
+
+    code: int
+    name: str
+    type_id: int | None = None
+    mark: str | None = None
+
+
+@dataclass(frozen=True)
+class EntryGroup:
+    """Entries of one key type and one value type.
+
+    `rows` (int64) are their positions among all entries of the pages given, rising. Objects are a StructArray with all fields of the
+    type in the order of its metadata, absent ones null; other values are a plain array. Nullable at no level above the fields.
+    """
+
+    rows: Positions
+    key: pa.Array
+    value: pa.Array
+    key_type: TypeRef
+    value_type: TypeRef
+
+
+def decode_entries(
+    pages: Sequence[Page], cache: CacheInfo, types: TypeSource, *, enums: EnumPolicy = EnumPolicy.SHORT_NAME
+) -> list[EntryGroup]:
+    """All entries of `pages`, column by column. Give many small pages at once: below 20,000 rows the calls outweigh the work.
+
+    :raises DecodeError: for bytes that are no values, naming cache, partition, type id and position in the page's data.
+    :raises UnsupportedType: for a value that no Arrow column holds (raw-data objects, self-containing objects).
+    """
+    wire = Wire.of(pages, cache, types)
+    bounds = joined_bounds(pages, wire, cache)
+    if bounds.key_start.size == 0:
+        return []
+    keys = _signatures(wire, bounds.key_start, bounds.key_end)
+    values = _signatures(wire, bounds.value_start, bounds.value_end)
+    decoder = ColumnDecoder(wire, enums)
+    return [_group(decoder, bounds, rows) for rows in _groups(keys, values)]
+
+
+def joined_bounds(pages: Sequence[Page], wire: Wire, cache: CacheInfo) -> EntryBounds:
+    """Bounds of all pages' entries in the wire buffer."""
+    each = [entry_bounds(page, cache.name) for page in pages]
+    shifts = wire.starts[:-1].tolist()
+
+    def join(parts: list[Positions]) -> Positions:
+        if len(parts) == 1:
+            return parts[0]
+        return np.concatenate([part + shift for part, shift in zip(parts, shifts, strict=True)]) if parts else np.zeros(0, np.int64)
+
+    return EntryBounds(
+        join([one.key_start for one in each]),
+        join([one.key_end for one in each]),
+        join([one.value_start for one in each]),
+        join([one.value_end for one in each]),
+    )
+
+
+def _signatures(wire: Wire, start: Positions, end: Positions) -> Positions:
+    """One number for each type: its code, and for objects the type id above it."""
+    code = wire.data[start]
+    signature: Positions = code.astype(np.int64)
+    objects = code == codes.OBJECT
+    if objects.all():
+        return signature | (wire.ints(start + 4) << 8)
+    if objects.any():
+        rows = np.flatnonzero(objects)
+        signature[rows] |= wire.ints(start[rows] + 4) << 8
+    return signature
+
+
+def _groups(keys: Positions, values: Positions) -> list[Positions]:
+    """Rows of each pair of signatures, in the order of their first entries."""
+    if (keys == keys[0]).all() and (values == values[0]).all():
+        return [np.arange(keys.size)]
+    key_index = np.unique(keys, return_inverse=True)[1].ravel()
+    value_kinds, value_index = np.unique(values, return_inverse=True)
+    pair = key_index * value_kinds.size + value_index.ravel()
+    order = np.argsort(pair, kind="stable")
+    parts = np.split(order, np.flatnonzero(np.diff(pair[order])) + 1)
+    return sorted(parts, key=lambda rows: int(rows[0]))
+
+
+def _group(decoder: ColumnDecoder, bounds: EntryBounds, rows: Positions) -> EntryGroup:
+    if rows.size == bounds.key_start.size:
+        spans = bounds.key_start, bounds.key_end, bounds.value_start, bounds.value_end
+    else:
+        spans = bounds.key_start[rows], bounds.key_end[rows], bounds.value_start[rows], bounds.value_end[rows]
+    key, key_type = _column(decoder, spans[0], spans[1])
+    value, value_type = _column(decoder, spans[2], spans[3])
+    return EntryGroup(rows, key, value, key_type, value_type)
+
+
+def _column(decoder: ColumnDecoder, start: Positions, end: Positions) -> tuple[pa.Array, TypeRef]:
+    wire = decoder.wire
+    code = int(wire.data[start[0]])
+    if code == codes.OBJECT:
+        headers = read_headers(wire, start, end)
+        type_id = int(headers.type_id[0])
+        return decoder.struct(headers, 0).data, TypeRef(code, type_name(wire.types, type_id), type_id)
+    column = decoder.decode(start, end)
+    return column.data, TypeRef(code, code_name(code), None, column.mark)

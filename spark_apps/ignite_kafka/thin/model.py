@@ -1,0 +1,86 @@
+"""What the thin client reads from a cluster, as plain frozen values: pages of entries, caches, query entities, binary types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page of a partition scan.
+
+    `data` holds `rows` entries and nothing else (key, value, key, value, ...), as operations 2000 and 2001 return them.
+    """
+
+    partition: int
+    rows: int
+    data: memoryview
+    last: bool
+
+
+@dataclass(frozen=True)
+class QueryField:
+    """One SQL column of a query entity; `java_type` is a Java class name such as ``java.lang.Integer``."""
+
+    name: str
+    java_type: str
+    is_key: bool = False
+    not_null: bool = False
+    precision: int = -1
+    scale: int = -1
+
+
+@dataclass(frozen=True)
+class QueryEntity:
+    """The SQL view of a cache's entries; names of types are Java class names or binary type names."""
+
+    key_type: str
+    value_type: str
+    key_field: str | None = None
+    value_field: str | None = None
+    table: str | None = None
+    fields: tuple[QueryField, ...] = ()
+
+
+@dataclass(frozen=True)
+class CacheInfo:
+    """What is known of one cache; `incarnation` changes when the cache is destroyed and made again."""
+
+    name: str
+    cache_id: int
+    partitions: int = 1024
+    backups: int = 0
+    mode: str = "PARTITIONED"
+    atomicity: str = "ATOMIC"
+    query_entities: tuple[QueryEntity, ...] = ()
+    incarnation: str = ""
+
+
+@dataclass(frozen=True)
+class BinaryField:
+    """One field of a binary type: its name, its type code in the metadata, and the hash of its lower-cased name."""
+
+    name: str
+    type_code: int
+    field_id: int
+
+
+@dataclass(frozen=True)
+class BinaryType:
+    """Metadata of one binary type: `schemas` maps a schema id to its field ids in the order of the footer."""
+
+    type_id: int
+    name: str
+    affinity_field: str | None = None
+    fields: tuple[BinaryField, ...] = ()
+    schemas: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    is_enum: bool = False
+    enum_values: Mapping[int, str] = field(default_factory=dict)
+
+
+class TypeSource(Protocol):
+    """Where binary type metadata comes from; raises UnknownBinaryType for a type the cluster does not hold."""
+
+    def binary_type(self, type_id: int) -> BinaryType: ...

@@ -1,0 +1,34 @@
+"""How many rows to ask for, so that a page is about so many bytes: pure arithmetic."""
+
+from __future__ import annotations
+
+PROBE_ROWS = 32
+MAX_PAGE_ROWS = 65_536
+
+
+class PageSize:
+    """Rows of the next cursor's pages, from the pages seen so far.
+
+    A node fixes the rows of a cursor's pages when it opens, so the first cursors ask for :data:`PROBE_ROWS`, and a partition whose first
+    page shows that this was far too few is opened again. The larger of the last page's and the mean row width counts: a page may be too
+    small, it must not be much too large.
+    """
+
+    def __init__(self, page_bytes: int) -> None:
+        self.page_bytes = page_bytes
+        self.rows = PROBE_ROWS
+        self._seen_rows = 0
+        self._seen_bytes = 0
+
+    def saw(self, rows: int, length: int) -> None:
+        """Count a page of `rows` entries in `length` bytes."""
+        if rows == 0:
+            return
+        self._seen_rows += rows
+        self._seen_bytes += length
+        width = max(length / rows, self._seen_bytes / self._seen_rows, 1.0)
+        self.rows = min(max(int(self.page_bytes / width), 1), MAX_PAGE_ROWS)
+
+    def far_above(self, asked: int) -> bool:
+        """Whether pages of `asked` rows are so small that opening the partition again pays."""
+        return self.rows >= 4 * asked

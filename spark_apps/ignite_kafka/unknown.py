@@ -1,0 +1,25 @@
+"""The known name that a mistyped one most likely means."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The closest known name, or None where none is close; upper and lower case, `_`, `.` and `-` count as alike."""
+    spelled: dict[str, str] = {}
+    for candidate in known:
+        spelled.setdefault(_plain(candidate), candidate)
+    close = difflib.get_close_matches(_plain(name), spelled, n=1, cutoff=0.75)
+    return spelled[close[0]] if close else None
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """'Did you mean …?' or an empty text."""
+    close = nearest(name, known)
+    return f"Did you mean {close}?" if close else ""
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("_", "").replace(".", "").replace("-", "")

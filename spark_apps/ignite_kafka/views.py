@@ -1,0 +1,251 @@
+"""What the command line shows of the clusters: plans, connectors, runs and offsets. Nothing is written."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+
+from .errors import SettingsError
+from .kafka.clients import KafkaClients
+from .kafka.control import ControlState, offsets_topic, read_control
+from .kafka.status import RunStatus, read_runs
+from .kafka.topics import Topics, read_to_end
+from .offsets import SlotState, slots_of_tasks
+from .pipelines.connect import ignite_cluster, kafka_clients
+from .pipelines.planning import continue_plan, make_plan
+from .pipelines.verify import verify
+from .plan import TransferPlan, unit_count
+from .secrets import Secrets
+from .settings import SourceSettings
+from .tables import table
+
+_SLOTS_AT_ONCE = 16  # bounds what is held of an offsets topic
+_NEW = "(new)"
+
+
+@dataclass(frozen=True)
+class CachePreview:
+    """One cache of a plan. ``topic_partitions`` None: the topic is made with the broker's default."""
+
+    cache: str
+    topic: str
+    topic_exists: bool
+    topic_partitions: int | None
+    units: int
+    units_done: int
+    records_done: int
+
+
+@dataclass(frozen=True)
+class PlanView:
+    """What a run would do; ``state`` is new, unfinished or complete."""
+
+    connector: str
+    snapshot_id: str
+    state: str
+    converter: str
+    slots: int
+    tasks: int | None
+    units: int
+    caches: tuple[CachePreview, ...]
+
+    def to_dict(self) -> dict[str, object]:
+        return asdict(self)
+
+    def text(self) -> str:
+        head = ("cache", "topic", "topic partitions", "units", "done", "records sent")
+        rows = [(c.cache, c.topic, _partitions(c), c.units, c.units_done, c.records_done) for c in self.caches]
+        tasks = f"at most {self.tasks} tasks" if self.tasks else "as many tasks as Spark has cores, at most one a slot"
+        done = sum(c.units_done for c in self.caches)
+        return "\n".join(
+            [
+                f"connector {self.connector}, snapshot {self.snapshot_id} ({self.state}), converter {self.converter}",
+                f"{self.units:,} units, {done:,} done, {self.slots} slots, {tasks}",
+                "",
+                table(head, rows),
+            ]
+        )
+
+
+def _partitions(cache: CachePreview) -> str:
+    count = "broker's default" if cache.topic_partitions is None else str(cache.topic_partitions)
+    return count if cache.topic_exists else f"{count}, to be made"
+
+
+def plan_view(settings: SourceSettings, secrets: Secrets, snapshot_id: str | None = None) -> PlanView:
+    """The plan of the snapshot that a run with these settings would begin or continue.
+
+    :raises SettingsError, CacheNotFound, UnsupportedType, SnapshotConflict, TopicError: as the run would.
+    """
+    clients = kafka_clients(settings, secrets)
+    clients.check()
+    topics = Topics(clients)
+    state = read_control(clients, topics, settings.internal_topic_prefix, settings.name)
+    last = state.snapshot
+    chosen = snapshot_id or (last.id if last is not None and not last.complete else None)
+    with ignite_cluster(settings, secrets) as cluster:
+        if last is not None and last.id == chosen:
+            plan = continue_plan(TransferPlan.from_dict(dict(last.plan)), settings, topics)
+            kind = "complete" if last.complete else "unfinished"
+        else:
+            plan, kind = make_plan(settings, cluster, topics, chosen or _NEW), "new"
+            ended = state.ended.get(chosen or "")
+            kind = ("complete" if ended["complete"] else f"superseded by {ended['superseded_by']}") if ended else kind
+    return _preview(plan, kind, clients, topics, known=state.connector is not None)
+
+
+def _preview(plan: TransferPlan, kind: str, clients: KafkaClients, topics: Topics, *, known: bool) -> PlanView:
+    existing = topics.existing()
+    incarnations = {cache.name: cache.incarnation for cache in plan.caches}
+    units: dict[str, int] = dict.fromkeys(incarnations, 0)
+    records: dict[str, int] = dict.fromkeys(incarnations, 0)
+    for state in read_slots(clients, topics, plan.settings, plan.slots) if known else ():
+        for (cache, _), unit in state.units.items():
+            if unit.done and unit.snapshot_id == plan.snapshot_id and unit.incarnation == incarnations.get(cache):
+                units[cache] += 1
+                records[cache] += unit.records
+    caches = tuple(
+        CachePreview(
+            cache.name,
+            cache.topic,
+            cache.topic in existing,
+            existing.get(cache.topic) or cache.topic_partitions or None,
+            cache.partitions,
+            units[cache.name],
+            records[cache.name],
+        )
+        for cache in plan.caches
+    )
+    limit = plan.settings.tasks_max
+    tasks = len(slots_of_tasks(plan.slots, limit)) if limit else None
+    return PlanView(plan.connector, plan.snapshot_id, kind, plan.settings.value_converter, plan.slots, tasks, unit_count(plan), caches)
+
+
+def read_slots(clients: KafkaClients, topics: Topics, settings: SourceSettings, slots: int) -> Iterator[SlotState]:
+    """A connector's offsets, slot by slot; some slots at once are held in memory.
+
+    :raises OffsetsLost: the topic is not there.
+    """
+    name = offsets_topic(settings.internal_topic_prefix, settings.name)
+    for first in range(0, slots, _SLOTS_AT_ONCE):
+        states = {slot: SlotState(slot) for slot in range(first, min(first + _SLOTS_AT_ONCE, slots))}
+        for message in read_to_end(clients, topics, name, list(states)):
+            key, partition = message.key(), message.partition()
+            if key is not None and partition is not None:
+                states[partition].apply(key, message.value())
+        yield from states.values()
+
+
+@dataclass(frozen=True)
+class StatusView:
+    """A connector: what the configs topic and the status topic hold of it."""
+
+    control: ControlState
+    runs: Mapping[str, RunStatus]
+
+    def to_dict(self) -> dict[str, object]:
+        connector, snapshot = self.control.connector, self.control.snapshot
+        shown = None if snapshot is None else {"id": snapshot.id, "complete": snapshot.complete}
+        return {
+            "connector": None if connector is None else asdict(connector),
+            "snapshot": shown,
+            "runs": {run_id: asdict(run) for run_id, run in self.runs.items()},
+        }
+
+    def text(self) -> str:
+        connector, snapshot = self.control.connector, self.control.snapshot
+        lines = []
+        if connector is not None:
+            lines.append(f"generation {connector.generation}, {connector.slots} slots, target state {connector.target_state}")
+        if snapshot is not None:
+            lines.append(f"last snapshot {snapshot.id}: {'complete' if snapshot.complete else 'not finished'}")
+        head = ("run", "state", "snapshot", "started", "seconds", "records", "error")
+        return "\n".join([*lines, "", table(head, [_run_row(run) for run in self.runs.values()])])
+
+
+def _run_row(run: RunStatus) -> tuple[object, ...]:
+    started = time.strftime("%Y-%m-%d %H:%M:%SZ", time.gmtime(run.started_ms / 1000))
+    seconds = "" if run.ended_ms is None else f"{(run.ended_ms - run.started_ms) / 1000:.1f}"
+    error = "" if run.error is None else f"{run.error.get('type')}: {run.error.get('what')}"
+    return run.run_id, run.state, run.snapshot_id, started, seconds, sum(cache.records for cache in run.caches.values()), error
+
+
+def status_view(settings: SourceSettings, secrets: Secrets) -> StatusView:
+    """A connector and its runs.
+
+    :raises SettingsError: nobody ever started a connector of that name.
+    """
+    clients = kafka_clients(settings, secrets)
+    clients.check()
+    control = read_control(clients, Topics(clients), settings.internal_topic_prefix, settings.name)
+    runs = read_runs(clients, settings.internal_topic_prefix, settings.name)
+    if control.connector is None and not runs:
+        raise _unknown(settings)
+    return StatusView(control, runs)
+
+
+def _unknown(settings: SourceSettings) -> SettingsError:
+    return SettingsError(
+        "no connector of that name was ever started",
+        "Check the name, --kafka and --internal-topic-prefix.",
+        connector=settings.name,
+        bootstrap_servers=settings.bootstrap_servers,
+        internal_topic_prefix=settings.internal_topic_prefix,
+    )
+
+
+def _states(settings: SourceSettings, secrets: Secrets) -> Iterator[SlotState]:
+    clients = kafka_clients(settings, secrets)
+    clients.check()
+    topics = Topics(clients)
+    control = read_control(clients, topics, settings.internal_topic_prefix, settings.name)
+    if control.connector is None:
+        raise _unknown(settings)
+    return read_slots(clients, topics, settings, control.connector.slots)
+
+
+def offset_lines(settings: SourceSettings, secrets: Secrets) -> Iterator[str]:
+    """One JSON line a unit, in Kafka Connect's form: ``{"partition": {"cache", "partition"}, "offset": {…}}``."""
+    for state in _states(settings, secrets):
+        for (cache, partition), unit in sorted(state.units.items()):
+            place = {"cache": cache, "partition": partition}
+            yield json.dumps({"partition": place, "offset": json.loads(unit.to_json())}, separators=(",", ":"))
+
+
+def offsets_table(settings: SourceSettings, secrets: Secrets) -> str:
+    """A row a cache, snapshot and incarnation."""
+    counts: dict[tuple[str, str, str], list[int]] = {}
+    for state in _states(settings, secrets):
+        for (cache, _), unit in state.units.items():
+            count = counts.setdefault((cache, unit.snapshot_id or "", unit.incarnation), [0, 0, 0])
+            count[0] += unit.done
+            count[1] += unit.records
+            count[2] += len(unit.ranges)
+    rows = [(*place, *count) for place, count in sorted(counts.items())]
+    return table(("cache", "snapshot", "incarnation", "units done", "records", "ranges"), rows)
+
+
+def verify_view(settings: SourceSettings, secrets: Secrets) -> tuple[bool, str]:
+    """Whether every topic equals its cache, and the table that tells it."""
+    clients = kafka_clients(settings, secrets)
+    clients.check()
+    with ignite_cluster(settings, secrets) as cluster:
+        found = verify(make_plan(settings, cluster, Topics(clients), _NEW), cluster, clients)
+    head = ("cache", "topic", "entries", "records", "repeated", "missing", "different", "unexpected", "verified")
+    rows = [
+        (v.cache, v.topic, v.entries, v.records, v.repeated, v.missing, v.different, v.unexpected, "yes" if v.equal else "NO")
+        for v in found
+    ]
+    examples = [f"{v.cache}: {example}" for v in found for example in v.examples]
+    return all(v.equal for v in found), "\n".join([table(head, rows), *examples])
+
+
+def run_table(run: RunStatus) -> str:
+    """What a run did, a row a topic."""
+    head = ("cache", "topic", "entries", "records", "bytes", "units")
+    rows = [(name, c.topic, c.entries, c.records, c.bytes, c.units_done) for name, c in run.caches.items()]
+    ended = run.ended_ms or run.started_ms
+    what = "was complete already" if run.already_complete else f"is complete after {(ended - run.started_ms) / 1000:.1f} s"
+    return f"{table(head, rows)}\nsnapshot {run.snapshot_id} {what}"

@@ -1,0 +1,112 @@
+"""Real servers and a Spark session for the tests that ask for them; a test that asks for none starts none."""
+
+from __future__ import annotations
+
+import os
+import sys
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import hypothesis
+import pytest
+
+from tools.servers import IgniteCluster, Jars, KafkaBroker
+
+# a test that is slow on a busy machine is not wrong
+hypothesis.settings.register_profile("project", deadline=None)
+hypothesis.settings.load_profile("project")
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture
+def unique() -> Callable[[str], str]:
+    """Makes a name that no other test has, for caches, topics and connectors."""
+    return lambda stem: f"{stem}-{uuid.uuid4().hex[:8]}"
+
+
+@pytest.fixture(scope="session")
+def jars() -> Jars:
+    """Folders of the jars of Ignite and of Kafka (with Connect): ``.ignite``, ``.kafka``."""
+    return Jars.of_checkout()
+
+
+@pytest.fixture(scope="session")
+def ignite(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[IgniteCluster]:
+    """One node in memory, shared: ``.address``, ``.addresses``, ``.client()``. Do not kill it."""
+    # each cache of 1,024 partitions takes 20 MiB before its first entry; tests make some hundred
+    with IgniteCluster(tmp_path_factory.mktemp("ignite"), jars=jars, data_region_mib=6_144, heap_mib=1_024) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def kafka(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
+    """One broker, shared: ``.bootstrap``, ``.client_config``. Do not kill it."""
+    with KafkaBroker(tmp_path_factory.mktemp("kafka"), jars=jars) as broker:
+        yield broker
+
+
+@pytest.fixture
+def ignite_cluster(jars: Jars, tmp_path: Path) -> Iterator[Callable[..., IgniteCluster]]:
+    """``ignite_cluster(nodes, **options)``: a cluster of the test's own, which it may kill; options as in IgniteOptions."""
+    started: list[IgniteCluster] = []
+
+    def start(nodes: int = 1, **options: Any) -> IgniteCluster:
+        cluster = IgniteCluster(tmp_path / f"ignite-{len(started)}", jars=jars, nodes=nodes, **options)
+        started.append(cluster)
+        return cluster.start()
+
+    yield start
+    for cluster in started:
+        cluster.stop()
+
+
+@pytest.fixture
+def kafka_broker(jars: Jars, tmp_path: Path) -> Iterator[Callable[..., KafkaBroker]]:
+    """``kafka_broker(**options)``: a broker of the test's own, which it may kill and start again; options as in KafkaOptions."""
+    started: list[KafkaBroker] = []
+
+    def start(**options: Any) -> KafkaBroker:
+        broker = KafkaBroker(tmp_path / f"kafka-{len(started)}", jars=jars, **options)
+        started.append(broker)
+        return broker.start()
+
+    yield start
+    for broker in started:
+        broker.stop()
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """``local[2]`` without a web UI; its Python workers run this interpreter."""
+    from pyspark.sql import SparkSession
+
+    place = tmp_path_factory.mktemp("spark")
+    environment = pytest.MonkeyPatch()
+    environment.setenv("PYSPARK_PYTHON", sys.executable)
+    environment.setenv("PYSPARK_DRIVER_PYTHON", sys.executable)
+    environment.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+    environment.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+    builder = SparkSession.builder.master("local[2]").appName("tests")
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.driver.memory": "1g",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.local.dir": str(place / "local"),
+        "spark.sql.warehouse.dir": str(place / "warehouse"),
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
+        "spark.driver.extraJavaOptions": f"-Dderby.system.home={place}",
+    }
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()
+    environment.undo()

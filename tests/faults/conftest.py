@@ -1,0 +1,154 @@
+"""Servers of the fault tests, shared where the fault leaves them whole, and what a test knows of its own connector and cache."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka.admin import NewTopic
+
+from tests.support import oracle
+from tests.support.processes import App, AppResult, AppStarter, SparkCluster
+from tests.support.servers import CACHE_TEMPLATE, PARTITIONS, ProxiedBroker, fill, small_caches
+from tools.servers import IgniteCluster, Jars
+
+SLOTS = 4
+
+
+@pytest.fixture(scope="session")
+def shared_broker(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProxiedBroker]:
+    with ProxiedBroker(tmp_path_factory.mktemp("broker"), jars) as started:
+        yield started
+
+
+@pytest.fixture
+def broker(shared_broker: ProxiedBroker) -> Iterator[ProxiedBroker]:
+    """The shared broker; rules of the proxy end with the test."""
+    yield shared_broker
+    shared_broker.proxy.clear()
+
+
+@pytest.fixture(scope="session")
+def ignite(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[IgniteCluster]:
+    """One node, shared."""
+    with small_caches(tmp_path_factory.mktemp("ignite"), jars) as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def spark_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkCluster]:
+    """A standalone master with two workers of one core."""
+    with SparkCluster(tmp_path_factory.mktemp("spark")) as cluster:
+        yield cluster.await_ready()
+
+
+@pytest.fixture
+def topic(broker: ProxiedBroker) -> str:
+    return create_topic(broker, f"t-{uuid.uuid4().hex[:8]}")
+
+
+def create_topic(broker: ProxiedBroker, name: str, partitions: int = 2, **config: str) -> str:
+    settings = {setting.replace("_", "."): value for setting, value in config.items()}
+    broker.admin.create_topics([NewTopic(name, partitions, config=settings)])[name].result(30)
+    return name
+
+
+@dataclass
+class Copy:
+    """One connector, its one cache and what must come out of it."""
+
+    broker: ProxiedBroker
+    ignite: IgniteCluster
+    starter: AppStarter
+    connector: str
+    entries: Mapping[int, Any]
+    settings: dict[str, Any]
+    snapshot_id: str = "snapshot-1"
+
+    @property
+    def cache(self) -> str:
+        return f"{CACHE_TEMPLATE}{self.connector}"
+
+    @property
+    def topic(self) -> str:
+        return f"to-{self.cache}"
+
+    def slot_id(self, slot: int) -> str:
+        """Transactional id of a slot. The driver's claim is its first transaction, so the task's first EndTxn is the second."""
+        return f"{self.connector}-{slot}"
+
+    def start(self, **named: Any) -> App:
+        settings = {**self.settings, **named.pop("settings", {})}
+        return self.starter.start(self.connector, named.pop("snapshot_id", self.snapshot_id), settings, **named)
+
+    def run(self, *, deadline_s: float = 240, **named: Any) -> AppResult:
+        app = self.start(**named)
+        try:
+            return app.result(deadline_s)
+        finally:
+            app.stop()
+
+    @property
+    def records(self) -> dict[bytes, bytes]:
+        return {str(key).encode(): f'"{value}"'.encode() for key, value in self.entries.items()}
+
+    @property
+    def unit_of(self) -> dict[bytes, int]:
+        """Ignite partition of each key: RendezvousAffinityFunction over a small Long, where the count is a power of two."""
+        return {str(key).encode(): (key ^ (key >> 16)) % PARTITIONS for key in self.entries}
+
+    def offsets(self) -> oracle.UnitsDone:
+        topic = f"{self.settings['internal_topic_prefix']}-offsets-{self.connector}"
+        return oracle.units_done(self.broker.bootstrap, topic, self.connector, self.snapshot_id)
+
+    def assert_complete(self) -> None:
+        """Every entry is in the topic once and every unit is marked done with what it holds."""
+        contents = oracle.assert_exactly_once(self.broker.bootstrap, self.topic, self.records)
+        done = self.offsets()
+        oracle.assert_offsets_match(done, self.cache, contents, self.unit_of)
+        assert done.of_cache(self.cache).keys() == set(range(PARTITIONS))
+
+    def assert_nothing_half(self) -> int:
+        """No unit is half visible and offsets match the data, whatever is still open. Returns the number of visible records."""
+        contents = oracle.read_committed(self.broker.bootstrap, self.topic, settled=False)
+        halves = oracle.half_units(contents, self.unit_of)
+        assert not halves, "\n".join(halves[:5])
+        twice = [key for key, count in contents.counts().items() if count > 1]
+        assert not twice, f"{len(twice)} keys more than once: {twice[:5]}"
+        done = self.offsets()
+        if contents.open_partitions:  # an open transaction hides what other slots committed after it: what is visible must be marked
+            seen = {self.unit_of[record.key] for record in contents.records if record.key is not None}
+            done = oracle.UnitsDone({place: count for place, count in done.records.items() if place[1] in seen})
+        oracle.assert_offsets_match(done, self.cache, contents, self.unit_of)
+        return len(contents.records)
+
+
+@pytest.fixture
+def copy(broker: ProxiedBroker, ignite: IgniteCluster, tmp_path: Path) -> Copy:
+    """A filled cache of 4,000 entries and a connector that closes a transaction with about every unit."""
+    return make_copy(broker, ignite, tmp_path)
+
+
+def make_copy(broker: ProxiedBroker, ignite: IgniteCluster, directory: Path, entries: Mapping[int, Any] | None = None) -> Copy:
+    connector = f"f{uuid.uuid4().hex[:6]}"
+    entries = {key: f"value-{key:08d}-{connector}" for key in range(4000)} if entries is None else entries
+    settings = {
+        "cache_whitelist": [f"{CACHE_TEMPLATE}{connector}"],
+        "topic_prefix": "to-",
+        "ignite_addresses": list(ignite.addresses),
+        "bootstrap_servers": broker.proxy.bootstrap,
+        "internal_topic_prefix": f"in-{connector}",
+        "slots": SLOTS,
+        "topic_partitions": 2,
+        # pages, batches and transactions of about one unit, so that a small cache has many of each
+        "page_bytes": 1024,
+        "transaction_max_records": 1,
+        "progress_interval_ms": 500,
+    }
+    made = Copy(broker, ignite, AppStarter(directory), connector, entries, settings)
+    fill(ignite, made.cache, entries)
+    return made

@@ -1,0 +1,57 @@
+"""The broker dies during the copy: the run goes on when it is back, and says what it does not know when it is not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.faults.conftest import make_copy
+from tests.support.kafka_proxy import Api
+from tests.support.servers import ProxiedBroker
+from tools.servers import IgniteCluster, Jars
+
+
+@pytest.fixture
+def mortal_broker(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProxiedBroker]:
+    with ProxiedBroker(tmp_path_factory.mktemp("mortal"), jars) as started:
+        yield started
+
+
+@pytest.mark.parametrize("api", [Api.ADD_PARTITIONS_TO_TXN, Api.END_TXN])
+def test_run_goes_on_when_the_broker_is_back(mortal_broker: ProxiedBroker, ignite: IgniteCluster, tmp_path: Path, api: Api) -> None:
+    copy = make_copy(mortal_broker, ignite, tmp_path)
+    rule = mortal_broker.proxy.hold_reply(api, copy.slot_id(1), 3)
+    app = copy.start()
+    try:
+        app.reaches(rule)
+        mortal_broker.kill()
+        rule.drop()
+        mortal_broker.start()
+        app.result().assert_exit(0)
+    finally:
+        app.stop()
+    copy.assert_complete()
+
+
+def test_broker_that_stays_away(mortal_broker: ProxiedBroker, ignite: IgniteCluster, tmp_path: Path) -> None:
+    """A commit was asked for and nobody is left to ask: the outcome is unknown until the next run has looked."""
+    copy = make_copy(mortal_broker, ignite, tmp_path)
+    copy.settings |= {"retry_timeout_ms": 3000, "transaction_timeout_ms": 10_000, "transaction_max_ms": 1000}
+    rule = mortal_broker.proxy.hold_reply(Api.END_TXN, copy.slot_id(1), 3)
+    app = copy.start()
+    try:
+        app.reaches(rule)
+        mortal_broker.kill()
+        rule.drop()
+        result = app.result().assert_exit(4)
+    finally:
+        app.stop()
+    assert result.error is not None
+    assert result.error[0] == "OutcomeUnknown"
+    assert copy.connector in result.error[1]
+    mortal_broker.start()
+    copy.assert_nothing_half()
+    copy.run(settings={"retry_timeout_ms": 60_000}).assert_exit(0)
+    copy.assert_complete()

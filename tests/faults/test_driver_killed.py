@@ -1,0 +1,58 @@
+"""kill -9 of the driver, then a second run under the same snapshot id: it goes on from what was committed."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.faults.conftest import Copy
+from tests.support.kafka_proxy import Api, Rule
+from tests.support.processes import App, kill_process
+
+
+def killed_at(app: App, rule: Rule) -> None:
+    """Kill the driver and all that it started, as a machine that goes away does, and lose the held frame."""
+    try:
+        app.reaches(rule)
+        for process in app.family():
+            kill_process(process)
+        rule.drop()
+    finally:
+        app.stop()
+
+
+@pytest.mark.parametrize("nth", [1, 2, 4], ids=["while claiming", "before the first commit", "after some commits"])
+def test_second_run_goes_on(copy: Copy, nth: int) -> None:
+    rule = copy.broker.proxy.hold_request(Api.END_TXN, copy.slot_id(1), nth)
+    killed_at(copy.start(), rule)
+    before = copy.assert_nothing_half() if nth > 1 else 0
+    assert before < len(copy.entries)
+    copy.run().assert_exit(0)
+    copy.assert_complete()
+
+
+def test_complete_snapshot_is_not_sent_again(copy: Copy) -> None:
+    """The driver dies when all is committed but the snapshot is not closed; then it is closed, and a third run says so."""
+    control = f"{copy.connector}-control"
+    # the driver's transactions: take, begin, end
+    rule = copy.broker.proxy.hold_request(Api.END_TXN, control, 3)
+    killed_at(copy.start(), rule)
+    copy.assert_complete()
+    copy.run().assert_exit(0)
+    copy.assert_complete()
+    done = copy.run().assert_exit(0)
+    assert "complete already" in done.output
+    copy.assert_complete()
+
+
+def test_orphans_of_a_killed_driver_are_fenced(copy: Copy) -> None:
+    """Only the driver's JVM dies, and a commit of its left-over worker comes late."""
+    rule = copy.broker.proxy.hold_request(Api.END_TXN, copy.slot_id(1), 3)
+    app = copy.start()
+    try:
+        app.reaches(rule)
+        app.kill()
+        copy.run().assert_exit(0)
+        rule.release()
+    finally:
+        app.stop()
+    copy.assert_complete()

@@ -1,0 +1,74 @@
+"""kill -9 of a Spark executor around the commit of a transaction, on a standalone cluster: Spark's retry neither loses nor repeats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.faults.conftest import Copy
+from tests.support.kafka_proxy import Api, KafkaProxy, Rule
+from tests.support.processes import SparkCluster, await_value, executor_of, kill_process
+
+# EndTxn number 1 is the driver's claim of the slot, 2 the task's first transaction; units are committed before and left after the third
+PLACED = 3
+Place = Callable[[KafkaProxy, str], Rule]
+
+
+def not_yet_sent(proxy: KafkaProxy, slot_id: str) -> Rule:
+    return proxy.hold_request(Api.END_TXN, slot_id, PLACED)
+
+
+def sent_and_reply_withheld(proxy: KafkaProxy, slot_id: str) -> Rule:
+    return proxy.hold_reply(Api.END_TXN, slot_id, PLACED)
+
+
+def answered(proxy: KafkaProxy, slot_id: str) -> Rule:
+    return proxy.watch_reply(Api.END_TXN, slot_id, PLACED)
+
+
+@pytest.mark.parametrize("place", [not_yet_sent, sent_and_reply_withheld, answered])
+def test_killed_executor_is_replaced(copy: Copy, spark_cluster: SparkCluster, place: Place) -> None:
+    rule = place(copy.broker.proxy, copy.slot_id(1))
+    app = copy.start(master=spark_cluster.master)
+    try:
+        executor, workers = executor_of(app.reaches(rule).client_port)
+        for process in [executor, *workers]:
+            kill_process(process)
+        rule.drop()
+        app.result().assert_exit(0)
+    finally:
+        app.stop()
+    copy.assert_complete()
+
+
+def test_orphaned_worker_cannot_commit_after_its_replacement(copy: Copy, spark_cluster: SparkCluster) -> None:
+    """Only the JVM dies: its Python worker is left in a commit that reaches the broker after the next attempt has begun."""
+    held = copy.broker.proxy.hold_request(Api.END_TXN, copy.slot_id(1), PLACED)
+    app = copy.start(master=spark_cluster.master)
+    try:
+        port = app.reaches(held).client_port
+        replacement = copy.broker.proxy.watch_reply(Api.INIT_PRODUCER_ID, copy.slot_id(1))
+        kill_process(executor_of(port)[0])
+        assert app.reaches(replacement).client_port != port
+        held.release()
+        app.result().assert_exit(0)
+    finally:
+        app.stop()
+    copy.assert_complete()
+
+
+def test_every_executor_killed(copy: Copy, spark_cluster: SparkCluster) -> None:
+    rule = copy.broker.proxy.hold_reply(Api.END_TXN, copy.slot_id(2), PLACED)
+    app = copy.start(master=spark_cluster.master)
+    try:
+        app.reaches(rule)
+        executors = await_value(app.executors, "executors of the app")
+        for executor in executors:
+            for process in [executor, *executor.children(recursive=True)]:
+                kill_process(process)
+        rule.drop()
+        app.result().assert_exit(0)
+    finally:
+        app.stop()
+    copy.assert_complete()

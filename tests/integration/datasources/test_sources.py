@@ -1,0 +1,176 @@
+"""The data sources `ignite` and `kafka-tx` in a Spark session, without the pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from pyignite import GenericObjectMeta
+from pyignite.datatypes import DoubleObject, LongObject, String
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from ignite_kafka.datasources.ignite import IgniteDataSource, parse_partitions
+from ignite_kafka.datasources.kafka_tx import KafkaTxDataSource
+from ignite_kafka.errors import SettingsError
+from ignite_kafka.kafka.clients import KafkaClients
+from ignite_kafka.kafka.topics import Topics, TopicSpec, read_to_end
+from tools.servers import IgniteCluster, KafkaBroker
+
+ROWS = 1_500
+
+
+City: Any = GenericObjectMeta("City", (), {}, schema={"name": String, "people": LongObject, "area": DoubleObject})
+
+
+@pytest.fixture(scope="module")
+def session(spark: SparkSession) -> Iterator[SparkSession]:
+    spark.dataSource.register(IgniteDataSource)
+    spark.dataSource.register(KafkaTxDataSource)
+    spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
+    yield spark
+    spark.conf.unset("spark.sql.python.filterPushdown.enabled")
+
+
+@pytest.fixture(scope="module")
+def cities(ignite: IgniteCluster) -> Iterator[str]:
+    with ignite.client() as client:
+        cache = client.get_or_create_cache("source-cities")
+        cache.put_all({number: City(f"city {number}", number * 10, None if number % 3 else number / 2) for number in range(ROWS)})
+        yield "source-cities"
+        cache.destroy()
+
+
+@pytest.fixture
+def read(session: SparkSession, ignite: IgniteCluster, cities: str) -> Callable[..., DataFrame]:
+    def frame(**options: str) -> DataFrame:
+        given = {"cache": cities, "addresses": ",".join(ignite.addresses), **options}
+        return session.read.format("ignite").options(**given).load()
+
+    return frame
+
+
+def test_a_cache_is_a_frame_read_in_parallel(read: Callable[..., DataFrame]) -> None:
+    frame = read(num_partitions="4")
+    assert frame.columns == ["_key", "name", "people", "area"]
+    assert frame.rdd.getNumPartitions() == 4
+    rows = {row["_key"]: row for row in frame.collect()}
+    assert len(rows) == ROWS
+    assert rows[7].asDict() == {"_key": 7, "name": "city 7", "people": 70, "area": None}
+    assert rows[9]["area"] == 4.5
+
+
+def test_spark_computes_on_typed_columns(read: Callable[..., DataFrame]) -> None:
+    found = read().filter("people >= 100").agg({"people": "sum"}).collect()
+    assert found[0][0] == sum(number * 10 for number in range(10, ROWS))
+
+
+def test_a_condition_on_the_key_becomes_a_get(read: Callable[..., DataFrame]) -> None:
+    frame = read().filter("_key IN (3, 999999, 5) AND people > 30")
+    assert frame.rdd.getNumPartitions() == 1  # no scan over 8 partitions
+    assert [row["name"] for row in frame.collect()] == ["city 5"]
+    assert read().filter("_key = 3").count() == 1
+
+
+def test_some_partitions_alone(read: Callable[..., DataFrame]) -> None:
+    some, others = read(partitions="0-99,200").count(), read(partitions="100-199,201-1023").count()
+    assert 0 < some < ROWS
+    assert some + others == ROWS
+
+
+@pytest.mark.parametrize(("text", "numbers"), [("5", (5,)), ("0-2,7", (0, 1, 2, 7)), ("3,1-3", (1, 2, 3))])
+def test_partition_lists(text: str, numbers: tuple[int, ...]) -> None:
+    assert parse_partitions(text) == numbers
+
+
+def test_bad_partition_lists() -> None:
+    with pytest.raises(SettingsError, match="'1-x'"):
+        parse_partitions("1-x")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"cache": "no-such-cache"}, "no such cache"),
+        ({"addresses": "127.0.0.1:1"}, "127.0.0.1:1"),
+        ({"password": "hunter2"}, "secrets_file"),
+        ({"num_partitions": "many"}, "num_partitions"),
+        ({"partitions": "5000"}, "no partition 5000"),
+    ],
+)
+def test_a_bad_option_ends_with_its_own_message(read: Callable[..., DataFrame], options: dict[str, str], message: str) -> None:
+    with pytest.raises(PySparkException) as raised:
+        read(**options).collect()
+    assert message in str(raised.value)
+    assert "hunter2" not in str(raised.value)
+
+
+@pytest.fixture
+def written(session: SparkSession, kafka: KafkaBroker, unique: Callable[[str], str]) -> Callable[..., tuple[DataFrame, dict[str, str]]]:
+    clients = KafkaClients({"bootstrap.servers": kafka.bootstrap})
+    topic = unique("tx")
+    Topics(clients).ensure([TopicSpec(topic, 2)])
+    options = {"bootstrap.servers": kafka.bootstrap, "topic": topic, "name": unique("w"), "internal_topic_prefix": unique("in")}
+    frame = session.range(0, 1000, 1, 3).selectExpr("cast(id as string) as key", "concat('value ', id) as value")
+    return lambda: (frame, options)
+
+
+def records(kafka: KafkaBroker, topic: str) -> list[tuple[bytes | None, bytes | None]]:
+    clients = KafkaClients({"bootstrap.servers": kafka.bootstrap})
+    return [(message.key(), message.value()) for message in read_to_end(clients, Topics(clients), topic, [0, 1])]
+
+
+def test_any_frame_is_written_once(written: Callable[..., tuple[DataFrame, dict[str, str]]], kafka: KafkaBroker) -> None:
+    frame, options = written()
+    for _ in range(2):  # the same write again sends nothing
+        frame.write.format("kafka-tx").options(**options, write_id="w1").mode("append").save()
+    assert sorted(records(kafka, options["topic"])) == sorted((str(i).encode(), f"value {i}".encode()) for i in range(1000))
+    frame.write.format("kafka-tx").options(**options, write_id="w2").mode("append").save()
+    assert len(records(kafka, options["topic"])) == 2000
+
+
+def test_a_failed_task_is_repeated_without_a_trace(
+    session: SparkSession, written: Callable[..., tuple[DataFrame, dict[str, str]]], kafka: KafkaBroker
+) -> None:
+    frame, options = written()
+    broken = frame.selectExpr("key", "if(key = '998', raise_error('stops here'), value) as value")
+    with pytest.raises(PySparkException, match="stops here"):
+        broken.write.format("kafka-tx").options(**options, write_id="w1").mode("append").save()
+    before = {key for key, _ in records(kafka, options["topic"])}
+    assert b"700" not in before  # of the partition that failed, nothing
+    frame.write.format("kafka-tx").options(**options, write_id="w1").mode("append").save()
+    assert sorted(records(kafka, options["topic"])) == sorted((str(i).encode(), f"value {i}".encode()) for i in range(1000))
+
+
+def test_topics_by_row_null_values_and_no_keys(
+    session: SparkSession, written: Callable[..., tuple[DataFrame, dict[str, str]]], kafka: KafkaBroker
+) -> None:
+    _, options = written()
+    topic = options.pop("topic")
+    frame = session.createDataFrame([(topic, b"1"), (topic, None)], "topic string, value binary")
+    frame.write.format("kafka-tx").options(**options).mode("append").save()
+    assert sorted(records(kafka, topic), key=str) == [(None, None), (None, b"1")]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"mode": "overwrite"}, "cannot be overwritten"),
+        ({"columns": "key"}, "Give a column value"),
+        ({"columns": "cast(key as int) as key, value"}, "key is integer"),
+        ({"kafka.sasl.password": "hunter2"}, "secrets_file"),
+        ({"partitions": "17"}, "more partitions than slots"),
+    ],
+)
+def test_a_bad_write_ends_with_its_own_message(
+    written: Callable[..., tuple[DataFrame, dict[str, str]]], change: dict[str, str], message: str
+) -> None:
+    frame, options = written()
+    frame = frame.selectExpr(*change.pop("columns", "key, value").split(", "))
+    frame = frame.repartition(int(change.pop("partitions", "2")))
+    mode = change.pop("mode", "append")
+    with pytest.raises(PySparkException) as raised:
+        frame.write.format("kafka-tx").options(**{**options, **change}).mode(mode).save()
+    assert message in str(raised.value)
+    assert "hunter2" not in str(raised.value)

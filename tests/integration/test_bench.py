@@ -1,0 +1,39 @@
+"""`python -m benchmarks --quick`: every part runs on real servers and every figure is there. What the figures are is not tested."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from benchmarks.__main__ import PARTS
+from tools.servers.jars import CHECKOUT, WORK
+
+_FINDINGS = (
+    "trades: to Arrow against Java's field-by-field scan",
+    "trades: to Arrow against pyignite's scan",
+    "trades: JSON against Java by hand",
+    "wide: Ignite binary against our JSON",
+    "trades: data source against JDBC",
+    "Fused against two sources",
+    "Batch against a call each",
+    "Ten times the entries take at most",
+    "Peak memory of a Python worker",
+)
+_ROWS = ("| trades: ours, pages alone", "| wide: by hand in Java, JSON", "| wide: read.jdbc", "| 20,000 ", "| continued")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_every_part_runs_and_reports() -> None:
+    before = set(WORK.glob("bench-*"))
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(CHECKOUT), str(CHECKOUT / "spark_apps")])}
+    command = [sys.executable, "-m", "benchmarks", "--quick"]
+    done = subprocess.run(command, cwd=CHECKOUT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
+    missing = [text for text in (*_FINDINGS, *_ROWS) if text not in done.stdout]
+    assert not missing, done.stdout
+    assert done.stdout.count("\n## ") == len(PARTS)
+    assert set(WORK.glob("bench-*")) == before

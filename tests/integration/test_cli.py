@@ -1,0 +1,104 @@
+"""The command line on a real node and a real broker: dry run, run, comparison, status, offsets."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyignite.datatypes import LongObject
+
+from ignite_kafka.kafka.clients import KafkaClients
+from ignite_kafka.kafka.topics import Topics
+from tools.servers import IgniteCluster, KafkaBroker
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def command(ignite: IgniteCluster, kafka: KafkaBroker) -> Command:
+    """Runs `ignite-kafka` in a process of its own; `ignite` and `kafka` may name other addresses."""
+
+    def call(*arguments: str, ignite: str = ",".join(ignite.addresses), kafka: str = kafka.bootstrap) -> subprocess.CompletedProcess[str]:
+        places = ["--kafka", kafka, *(["--ignite", ignite] if arguments[0] not in ("status", "offsets") else [])]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "SPARK_LOCAL_IP": "127.0.0.1"}
+        line = [sys.executable, "-m", "ignite_kafka.cli", "-q", *arguments, *places]
+        return subprocess.run(line, capture_output=True, text=True, env=environment, timeout=240)
+
+    return call
+
+
+def test_a_file_of_the_reference_from_dry_run_to_offsets(
+    command: Command, ignite: IgniteCluster, kafka: KafkaBroker, unique: Callable[[str], str], tmp_path: Path
+) -> None:
+    name = unique("cli")
+    file = tmp_path / "connector.properties"
+    file.write_text(
+        f"name={name}\nconnector.class=org.gridgain.kafka.source.IgniteSourceConnector\ntasks.max=2\nigniteCfg=server.xml\n"
+        f"topicPrefix=to-\ncacheWhitelist={name}-.*\ncacheBlacklist=.*-not\nslots=4\ninternal_topic_prefix={name}\n"
+    )
+    with ignite.client() as client:
+        for suffix, count in (("many", 2_000), ("empty", 0), ("not", 5)):
+            cache = client.get_or_create_cache(f"{name}-{suffix}")
+            cache.put_all({(key, LongObject): f"value {key}" for key in range(count)})
+
+    planned = command("plan", str(file), "--json")
+    assert planned.returncode == 0, planned.stderr
+    plan = json.loads(planned.stdout)
+    assert [(cache["cache"], cache["topic"], cache["units_done"]) for cache in plan["caches"]] == [
+        (f"{name}-empty", f"to-{name}-empty", 0),
+        (f"{name}-many", f"to-{name}-many", 0),
+    ]
+    assert (plan["state"], plan["slots"], plan["tasks"]) == ("new", 4, 2)
+    topics = Topics(KafkaClients(kafka.client_config))
+    assert not [topic for topic in topics.existing() if name in topic], "a dry run writes nothing"
+
+    ran = command("run", str(file), "--master", "local[2]", "--snapshot-id", "s1", "--run-id", "r1")
+    assert ran.returncode == 0, ran.stderr
+    assert "snapshot s1 is complete" in ran.stdout
+
+    done = json.loads(command("plan", str(file), "--json", "--snapshot-id", "s1").stdout)
+    assert done["state"] == "complete"
+    assert {cache["cache"]: (cache["units_done"], cache["records_done"]) for cache in done["caches"]} == {
+        f"{name}-empty": (1024, 0),
+        f"{name}-many": (1024, 2_000),
+    }
+
+    assert command("verify", str(file)).returncode == 0
+    shown = json.loads(command("status", name, "--json", "--internal-topic-prefix", name).stdout)
+    assert shown["snapshot"] == {"id": "s1", "complete": True}
+    assert (shown["runs"]["r1"]["state"], shown["runs"]["r1"]["caches"][f"{name}-many"]["records"]) == ("COMPLETED", 2_000)
+
+    offsets = command("offsets", "show", name, "--json", "--internal-topic-prefix", name)
+    units = [json.loads(line) for line in offsets.stdout.splitlines()]
+    assert len(units) == 2 * 1024
+    assert sum(unit["offset"]["snapshot"]["records"] for unit in units) == 2_000
+    table = command("offsets", "show", name, "--internal-topic-prefix", name).stdout
+    assert [line.split()[0] for line in table.splitlines()[2:]] == [f"{name}-empty", f"{name}-many"]
+
+    with ignite.client() as client:
+        client.get_cache(f"{name}-many").put(5, "another value", key_hint=LongObject)
+    differs = command("verify", str(file))
+    assert differs.returncode == 1
+    assert "another value" in differs.stdout
+
+
+def test_errors_name_what_and_where(command: Command, unique: Callable[[str], str], tmp_path: Path) -> None:
+    file = tmp_path / "c.json"
+    file.write_text(json.dumps({"name": unique("cli"), "cache_whitelist": ["no-such-cache"]}))
+    cases = [
+        (command("plan", str(file)), "CacheNotFound", "no-such-cache"),
+        (command("plan", str(file), ignite="127.0.0.1:1"), "IgniteUnreachable", "127.0.0.1:1"),
+        (command("plan", str(file), kafka="127.0.0.1:1"), "KafkaUnavailable", "127.0.0.1:1"),
+        (command("status", "nobody"), "SettingsError", "nobody"),
+        (command("offsets", "show", "nobody"), "SettingsError", "nobody"),
+    ]
+    for done, error, place in cases:
+        last = done.stderr.rstrip().splitlines()[-1]
+        assert done.returncode == (2 if error == "SettingsError" else 1), done.stderr
+        assert last.startswith(f"ignite-kafka: {error} ")
+        assert place in last

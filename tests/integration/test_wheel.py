@@ -1,0 +1,132 @@
+"""The wheel, built and installed away from the checkout, runs the snapshot from there."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import sysconfig
+import venv
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.airflow_home import ROOT, AirflowHome
+from tests.support.oracle import read_committed
+from tools.servers import IgniteCluster, KafkaBroker
+
+CACHE = "wheel_people"
+ENTRIES = 1_000
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built from a copy of what version control would hold, so that no build folder is left in the checkout."""
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [
+        sys.executable,
+        "-m",
+        "build",
+        "--wheel",
+        "--no-isolation",
+        "--outdir",
+        str(folder / "dist"),
+        str(sources(folder / "checkout")),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    [built] = (folder / "dist").glob("*.whl")
+    return built
+
+
+def sources(copy: Path) -> Path:
+    copy.mkdir()
+    files = [ROOT / name for name in ("pyproject.toml", "README.md", "LICENSE", "setup.cfg") if (ROOT / name).exists()]
+    files += [path for folder in ("airflow_provider_ignite_kafka", "spark_apps") for path in (ROOT / folder).rglob("*") if path.is_file()]
+    for path in files:
+        if "__pycache__" in path.parts or any(part.endswith(".egg-info") for part in path.parts):
+            continue
+        target = copy / path.relative_to(ROOT)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(path.read_bytes())
+    return copy
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Python of a new environment with the wheel; its dependencies are lent by this one, without the checkout's own packages."""
+    folder = tmp_path_factory.mktemp("environment")
+    venv.create(folder, with_pip=True, symlinks=True)
+    python = folder / "bin" / "python"
+    subprocess.run([python, "-m", "pip", "install", "--no-deps", "--no-index", wheel], check=True, capture_output=True)
+    own = Path(sysconfig.get_path("purelib", vars={"base": str(folder), "platbase": str(folder)}))
+    lend(Path(sysconfig.get_path("purelib")), own)
+    return python
+
+
+def lend(dependencies: Path, own: Path) -> None:
+    """Links to what is installed here, one by one: an editable install of the checkout is left behind."""
+    for entry in dependencies.iterdir():
+        ours = "ignite_kafka" in entry.name.replace("-", "_")
+        if not ours and entry.suffix != ".pth" and entry.name != "__pycache__" and not (own / entry.name).exists():
+            (own / entry.name).symlink_to(entry)
+
+
+def test_wheel_holds_both_packages_the_app_and_nothing_else(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {
+        "airflow_provider_ignite_kafka",
+        "ignite_kafka",
+        "ignite_to_kafka.py",
+    }
+    sources = {str(path.relative_to(ROOT / "spark_apps")) for path in (ROOT / "spark_apps").rglob("*.py")}
+    sources |= {str(path.relative_to(ROOT)) for path in (ROOT / "airflow_provider_ignite_kafka").rglob("*.py")}
+    assert sources <= set(names)
+
+
+def test_everything_is_imported_from_the_wheel(installed: Path, tmp_path: Path) -> None:
+    code = "import airflow_provider_ignite_kafka as a, ignite_kafka as k, ignite_to_kafka as m; print(a.__file__, k.__file__, m.__file__)"
+    done = subprocess.run([installed, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path, env=clean())
+    assert all(path.startswith(str(installed.parents[1])) for path in done.stdout.split())
+    assert str(ROOT) not in done.stdout
+
+
+def test_airflow_and_the_command_line_find_the_installed_package(installed: Path, tmp_path: Path) -> None:
+    environment = {**clean(), "AIRFLOW_HOME": str(tmp_path)}
+    listed = subprocess.run(
+        [installed, "-m", "airflow", "providers", "list", "-o", "plain"], capture_output=True, text=True, env=environment, cwd=tmp_path
+    )
+    assert "airflow-provider-ignite-kafka" in listed.stdout
+    done = subprocess.run([installed.with_name("ignite-kafka"), "--help"], capture_output=True, text=True, check=True, env=environment)
+    assert "validate" in done.stdout
+
+
+def test_snapshot_runs_from_the_wheel(
+    installed: Path, ignite: IgniteCluster, kafka: KafkaBroker, tmp_path: Path, unique: Callable[[str], str]
+) -> None:
+    with ignite.client() as client:
+        client.get_or_create_cache(CACHE).put_all({key: f"person {key}" for key in range(ENTRIES)})
+    host, port = ignite.address.split(":")
+    connections: dict[str, dict[str, Any]] = {
+        "ignite_default": {"conn_type": "ignite", "host": host, "port": int(port)},
+        "kafka_default": {"conn_type": "kafka", "extra": kafka.client_config},
+        "spark_default": {"conn_type": "spark", "host": "local[2]"},
+    }
+    dags = tmp_path / "dags"
+    dags.mkdir()
+    (dags / "manual.py").write_bytes((ROOT / "dags" / "ignite_to_kafka_manual.py").read_bytes())
+    home = AirflowHome(tmp_path / "airflow", dags, connections, python=str(installed), python_path="").migrate()
+    name = unique("wheel")
+    output = home.run("ignite_to_kafka_manual", {"name": name, "cache_whitelist": [CACHE], "topic_prefix": f"{name}-"})
+    assert home.states("ignite_to_kafka_manual") == ["success"], output[-6000:]
+    assert home.results("ignite_to_kafka_manual")[0]["records"] == ENTRIES
+    assert sum(read_committed(kafka.client_config, f"{name}-{CACHE}").counts().values()) == ENTRIES
+    assert str(ROOT) not in output
+
+
+def clean() -> dict[str, str]:
+    """This environment without paths of Python's own."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "AIRFLOW", "PYSPARK", "SPARK"))}

@@ -1,0 +1,1 @@
+"""Tools of the tests that start real processes: a Kafka proxy, an oracle of topics, processes that can be killed."""

@@ -1,0 +1,309 @@
+"""Real processes that tests start, find, kill and stop, each by its own id: the app, a Spark standalone cluster, its executors."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import psutil
+import pyspark
+
+import ignite_kafka
+from tests.support.kafka_proxy import Request, Rule
+from tools.servers import free_ports
+
+APP = Path(ignite_kafka.__file__).parent.parent / "ignite_to_kafka.py"
+SPARK_BIN = Path(pyspark.__file__).parent / "bin"
+EXECUTOR = "CoarseGrainedExecutorBackend"
+_QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+_POLL_S = 0.05
+_DRIVER_URL = re.compile(r"CoarseGrainedExecutorBackend .*--driver-url spark://CoarseGrainedScheduler@\S+?:(\d+)")
+_ERROR_LINE = re.compile(r"^ignite-kafka: (\S+) (.*)$")
+T = TypeVar("T")
+
+
+def await_value(probe: Callable[[], T | None], what: str, deadline_s: float = 60) -> T:
+    """Ask until there is a value that is not None and not False.
+
+    :raises TimeoutError: there was none before the deadline; ``what`` says what was waited for.
+    """
+    deadline = time.monotonic() + deadline_s
+    while True:
+        value = probe()
+        if value is not None and value is not False:
+            return value
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{what}: not within {deadline_s:.0f} s")
+        time.sleep(_POLL_S)
+
+
+class ManagedProcess:
+    """A process with its output in a file; it and what it started end with :meth:`stop`."""
+
+    def __init__(self, command: Sequence[str | Path], log: Path, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> None:
+        self.log = log
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("ab") as output:
+            # a session of its own, so that what a killed parent leaves behind can still be found
+            self._process = subprocess.Popen(
+                [str(part) for part in command], stdout=output, stderr=output, env=dict(env or os.environ), cwd=cwd, start_new_session=True
+            )
+        self.pid = self._process.pid
+        self._family: dict[int, psutil.Process] = {}
+
+    def running(self) -> bool:
+        return self._process.poll() is None
+
+    def output(self) -> str:
+        return self.log.read_text(errors="replace")
+
+    def family(self) -> list[psutil.Process]:
+        """This process and all that descends from it, as far as it was seen while its parents lived."""
+        with contextlib.suppress(psutil.NoSuchProcess):
+            for member in [psutil.Process(self.pid), *psutil.Process(self.pid).children(recursive=True)]:
+                self._family[member.pid] = member
+        return [member for member in self._family.values() if alive(member)]
+
+    def kill(self) -> None:
+        """kill -9 of this process alone."""
+        self.family()
+        self._process.send_signal(signal.SIGKILL)
+        self._process.wait()
+
+    def wait(self, deadline_s: float) -> int:
+        """Exit code.
+
+        :raises TimeoutError: it still runs; the message ends with the last of its output.
+        """
+        try:
+            return self._process.wait(deadline_s)
+        except subprocess.TimeoutExpired as cause:
+            self.family()
+            raise TimeoutError(f"{self.log.name} still runs after {deadline_s} s:\n{self.output()[-4000:]}") from cause
+
+    def stop(self) -> None:
+        """End this process and its family."""
+        family = self.family()
+        for member in family:
+            kill_process(member)
+        self._process.wait()
+        await_value(lambda: not any(alive(member) for member in family), f"end of {self.log.name}", 20)
+
+
+def alive(process: psutil.Process) -> bool:
+    try:
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
+
+
+def kill_process(process: psutil.Process) -> None:
+    """kill -9; a process that has gone by itself is fine."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        process.kill()
+
+
+def process_of_port(client_port: int) -> psutil.Process:
+    """The process whose end of a TCP connection on loopback has this local port."""
+
+    def find() -> psutil.Process | None:
+        for connection in psutil.net_connections("tcp"):
+            if connection.laddr and connection.laddr.port == client_port and connection.raddr and connection.pid:
+                return psutil.Process(connection.pid)
+        return None
+
+    return await_value(find, f"process with local port {client_port}", 10)
+
+
+def ancestor(process: psutil.Process, text: str) -> psutil.Process:
+    """The nearest process above whose command line holds ``text``."""
+    for parent in process.parents():
+        if text in " ".join(parent.cmdline()):
+            return parent
+    raise LookupError(f"process {process.pid} has no parent with {text!r}: {[parent.name() for parent in process.parents()]}")
+
+
+def executor_of(client_port: int) -> tuple[psutil.Process, list[psutil.Process]]:
+    """The executor JVM whose Python worker holds a connection, and the Python processes under it."""
+    executor = ancestor(process_of_port(client_port), EXECUTOR)
+    return executor, executor.children(recursive=True)
+
+
+@dataclass(frozen=True)
+class AppResult:
+    """How a run of the app ended."""
+
+    exit_code: int
+    output: str
+
+    @property
+    def error(self) -> tuple[str, str] | None:
+        """Code and message of the app's last error line, or None."""
+        lines = [match for line in self.output.splitlines() if (match := _ERROR_LINE.match(line))]
+        return (lines[-1][1], lines[-1][2]) if lines else None
+
+    def assert_exit(self, code: int) -> AppResult:
+        """The exit code is as wanted, else the end of the output is shown."""
+        assert self.exit_code == code, f"exit code {self.exit_code}, wanted {code}:\n{self.output[-6000:]}"
+        return self
+
+
+class App(ManagedProcess):
+    """One run of ``ignite_to_kafka.py``."""
+
+    def result(self, deadline_s: float = 240) -> AppResult:
+        return AppResult(self.wait(deadline_s), self.output())
+
+    def reaches(self, rule: Rule, deadline_s: float = 120) -> Request:
+        """Wait until a rule of the proxy is reached.
+
+        :raises AssertionError: the app ended before; its output is shown.
+        """
+
+        def reached() -> bool:
+            assert rule.reached or self.running(), f"the app ended before {rule}:\n{self.output()[-6000:]}"
+            return rule.reached
+
+        await_value(reached, str(rule), deadline_s)
+        return rule.wait(0)
+
+    def executors(self) -> list[psutil.Process]:
+        """Executor processes of this app on a standalone cluster, told by the driver's port in their command line."""
+        drivers = [member for member in self.family() if member.name() == "java"]
+        ports = {place.laddr.port for driver in drivers for place in driver.net_connections("tcp") if place.status == psutil.CONN_LISTEN}
+        found = []
+        for process in psutil.process_iter(["cmdline"]):
+            driver_url = _DRIVER_URL.search(" ".join(process.info["cmdline"] or []))
+            if driver_url and int(driver_url[1]) in ports and process.pid != self.pid:
+                found.append(process)
+        return found
+
+
+def spark_env() -> dict[str, str]:
+    """Environment of drivers and workers: this interpreter everywhere, loopback only."""
+    return {
+        **os.environ,
+        "SPARK_HOME": str(SPARK_BIN.parent),
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        "PYTHONPATH": str(APP.parent),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_LOCAL_HOSTNAME": "127.0.0.1",
+        "SPARK_NO_DAEMONIZE": "1",
+    }
+
+
+@dataclass
+class AppStarter:
+    """Writes request and secrets files and starts the app by spark-submit.
+
+    :param directory: requests, secrets and logs of the runs.
+    :param master: ``local[2]`` or ``spark://…``.
+    """
+
+    directory: Path
+    master: str = "local[2]"
+    conf: Mapping[str, str] = field(default_factory=dict)
+    _runs: int = 0
+
+    def start(
+        self,
+        connector: str,
+        snapshot_id: str,
+        settings: Mapping[str, Any],
+        *,
+        secrets: Mapping[str, Any] | None = None,
+        conf: Mapping[str, str] | None = None,
+        master: str | None = None,
+    ) -> App:
+        self._runs += 1
+        run_id = f"run-{self._runs}"
+        stem = self.directory / f"{connector}-{run_id}"
+        request = {
+            "connector": connector,
+            "run_id": run_id,
+            "snapshot_id": snapshot_id,
+            "settings": dict(settings),
+            "report_interval_ms": 500,
+        }
+        stem.with_suffix(".json").write_text(json.dumps(request))
+        arguments = [str(APP), "--request", str(stem.with_suffix(".json"))]
+        if secrets is not None:
+            secret_file = stem.with_suffix(".secrets")
+            secret_file.touch(mode=0o600)
+            secret_file.write_text(json.dumps(secrets))
+            arguments += ["--secrets", str(secret_file)]
+        return App([*self._submit(master or self.master, {**self.conf, **(conf or {})}), *arguments], stem.with_suffix(".log"), spark_env())
+
+    def run(self, *arguments: Any, deadline_s: float = 240, **named: Any) -> AppResult:
+        """Start the app and wait for its end."""
+        app = self.start(*arguments, **named)
+        try:
+            return app.result(deadline_s)
+        finally:
+            app.stop()
+
+    def _submit(self, master: str, conf: Mapping[str, str]) -> Iterator[str]:
+        yield from (str(SPARK_BIN / "spark-submit"), "--master", master, "--driver-memory", "512m")
+        # runs of seconds: compiling well costs more than it gives
+        yield from ("--driver-java-options", _QUICK_JVM)
+        settings = {
+            "spark.ui.enabled": "false",
+            "spark.log.level": "WARN",
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.executor.memory": "512m",
+            "spark.executor.extraJavaOptions": _QUICK_JVM,
+            "spark.local.dir": str(self.directory / "spark-local"),
+            **conf,
+        }
+        for name, value in settings.items():
+            yield from ("--conf", f"{name}={value}")
+
+
+class SparkCluster:
+    """A standalone master and workers of one core each, on loopback."""
+
+    def __init__(self, directory: Path, workers: int = 2, cores: int = 1) -> None:
+        (self.port,) = free_ports(1)
+        self.master = f"spark://127.0.0.1:{self.port}"
+        launch = [str(SPARK_BIN / "spark-class")]
+        name = "org.apache.spark.deploy"
+        command = [*launch, f"{name}.master.Master", "--host", "127.0.0.1", "--port", str(self.port), "--webui-port", "0"]
+        env = {**spark_env(), "SPARK_DAEMON_MEMORY": "256m"}
+        self._processes = [ManagedProcess(command, directory / "master.log", env)]
+        for number in range(workers):
+            work = directory / f"worker-{number}"
+            options = ["-c", str(cores), "-m", "1g", "-d", str(work), "--webui-port", "0", "--host", "127.0.0.1", self.master]
+            self._processes.append(ManagedProcess([*launch, f"{name}.worker.Worker", *options], directory / f"worker-{number}.log", env))
+        self._workers = workers
+
+    def await_ready(self, deadline_s: float = 60) -> SparkCluster:
+        await_value(self._ready, f"{self._workers} Spark workers", deadline_s)
+        return self
+
+    def _ready(self) -> bool:
+        for process in self._processes:
+            if not process.running():
+                raise RuntimeError(f"{process.log.name} ended:\n{process.output()[-2000:]}")
+        return self._processes[0].output().count("Registering worker") >= self._workers
+
+    def stop(self) -> None:
+        for process in reversed(self._processes):
+            process.stop()
+
+    def __enter__(self) -> SparkCluster:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()

@@ -1,0 +1,64 @@
+"""The example Dags are read without any connection, and their forms hold what they need."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from pathlib import Path
+
+import pytest
+from airflow.sdk import DAG
+
+from airflow_provider_ignite_kafka.operators.ignite_to_kafka import IgniteToKafkaOperator
+
+DAGS = Path(__file__).parents[3] / "dags"
+NAMES = ["ignite_to_kafka_manual", "ignite_to_kafka_snapshot"]
+
+
+def read(name: str) -> DAG:
+    spec = importlib.util.spec_from_file_location(name, DAGS / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.dag
+
+
+def test_all_examples_are_tested() -> None:
+    assert sorted(path.stem for path in DAGS.glob("*.py")) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_dag_is_read_without_connections(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in [variable for variable in os.environ if variable.startswith("AIRFLOW_CONN_")]:
+        monkeypatch.delenv(variable)
+    dag = read(name)
+    dag.check_cycle()
+    assert dag.dag_id == name
+    [task] = dag.tasks
+    assert isinstance(task, IgniteToKafkaOperator)
+    assert (task.ignite_conn_id, task.kafka_conn_id, task.conn_id) == ("ignite_default", "kafka_default", "spark_default")
+
+
+def test_form_of_the_manual_dag_fills_every_setting_with_its_type() -> None:
+    dag = read("ignite_to_kafka_manual")
+    [task] = dag.tasks
+    params = dag.params.validate()
+    task.render_template_fields({"params": params, "dag": dag}, jinja_env=dag.get_template_env())
+    converters = {"key_converter": "json", "value_converter": "json"}
+    assert isinstance(task, IgniteToKafkaOperator)
+    assert isinstance(task.settings, dict)
+    assert task.settings == {name: value for name, value in params.items() if name != "converter"} | converters
+    assert isinstance(task.settings["cache_whitelist"], list)
+    assert isinstance(task.settings["tasks_max"], int)
+
+
+@pytest.mark.parametrize("wrong", [{"name": "a b"}, {"tasks_max": 0}, {"converter": "xml"}, {"topic_prefix": "a/b"}])
+def test_form_refuses_what_no_setting_can_be(wrong: dict[str, object]) -> None:
+    params = read("ignite_to_kafka_manual").params
+    with pytest.raises(ValueError, match="Invalid input"):
+        params.update(wrong)
+
+
+def test_scheduled_dag_never_runs_twice_at_once() -> None:
+    assert read("ignite_to_kafka_snapshot").max_active_runs == 1

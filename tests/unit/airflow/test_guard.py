@@ -1,0 +1,58 @@
+"""The guard: real processes, a group that is ended when the pipe breaks and left alone when it is released."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_ignite_kafka import guard
+
+_WAIT_S = 30
+_SLEEPER = "import time; print('up', flush=True); time.sleep(600)"
+_STUBBORN = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(600)"
+
+
+def start(code: str) -> subprocess.Popen[str]:
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, start_new_session=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "up\n"
+    return process
+
+
+@pytest.mark.parametrize(("code", "ended_by"), [(_SLEEPER, signal.SIGTERM), (_STUBBORN, signal.SIGKILL)])
+def test_a_killed_task_takes_its_app_and_its_files_along(tmp_path: Path, code: str, ended_by: signal.Signals) -> None:
+    folder = tmp_path / "private"
+    folder.mkdir()
+    (folder / "secrets.json").write_text("{}")
+    app = start(code)
+    task = f"""
+import os, signal
+from pathlib import Path
+from airflow_provider_ignite_kafka.guard import start_guard
+guard = start_guard({app.pid}, Path({str(folder)!r}), 0.2)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    assert subprocess.run([sys.executable, "-c", task], check=False).returncode == -signal.SIGKILL
+    with app:
+        assert app.wait(_WAIT_S) == -ended_by
+    assert not folder.exists()
+
+
+def test_a_released_guard_touches_nothing(tmp_path: Path) -> None:
+    app = start(_SLEEPER)
+    try:
+        held = guard.start_guard(app.pid, tmp_path, 0.2)
+        held.release()
+        held.release()
+        assert held.wait(_WAIT_S) == 0
+        assert app.poll() is None
+        assert tmp_path.exists()
+    finally:
+        os.killpg(app.pid, signal.SIGKILL)
+        with app:
+            app.wait()

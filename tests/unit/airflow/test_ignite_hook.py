@@ -1,0 +1,82 @@
+"""Fields of an Airflow connection as endpoint and credentials; the Test button against nothing that answers."""
+
+from __future__ import annotations
+
+import socket
+from typing import Any
+
+import pytest
+
+from airflow_provider_ignite_kafka.hooks.ignite import IgniteHook
+from ignite_kafka.errors import SettingsError
+from ignite_kafka.thin.connection import IgniteEndpoint, TlsSettings
+
+
+@pytest.mark.parametrize(
+    ("fields", "addresses"),
+    [
+        ({}, ("127.0.0.1:10800",)),
+        ({"host": "node-1"}, ("node-1:10800",)),
+        ({"host": "node-1", "port": 10900}, ("node-1:10900",)),
+        ({"host": "node-1, node-2:10801", "port": 10900}, ("node-1:10900", "node-2:10801")),
+        ({"host": "::1"}, ("[::1]:10800",)),
+        ({"host": "[::1]:10801"}, ("[::1]:10801",)),
+        ({"host": "unused", "extra": {"addresses": "a:1, b"}}, ("a:1", "b:10800")),
+        ({"extra": {"addresses": ["a:1", "b:2"]}}, ("a:1", "b:2")),
+    ],
+)
+def test_addresses(connect: Any, fields: dict[str, Any], addresses: tuple[str, ...]) -> None:
+    connect("ignite_default", conn_type="ignite", **fields)
+    assert IgniteHook().get_endpoint().addresses == addresses
+
+
+def test_defaults_are_the_endpoint_s_own(connect: Any) -> None:
+    connect("ignite_default", conn_type="ignite")
+    assert IgniteHook().get_endpoint() == IgniteEndpoint()
+
+
+def test_tls_and_timeouts(connect: Any) -> None:
+    tls = {
+        "tls": True,
+        "ca_file": "/tls/ca.pem",
+        "cert_file": "/tls/c.pem",
+        "key_file": "/tls/k.pem",
+        "verify": False,
+        "check_hostname": False,
+    }
+    connect("safe", conn_type="ignite", host="n", extra={**tls, "connect_timeout_ms": 10, "request_timeout_ms": 20})
+    assert IgniteHook("safe").get_endpoint() == IgniteEndpoint(
+        ("n:10800",), TlsSettings(True, "/tls/ca.pem", "/tls/c.pem", "/tls/k.pem", False, False), 10, 20
+    )
+
+
+def test_connection_as_a_uri_gives_text_that_is_read_by_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AIRFLOW_CONN_URI", "ignite://user:pa%2Fss@node:10801/?tls=true&check_hostname=false&request_timeout_ms=30")
+    endpoint, credentials = IgniteHook("uri").get_endpoint(), IgniteHook("uri").get_credentials()
+    assert endpoint == IgniteEndpoint(("node:10801",), TlsSettings(True, check_hostname=False), request_timeout_ms=30)
+    assert (credentials.username, credentials.password) == ("user", "pa/ss")
+
+
+def test_credentials_are_masked_when_shown(connect: Any) -> None:
+    connect("ignite_default", conn_type="ignite", login="user", password="sesame", extra={"key_password": "mellon"})
+    credentials = IgniteHook().get_credentials()
+    assert (credentials.username, credentials.password, credentials.key_password) == ("user", "sesame", "mellon")
+    assert "sesame" not in repr(credentials)
+    assert "mellon" not in repr(credentials)
+
+
+@pytest.mark.parametrize(("name", "value"), [("tls", "perhaps"), ("connect_timeout_ms", "soon"), ("request_timeout_ms", -1)])
+def test_a_field_that_cannot_be_read_is_named(connect: Any, name: str, value: Any) -> None:
+    connect("ignite_default", conn_type="ignite", extra={name: value})
+    with pytest.raises(SettingsError, match=rf"extra field {name} is .*\[connection ignite_default\]"):
+        IgniteHook().get_endpoint()
+
+
+def test_test_button_says_why_nothing_answers(connect: Any) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        port = unused.getsockname()[1]
+        connect("ignite_default", conn_type="ignite", host="127.0.0.1", port=port)
+        works, message = IgniteHook().test_connection()
+    assert not works
+    assert f"127.0.0.1:{port}" in message

@@ -1,0 +1,399 @@
+"""The operator around a stand-in for spark-submit: what it submits, what it makes of the app's end, and what it leaves behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from airflow.sdk import DAG
+from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowNotFoundException
+
+from airflow_provider_ignite_kafka.operators import ignite_to_kafka
+from airflow_provider_ignite_kafka.operators.ignite_to_kafka import IgniteToKafkaOperator, RunNames
+from airflow_provider_ignite_kafka.package import app_path
+from airflow_provider_ignite_kafka.submission import Place, submission
+from ignite_kafka.errors import Fenced, IgniteKafkaError, KafkaUnavailable, OutcomeUnknown, ScanFailed, SettingsError, TopicError
+from ignite_kafka.kafka.status import COMPLETED, FAILED, FENCED, RUNNING, STOPPED, UNKNOWN, CacheStatus, RunStatus
+
+FAKE = Path(__file__).with_name("fake_spark_submit.py")
+PASSWORDS = ("ignite-sesame", "kafka-sesame", "key-sesame")
+CONFIG = {
+    "bootstrap.servers": "broker:9092",
+    "sasl.mechanism": "PLAIN",
+    "sasl.username": "app",
+    "sasl.password": "kafka-sesame",
+    "group.id": "g",
+}
+
+Orders = Callable[..., None]
+
+
+@dataclass
+class Bench:
+    """The stand-in's orders and notes, and what the status topic is to say."""
+
+    folder: Path
+    status: Callable[[], RunStatus | None]
+
+    def order(self, **orders: Any) -> None:
+        (self.folder / "orders.json").write_text(json.dumps(orders))
+
+    @property
+    def seen(self) -> dict[str, Any]:
+        return json.loads((self.folder / "seen.json").read_text())
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, connect: Any) -> Bench:
+    program = tmp_path / "bin" / "spark-submit"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} {FAKE} "$@"\n')
+    program.chmod(0o755)
+    private = tmp_path / "tmp"
+    private.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(private))
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    monkeypatch.setenv("FAKE_ORDERS", str(tmp_path / "orders.json"))
+    for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
+        monkeypatch.delenv(name, raising=False)
+    connect(
+        "ignite_default", conn_type="ignite", host="node", login="ignite", password="ignite-sesame", extra={"key_password": "key-sesame"}
+    )
+    connect("kafka_default", conn_type="kafka", extra=CONFIG)
+    connect("spark_default", conn_type="spark", host="local[2]")
+    made = Bench(tmp_path, lambda: run_status(COMPLETED))
+    made.order()
+    monkeypatch.setattr(ignite_to_kafka, "read_status", lambda _request: made.status())
+    return made
+
+
+def run_status(state: str, error: IgniteKafkaError | None = None) -> RunStatus:
+    caches = {"flights": CacheStatus("t-flights", 10, 10, 1000, 4, 4, 0.5)}
+    return RunStatus(state, "c", "r", "s", 3, started_ms=1000, ended_ms=3500, caches=caches, error=error.to_dict() if error else None)
+
+
+def operator(settings: Mapping[str, Any] | str | None = None, **arguments: Any) -> IgniteToKafkaOperator:
+    with DAG("nightly", schedule=None):
+        return IgniteToKafkaOperator(task_id="copy", settings={} if settings is None else settings, **arguments)
+
+
+def context(try_number: int = 1, map_index: int = -1, run_id: str = "manual__2025-01-01") -> Any:
+    task = SimpleNamespace(dag_id="nightly", task_id="copy", run_id=run_id, map_index=map_index, try_number=try_number)
+    return {"ti": task, "params": {"prefix": "p-"}, "run_id": run_id}
+
+
+def test_result_holds_counts_per_cache(bench: Bench) -> None:
+    assert operator().execute(context()) == {
+        "state": "COMPLETED",
+        "connector": "c",
+        "snapshot_id": "s",
+        "run_id": "r",
+        "generation": 3,
+        "already_complete": False,
+        "seconds": 2.5,
+        "records": 10,
+        "caches": {
+            "flights": {"topic": "t-flights", "entries": 10, "records": 10, "bytes": 1000, "units": 4, "units_done": 4, "seconds": 0.5}
+        },
+    }
+
+
+def test_app_is_submitted_with_its_library_and_its_python(bench: Bench) -> None:
+    operator(num_executors=3, executor_memory="2g", conf={"spark.ui.enabled": "false"}).execute(context())
+    argv = bench.seen["argv"]
+    assert argv[argv.index("--master") + 1] == "local[2]"
+    assert argv[argv.index("--num-executors") + 1] == "3"
+    assert argv[argv.index("--executor-memory") + 1] == "2g"
+    assert "spark.ui.enabled=false" in argv
+    assert str(app_path()) in argv
+    assert bench.seen["shipped"] == ["ignite_kafka.zip"]
+    assert bench.seen["environment"] == {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
+
+
+def test_request_holds_settings_and_addresses_and_no_secret(bench: Bench) -> None:
+    operator({"topic_prefix": "t-"}).execute(context())
+    request = bench.seen["request"]
+    assert request["connector"] == "nightly.copy"
+    assert request["snapshot_id"] == "nightly/copy/manual__2025-01-01"
+    assert request["settings"]["topic_prefix"] == "t-"
+    text = json.dumps(bench.seen["request"]) + json.dumps(bench.seen["argv"])
+    assert "node:10800" in text
+    assert "broker:9092" in text
+    assert "group.id" not in text
+    assert not [password for password in PASSWORDS if password in text]
+
+
+def test_secrets_are_shipped_in_a_file_of_their_own_that_is_gone_after(bench: Bench) -> None:
+    operator().execute(context())
+    text = json.dumps(bench.seen["secrets"])
+    assert all(password in text for password in PASSWORDS)
+    assert bench.seen["secrets_mode"] == 0o600
+    assert list((bench.folder / "tmp").iterdir()) == []
+
+
+def test_no_secrets_no_file(bench: Bench, connect: Any) -> None:
+    connect("ignite_default", conn_type="ignite", host="node")
+    connect("kafka_default", conn_type="kafka", extra={"bootstrap.servers": "broker:9092"})
+    operator().execute(context())
+    assert "--secrets" not in bench.seen["argv"]
+
+
+def test_mounted_secrets_are_named_and_not_copied(bench: Bench) -> None:
+    operator(secrets_file="/mnt/secrets/ignite-kafka.json").execute(context())
+    argv = bench.seen["argv"]
+    assert argv[argv.index("--mounted-secrets") + 1] == "/mnt/secrets/ignite-kafka.json"
+    assert "--secrets" not in argv
+
+
+def test_settings_are_templated(bench: Bench) -> None:
+    task = operator({"topic_prefix": "{{ params.prefix }}"}, snapshot_id="all-{{ run_id }}")
+    task.render_template_fields(context())
+    task.execute(context())
+    assert bench.seen["request"]["settings"]["topic_prefix"] == "p-"
+    assert bench.seen["request"]["snapshot_id"] == "all-manual__2025-01-01"
+
+
+def test_settings_from_a_properties_file(bench: Bench) -> None:
+    path = bench.folder / "source.properties"
+    path.write_text("name=from-file\ntopicPrefix=file-\ncacheWhitelist=flights,air.*\n")
+    operator(str(path)).execute(context())
+    request = bench.seen["request"]
+    assert request["connector"] == "from-file"
+    assert request["settings"]["topic_prefix"] == "file-"
+    assert request["settings"]["cache_whitelist"] == ["flights", "air.*"]
+
+
+def test_snapshot_id_is_the_same_for_every_try_and_new_for_every_run() -> None:
+    first, again = RunNames.of(context(1)), RunNames.of(context(2))
+    assert first.snapshot_id == again.snapshot_id
+    assert first.connector == again.connector
+    assert first.run_id != again.run_id
+    assert RunNames.of(context(run_id="manual__2025-01-02")).snapshot_id != first.snapshot_id
+
+
+def test_mapped_tasks_have_snapshots_and_connectors_of_their_own() -> None:
+    names = [RunNames.of(context(map_index=index)) for index in (-1, 0, 1)]
+    assert len({name.snapshot_id for name in names}) == len({name.connector for name in names}) == 3
+
+
+@pytest.mark.parametrize(
+    ("status", "exit_code", "kind", "message"),
+    [
+        (run_status(FAILED, TopicError("may not be written", topic="t-flights")), 1, AirflowFailException, r"TopicError: .*t-flights"),
+        (run_status(FAILED, ScanFailed("node left", cache="flights")), 1, AirflowException, r"ScanFailed: node left \[cache flights\]"),
+        (run_status(FENCED, Fenced("generation 4 has taken over")), 3, AirflowFailException, "generation 4"),
+        (run_status(FAILED, IgniteKafkaError("Py4JJavaError: out of memory")), 1, AirflowException, "out of memory"),
+        (run_status(UNKNOWN, OutcomeUnknown("no answer to a commit")), 4, AirflowException, "no answer to a commit"),
+        (run_status(STOPPED), 143, AirflowException, "stopped"),
+        (run_status(RUNNING), 137, AirflowException, "exit code 137"),
+        (None, 0, AirflowException, "no end of this run"),
+    ],
+)
+def test_failure_by_the_status_record(bench: Bench, status: RunStatus | None, exit_code: int, kind: type[Exception], message: str) -> None:
+    bench.order(exit_code=exit_code)
+    bench.status = lambda: status
+    with pytest.raises(AirflowException, match=message) as failed:
+        operator().execute(context())
+    assert failed.type is kind
+
+
+@pytest.mark.parametrize(
+    ("line", "exit_code", "kind"),
+    [
+        ("ignite-kafka: SettingsError batch_size is 0", 2, AirflowFailException),
+        ("ignite-kafka: AuthenticationFailed refused", 1, AirflowFailException),
+        ("ignite-kafka: IgniteUnreachable nobody answers", 1, AirflowException),
+        ("ignite-kafka: OutcomeUnknown no answer", 4, AirflowException),
+        ("ignite-kafka: SomethingNew of a later version", 1, AirflowException),
+    ],
+)
+def test_failure_without_a_status_record_is_the_app_s_last_line(bench: Bench, line: str, exit_code: int, kind: type[Exception]) -> None:
+    bench.order(print=["starting", line, "INFO ShutdownHookManager: Shutdown hook called"], exit_code=exit_code)
+    bench.status = lambda: None
+    with pytest.raises(AirflowException, match=line.removeprefix("ignite-kafka: ")) as failed:
+        operator().execute(context())
+    assert failed.type is kind
+
+
+def test_failure_without_a_word_shows_the_last_lines(bench: Bench) -> None:
+    bench.order(print=["java.lang.OutOfMemoryError: Java heap space"], exit_code=1)
+    bench.status = lambda: None
+    with pytest.raises(AirflowException, match=r"exit code 1(.|\n)*OutOfMemoryError"):
+        operator().execute(context())
+
+
+def test_done_but_kafka_cannot_be_asked_is_tried_again(bench: Bench) -> None:
+    bench.status = unavailable
+    with pytest.raises(AirflowException, match="KafkaUnavailable") as failed:
+        operator().execute(context())
+    assert failed.type is AirflowException
+
+
+def test_failed_and_kafka_cannot_be_asked_tells_the_first_reason(bench: Bench) -> None:
+    bench.order(print=["ignite-kafka: CacheNotFound no such cache"], exit_code=1)
+    bench.status = unavailable
+    with pytest.raises(AirflowFailException, match="no such cache"):
+        operator().execute(context())
+
+
+def unavailable() -> RunStatus | None:
+    raise KafkaUnavailable("no broker answers")
+
+
+@pytest.mark.parametrize("settings", [{"topic_prefixx": "t"}, {"batch_size": 0}, "/missing.properties"])
+def test_bad_settings_fail_before_anything_starts_and_without_a_retry(bench: Bench, settings: Any) -> None:
+    with pytest.raises(AirflowFailException, match="SettingsError"):
+        operator(settings).execute(context())
+    assert not (bench.folder / "seen.json").exists()
+
+
+@pytest.mark.parametrize(("master", "remedy"), [("spark://m:7077", "deploy-mode .* to client"), ("k8s://https://m", "cncf-kubernetes")])
+def test_places_that_cannot_work_are_refused(bench: Bench, connect: Any, master: str, remedy: str) -> None:
+    connect("spark_default", conn_type="spark", host=master, extra={"deploy-mode": "cluster"})
+    with pytest.raises(AirflowFailException, match=remedy):
+        operator().execute(context())
+
+
+def test_kubernetes_gets_no_secrets_by_upload(bench: Bench) -> None:
+    request = operator()._request(context())
+    with pytest.raises(SettingsError, match="secrets_file"):
+        submission(request, bench.folder, Place("k8s://https://m", cluster_mode=True), {})
+    mounted = replace(request, secrets_file=Path("/mnt/secrets.json"))
+    given = submission(mounted, bench.folder, Place("k8s://https://m", cluster_mode=True), {"env_vars": {"MY_ZONE": "a"}})
+    assert given.application_args == ("--request", "request.json", "--mounted-secrets", "/mnt/secrets.json")
+    assert [Path(path).name for path in given.files] == ["request.json"]
+    assert given.conf == {"spark.kubernetes.driverEnv.MY_ZONE": "a"}
+
+
+def test_a_missing_spark_connection_is_an_error(bench: Bench) -> None:
+    with pytest.raises(AirflowNotFoundException):
+        operator(conn_id="nowhere").execute(context())
+
+
+@pytest.mark.parametrize("master", ["yarn", "k8s://https://m"])
+def test_spark_submit_waits_for_the_end_of_the_app(bench: Bench, master: str) -> None:
+    request = replace(operator()._request(context()), secrets_file=Path("/mnt/secrets.json"))
+    conf = {"spark.yarn.submit.waitAppCompletion": "false", "spark.kubernetes.submission.waitAppCompletion": False}
+    with pytest.raises(SettingsError, match="wait for the end"):
+        submission(request, bench.folder, Place(master, cluster_mode=True), {"conf": conf})
+
+
+def test_killed_before_the_app_was_started(bench: Bench) -> None:
+    task = operator()
+    task.on_kill()
+    with pytest.raises(AirflowException, match="killed"):
+        task.execute(context())
+    assert not (bench.folder / "seen.json").exists()
+    assert list((bench.folder / "tmp").iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["numexecutors", "application_args", "conf", "yarn_track_via_rm_api"])
+def test_arguments_that_spark_submit_has_not_are_refused_when_the_dag_is_read(name: str) -> None:
+    with pytest.raises(ValueError, match=name):
+        operator(spark_submit={name: "x"})
+
+
+def test_yarn_cluster_mode_ships_request_and_secrets(bench: Bench, connect: Any) -> None:
+    connect("spark_default", conn_type="spark", host="yarn", extra={"deploy-mode": "cluster"})
+    operator(spark_submit={"files": "/etc/krb5.conf", "archives": "env.tar.gz#env", "env_vars": {"MY_ZONE": "a"}}).execute(context())
+    argv = bench.seen["argv"]
+    assert argv[argv.index("--request") + 1] == "request.json"
+    assert argv[argv.index("--secrets") + 1] == "secrets.json"
+    assert bench.seen["shipped"] == ["ignite_kafka.zip", "krb5.conf", "request.json", "secrets.json"]
+    assert bench.seen["environment"] == {"MY_ZONE": "a"}
+    assert "spark.yarn.appMasterEnv.MY_ZONE=a" in argv
+
+
+def test_variables_of_airflow_stay_with_airflow(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AIRFLOW__DATABASE__SQL_ALCHEMY_CONN", "postgresql://user:sesame@db/airflow")
+    operator(spark_submit={"env_vars": {"MY_ZONE": "a"}}).execute(context())
+    assert sorted(bench.seen["environment"]) == ["MY_ZONE", "PYSPARK_DRIVER_PYTHON", "PYSPARK_PYTHON"]
+
+
+@pytest.mark.parametrize("stubborn", [False, True])
+def test_on_kill_stops_the_app_and_leaves_nothing(bench: Bench, stubborn: bool) -> None:
+    bench.order(print=["at work"], until_stopped=True, stubborn=stubborn)
+    bench.status = lambda: run_status(FAILED, TopicError("what an app may say when its Java is stopped with it"))
+    task = operator(stop_timeout_s=0.5 if stubborn else 60)
+    previous = signal.signal(signal.SIGTERM, lambda *_: task.on_kill())
+    killer = threading.Thread(target=terminate_when_at_work, args=(bench.folder / "seen.json", task))
+    killer.start()
+    try:
+        with pytest.raises(AirflowException, match="killed and its app stopped") as failed:
+            task.execute(context())
+    finally:
+        killer.join()
+        signal.signal(signal.SIGTERM, previous)
+    assert failed.type is AirflowException
+    assert list((bench.folder / "tmp").iterdir()) == []
+
+
+def terminate_when_at_work(sign: Path, task: IgniteToKafkaOperator) -> None:
+    """Send this process SIGTERM once the app has started, as Airflow's supervisor does; a handler runs in the main thread."""
+    while task._hook is None or "at work" not in task._hook._tail:
+        assert threading.main_thread().is_alive()
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def test_time_out_of_the_task_stops_the_app(bench: Bench) -> None:
+    bench.order(print=["at work"], until_stopped=True)
+    task = operator()
+
+    class OutOfTime(Exception):
+        pass
+
+    def raise_out_of_time(*_: Any) -> None:
+        raise OutOfTime
+
+    previous = signal.signal(signal.SIGUSR1, raise_out_of_time)
+    killer = threading.Thread(target=interrupt_when_at_work, args=(task,))
+    killer.start()
+    try:
+        with pytest.raises(OutOfTime):
+            task.execute(context())
+    finally:
+        killer.join()
+        signal.signal(signal.SIGUSR1, previous)
+    assert task._hook is not None
+    assert task._hook._submit_sp is not None
+    assert task._hook._submit_sp.returncode == 143
+
+
+def interrupt_when_at_work(task: IgniteToKafkaOperator) -> None:
+    while task._hook is None or "at work" not in task._hook._tail:
+        assert threading.main_thread().is_alive()
+    os.kill(os.getpid(), signal.SIGUSR1)
+
+
+@pytest.mark.parametrize(
+    ("master", "conf", "expected"),
+    [
+        ("local[2]", {}, (sys.executable, sys.executable)),
+        ("spark://m:7077", {}, (sys.executable, None)),
+        ("spark://m:7077", {"spark.pyspark.python": "/opt/bin/python"}, (sys.executable, "/opt/bin/python")),
+        (
+            "yarn",
+            {"spark.pyspark.python": "./env/bin/python", "spark.pyspark.driver.python": "/usr/bin/p"},
+            ("/usr/bin/p", "./env/bin/python"),
+        ),
+    ],
+)
+def test_driver_beside_the_task_has_the_task_s_python(
+    bench: Bench, connect: Any, master: str, conf: dict[str, str], expected: tuple[str, str | None]
+) -> None:
+    connect("spark_default", conn_type="spark", host=master)
+    operator(conf=conf).execute(context())
+    driver, workers = expected
+    environment, argv = bench.seen["environment"], bench.seen["argv"]
+    assert (environment["PYSPARK_DRIVER_PYTHON"], environment.get("PYSPARK_PYTHON")) == (driver, workers)
+    assert f"spark.pyspark.driver.python={driver}" in argv

@@ -1,0 +1,100 @@
+"""What can be held of docker/ without an engine: the compose file's form, what it names, the Dockerfiles' lint, the versions."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from compose_spec import PyCompose
+
+from tools.servers.jars import CHECKOUT, IGNITE_JAVA_OPTIONS
+
+DOCKER = CHECKOUT / "docker"
+DOCKERFILES = [DOCKER / "Dockerfile", DOCKER / "ignite" / "Dockerfile"]
+COMPOSE: dict[str, Any] = yaml.safe_load((DOCKER / "compose.yaml").read_text())
+SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
+POM = {"m": "http://maven.apache.org/POM/4.0.0"}
+
+
+def test_the_compose_file_keeps_to_the_specification() -> None:
+    # YAML's merge keys are resolved first, as docker compose does
+    PyCompose.from_yaml(yaml.safe_dump(COMPOSE))
+
+
+def test_a_setting_that_the_specification_does_not_know_is_refused() -> None:
+    wrong = {**COMPOSE, "services": {"kafka": {**SERVICES["kafka"], "portz": 1}}}
+    with pytest.raises(ValueError, match="portz"):
+        PyCompose.from_yaml(yaml.safe_dump(wrong))
+
+
+def test_every_part_of_the_deployment_is_there() -> None:
+    assert set(SERVICES) >= {"ignite-1", "ignite-2", "kafka", "spark-master", "spark-worker", "airflow-scheduler", "airflow-api-server"}
+
+
+@pytest.mark.parametrize("name", [name for name, service in SERVICES.items() if "build" in service])
+def test_an_image_is_built_from_a_stage_that_exists(name: str) -> None:
+    build = SERVICES[name]["build"]
+    dockerfile = (DOCKER / build["context"] / build["dockerfile"]).resolve()
+    assert dockerfile in DOCKERFILES
+    stages = re.findall(r"^FROM \S+ AS (\S+)$", dockerfile.read_text(), re.MULTILINE)
+    assert build.get("target") in [None, *stages]
+
+
+@pytest.mark.parametrize("dockerfile", DOCKERFILES, ids=lambda path: str(path.relative_to(DOCKER)))
+def test_what_a_dockerfile_copies_is_in_the_checkout(dockerfile: Path) -> None:
+    for line in re.findall(r"^COPY (?!--from)(.*)$", dockerfile.read_text(), re.MULTILINE):
+        for source in line.split()[:-1]:
+            assert (CHECKOUT / source).exists(), source
+
+
+@pytest.mark.parametrize("dockerfile", DOCKERFILES, ids=lambda path: str(path.relative_to(DOCKER)))
+def test_dockerfiles_pass_the_linter(dockerfile: Path) -> None:
+    hadolint = Path(sys.executable).parent / "hadolint"
+    checked = subprocess.run([hadolint, "--no-color", dockerfile], capture_output=True, text=True, check=False)
+    assert (checked.returncode, checked.stdout) == (0, "")
+
+
+def test_services_wait_for_services_that_exist_and_use_volumes_and_secrets_that_are_declared() -> None:
+    for name, service in SERVICES.items():
+        assert set(service.get("depends_on", [])) <= set(SERVICES), name
+        assert set(service.get("secrets", [])) <= set(COMPOSE["secrets"]), name
+        for volume in service.get("volumes", []):
+            source = volume.split(":")[0]
+            assert source in COMPOSE["volumes"] or (DOCKER / source).is_dir(), volume
+
+
+def test_ports_are_published_on_loopback_only() -> None:
+    published = [port for service in SERVICES.values() for port in service.get("ports", [])]
+    assert published
+    assert all(port.startswith("127.0.0.1:") for port in published)
+
+
+def test_no_password_stands_in_the_compose_file() -> None:
+    for service in SERVICES.values():
+        for name, value in service.get("environment", {}).items():
+            if re.search(r"PASSWORD(?!S_FILE)|SECRET|FERNET|JWT", name):
+                assert re.fullmatch(r"\$\{\w+:\?[^}]+\}", value), name
+
+
+def test_every_variable_of_the_compose_file_is_in_the_example() -> None:
+    used = set(re.findall(r"\$\{(\w+)", (DOCKER / "compose.yaml").read_text()))
+    given = set(re.findall(r"^(\w+)=", (DOCKER / "env.example").read_text(), re.MULTILINE))
+    assert used == given
+
+
+def test_versions_are_those_of_the_tests() -> None:
+    kafka = ET.parse(CHECKOUT / "pom.xml").findtext("m:properties/m:kafka.version", namespaces=POM)
+    assert SERVICES["kafka"]["image"] == f"apache/kafka:{kafka}"
+    pythons = set(re.findall(r"python:?(\d\.\d+)", DOCKERFILES[0].read_text()))
+    assert pythons == {f"{sys.version_info.major}.{sys.version_info.minor}"}
+
+
+def test_the_nodes_java_options_are_those_of_the_tests() -> None:
+    options = (DOCKER / "ignite" / "java.opts").read_text().split()
+    assert set(options) >= set(IGNITE_JAVA_OPTIONS)

@@ -1,0 +1,73 @@
+"""Events: ids and severities of the reference, ours from 15100, logged as records, counted."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+from ignite_kafka import events
+from ignite_kafka.events import EVENTS, Event
+
+# The reference's monitoring page
+REFERENCE = {
+    15000: "ERROR", 15001: "INFO", 15010: "ERROR", 15011: "WARNING", 15020: "ERROR", 15030: "WARNING", 15040: "WARNING", 15050: "ERROR",
+    15051: "ERROR", 15060: "INFO", 15061: "INFO", 15070: "ERROR",
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _anew() -> Iterator[None]:
+    events.reset_counts()
+    yield
+    events.reset_counts()
+
+
+def test_every_event_of_the_reference_has_its_id_and_severity() -> None:
+    assert {id_: logging.getLevelName(event.severity) for id_, event in EVENTS.items() if id_ < 15100} == REFERENCE
+
+
+def test_ids_are_given_once_and_ours_go_on_from_15100() -> None:
+    named = [value for value in vars(events).values() if isinstance(value, Event)]
+    assert len({event.id for event in named}) == len(named) == len(EVENTS)
+    assert all(15000 <= event.id <= 15070 or 15100 <= event.id < 15200 for event in named)
+    assert len(EVENTS) > len(REFERENCE) + 10
+
+
+@pytest.mark.parametrize("event", EVENTS.values(), ids=lambda event: str(event.id))
+def test_each_event_is_logged_as_a_record_with_its_fields(event: Event, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "ignite_kafka.events")
+    fields = {name: f"<{name}>" for name in event.fields}
+    events.emit(event, **fields)
+    (record,) = caplog.records
+    assert record.levelno == event.severity
+    text, details = record.getMessage().split(" {", 1)
+    assert text.startswith(f"{event.id} # ")
+    assert json.loads("{" + details) == fields == record.__dict__["event_fields"]
+    assert all(value in text for value in fields.values())
+    assert record.__dict__["event_id"] == event.id
+    assert events.counts() == {event.id: 1}
+
+
+@pytest.mark.parametrize("event", [event for event in EVENTS.values() if event.severity > logging.INFO], ids=lambda event: str(event.id))
+def test_each_warning_and_error_says_what_to_do(event: Event) -> None:
+    assert event.action
+
+
+def test_fields_too_few_or_too_many_or_not_json_lose_no_event(caplog: pytest.LogCaptureFixture) -> None:
+    events.emit(events.UNIT_REDONE, slot=3, place={1, 2}.__class__)
+    assert "15120 # slot 3 begins again after its last commit: ?" in caplog.text
+    assert "<class 'set'>" in caplog.text
+
+
+def test_events_are_counted_also_where_nobody_logs() -> None:
+    logger = logging.getLogger("ignite_kafka.events")
+    logger.disabled = True
+    try:
+        for _ in range(3):
+            events.emit(events.RUN_STARTED, connector="c", run_id="r", generation=1)
+    finally:
+        logger.disabled = False
+    assert events.counts() == {15100: 3}

@@ -1,0 +1,67 @@
+"""One direction: the Airflow side imports the Spark library, never the other way, and never pyspark."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+AIRFLOW_SIDE = sorted((ROOT / "airflow_provider_ignite_kafka").rglob("*.py"))
+SPARK_SIDE = sorted((ROOT / "spark_apps").rglob("*.py"))
+STANDARD_LIBRARY_ONLY = ("settings", "plan", "offsets", "routing", "errors", "events")
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Top-level names of every import of a file, also those inside functions; relative ones are the package's own."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            yield node.module.split(".")[0]
+
+
+@pytest.mark.parametrize("path", SPARK_SIDE, ids=lambda path: path.name)
+def test_spark_side_never_imports_airflow(path: Path) -> None:
+    assert not {"airflow", "airflow_provider_ignite_kafka"} & set(imported(path))
+
+
+@pytest.mark.parametrize("path", AIRFLOW_SIDE, ids=lambda path: path.name)
+def test_airflow_side_never_imports_pyspark(path: Path) -> None:
+    assert not {"pyspark", "pyarrow", "polars", "numpy"} & set(imported(path))
+
+
+def loaded(statement: str) -> set[str]:
+    """Top-level modules in memory after a statement in a Python of its own."""
+    code = f"import sys\n{statement}\nprint(' '.join({{name.split('.')[0] for name in sys.modules}}))"
+    with tempfile.TemporaryDirectory() as home:
+        environment = {**os.environ, "AIRFLOW_HOME": home}
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT, env=environment)
+    return set(done.stdout.split())
+
+
+def test_operator_loads_no_spark() -> None:
+    modules = loaded("import airflow_provider_ignite_kafka.operators.ignite_to_kafka")
+    assert "airflow" in modules
+    assert not {"pyspark", "pyarrow", "polars", "numpy", "py4j"} & modules
+
+
+def test_hook_loads_no_spark_and_no_kafka() -> None:
+    modules = loaded("import airflow_provider_ignite_kafka.hooks.ignite")
+    assert not {"pyspark", "py4j", "confluent_kafka"} & modules
+
+
+def test_provider_info_loads_nothing() -> None:
+    assert not {"airflow", "ignite_kafka", "pyspark"} & loaded("import airflow_provider_ignite_kafka")
+
+
+@pytest.mark.parametrize("module", STANDARD_LIBRARY_ONLY)
+def test_plain_values_need_the_standard_library_alone(module: str) -> None:
+    modules = loaded(f"import ignite_kafka.{module}") - {"ignite_kafka"}
+    assert not {name for name in modules if name in {"airflow", "pyspark", "pyarrow", "polars", "numpy", "confluent_kafka", "pyignite"}}

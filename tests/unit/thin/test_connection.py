@@ -1,0 +1,190 @@
+"""A connection against servers of the test's own: silent, garbled, old, or gone in the middle."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import struct
+import threading
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from ignite_kafka.errors import AuthenticationFailed, IgniteUnreachable
+from ignite_kafka.thin import protocol
+from ignite_kafka.thin.connection import IgniteCredentials, IgniteEndpoint, ThinConnection, ThinError, split_address
+
+Serve = Callable[[socket.socket], None]
+NOBODY = IgniteCredentials()
+
+
+@contextlib.contextmanager
+def server(serve: Serve) -> Iterator[IgniteEndpoint]:
+    """A server on loopback that hands each connection to `serve`, one after the other."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        ended = threading.Event()
+
+        def accept() -> None:
+            while True:
+                accepted, _ = listening.accept()
+                with accepted:
+                    if ended.is_set():
+                        return
+                    serve(accepted)
+
+        thread = threading.Thread(target=accept)
+        thread.start()
+        try:
+            port = listening.getsockname()[1]
+            yield IgniteEndpoint((f"127.0.0.1:{port}",), connect_timeout_ms=300, request_timeout_ms=300)
+        finally:
+            ended.set()
+            socket.create_connection(("127.0.0.1", port)).close()
+            thread.join()
+
+
+def frame(body: bytes) -> bytes:
+    return struct.pack("<i", len(body)) + body
+
+
+def read_frame(accepted: socket.socket) -> bytes:
+    length = struct.unpack("<i", accepted.recv(4, socket.MSG_WAITALL))[0]
+    return accepted.recv(length, socket.MSG_WAITALL)
+
+
+def accept_handshake(accepted: socket.socket) -> None:
+    read_frame(accepted)
+    accepted.sendall(frame(b"\x01\x0c" + struct.pack("<i", 1) + b"\x00" + b"\x65"))
+
+
+def until_closed(accepted: socket.socket) -> None:
+    with contextlib.suppress(ConnectionError):
+        while accepted.recv(65536):
+            pass
+
+
+def test_server_that_never_answers() -> None:
+    with server(until_closed) as endpoint, pytest.raises(IgniteUnreachable, match=r"127\.0\.0\.1:\d+: no answer in time"):
+        ThinConnection(endpoint, NOBODY)
+
+
+def test_server_that_stops_answering() -> None:
+    def serve(accepted: socket.socket) -> None:
+        accept_handshake(accepted)
+        until_closed(accepted)
+
+    with server(serve) as endpoint, ThinConnection(endpoint, NOBODY) as connection:
+        with pytest.raises(IgniteUnreachable, match=r"lost: no answer in time.*address 127.0.0.1"):
+            connection.request(1, b"")
+        assert connection.closed
+        with pytest.raises(IgniteUnreachable, match="closed"):
+            connection.send(1, b"")
+
+
+def test_server_that_ends_within_a_reply() -> None:
+    def serve(accepted: socket.socket) -> None:
+        accept_handshake(accepted)
+        read_frame(accepted)
+        accepted.sendall(struct.pack("<i", 100) + b"short")
+
+    with server(serve) as endpoint, ThinConnection(endpoint, NOBODY) as connection:
+        request = connection.send(1, b"")
+        with pytest.raises(IgniteUnreachable, match="the other side closed the connection"):
+            connection.receive(request)
+
+
+@pytest.mark.parametrize("answer", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\0\0\0\0", b"\xff\xff\xff\xff", frame(b"\x01"), frame(b"\0\0")])
+def test_server_that_is_no_ignite_node(answer: bytes) -> None:
+    def serve(accepted: socket.socket) -> None:
+        read_frame(accepted)
+        accepted.sendall(answer)
+
+    with server(serve) as endpoint, pytest.raises(IgniteUnreachable, match="is it an Ignite client connector"):
+        ThinConnection(endpoint, NOBODY)
+
+
+def refuse(accepted: socket.socket, version: tuple[int, int, int], message: str, status: int) -> None:
+    accepted.sendall(frame(struct.pack("<Bhhh", 0, *version) + protocol.string(message) + struct.pack("<i", status)))
+
+
+def test_older_server_gets_its_version() -> None:
+    asked = []
+
+    def serve(accepted: socket.socket) -> None:
+        body = read_frame(accepted)
+        asked.append(struct.unpack_from("<hhh", body, 1))
+        if asked[-1] > (1, 4, 0):
+            refuse(accepted, (1, 4, 0), "Unsupported version", 1)
+        else:
+            accepted.sendall(frame(b"\x01\x0a" + struct.pack("<qq", 1, 2)))
+            until_closed(accepted)
+
+    with server(serve) as endpoint, ThinConnection(endpoint, NOBODY) as connection:
+        assert (connection.version, connection.features) == ((1, 4, 0), frozenset())
+        assert connection.node_id is not None
+        assert connection.node_id.int == (1 << 64) + 2
+    assert asked == [(1, 7, 0), (1, 4, 0)]
+
+
+def test_server_too_old() -> None:
+    def serve(accepted: socket.socket) -> None:
+        read_frame(accepted)
+        refuse(accepted, (1, 2, 0), "Unsupported version", 1)
+
+    with server(serve) as endpoint, pytest.raises(IgniteUnreachable, match=r"Unsupported version .*the node offers protocol 1\.2\.0"):
+        ThinConnection(endpoint, NOBODY)
+
+
+def test_refused_password_ends_the_search() -> None:
+    def serve(accepted: socket.socket) -> None:
+        read_frame(accepted)
+        refuse(accepted, (0, 0, 0), "The user name or password is incorrect", protocol.AUTHENTICATION_FAILED)
+
+    with server(serve) as endpoint, pytest.raises(AuthenticationFailed, match="refused user 'me': The user name") as raised:
+        ThinConnection(endpoint, IgniteCredentials("me", "secret"))
+    assert "secret" not in str(raised.value)
+
+
+def test_replies_in_another_order_notifications_and_affinity() -> None:
+    def serve(accepted: socket.socket) -> None:
+        accept_handshake(accepted)
+        read_frame(accepted)
+        read_frame(accepted)
+        accepted.sendall(frame(struct.pack("<qHh", 2, 4, 2007) + b"event"))
+        accepted.sendall(frame(struct.pack("<qHqi", 2, 2, 7, 3) + b"second"))
+        accepted.sendall(frame(struct.pack("<qHi", 1, 1, 1000) + protocol.string("no cache")))
+        until_closed(accepted)
+
+    with server(serve) as endpoint, ThinConnection(endpoint, NOBODY) as connection:
+        first, second = connection.send(1, b""), connection.send(1, b"")
+        with pytest.raises(ThinError, match="status 1000: no cache"):
+            connection.receive(first)
+        assert bytes(connection.receive(second)) == b"second"
+        assert connection.affinity == (7, 3)
+
+
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [
+        ("node", ("node", 10800)),
+        ("node:1", ("node", 1)),
+        ("10.0.0.1:65535", ("10.0.0.1", 65535)),
+        ("[::1]:5", ("::1", 5)),
+        ("[::1]", ("::1", 10800)),
+        ("fe80::1", ("fe80::1", 10800)),
+    ],
+)
+def test_split_address(address: str, expected: tuple[str, int]) -> None:
+    assert split_address(address) == expected
+
+
+@pytest.mark.parametrize("address", ["", ":1", "node:port", "node:0", "node:65536", "[]:1"])
+def test_no_address(address: str) -> None:
+    with pytest.raises(ValueError, match="is not host:port"):
+        split_address(address)
+
+
+def test_credentials_do_not_show() -> None:
+    shown = repr(IgniteCredentials("me", "secret", "hidden"))
+    assert shown == "IgniteCredentials(username='me', password=***, key_password=***)"
+    assert repr(NOBODY) == "IgniteCredentials(username=None, password=None, key_password=None)"

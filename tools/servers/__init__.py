@@ -1,0 +1,25 @@
+"""Real Ignite nodes and Kafka brokers on loopback, as context managers; nothing stays behind.
+
+with IgniteCluster(Path("work"), jars=Jars.of_checkout()) as ignite, KafkaBroker(Path("work"), jars=Jars.of_checkout()) as kafka:
+    ignite.addresses, kafka.bootstrap
+"""
+
+from .certificates import Certificates
+from .ignite import IgniteCluster, IgniteOptions
+from .jars import Jars, MissingJars
+from .kafka import KafkaBroker, KafkaOptions
+from .process import ServerFailed, ServerProcess, await_condition, free_ports
+
+__all__ = [
+    "Certificates",
+    "IgniteCluster",
+    "IgniteOptions",
+    "Jars",
+    "KafkaBroker",
+    "KafkaOptions",
+    "MissingJars",
+    "ServerFailed",
+    "ServerProcess",
+    "await_condition",
+    "free_ports",
+]

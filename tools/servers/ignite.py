@@ -1,0 +1,158 @@
+"""Real Ignite nodes on loopback."""
+
+from __future__ import annotations
+
+import socket
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import pyignite
+
+from .ignite_config import IgniteOptions, NodePorts, node_xml
+from .jars import IGNITE_JAVA_OPTIONS, Jars, java_command
+from .process import ServerProcess, free_ports
+
+_START_S = 90.0
+_STARTED = "Topology snapshot"
+
+
+class IgniteCluster:
+    """Nodes of one cluster. A node keeps its ports and its data folder over :meth:`kill` and :meth:`start_node`.
+
+    :param directory: configuration, data and logs; one folder a node.
+    :param outlives_parent: see :class:`ServerProcess`.
+    """
+
+    user = "ignite"
+    password = "ignite"
+
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        jars: Jars,
+        nodes: int = 1,
+        options: IgniteOptions | None = None,
+        client_ports: list[int] | None = None,
+        outlives_parent: bool = False,
+        **named: Any,
+    ) -> None:
+        self.directory = directory
+        self.options = replace(options or IgniteOptions(), **named)
+        self._jars = jars
+        self._outlives_parent = outlives_parent
+        free = free_ports(3 * nodes)
+        client = client_ports or free[:nodes]
+        self._ports = [NodePorts(client[i], free[nodes + i], free[2 * nodes + i]) for i in range(nodes)]
+        self._nodes: dict[int, ServerProcess] = {}
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """Client addresses of all nodes, running or not."""
+        return tuple(f"127.0.0.1:{ports.client}" for ports in self._ports)
+
+    @property
+    def address(self) -> str:
+        return self.addresses[0]
+
+    @property
+    def pids(self) -> list[int]:
+        return [node.pid for node in self._nodes.values()]
+
+    def start(self) -> IgniteCluster:
+        """Start all nodes and wait until each answers and the cluster is active.
+
+        :raises ServerFailed: a node ended or did not answer in time.
+        """
+        try:
+            for index in range(len(self._ports)):
+                self.start_node(index, wait=False)
+            for index in range(len(self._ports)):
+                self.await_node(index)
+            self._activate()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def start_node(self, index: int, *, wait: bool = True) -> None:
+        """Start a node, again or for the first time."""
+        home = self.directory / f"node-{index}"
+        home.mkdir(parents=True, exist_ok=True)
+        file = home / "ignite.xml"
+        file.write_text(node_xml(f"node-{index}", self._ports[index], [ports.discovery for ports in self._ports], home, self.options))
+        options = ["-Xms128m", f"-Xmx{self.options.heap_mib}m", "-DIGNITE_UPDATE_NOTIFIER=false", "-DIGNITE_NO_ASCII=true"]
+        options += ["-XX:MaxDirectMemorySize=256m", *IGNITE_JAVA_OPTIONS, *self.options.java_options]
+        main = "org.apache.ignite.startup.cmdline.CommandLineStartup"
+        command = java_command(main, [file], [self._jars.ignite, *self.options.class_path], options)
+        self._nodes[index] = ServerProcess(
+            f"Ignite node {index}", command, home / "node.log", cwd=home, outlives_parent=self._outlives_parent
+        )
+        if wait:
+            self.await_node(index)
+
+    def await_node(self, index: int) -> None:
+        """Wait until a node answers a thin client."""
+        self._nodes[index].await_ready(lambda: self._answers(index), _START_S)
+
+    def node(self, index: int) -> ServerProcess:
+        return self._nodes[index]
+
+    def kill(self, index: int = 0) -> None:
+        """kill -9 of a node."""
+        self._nodes[index].kill()
+
+    def stop(self) -> None:
+        """End all nodes; what they kept in memory is lost."""
+        for node in self._nodes.values():
+            node.kill()
+        self._nodes.clear()
+
+    @contextmanager
+    def client(self) -> Iterator[pyignite.Client]:
+        """A pyignite client, connected with the right user and certificates."""
+        client = pyignite.Client(**self._client_options())
+        with client.connect([("127.0.0.1", ports.client) for ports in self._ports]):
+            yield client
+
+    def _client_options(self) -> dict[str, Any]:
+        options: dict[str, Any] = {}
+        if self.options.authentication:
+            options |= {"username": self.user, "password": self.password, "use_ssl": self.options.tls is not None}
+        if self.options.tls is not None:
+            tls = self.options.tls
+            options |= {"use_ssl": True, "ssl_ca_certfile": str(tls.ca), "ssl_certfile": str(tls.client_certificate)}
+            options |= {"ssl_keyfile": str(tls.client_key), "ssl_keyfile_password": tls.client_key_password}
+        return options
+
+    def _answers(self, index: int) -> bool:
+        started = _STARTED in self._nodes[index].output()
+        return started and _handshake_answered(self._ports[index].client, tls=self.options.tls is not None)
+
+    def _activate(self) -> None:
+        with self.client() as client:
+            cluster = client.get_cluster()
+            cluster.set_state(1)
+
+    def __enter__(self) -> IgniteCluster:
+        return self.start()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.stop()
+
+
+def _handshake_answered(port: int, *, tls: bool) -> bool:
+    """Whether a node answers a thin handshake; with TLS, whether it takes connections."""
+    body = struct.pack("<BHHHB", 1, 1, 7, 0, 2) + struct.pack("<BI", 12, 0)
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port), 5) as connection:
+        if tls:
+            return True
+        connection.settimeout(5)
+        connection.sendall(struct.pack("<I", len(body)) + body)
+        return len(connection.recv(4)) == 4
+    return False

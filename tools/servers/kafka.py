@@ -1,0 +1,166 @@
+"""A real Kafka broker on loopback: KRaft, one node that is broker and controller."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+
+from .jars import Jars, java_command
+from .process import ServerFailed, ServerProcess, free_ports
+
+_CLUSTER_ID = "bG9vcGJhY2stY2x1c3Rlcg"
+_START_S = 90.0
+
+
+@dataclass(frozen=True)
+class KafkaOptions:
+    """What a broker is like.
+
+    :param users: user to password; clients then log in by SASL/PLAIN. The first one is a super user.
+    :param settings: more broker settings; they win over the defaults here.
+    """
+
+    users: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    heap_mib: int = 512
+    java_options: tuple[str, ...] = ()
+
+
+class KafkaBroker:
+    """One broker; it keeps its port and its data over :meth:`kill`, :meth:`stop` and :meth:`start`.
+
+    :param directory: configuration, data and log.
+    :param port: of the client listener; a free one when None.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        jars: Jars,
+        options: KafkaOptions | None = None,
+        port: int | None = None,
+        outlives_parent: bool = False,
+        **named: Any,
+    ) -> None:
+        self.directory = directory
+        self.options = replace(options or KafkaOptions(), **named)
+        self._jars = jars
+        self._outlives_parent = outlives_parent
+        free = free_ports(2)
+        self.port = port or free[0]
+        self._controller_port = free[1]
+        self._process: ServerProcess | None = None
+
+    @property
+    def bootstrap(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def client_config(self) -> dict[str, str]:
+        """librdkafka settings of a client, as the first user when the broker asks for one."""
+        config = {"bootstrap.servers": self.bootstrap}
+        for user, password in list(self.options.users.items())[:1]:
+            config |= {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.username": user, "sasl.password": password}
+        return config
+
+    @property
+    def process(self) -> ServerProcess:
+        if self._process is None:
+            raise ServerFailed("the broker has not been started")
+        return self._process
+
+    def start(self) -> KafkaBroker:
+        """Start, again on the same data, and wait until it answers.
+
+        :raises ServerFailed: it ended or did not answer in time.
+        """
+        file = self.directory / "server.properties"
+        if not (self.directory / "data" / "meta.properties").exists():
+            self._format(file)
+        # without a -Dlog4j2 configuration only errors are printed
+        options = ["-Xms128m", f"-Xmx{self.options.heap_mib}m", *self.options.java_options]
+        command = java_command("kafka.Kafka", [file], [self._jars.kafka], options)
+        self._process = ServerProcess("Kafka broker", command, self.directory / "broker.log", outlives_parent=self._outlives_parent)
+        try:
+            self._process.await_ready(self._answers, _START_S)
+        except BaseException:
+            self._process.kill()
+            raise
+        return self
+
+    def kill(self) -> None:
+        """kill -9."""
+        self.process.kill()
+
+    def stop(self) -> None:
+        """A controlled shutdown."""
+        if self._process is not None:
+            self._process.stop()
+
+    def _format(self, file: Path) -> None:
+        self.directory.mkdir(parents=True, exist_ok=True)
+        file.write_text("".join(f"{name}={value}\n" for name, value in self._settings().items()))
+        arguments: list[str | Path] = ["format", "-t", _CLUSTER_ID, "-c", file]
+        command = java_command("kafka.tools.StorageTool", arguments, [self._jars.kafka], ["-Xmx256m", "-XX:TieredStopAtLevel=1"])
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise ServerFailed(f"formatting {self.directory} failed:\n{done.stdout[-1000:]}{done.stderr[-2000:]}")
+
+    def _settings(self) -> dict[str, Any]:
+        controller = f"127.0.0.1:{self._controller_port}"
+        listener = "SASL_PLAINTEXT" if self.options.users else "PLAINTEXT"
+        return {
+            "process.roles": "broker,controller",
+            "node.id": 1,
+            "controller.quorum.voters": f"1@{controller}",
+            "controller.listener.names": "CONTROLLER",
+            "listeners": f"{listener}://{self.bootstrap},CONTROLLER://{controller}",
+            "advertised.listeners": f"{listener}://{self.bootstrap}",
+            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT",
+            "inter.broker.listener.name": listener,
+            "log.dirs": self.directory / "data",
+            "num.partitions": 4,
+            "offsets.topic.num.partitions": 4,
+            "offsets.topic.replication.factor": 1,
+            "transaction.state.log.num.partitions": 4,
+            "transaction.state.log.replication.factor": 1,
+            "transaction.state.log.min.isr": 1,
+            "group.initial.rebalance.delay.ms": 0,
+            "auto.create.topics.enable": "false",
+            "log.cleaner.dedupe.buffer.size": 16 << 20,
+            **self._sasl_settings(),
+            **self.options.settings,
+        }
+
+    def _sasl_settings(self) -> dict[str, Any]:
+        if not self.options.users:
+            return {}
+        first, password = next(iter(self.options.users.items()))
+        users = " ".join(f'user_{user}="{secret}"' for user, secret in self.options.users.items())
+        login = f'org.apache.kafka.common.security.plain.PlainLoginModule required username="{first}" password="{password}" {users};'
+        return {
+            "sasl.enabled.mechanisms": "PLAIN",
+            "sasl.mechanism.inter.broker.protocol": "PLAIN",
+            "listener.name.sasl_plaintext.plain.sasl.jaas.config": login,
+            "super.users": f"User:{first};User:ANONYMOUS",
+        }
+
+    def _answers(self) -> bool:
+        try:
+            return bool(AdminClient({**self.client_config, "log_level": 0, "log.connection.close": False}).list_topics(timeout=2).brokers)
+        except KafkaException:
+            return False
+
+    def __enter__(self) -> KafkaBroker:
+        return self.start()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.stop()
