@@ -36,6 +36,7 @@ def test_older_run_is_fenced_and_newer_finishes(copy: Copy, spark_cluster: Spark
 
 def test_older_run_cannot_fence_the_newer_one_while_it_claims(copy: Copy, spark_cluster: SparkCluster) -> None:
     """The newer driver has initialised a slot's id and is slow to write its claim; the older task, fenced, tries again meanwhile."""
+    copy.settings["slots"] = 1  # else another slot of the older run finds the newer claim first, and ends the run before this one retries
     held = copy.broker.proxy.hold_request(Api.END_TXN, copy.slot_id(0), 3)
     older = copy.start(master=spark_cluster.master, conf=ONE_CORE)
     try:

@@ -136,8 +136,8 @@ class _Scan:
             self.ask(scan, protocol.QUERY_SCAN_PAGE, CURSOR.pack(scan.cursor))
             return page
         if scan.local:
-            if page.rows > 1 and not self.watch.pinned:
-                self.watch.pin_partition(scan.connection, scan.partition)
+            if page.rows > 1 and not self.watch.pinned and not self.watch.pin_partition(scan.connection, scan.partition):
+                self.window = max(1, self.window // 2)  # the next partition finds room for the watch's cursor
             return page
         scan.checked = page
         self.ask(scan, protocol.QUERY_SCAN, protocol.scan_request(self.cache.cache_id, scan.partition, 1, local=False))

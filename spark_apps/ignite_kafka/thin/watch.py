@@ -24,6 +24,10 @@ _STOPPED = "CacheStoppedException"
 _LOST = "partition has been lost"
 
 
+class _NoCursorFree(Exception):
+    """The node allows this connection no further cursor for now."""
+
+
 @dataclass(frozen=True)
 class _Pin:
     connection: ThinConnection
@@ -51,11 +55,18 @@ class CacheWatch:
         """Keep this local cursor, which has rows left, as proof; it belongs to the watch from now on."""
         self._pin = _Pin(connection, partition, cursor)
 
-    def pin_partition(self, connection: ThinConnection, partition: int) -> None:
-        """Open a cursor of one row a page on a partition of that node, and keep it when more rows follow."""
-        cursor = self._open(connection, partition)
+    def pin_partition(self, connection: ThinConnection, partition: int) -> bool:
+        """Open a cursor of one row a page on a partition of that node, and keep it when more rows follow.
+
+        :returns: False where the node allows this connection no further cursor.
+        """
+        try:
+            cursor = self._open(connection, partition)
+        except _NoCursorFree:
+            return False
         if cursor is not None:
             self.pin(connection, partition, cursor)
+        return True
 
     def check(self, connection: ThinConnection) -> None:
         """Raise CacheDestroyed when a version newer than the last one seen has come and the cache is another or gone."""
@@ -80,14 +91,20 @@ class CacheWatch:
             raise CacheDestroyed("the cache was destroyed while it was read", cache=self.cache.name) from error
 
     def _prove(self, pin: _Pin) -> None:
-        """The successor is opened before the old cursor answers: so its cache is the old one's."""
-        successor = self._open(pin.connection, pin.partition)
+        """The successor is opened before the old cursor answers: so its cache is the old one's; without room for one the old stays."""
+        room, successor = True, None
+        try:
+            successor = self._open(pin.connection, pin.partition)
+        except _NoCursorFree:
+            room = False
         try:
             more = pin.connection.request(protocol.QUERY_SCAN_PAGE, CURSOR.pack(pin.cursor))[-1]
         except ThinError as error:
             raise failure(self.cache, pin.partition, pin.connection, error) from error
         except IgniteUnreachable as error:
             raise unreachable(self.cache, pin.partition, error) from error
+        if more and not room:
+            return
         if more:
             close_cursor(pin.connection, pin.cursor)
         self._pin = None if successor is None else _Pin(pin.connection, pin.partition, successor)
@@ -96,6 +113,8 @@ class CacheWatch:
         try:
             body = connection.request(protocol.QUERY_SCAN, protocol.scan_request(self.cache.cache_id, partition, 1, local=True))
         except ThinError as error:
+            if error.status == protocol.TOO_MANY_CURSORS:
+                raise _NoCursorFree from error
             raise failure(self.cache, partition, connection, error) from error
         except IgniteUnreachable as error:
             raise unreachable(self.cache, partition, error) from error
