@@ -6,8 +6,6 @@ import struct
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Self
 
-import pyarrow as pa
-
 from ignite_kafka.errors import IgniteKafkaError, UnknownBinaryType
 from ignite_kafka.pipelines import slot_copy, slot_job
 from ignite_kafka.thin.model import BinaryType, CacheInfo, Page
@@ -59,7 +57,7 @@ broken: set[str] = set()
 _real_task = slot_job._task
 
 
-def task(caches: int, broken_caches: Sequence[str], *arguments: Any) -> Iterable[pa.RecordBatch]:
+def task(caches: int, broken_caches: Sequence[str], *arguments: Any) -> Iterable[slot_copy.SlotResult]:
     """The Spark task of a snapshot, in a worker whose Ignite is simulated."""
     broken.clear()
     broken.update(broken_caches)

@@ -27,8 +27,7 @@ def _timed(phases: dict[str, float]) -> Iterator[None]:
         (snapshot, "continue_plan", "plan"),
         (snapshot, "ensure_topics", "topics"),
         (Control, "take", "take"),
-        (Control, "begin_snapshot", "begin"),
-        (Control, "claim_slots", "claim"),
+        (Control, "begin", "begin"),
         (snapshot._Run, "_follow", "copy"),
         (Control, "end_snapshot", "finish"),
     )

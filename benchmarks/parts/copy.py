@@ -37,7 +37,7 @@ def whole(stack: Stack, tell: Tell) -> Section:
             if cache == TRADES.cache:
                 findings.append(_cold(json, peer))
     about = (
-        "`run_snapshot` in one Spark session, local[2], a new snapshot id each round, default settings: all that a run does, plan, claim, "
+        "`run_snapshot` in one Spark session, local[2], a new snapshot id each round, default settings: all that a run does, plan, "
         f"copy, finish, status. The peer has {_THREADS} threads with one transaction each and keeps no offsets; *names kept* asks for the "
         "names of fields once, not for each entry."
     )

@@ -78,7 +78,7 @@ def many_units(stack: Stack, tell: Tell) -> Section:
         ("broken half-way", {"snapshot_id": "third", "broken": half}),
         ("continued", {"snapshot_id": "third"}),
     )
-    rows, phases = [], ("plan", "topics", "take", "begin", "claim", "copy", "finish")
+    rows, phases = [], ("plan", "topics", "take", "begin", "copy", "finish")
     with stack.python("spark", "units") as session:
         for number, (label, more) in enumerate(plans):
             one = session.round(**request, **more, run_id=f"run-{number}")

@@ -116,7 +116,8 @@ class KafkaTxWriter(DataSourceArrowWriter):
         control = Control(clients, topics, options.prefix, options.name)
         try:
             control.take(options.slots, options.write_id, {}, -1)
-            control.claim_slots()
+            control.begin()
+            control.fence_slots()  # this write may leave slots unopened that an older one still writes to
         finally:
             control.close()
         self._generation = control.record.generation

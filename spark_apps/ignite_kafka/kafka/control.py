@@ -14,7 +14,7 @@ key (JSON)                             value (JSON)
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -23,9 +23,10 @@ from ..errors import OffsetsLost, TopicError
 from ..offsets import Owner, SlotKey
 from .clients import KafkaClients
 from .producer import ProducerFenced, TransactionalProducer, fenced_by_newer
-from .topics import COMPACTED, Topics, TopicSpec, read_to_end
+from .topics import COMPACTED, Topics, TopicSpec, read_to
 
-_CLAIM_THREADS = 16
+_FENCE_THREADS = 16
+_RECORD_AND_MARKER = 2  # a transaction's own record, and the marker that commits it
 # a driver that dies inside a control transaction holds up the readers of the configs topic for this long
 _CONTROL_TIMEOUT_MS = 30_000
 
@@ -54,11 +55,12 @@ class SnapshotRecord:
 
 @dataclass(frozen=True)
 class ControlState:
-    """A connector's records, folded."""
+    """A connector's records, folded; ``end`` is where the configs topic ended when it was read."""
 
     connector: ConnectorRecord | None = None
     snapshot: SnapshotRecord | None = None
     ended: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    end: int = 0
 
 
 def configs_topic(prefix: str) -> str:
@@ -77,10 +79,17 @@ def read_control(clients: KafkaClients, topics: Topics, prefix: str, connector: 
     """A connector's state; empty for one that was never started, or where the topic is not there yet."""
     if configs_topic(prefix) not in topics.existing():
         return ControlState()
-    state = ControlState()
-    for message in read_to_end(clients, topics, configs_topic(prefix), [0]):
+    ends = topics.ends(configs_topic(prefix), [0])
+    state = ControlState(end=ends[0])
+    for message in read_to(clients, configs_topic(prefix), ends):
         state = _fold(state, connector, message.key() or b"", message.value())
     return state
+
+
+def connector_generation(connector: str, key: bytes, value: bytes | None) -> int:
+    """The generation that a record of the configs topic gives a connector; 0 where it is about something else."""
+    kind, name, *_ = json.loads(key)
+    return int(json.loads(value)["generation"]) if (kind, name) == ("connector", connector) and value is not None else 0
 
 
 def _fold(state: ControlState, connector: str, key: bytes, value: bytes | None) -> ControlState:
@@ -97,7 +106,9 @@ def _fold(state: ControlState, connector: str, key: bytes, value: bytes | None) 
 
 
 class Control:
-    """The driver's hold on a connector: from :meth:`take` on, any older driver is fenced.
+    """The driver's hold on a connector.
+
+    :meth:`take` ends what an older driver may write; :meth:`begin` makes the new generation known to tasks.
 
     :raises Fenced: from any method, once a newer driver has taken the connector.
     """
@@ -107,22 +118,27 @@ class Control:
         self._producer: TransactionalProducer | None = None
         self.record = ConnectorRecord()
 
-    def take(self, slots: int, run_id: str, settings: Mapping[str, Any], replication_factor: int) -> ControlState:
-        """Take generation + 1 and make the offsets topic on the first start.
+    def take(
+        self, slots: int, run_id: str, settings: Mapping[str, Any], replication_factor: int, seen: ControlState | None = None
+    ) -> ControlState:
+        """Fence older drivers and make the offsets topic on the first start; :attr:`record` is what :meth:`begin` will write.
 
+        :param seen: what :func:`read_control` told before; it is read again only if the configs topic has grown since.
         :returns: the state as it was found.
         :raises OffsetsLost: a known connector's offsets topic is missing, was made again, or is not compacted.
         :raises TopicError: the offsets topic has another number of partitions than the connector has slots.
         """
-        self._topics.ensure([TopicSpec(configs_topic(self._prefix), 1, replication_factor, COMPACTED)])
+        configs = configs_topic(self._prefix)
+        self._topics.ensure([TopicSpec(configs, 1, replication_factor, COMPACTED)])
         self._producer = self._initialised()
-        state = read_control(self._clients, self._topics, self._prefix, self._connector)
+        state = seen
+        if state is None or self._topics.ends(configs, [0])[0] != state.end:
+            state = read_control(self._clients, self._topics, self._prefix, self._connector)
         known = state.connector
         offsets_id = self._offsets_topic(known, slots, replication_factor)
         generation = (known.generation if known else 0) + 1
         target = known.target_state if known else "RUNNING"
         self.record = ConnectorRecord(generation, slots, offsets_id, target, run_id, settings)
-        self._write({("connector", self._connector): asdict(self.record)})
         return state
 
     def _offsets_topic(self, known: ConnectorRecord | None, slots: int, replication_factor: int) -> str:
@@ -148,37 +164,41 @@ class Control:
             )
         return found.topic_id
 
-    def claim_slots(self) -> None:
-        """Write this generation into every slot, under the slot's own transactional id: older tasks are fenced from here on."""
-        with ThreadPoolExecutor(_CLAIM_THREADS) as pool:
-            list(pool.map(self._claim, range(self.record.slots)))
+    def begin(self, snapshot: SnapshotRecord | None = None, before: SnapshotRecord | None = None) -> tuple[int, ...]:
+        """Make the generation known, in one transaction: to drivers by the configs topic, to tasks by a record in every slot.
 
-    def _claim(self, slot: int) -> None:
-        """Claim a slot; again where an older run's task, fenced just before, came back with its own init between ours and our commit."""
-        while True:
-            try:
-                return self._claim_once(slot)
-            except ProducerFenced as cause:
-                if (theirs := self._newest_generation()) > self.record.generation:
-                    raise fenced_by_newer(self._connector, slot, self.record.generation, theirs) from cause
+        A task that opens a slot from here on reads the generation and ends where it is not its own. One that has its slot open goes on
+        until this run opens that slot, or its driver sees the new generation; what it commits until then, the new run reads first.
 
-    def _claim_once(self, slot: int) -> None:
-        producer = TransactionalProducer(self._clients, slot_transactional_id(self._connector, slot), _CONTROL_TIMEOUT_MS)
-        try:
-            producer.init()
-            producer.begin()
-            key = SlotKey(self._connector, slot).to_json()
-            producer.produce(offsets_topic(self._prefix, self._connector), key, Owner(self.record.generation).to_json(), slot)
-            producer.commit()
-        finally:
-            producer.close()
+        :param snapshot: a snapshot that begins; an unfinished one ``before`` it is marked as superseded, so that the two never mix.
+        :returns: for each slot, where its offsets end now. As long as they end there, nobody has written to the slot since.
+        """
+        records = self._snapshot_begun(snapshot, before) if snapshot else {}
+        records["connector", self._connector] = asdict(self.record)
+        offsets = offsets_topic(self._prefix, self._connector)
+        owner = Owner(self.record.generation).to_json()
+        written = self._write(
+            records, [(offsets, SlotKey(self._connector, slot).to_json(), owner, slot) for slot in range(self.record.slots)]
+        )
+        return tuple(written[offsets, slot] + _RECORD_AND_MARKER for slot in range(self.record.slots))
 
-    def begin_snapshot(self, snapshot: SnapshotRecord, before: SnapshotRecord | None) -> None:
-        """Record a snapshot; an unfinished one before it is marked as superseded, so that it can never be mixed with the new one."""
+    def _snapshot_begun(self, snapshot: SnapshotRecord, before: SnapshotRecord | None) -> dict[tuple[str, ...], Any]:
         records: dict[tuple[str, ...], Any] = {("snapshot", self._connector): asdict(snapshot)}
         if before is not None and not before.complete and before.id != snapshot.id:
             records["snapshot", self._connector, before.id] = {"complete": False, "superseded_by": snapshot.id, "caches": {}}
-        self._write(records)
+        return records
+
+    def fence_slots(self) -> None:
+        """Abort what is open in any slot, and fence who opened it, for the time being: who opens it again reads the generation."""
+        with ThreadPoolExecutor(_FENCE_THREADS) as pool:
+            list(pool.map(self._fence_slot, range(self.record.slots)))
+
+    def _fence_slot(self, slot: int) -> None:
+        producer = TransactionalProducer(self._clients, slot_transactional_id(self._connector, slot), _CONTROL_TIMEOUT_MS)
+        try:
+            producer.init()
+        finally:
+            producer.close()
 
     def end_snapshot(self, snapshot: SnapshotRecord, caches: Mapping[str, Any]) -> None:
         """Record that a snapshot is complete."""
@@ -186,7 +206,10 @@ class Control:
         ended = {"complete": True, "superseded_by": None, "caches": caches}
         self._write({("snapshot", self._connector): asdict(done), ("snapshot", self._connector, snapshot.id): ended})
 
-    def _write(self, records: Mapping[tuple[str, ...], Any]) -> None:
+    def _write(
+        self, records: Mapping[tuple[str, ...], Any], others: Sequence[tuple[str, bytes, bytes, int]] = ()
+    ) -> Mapping[tuple[str, int], int]:
+        """Records of the configs topic, and others (topic, key, value, partition), in one transaction; the last offset by partition."""
         assert self._producer is not None, "take() comes first"
         try:
             if self._producer.spent:
@@ -197,12 +220,16 @@ class Control:
             self._producer.begin()
             for key, value in records.items():
                 self._producer.produce(configs_topic(self._prefix), _json(list(key)), _json(value), 0)
+            for record in others:
+                self._producer.produce(*record)
             self._producer.commit()
+            return self._producer.written
         except ProducerFenced as cause:
             raise fenced_by_newer(self._connector, None, self.record.generation, self._newest_generation()) from cause
 
     def _initialised(self) -> TransactionalProducer:
-        producer = TransactionalProducer(self._clients, f"{self._connector}-control", _CONTROL_TIMEOUT_MS)
+        told = {"delivery.report.only.error": False}
+        producer = TransactionalProducer(self._clients, f"{self._connector}-control", _CONTROL_TIMEOUT_MS, settings=told)
         producer.init()
         return producer
 

@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
-from confluent_kafka import KafkaError, KafkaException, Producer
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from ..convert.records import Records
 from ..errors import Fenced, IgniteKafkaError, KafkaUnavailable, RecordTooLarge
@@ -54,6 +54,8 @@ class ProducerFenced(Exception):
 class TransactionalProducer:
     """One transactional id. Not thread-safe; never shared across a fork.
 
+    :attr:`written` holds the last offset of each topic and partition, where ``delivery.report.only.error`` is set to False.
+
     :param queue_bytes: most bytes that wait in librdkafka's queue; more waits in :meth:`produce_records`.
     """
 
@@ -71,6 +73,7 @@ class TransactionalProducer:
         self._queue_bytes = queue_bytes
         self._delivery_error: KafkaError | None = None
         self.outcome_unknown = False
+        self.written: dict[tuple[str, int], int] = {}
         config = {**DEFAULTS, **(settings or {}), **clients.common, **clients.producer}
         config |= {"transactional.id": transactional_id, "transaction.timeout.ms": timeout_ms, "error_cb": self._memory}
         config.setdefault("message.timeout.ms", min(timeout_ms, 300_000))
@@ -157,7 +160,7 @@ class TransactionalProducer:
         """Wait while records leave, so that of a commit only EndTxn is left; where nothing moves, the commit itself says why."""
         left, moved_at = len(self._producer), time.monotonic()
         while left and time.monotonic() - moved_at < _STILL_S:
-            self._call("sending records", "poll", 0.005)
+            self._call("sending records", "flush", _STILL_S / 2)  # poll would wait for linger.ms
             if len(self._producer) < left:
                 left, moved_at = len(self._producer), time.monotonic()
 
@@ -181,9 +184,12 @@ class TransactionalProducer:
             self._producer.flush(0)
         del self._producer
 
-    def _on_delivery(self, error: KafkaError | None, _message: object) -> None:
+    def _on_delivery(self, error: KafkaError | None, message: Message) -> None:
+        topic, partition, offset = message.topic(), message.partition(), message.offset()
         if error is not None:
             self._delivery_error = error
+        elif topic is not None and partition is not None and offset is not None:
+            self.written[topic, partition] = offset
 
     def _call(self, doing: str, method: str, *arguments: float) -> None:
         try:

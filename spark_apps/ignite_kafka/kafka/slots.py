@@ -36,16 +36,21 @@ class TransactionLimits:
 
 @dataclass(frozen=True)
 class SlotClaim:
-    """Which slot, and in whose name."""
+    """Which slot, and in whose name.
+
+    :param end: where the slot's offsets ended when the driver claimed it for a new snapshot: while they end there, nothing is done yet
+        and they need not be read. None: they are read.
+    """
 
     connector: str
     slot: int
     owner: Owner
     offsets_topic: str
+    end: int | None = None
 
     @staticmethod
-    def of(connector: str, slot: int, owner: Owner, prefix: str) -> SlotClaim:
-        return SlotClaim(connector, slot, owner, offsets_topic(prefix, connector))
+    def of(connector: str, slot: int, owner: Owner, prefix: str, end: int | None = None) -> SlotClaim:
+        return SlotClaim(connector, slot, owner, offsets_topic(prefix, connector), end)
 
 
 def read_slot(clients: KafkaClients, topics: Topics, claim: SlotClaim) -> SlotState:
@@ -95,7 +100,7 @@ class SlotWriter:
         self._producer = TransactionalProducer(self._clients, transactional_id, self._limits.timeout_ms, settings=settings)
         try:
             self._producer.init()
-            self.state = read_slot(self._clients, self._topics, self._claim)
+            self.state = self._read_state()
             self._check_owner(self.state.owner)
         except ProducerFenced as cause:
             self.close()
@@ -103,6 +108,12 @@ class SlotWriter:
         except IgniteKafkaError:
             self.close()
             raise
+
+    def _read_state(self) -> SlotState:
+        claim = self._claim
+        if claim.end is not None and self._topics.ends(claim.offsets_topic, [claim.slot])[claim.slot] == claim.end:
+            return SlotState(claim.slot, Owner(claim.owner.generation))
+        return read_slot(self._clients, self._topics, claim)
 
     def _check_owner(self, owner: Owner) -> None:
         if owner.generation > self._claim.owner.generation:
@@ -125,7 +136,9 @@ class SlotWriter:
         if open_ms >= self._limits.timeout_ms:
             return self._timed_out(open_ms)
         return KafkaUnavailable(
-            "the slot's producer was fenced by an older run's last claim", connector=self._claim.connector, slot=self._claim.slot
+            "the slot's producer was fenced by a task of an older run that opened the slot once more",
+            connector=self._claim.connector,
+            slot=self._claim.slot,
         )
 
     def _timed_out(self, open_ms: float) -> TransactionTimeout:

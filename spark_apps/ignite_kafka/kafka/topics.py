@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, Message, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetSpec, ResourceType
 
-from ..errors import KafkaUnavailable, OffsetsLost, TopicError
+from ..errors import IgniteKafkaError, KafkaUnavailable, OffsetsLost, TopicError
 from .clients import REQUEST_TIMEOUT_S, ErrorMemory, KafkaClients, translate
 
+_OLD_LEADER = {KafkaError.FENCED_LEADER_EPOCH, KafkaError.UNKNOWN_LEADER_EPOCH, KafkaError.NOT_LEADER_FOR_PARTITION}
 # the active segment is not compacted, and every start reads it: four hours of snapshots at most, not the default's week
 COMPACTED = {"cleanup.policy": "compact", "segment.ms": "14400000"}
 
@@ -41,6 +42,7 @@ class Topics:
     """Topic administration of one connector."""
 
     def __init__(self, clients: KafkaClients) -> None:
+        self._clients = clients
         self._admin: AdminClient
         self._memory: ErrorMemory
         self._admin, self._memory = clients.admin()
@@ -134,27 +136,43 @@ class Topics:
 
         :raises OffsetsLost: the topic is not there.
         """
+        try:
+            return self._ends(topic, partitions)
+        except KafkaException as cause:
+            if cause.args[0].code() not in _OLD_LEADER:
+                raise self._no_ends(cause, topic) from cause
+        # librdkafka 2.16's admin client asks again with the leader epoch that it remembers, however often the broker refuses it
+        self._admin, self._memory = self._clients.admin()
+        try:
+            return self._ends(topic, partitions)
+        except KafkaException as cause:
+            raise self._no_ends(cause, topic) from cause
+
+    def _ends(self, topic: str, partitions: list[int]) -> dict[int, int]:
         wanted = {TopicPartition(topic, partition): OffsetSpec.latest() for partition in partitions}
-        ends = {}
-        for place, future in self._admin.list_offsets(
-            wanted, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=REQUEST_TIMEOUT_S
-        ).items():
-            try:
-                ends[place.partition] = future.result().offset
-            except KafkaException as cause:
-                error = translate(cause.args[0], "reading end offsets", self._memory, topic=topic, partition=place.partition)
-                raise OffsetsLost(error.what, error.remedy, **error.where) if isinstance(error, TopicError) else error from cause
-        return ends
+        found = self._admin.list_offsets(wanted, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=REQUEST_TIMEOUT_S)
+        return {place.partition: future.result().offset for place, future in found.items()}
+
+    def _no_ends(self, cause: KafkaException, topic: str) -> IgniteKafkaError:
+        error = translate(cause.args[0], "reading end offsets", self._memory, topic=topic)
+        return OffsetsLost(error.what, error.remedy, **error.where) if isinstance(error, TopicError) else error
 
 
 def read_to_end(clients: KafkaClients, topics: Topics, topic: str, partitions: list[int], timeout_s: float = 60.0) -> Iterator[Message]:
     """Every committed record of some partitions, from their beginning to the READ_UNCOMMITTED end at the time of the call.
 
-    The end is reached only when the committed position has passed it, so a transaction that is still being settled is waited for.
+    :raises KafkaUnavailable: see :func:`read_to`.
+    """
+    yield from read_to(clients, topic, topics.ends(topic, partitions), timeout_s)
+
+
+def read_to(clients: KafkaClients, topic: str, ends: Mapping[int, int], timeout_s: float = 60.0) -> Iterator[Message]:
+    """Every committed record of some partitions, from their beginning to the ends given.
+
+    An end is reached only when the committed position has passed it, so a transaction that is still being settled is waited for.
 
     :raises KafkaUnavailable: the position did not reach the end in time.
     """
-    ends = topics.ends(topic, partitions)
     open_partitions = {partition for partition, end in ends.items() if end > 0}
     if not open_partitions:
         return

@@ -1,4 +1,7 @@
-"""Live progress of a run, from what is committed: the driver follows the offsets topic and the status topic while tasks work."""
+"""Live progress of a run, from what is committed: the driver follows the connector's topics while tasks work.
+
+Offsets tell what is done, the status topic which task failed, the configs topic whether a newer run has taken the connector.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,8 @@ from confluent_kafka import TopicPartition
 
 from ..errors import IgniteKafkaError
 from ..kafka.clients import KafkaClients, translate
-from ..kafka.control import offsets_topic
+from ..kafka.control import configs_topic, connector_generation, offsets_topic
+from ..kafka.producer import fenced_by_newer
 from ..kafka.status import status_topic
 from ..kafka.topics import Topics
 from ..offsets import UnitKey, UnitOffset, parse_key
@@ -36,15 +40,15 @@ class Progress:
         self.caches: dict[str, CacheProgress] = {cache.name: CacheProgress() for cache in plan.caches}
         self.error: IgniteKafkaError | None = None
         prefix = plan.settings.internal_topic_prefix
-        self._offsets, self._status = offsets_topic(prefix, plan.connector), status_topic(prefix)
+        self._offsets, self._status, self._configs = offsets_topic(prefix, plan.connector), status_topic(prefix), configs_topic(prefix)
         starts = dict.fromkeys(range(plan.slots), 0) if from_start else topics.ends(self._offsets, list(range(plan.slots)))
-        status_end = topics.ends(self._status, [0])[0]
+        status_end, configs_end = topics.ends(self._status, [0])[0], topics.ends(self._configs, [0])[0]
         self._consumer = clients.reader(**{"enable.partition.eof": False, "fetch.wait.max.ms": 500})  # else 50 requests a second
         places = [TopicPartition(self._offsets, slot, offset) for slot, offset in starts.items()]
-        self._consumer.assign([*places, TopicPartition(self._status, 0, status_end)])
+        self._consumer.assign([*places, TopicPartition(self._status, 0, status_end), TopicPartition(self._configs, 0, configs_end)])
 
     def poll(self) -> None:
-        """Take in what has come since the last call, without waiting; sets :attr:`error` once a task of this run has failed."""
+        """Take in what has come since the last call, without waiting; sets :attr:`error` once a task failed or a newer run began."""
         for message in self._consumer.consume(50_000, timeout=0):
             error = message.error()
             if error is not None:
@@ -54,6 +58,8 @@ class Progress:
                 raise failure
             if message.topic() == self._status:
                 self._task_record(json.loads(message.key() or b""), message.value())
+            elif message.topic() == self._configs:
+                self._control_record(message.key() or b"", message.value())
             else:
                 self._unit_record(message.key() or b"", message.value())
 
@@ -72,6 +78,11 @@ class Progress:
         record: Mapping[str, object] = json.loads(value)
         if record["run_id"] == self._run_id:
             self.error = self.error or IgniteKafkaError.from_dict(record["error"])  # type: ignore[arg-type]
+
+    def _control_record(self, key: bytes, value: bytes | None) -> None:
+        mine, theirs = self._plan.generation, connector_generation(self._plan.connector, key, value)
+        if theirs > mine:
+            self.error = fenced_by_newer(self._plan.connector, None, mine, theirs)
 
     def close(self) -> None:
         self._consumer.close()

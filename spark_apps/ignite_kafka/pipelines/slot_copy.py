@@ -57,8 +57,12 @@ class SlotResult:
     error: IgniteKafkaError | None = None
 
 
-def copy_slots(plan: TransferPlan, secrets: Secrets, slots: Sequence[int], attempt: int) -> Iterator[SlotResult]:
+def copy_slots(
+    plan: TransferPlan, secrets: Secrets, slots: Sequence[int], attempt: int, ends: Sequence[int] | None = None
+) -> Iterator[SlotResult]:
     """Copy slots; one result each. The first error ends the others at their next batch.
+
+    :param ends: of every slot's offsets when the snapshot began; None: it goes on from what an earlier run has done.
 
     Opening a slot and its last commit are waits, so they overlap with the copying of other slots; copying itself goes one slot at a time,
     which bounds memory to one slot's batch and lets all slots share one connection.
@@ -66,7 +70,7 @@ def copy_slots(plan: TransferPlan, secrets: Secrets, slots: Sequence[int], attem
     owner = Owner(plan.generation, attempt)
     with ignite_cluster(plan.settings, secrets) as cluster, ThreadPoolExecutor(_THREADS, "slot") as pool:
         turn = Turn(cluster, Topics(kafka_clients(plan.settings, secrets)))
-        copies = [pool.submit(SlotCopy(plan, secrets, slot, owner, turn).run) for slot in slots]
+        copies = [pool.submit(SlotCopy(plan, secrets, slot, owner, turn, ends[slot] if ends else None).run) for slot in slots]
         for copy in copies:
             yield copy.result()
 
@@ -88,14 +92,15 @@ class _Stopped(Exception):
 class SlotCopy:
     """One slot from its first unit to its last, over as many attempts as the retry budget allows."""
 
-    def __init__(self, plan: TransferPlan, secrets: Secrets, slot: int, owner: Owner, turn: Turn) -> None:
-        self._plan, self._slot, self._owner, self._turn = plan, slot, owner, turn
+    def __init__(self, plan: TransferPlan, secrets: Secrets, slot: int, owner: Owner, turn: Turn, end: int | None = None) -> None:
+        self._plan, self._slot, self._turn = plan, slot, turn
         self._settings = plan.settings
         self._clients: KafkaClients = kafka_clients(plan.settings, secrets)
         self._limits: TransactionLimits = transaction_limits(plan.settings)
         self._converter: Converter = converter(
             plan.settings.value_converter, decimal_format=plan.settings.decimal_format, enum_policy=plan.settings.enum_policy
         )
+        self._claim = SlotClaim.of(plan.connector, slot, owner, plan.settings.internal_topic_prefix, end)
         self._outcome_unknown = False
         self._unit_rows: dict[int, int] = {}  # rows so far of units that go on in the next batch
         self._progress_at = time.monotonic()
@@ -134,8 +139,7 @@ class SlotCopy:
 
     def _attempt(self) -> dict[str, CacheCount]:
         self._unit_rows = {}
-        claim = SlotClaim.of(self._plan.connector, self._slot, self._owner, self._settings.internal_topic_prefix)
-        writer = SlotWriter(self._clients, claim, self._limits, self._plan.max_batch_bytes, self._turn.topics)
+        writer = SlotWriter(self._clients, self._claim, self._limits, self._plan.max_batch_bytes, self._turn.topics)
         self._outcome_unknown = False
         try:
             with self._turn.lock:

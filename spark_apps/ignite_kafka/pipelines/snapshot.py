@@ -8,11 +8,9 @@ from __future__ import annotations
 import logging
 import time
 import uuid
-from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -30,6 +28,7 @@ from ..settings import SourceSettings
 from .connect import ignite_cluster, kafka_clients
 from .planning import continue_plan, ensure_topics, make_plan
 from .progress import Progress
+from .slot_copy import SlotResult
 from .slot_job import Job, copied
 
 log = logging.getLogger(__name__)
@@ -102,22 +101,20 @@ class _Run:
         plan = ensure_topics(plan, self._topics)
         control = Control(self._clients, self._topics, self._settings.internal_topic_prefix, self._settings.name)
         self._stack.callback(control.close)
-        found = control.take(plan.slots, self._request.run_id, self._settings.to_dict(), self._settings.replication_factor)
+        found = control.take(plan.slots, self._request.run_id, self._settings.to_dict(), self._settings.replication_factor, state)
         if found.snapshot != state.snapshot:
             raise SnapshotConflict("another run of the connector began or ended a snapshot meanwhile", "Start the run again.")
         plan = replace(plan, generation=control.record.generation)
         record = SnapshotRecord(snapshot_id, plan.to_dict())
-        if not resumed:
-            control.begin_snapshot(record, found.snapshot)
-            self._tell_superseded(found, snapshot_id)
-        control.claim_slots()
+        ends = control.begin(None if resumed else record, found.snapshot)
         events.emit(events.RUN_STARTED, connector=plan.connector, run_id=self._request.run_id, generation=plan.generation)
         if resumed:
             events.emit(events.SNAPSHOT_CONTINUED, connector=plan.connector, snapshot_id=snapshot_id)
         else:
             units = sum(cache.partitions for cache in plan.caches)
             events.emit(events.SNAPSHOT_BEGUN, connector=plan.connector, snapshot_id=snapshot_id, units=units)
-        self._copy(plan, control, record, resumed)
+            self._tell_superseded(found, snapshot_id)
+        self._copy(plan, control, record, None if resumed else ends)
 
     def _tell_superseded(self, found: ControlState, snapshot_id: str) -> None:
         before = found.snapshot
@@ -149,14 +146,15 @@ class _Run:
                 return continue_plan(stored, self._settings, self._topics), True
             return make_plan(self._settings, cluster, self._topics, snapshot_id), False
 
-    def _copy(self, plan: TransferPlan, control: Control, record: SnapshotRecord, resumed: bool) -> None:
-        progress = Progress(self._clients, self._topics, plan, self._request.run_id, from_start=resumed)
+    def _copy(self, plan: TransferPlan, control: Control, record: SnapshotRecord, ends: tuple[int, ...] | None) -> None:
+        """:param ends: of the slots' offsets, where the snapshot is new; None where it goes on."""
+        progress = Progress(self._clients, self._topics, plan, self._request.run_id, from_start=ends is None)
         self._stack.callback(progress.close)
         self._status = replace(self._status, generation=plan.generation, caches=_planned(plan))
         self._publish()
         tasks = slots_of_tasks(plan.slots, self._settings.tasks_max or self._spark.sparkContext.defaultParallelism)
-        frame = copied(self._spark, plan, tasks, self._request.secrets_file, self._request.run_id)
-        job = Job(self._spark, frame, f"ignite-kafka-{self._request.run_id}", f"{plan.connector}: snapshot {plan.snapshot_id}")
+        slots = copied(self._spark, plan, tasks, self._request.secrets_file, self._request.run_id, ends)
+        job = Job(self._spark, slots, f"ignite-kafka-{self._request.run_id}", f"{plan.connector}: snapshot {plan.snapshot_id}")
         try:
             self._follow(job, progress)
             caches = _counts(plan, job.result())
@@ -200,7 +198,7 @@ class _Run:
         try:
             state = read_control(self._clients, self._topics, self._settings.internal_topic_prefix, plan.connector)
             if state.connector is not None and state.connector.generation == plan.generation:
-                control.claim_slots()
+                control.fence_slots()
         except IgniteKafkaError as error:
             log.warning("open transactions could not be settled, they end by their time-out: %s", error)
 
@@ -239,22 +237,19 @@ def _planned(plan: TransferPlan) -> dict[str, CacheStatus]:
     return {cache.name: CacheStatus(cache.topic, units=cache.partitions) for cache in plan.caches}
 
 
-def _counts(plan: TransferPlan, rows: list[dict[str, Any]]) -> dict[str, CacheStatus]:
+def _counts(plan: TransferPlan, results: Sequence[SlotResult]) -> dict[str, CacheStatus]:
     """Counts of each cache over all slots; its seconds are those from its first read to its last commit in this run."""
     caches = {}
-    by_cache: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for row in rows:
-        by_cache[row["cache"]].append(row)
     for name, planned in _planned(plan).items():
-        mine = by_cache[name]
-        entries = sum(row["entries"] for row in mine)
+        mine = [result.caches[name] for result in results]
+        entries = sum(count.entries for count in mine)
         caches[name] = replace(
             planned,
             entries=entries,
             records=entries,
-            bytes=sum(row["bytes"] for row in mine),
-            units_done=sum(row["units"] for row in mine),
-            seconds=max((row["ended"] for row in mine), default=0.0) - min((row["started"] for row in mine if row["started"]), default=0.0),
+            bytes=sum(count.bytes for count in mine),
+            units_done=sum(count.units for count in mine),
+            seconds=max(count.ended for count in mine) - min((count.started for count in mine if count.started), default=0.0),
         )
     return caches
 

@@ -15,7 +15,7 @@ from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.control import Control, SnapshotRecord, offsets_topic, read_control
 from ignite_kafka.kafka.slots import SlotClaim, SlotWriter, TransactionLimits
 from ignite_kafka.kafka.topics import Topics, TopicSpec, read_to_end
-from ignite_kafka.offsets import Owner
+from ignite_kafka.offsets import Owner, SlotState
 from tools.servers import KafkaBroker
 
 PREFIX = "it-slots"
@@ -29,15 +29,16 @@ class Connector:
     topics: Topics
     name: str
     topic: str
+    ends: tuple[int, ...] = ()
 
     def take(self, slots: int = 4) -> Control:
         control = Control(self.clients, self.topics, PREFIX, self.name)
         control.take(slots, "run", {}, -1)
-        control.claim_slots()
+        self.ends = control.begin()
         return control
 
-    def open(self, slot: int, generation: int, attempt: int = 0, **limits: int) -> SlotWriter:
-        claim = SlotClaim.of(self.name, slot, Owner(generation, attempt), PREFIX)
+    def open(self, slot: int, generation: int, attempt: int = 0, end: int | None = None, **limits: int) -> SlotWriter:
+        claim = SlotClaim.of(self.name, slot, Owner(generation, attempt), PREFIX, end)
         return SlotWriter(self.clients, claim, TransactionLimits(**limits), 1_000_000)
 
     def values(self) -> list[tuple[bytes | None, bytes | None]]:
@@ -91,6 +92,7 @@ def test_a_newer_run_fences_the_older_ones_driver_and_tasks(connector: Connector
     writer = connector.open(0, 1)
     writer.send(connector.topic, 2, records(b"old"))
     connector.take()
+    connector.open(0, 2).close()
     with pytest.raises(Fenced, match=r"generation 2 .* has taken over from generation 1"):
         writer.commit()
     with pytest.raises(Fenced, match="generation 2"):
@@ -100,14 +102,44 @@ def test_a_newer_run_fences_the_older_ones_driver_and_tasks(connector: Connector
     assert connector.values() == []
 
 
-def test_an_older_run_that_claims_late_does_not_win(connector: Connector) -> None:
+def test_what_an_older_task_commits_late_is_read_by_the_newer_one(connector: Connector) -> None:
+    connector.take()
+    writer = connector.open(0, 1)
+    writer.send(connector.topic, 2, records(b"old"))
+    writer.unit_done("cache", 0, "", "s", 1)
+    connector.take()
+    writer.commit()
+    newer = connector.open(0, 2, end=connector.ends[0])
+    assert newer.state.done("s", "cache", "") == {0: 1}
+    newer.close()
+
+
+def test_a_slot_that_nobody_has_written_to_is_not_read(connector: Connector, monkeypatch: pytest.MonkeyPatch) -> None:
+    connector.take()
+    monkeypatch.setattr("ignite_kafka.kafka.slots.read_slot", lambda *_: pytest.fail("read"))
+    for slot, end in enumerate(connector.ends):
+        writer = connector.open(slot, 1, end=end)
+        assert writer.state == SlotState(slot, Owner(1))
+        writer.close()
+
+
+def test_an_older_drivers_begin_is_refused(connector: Connector) -> None:
     older = Control(connector.clients, connector.topics, PREFIX, connector.name)
     older.take(4, "older", {}, -1)
     connector.take()
+    with pytest.raises(Fenced):
+        older.begin()
+    connector.open(2, 1).close()  # the one generation there is
+
+
+def test_an_older_task_that_opens_a_slot_late_does_not_win(connector: Connector) -> None:
+    connector.take()
+    connector.take()
     writer = connector.open(2, 2)
     writer.send(connector.topic, 2, records(b"new"))
-    older.claim_slots()
-    with pytest.raises(KafkaUnavailable, match="older run's last claim"):  # retriable: the task opens its slot again
+    with pytest.raises(Fenced):
+        connector.open(2, 1)
+    with pytest.raises(KafkaUnavailable, match="older run that opened the slot once more"):  # retriable: the task opens its slot again
         writer.commit()
     again = connector.open(2, 2)
     again.send(connector.topic, 2, records(b"new"))
@@ -177,8 +209,8 @@ def test_an_offsets_topic_that_forgets_is_refused(connector: Connector) -> None:
 def test_a_superseded_snapshot_is_remembered(connector: Connector) -> None:
     control = connector.take()
     first, second = SnapshotRecord("first", {"caches": []}), SnapshotRecord("second", {})
-    control.begin_snapshot(first, None)
-    control.begin_snapshot(second, first)
+    control.begin(first)
+    control.begin(second, first)
     control.end_snapshot(second, {"c": {"entries": 1}})
     state = read_control(connector.clients, connector.topics, PREFIX, connector.name)
     assert state.snapshot == SnapshotRecord("second", {}, complete=True)
@@ -201,7 +233,7 @@ def test_a_transaction_closes_past_any_limit(connector: Connector) -> None:
 def test_a_spent_control_producer_is_replaced_and_still_fenced(connector: Connector) -> None:
     control = connector.take()
     spend(control)
-    control.begin_snapshot(SnapshotRecord("s", {}), None)
+    control.begin(SnapshotRecord("s", {}))
     assert read_control(connector.clients, connector.topics, PREFIX, connector.name).snapshot == SnapshotRecord("s", {})
     connector.take()
     spend(control)
