@@ -15,16 +15,10 @@ NAMES = ("json", "ignite-binary")
 
 
 class Converter(Protocol):
-    """Makes records of pages of entries. It keeps no state: one converter may serve several threads.
-
-    `needs_types` is true when readers need the binary types, which then are written before a type's first record.
-    """
+    """Makes records of pages of entries. It keeps no state: one converter may serve several threads."""
 
     @property
     def name(self) -> str: ...
-
-    @property
-    def needs_types(self) -> bool: ...
 
     def check(self, cache: CacheInfo, types: TypeSource) -> None:
         """Raise UnsupportedType, before the first record, when the metadata shows a type that this converter cannot hold."""

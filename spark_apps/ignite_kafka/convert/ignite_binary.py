@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ..thin.codec import entry_bounds
+from ..thin.codec import EntryBounds, Wire, joined_bounds, type_ids_within
 from ..thin.model import CacheInfo, Page, TypeSource
 from .records import MOST_BYTES, Records, no_records, too_large
 
@@ -21,39 +21,33 @@ class IgniteBinaryConverter:
     """Raw bytes of keys and values, in the order of the pages."""
 
     name = "ignite-binary"
-    needs_types = True
 
     def check(self, cache: CacheInfo, types: TypeSource) -> None:
         """Every type can travel: nothing is refused."""
 
     def convert(self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource) -> Records:
-        """Copy each key and value out of the pages.
+        """Copy each key and value out of the pages, and name the binary types that they hold.
 
         The joined pages are seen, without a copy, as one array of pieces (key, gap, value, gap, key, ...); every fourth one is taken.
 
         :raises DecodeError: a page whose entries do not fill it exactly: cache, partition, position.
         """
-        filled = [page for page in pages if page.rows]
-        if not filled:
+        size = sum(len(page.data) for page in pages)
+        if not size and not any(page.rows for page in pages):
             return no_records()
-        size = sum(len(page.data) for page in filled)
         if size > MOST_BYTES:
             raise too_large(size)
-        data = filled[0].data if len(filled) == 1 else b"".join(page.data for page in filled)
-        cuts = _cuts(filled, cache)
-        pieces = pa.Array.from_buffers(pa.binary(), cuts.size - 1, [None, pa.py_buffer(cuts), pa.py_buffer(data)])
+        wire = Wire.of(pages, cache, types)
+        bounds = joined_bounds(pages, wire)
+        cuts = _cuts(bounds)
+        pieces = pa.Array.from_buffers(pa.binary(), cuts.size - 1, [None, pa.py_buffer(cuts), pa.py_buffer(wire.data)])
         keys, values = (pa.array(np.arange(first, cuts.size - 1, 4, dtype=np.int32)) for first in (0, 2))
-        return Records(pieces.take(keys), pieces.take(values))
+        return Records(pieces.take(keys), pieces.take(values), frozenset(type_ids_within(wire, bounds)))
 
 
-def _cuts(pages: Sequence[Page], cache: CacheInfo) -> npt.NDArray[np.int32]:
-    """Key start, key end, value start, value end of each entry, as positions in the joined pages; they never go back."""
-    blocks, base = [], 0
-    for page in pages:
-        bounds = entry_bounds(page, cache.name)
-        block = np.empty((page.rows, 4), np.int32)
-        for column, cut in enumerate((bounds.key_start, bounds.key_end, bounds.value_start, bounds.value_end)):
-            np.add(cut, base, out=block[:, column], casting="unsafe")
-        blocks.append(block.ravel())
-        base += len(page.data)
-    return np.concatenate(blocks) if len(blocks) > 1 else blocks[0]
+def _cuts(bounds: EntryBounds) -> npt.NDArray[np.int32]:
+    """Key start, key end, value start, value end of each entry, one after the other; they never go back."""
+    cuts = np.empty((bounds.key_start.size, 4), np.int32)
+    for column, cut in enumerate((bounds.key_start, bounds.key_end, bounds.value_start, bounds.value_end)):
+        cuts[:, column] = cut
+    return cuts.ravel()

@@ -24,7 +24,6 @@ class JsonConverter:
     """Entries decoded to Arrow columns, and columns written as JSON."""
 
     name = "json"
-    needs_types = False
 
     def __init__(self, form: JsonForm | None = None, enums: EnumPolicy = EnumPolicy.SHORT_NAME) -> None:
         self._form, self._enums = form or JsonForm(), enums

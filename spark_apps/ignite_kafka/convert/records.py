@@ -18,10 +18,13 @@ class Records:
     """Records of one topic, in order: `keys[i]` and `values[i]` belong together; a null value is a tombstone.
 
     Both are ``pa.binary()`` arrays of equal length without an Arrow offset, so that base address + offsets name each value.
+
+    :param type_ids: Ignite binary types that a reader must know to read them.
     """
 
     keys: pa.BinaryArray
     values: pa.BinaryArray
+    type_ids: frozenset[int] = frozenset()
 
     def __post_init__(self) -> None:
         if len(self.keys) != len(self.values):

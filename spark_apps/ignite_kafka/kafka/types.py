@@ -7,12 +7,11 @@ record goes in the same transaction as, and before, the first data record of a s
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Set
 from dataclasses import asdict
 from typing import Any
 
-from ..thin.codec import nested_type_ids
-from ..thin.model import BinaryField, BinaryType, Page, TypeSource
+from ..thin.model import BinaryField, BinaryType, TypeSource
 from .slots import SlotWriter
 
 
@@ -20,9 +19,9 @@ def types_topic(prefix: str) -> str:
     return f"{prefix}-types"
 
 
-def write_types(writer: SlotWriter, topic: str, pages: Sequence[Page], types: TypeSource) -> None:
-    """Queue the metadata of every type in the pages that this writer has not sent yet."""
-    for type_id in sorted(nested_type_ids(pages, types) - writer.types_sent):
+def write_types(writer: SlotWriter, topic: str, type_ids: Set[int], types: TypeSource) -> None:
+    """Queue the metadata of each of these types that this writer has not sent yet."""
+    for type_id in sorted(type_ids - writer.types_sent):
         writer.send_control(topic, str(type_id).encode(), type_to_json(types.binary_type(type_id)))
         writer.types_sent.add(type_id)
 

@@ -29,7 +29,7 @@ from ..thin.model import CacheInfo, Page
 from ..thin.scan import scan_partitions
 from .connect import ignite_cluster, kafka_clients, transaction_limits
 
-MIN_BATCH_ROWS = 20_000  # numpy's call overhead eats the gain below it
+MIN_BATCH_ROWS = 40000  # numpy's call overhead eats the gain below it
 _THREADS = 8  # slots whose producers wait for a coordinator or a commit, while one slot of the task copies
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.2, 10.0
 
@@ -172,9 +172,8 @@ class SlotCopy:
         if self._turn.stop.is_set():
             raise _Stopped
         if any(page.rows for page in batch):
-            if self._converter.needs_types:
-                write_types(writer, types_topic(self._settings.internal_topic_prefix), batch, self._turn.cluster)
             records = self._converter.convert(batch, info, self._turn.cluster)
+            write_types(writer, types_topic(self._settings.internal_topic_prefix), records.type_ids, self._turn.cluster)
             writer.send(cache.topic, cache.topic_partitions, records)
             count.bytes += records.nbytes
         for page in batch:

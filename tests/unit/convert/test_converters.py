@@ -72,9 +72,8 @@ def test_json_writes_every_entry_once_with_its_own_key() -> None:
 
 
 def test_ignite_binary_keeps_the_bytes_without_their_wrapper() -> None:
-    made = converter("ignite-binary")
-    records = made.convert(PAGES, CACHE, Types({}))
-    assert made.needs_types
+    records = converter("ignite-binary").convert(PAGES, CACHE, Types())
+    assert records.type_ids == {POINT.type_id}
     assert records.keys.to_pylist() == [long(1), long(2), text("k"), long(3)]
     assert records.values.to_pylist() == [point("a", 10), point("é", -1), long(5), text("v")]
 

@@ -1,9 +1,13 @@
 """Ignite's binary format to Arrow columns and to plain Python rows."""
 
-from ignite_kafka.thin.codec.bounds import EntryBounds, entry_bounds
+from ignite_kafka.thin.codec.bounds import EntryBounds, entry_bounds, joined_bounds
 from ignite_kafka.thin.codec.decode import EntryGroup, TypeRef, decode_entries
+from ignite_kafka.thin.codec.raw import Wire
 from ignite_kafka.thin.codec.rows import decode_rows
 from ignite_kafka.thin.codec.scalars import EnumPolicy
-from ignite_kafka.thin.codec.walk import nested_type_ids
+from ignite_kafka.thin.codec.walk import nested_type_ids, type_ids_within
 
-__all__ = ["EntryBounds", "EntryGroup", "EnumPolicy", "TypeRef", "decode_entries", "decode_rows", "entry_bounds", "nested_type_ids"]
+__all__ = [
+    "EntryBounds", "EntryGroup", "EnumPolicy", "TypeRef", "Wire",
+    "decode_entries", "decode_rows", "entry_bounds", "joined_bounds", "nested_type_ids", "type_ids_within",
+]  # fmt: skip

@@ -21,11 +21,35 @@ def spread(column: Column, rows: Positions, size: int) -> Column:
     """The column's values at `rows` of a column of `size` rows, null elsewhere."""
     if rows.size == size:
         return column
+    there = np.zeros(size, bool)
+    there[rows] = True
+    quick = _spread_buffers(column.data, there)
+    if quick is not None:
+        return Column(quick, column.mark)
     index = np.zeros(size, np.int64)
     index[rows] = np.arange(rows.size)
-    absent = np.ones(size, bool)
-    absent[rows] = False
-    return Column(column.data.take(pa.array(index, mask=absent)), column.mark)
+    return Column(column.data.take(pa.array(index, mask=~there)), column.mark)
+
+
+def _spread_buffers(data: pa.Array, there: npt.NDArray[np.bool_]) -> pa.Array | None:
+    """The same for strings, bytes and numbers without nulls of their own, straight in Arrow's buffers; None for other types."""
+    kind = data.type
+    if data.null_count or data.offset:
+        return None
+    valid = pa.py_buffer(np.packbits(there, bitorder="little"))
+    if pa.types.is_string(kind) or pa.types.is_binary(kind):
+        _, offsets, content = data.buffers()
+        ends = np.zeros(there.size, np.int32)
+        ends[there] = np.diff(np.frombuffer(offsets, np.int32, len(data) + 1))
+        bounds = np.zeros(there.size + 1, np.int32)
+        np.cumsum(ends, out=bounds[1:])
+        return pa.Array.from_buffers(kind, there.size, [valid, pa.py_buffer(bounds), content])
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_temporal(kind):
+        unit = f"V{kind.bit_width // 8}"
+        values = np.zeros(there.size, unit)
+        values[there] = np.frombuffer(data.buffers()[1], unit, len(data))
+        return pa.Array.from_buffers(kind, there.size, [valid, pa.py_buffer(values)])
+    return None
 
 
 def _one_type(columns: list[Column]) -> Column | None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ignite_kafka.errors import DecodeError
 from ignite_kafka.thin import codes
-from ignite_kafka.thin.codec.raw import Bytes, Positions
+from ignite_kafka.thin.codec.raw import Bytes, Positions, Wire
 from ignite_kafka.thin.codec.skip import Malformed, end_of
 from ignite_kafka.thin.model import Page
 
@@ -34,6 +35,34 @@ def entry_bounds(page: Page, cache: str = "") -> EntryBounds:
         return EntryBounds(none, none, none, none)
     bounds = _fixed(data, page.rows) or _wrapped_objects(data, page.rows) or _wrapped_both(data, page.rows)
     return bounds or _one_by_one(page, cache)
+
+
+def joined_bounds(pages: Sequence[Page], wire: Wire) -> EntryBounds:
+    """Bounds of all pages' entries in the buffer that joins them; raises DecodeError as :func:`entry_bounds` does.
+
+    One look at the whole buffer serves where its entries are alike and each page begins with one; else each page is looked at alone.
+    """
+    counts = np.array([page.rows for page in pages], np.int64)
+    rows = int(counts.sum())
+    whole = _fixed(wire.data, rows) or _wrapped_objects(wire.data, rows) or _wrapped_both(wire.data, rows)
+    if whole is not None:
+        first = np.cumsum(counts) - counts
+        filled = counts > 0
+        sizes = np.diff(wire.starts)
+        if (whole.key_start[first[filled]] == wire.starts[:-1][filled]).all() and not sizes[~filled].any():
+            return whole
+    each = [entry_bounds(page, wire.cache) for page in pages]
+    shifts = wire.starts[:-1].tolist()
+
+    def join(parts: list[Positions]) -> Positions:
+        return np.concatenate([part + shift for part, shift in zip(parts, shifts, strict=True)]) if parts else np.zeros(0, np.int64)
+
+    return EntryBounds(
+        join([one.key_start for one in each]),
+        join([one.key_end for one in each]),
+        join([one.value_start for one in each]),
+        join([one.value_end for one in each]),
+    )
 
 
 def _fixed(data: Bytes, rows: int) -> EntryBounds | None:

@@ -67,6 +67,8 @@ class ColumnDecoder:
         if rows.size == 0:
             field = declared_field("", declared)
             return Column(pa.nulls(at.size, field.type), mark_of(field))
+        if (code == code[0]).all():
+            return spread(self._kind(int(code[0]), place, limit, depth), rows, at.size)
         for code_from, code_to in _ONE_KIND.items():
             code = np.where(code == code_from, code_to, code)
         kinds = np.unique(code)

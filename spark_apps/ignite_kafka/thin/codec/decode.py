@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from ignite_kafka.convert.types import code_name
 from ignite_kafka.thin import codes
-from ignite_kafka.thin.codec.bounds import EntryBounds, entry_bounds
+from ignite_kafka.thin.codec.bounds import EntryBounds, joined_bounds
 from ignite_kafka.thin.codec.classes import type_name
 from ignite_kafka.thin.codec.columns import ColumnDecoder
 from ignite_kafka.thin.codec.objects import read_headers
@@ -53,31 +53,13 @@ def decode_entries(
     :raises UnsupportedType: for a value that no Arrow column holds (raw-data objects, self-containing objects).
     """
     wire = Wire.of(pages, cache, types)
-    bounds = joined_bounds(pages, wire, cache)
+    bounds = joined_bounds(pages, wire)
     if bounds.key_start.size == 0:
         return []
     keys = _signatures(wire, bounds.key_start, bounds.key_end)
     values = _signatures(wire, bounds.value_start, bounds.value_end)
     decoder = ColumnDecoder(wire, enums)
     return [_group(decoder, bounds, rows) for rows in _groups(keys, values)]
-
-
-def joined_bounds(pages: Sequence[Page], wire: Wire, cache: CacheInfo) -> EntryBounds:
-    """Bounds of all pages' entries in the wire buffer."""
-    each = [entry_bounds(page, cache.name) for page in pages]
-    shifts = wire.starts[:-1].tolist()
-
-    def join(parts: list[Positions]) -> Positions:
-        if len(parts) == 1:
-            return parts[0]
-        return np.concatenate([part + shift for part, shift in zip(parts, shifts, strict=True)]) if parts else np.zeros(0, np.int64)
-
-    return EntryBounds(
-        join([one.key_start for one in each]),
-        join([one.key_end for one in each]),
-        join([one.value_start for one in each]),
-        join([one.value_end for one in each]),
-    )
 
 
 def _signatures(wire: Wire, start: Positions, end: Positions) -> Positions:

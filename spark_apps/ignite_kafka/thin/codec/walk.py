@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ignite_kafka.thin import codes
+from ignite_kafka.thin.codec.bounds import EntryBounds, joined_bounds
 from ignite_kafka.thin.codec.classes import SYSTEM_TYPES, TREE_MAP, TREE_SET, metadata
 from ignite_kafka.thin.codec.columns import ColumnDecoder
-from ignite_kafka.thin.codec.decode import joined_bounds
 from ignite_kafka.thin.codec.elements import Elements, element_places, tree_places
 from ignite_kafka.thin.codec.objects import Headers, read_headers
 from ignite_kafka.thin.codec.raw import Positions, Wire
@@ -23,6 +23,12 @@ _HOLDERS = frozenset({codes.OBJECT, *_ENUMS, *_LISTS, codes.WRAPPED, codes.PROXY
 
 
 def nested_type_ids(pages: Sequence[Page], types: TypeSource) -> set[int]:
+    """Ids of all binary types in the entries of pages: see :func:`type_ids_within`."""
+    wire = Wire.of(pages, CacheInfo("", 0), types)
+    return type_ids_within(wire, joined_bounds(pages, wire))
+
+
+def type_ids_within(wire: Wire, bounds: EntryBounds) -> set[int]:
     """Ids of all binary types in keys and values, enums included; types that are part of Ignite itself are left out.
 
     A type whose fields are all simple costs its headers only. Objects with raw data count with their own type alone, and so do
@@ -30,10 +36,7 @@ def nested_type_ids(pages: Sequence[Page], types: TypeSource) -> set[int]:
 
     :raises DecodeError: bytes that do not decode.
     """
-    cache = CacheInfo("", 0)
-    wire = Wire.of(pages, cache, types)
     walker = _Walker(ColumnDecoder(wire))
-    bounds = joined_bounds(pages, wire, cache)
     walker.left = [(bounds.key_start, bounds.key_end), (bounds.value_start, bounds.value_end)]
     while walker.left:
         walker.visit(*walker.left.pop())
