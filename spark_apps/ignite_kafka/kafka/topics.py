@@ -14,6 +14,13 @@ from .clients import REQUEST_TIMEOUT_S, ErrorMemory, KafkaClients, translate
 
 # the active segment is not compacted, and every start reads it: four hours of snapshots at most, not the default's week
 COMPACTED = {"cleanup.policy": "compact", "segment.ms": "14400000"}
+_LEADER_MOVED = {
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.FENCED_LEADER_EPOCH,
+    KafkaError.UNKNOWN_LEADER_EPOCH,
+}
+_LEADER_WAIT_S = 0.25
 
 
 @dataclass(frozen=True)
@@ -41,6 +48,7 @@ class Topics:
     """Topic administration of one connector."""
 
     def __init__(self, clients: KafkaClients) -> None:
+        self._clients = clients
         self._admin: AdminClient
         self._memory: ErrorMemory
         self._admin, self._memory = clients.admin()
@@ -130,13 +138,28 @@ class Topics:
         return result
 
     def ends(self, topic: str, partitions: list[int]) -> dict[int, int]:
-        """End offsets, READ_UNCOMMITTED: a transaction still open counts.
+        """End offsets, READ_UNCOMMITTED: a transaction still open counts. Waits while a partition's leader changes.
 
         :raises OffsetsLost: the topic is not there.
         """
+        deadline = time.monotonic() + REQUEST_TIMEOUT_S
+        while True:
+            admin = self._admin
+            try:
+                return self._ends(admin, topic, partitions)
+            except KafkaUnavailable as error:
+                if not _leader_moved(error) or time.monotonic() > deadline:
+                    raise
+            time.sleep(_LEADER_WAIT_S)
+            # librdkafka's admin client asks with the leader epoch that it once got for topic.metadata.refresh.interval.ms (five minutes), though
+            # every answer is that it is old: rd_kafka_admin_result_err_refresh leaves FENCED_LEADER_EPOCH out. A new client asks anew
+            if self._admin is admin:
+                self._admin, self._memory = self._clients.admin()
+
+    def _ends(self, admin: AdminClient, topic: str, partitions: list[int]) -> dict[int, int]:
         wanted = {TopicPartition(topic, partition): OffsetSpec.latest() for partition in partitions}
         ends = {}
-        for place, future in self._admin.list_offsets(
+        for place, future in admin.list_offsets(
             wanted, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=REQUEST_TIMEOUT_S
         ).items():
             try:
@@ -145,6 +168,12 @@ class Topics:
                 error = translate(cause.args[0], "reading end offsets", self._memory, topic=topic, partition=place.partition)
                 raise OffsetsLost(error.what, error.remedy, **error.where) if isinstance(error, TopicError) else error from cause
         return ends
+
+
+def _leader_moved(error: KafkaUnavailable) -> bool:
+    """Whether an error says that the leader of a partition is another one, or under another epoch, than the client knew."""
+    cause = error.__cause__
+    return isinstance(cause, KafkaException) and cause.args[0].code() in _LEADER_MOVED
 
 
 def read_to_end(clients: KafkaClients, topics: Topics, topic: str, partitions: list[int], timeout_s: float = 60.0) -> Iterator[Message]:
