@@ -49,6 +49,7 @@ class Topics:
 
     def __init__(self, clients: KafkaClients) -> None:
         self._clients = clients
+        self._timeout_s = min(REQUEST_TIMEOUT_S, clients.patience_s)
         self._admin: AdminClient
         self._memory: ErrorMemory
         self._admin, self._memory = clients.admin()
@@ -56,7 +57,7 @@ class Topics:
     def existing(self) -> dict[str, int]:
         """All topics of the cluster with their partition counts."""
         try:
-            topics = self._admin.list_topics(timeout=REQUEST_TIMEOUT_S).topics
+            topics = self._admin.list_topics(timeout=self._timeout_s).topics
         except KafkaException as cause:
             raise translate(cause.args[0], "listing topics", self._memory) from cause
         return {name: len(topic.partitions) for name, topic in topics.items() if topic.error is None}
@@ -142,7 +143,7 @@ class Topics:
 
         :raises OffsetsLost: the topic is not there.
         """
-        deadline = time.monotonic() + REQUEST_TIMEOUT_S
+        deadline = time.monotonic() + self._timeout_s
         while True:
             admin = self._admin
             try:
@@ -151,8 +152,9 @@ class Topics:
                 if not _leader_moved(error) or time.monotonic() > deadline:
                     raise
             time.sleep(_LEADER_WAIT_S)
-            # librdkafka's admin client asks with the leader epoch that it once got for topic.metadata.refresh.interval.ms (five minutes), though
-            # every answer is that it is old: rd_kafka_admin_result_err_refresh leaves FENCED_LEADER_EPOCH out. A new client asks anew
+            # librdkafka's admin client goes on asking with the leader epoch that it has, for five minutes
+            # (topic.metadata.refresh.interval.ms), though it is told that it is old: rd_kafka_admin_result_err_refresh leaves
+            # FENCED_LEADER_EPOCH out. A new client asks anew
             if self._admin is admin:
                 self._admin, self._memory = self._clients.admin()
 
@@ -160,7 +162,7 @@ class Topics:
         wanted = {TopicPartition(topic, partition): OffsetSpec.latest() for partition in partitions}
         ends = {}
         for place, future in admin.list_offsets(
-            wanted, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=REQUEST_TIMEOUT_S
+            wanted, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=self._timeout_s
         ).items():
             try:
                 ends[place.partition] = future.result().offset
@@ -176,12 +178,12 @@ def _leader_moved(error: KafkaUnavailable) -> bool:
     return isinstance(cause, KafkaException) and cause.args[0].code() in _LEADER_MOVED
 
 
-def read_to_end(clients: KafkaClients, topics: Topics, topic: str, partitions: list[int], timeout_s: float = 60.0) -> Iterator[Message]:
+def read_to_end(clients: KafkaClients, topics: Topics, topic: str, partitions: list[int]) -> Iterator[Message]:
     """Every committed record of some partitions, from their beginning to the READ_UNCOMMITTED end at the time of the call.
 
     The end is reached only when the committed position has passed it, so a transaction that is still being settled is waited for.
 
-    :raises KafkaUnavailable: the position did not reach the end in time.
+    :raises KafkaUnavailable: for ``patience_s`` of the clients nothing came, and the position had not reached the end.
     """
     ends = topics.ends(topic, partitions)
     open_partitions = {partition for partition, end in ends.items() if end > 0}
@@ -190,10 +192,10 @@ def read_to_end(clients: KafkaClients, topics: Topics, topic: str, partitions: l
     consumer = clients.reader()
     try:
         consumer.assign([TopicPartition(topic, partition, 0) for partition in open_partitions])
-        deadline = time.monotonic() + timeout_s
+        deadline = time.monotonic() + clients.patience_s
         while open_partitions:
             for message in consumer.consume(10_000, timeout=0.005):
-                deadline = time.monotonic() + timeout_s
+                deadline = time.monotonic() + clients.patience_s
                 error = message.error()
                 if error is None:
                     yield message

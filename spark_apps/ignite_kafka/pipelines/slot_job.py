@@ -57,11 +57,13 @@ def _task(
     secrets = secrets_file.load(SparkFiles.get) if secrets_file else Secrets()
     context = TaskContext.get()
     attempt = context.attemptNumber() if context else 0
+    told = False
     for batch in batches:
         for number in batch.column(0).to_pylist():
             for result in copy_slots(plan, secrets, tasks[number], attempt):
-                if result.error is not None:
+                if result.error is not None and not told:  # one error ends the run; the rows tell of the others
                     _tell_driver(plan, secrets, result, run_id)
+                    told = True
                 yield _rows(result)
 
 
