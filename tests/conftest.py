@@ -22,6 +22,26 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Where tests run side by side (``pytest -n``), those that share servers stay in one process; any other goes where there is room."""
+    for item in items:
+        if (group := _group(item)) is not None:
+            item.add_marker(pytest.mark.xdist_group(group))
+
+
+def _group(item: pytest.Item) -> str | None:
+    folder = item.path.relative_to(Path(__file__).parent).parts[:-1]
+    fixtures = set(getattr(item, "fixturenames", ()))
+    if folder[0] == "unit":
+        return item.path.stem
+    if folder == ("integration", "airflow"):
+        return "airflow"
+    if folder[0] == "integration":
+        shared = "servers" if fixtures & {"ignite", "kafka", "spark"} else item.path.stem
+        return "pair" if "pair" in fixtures else shared
+    return next((name for name in ("spark_cluster", "secured_broker") if name in fixtures), None)
+
+
 @pytest.fixture
 def unique() -> Callable[[str], str]:
     """Makes a name that no other test has, for caches, topics and connectors."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.support.processes import ManagedProcess
+from tests.support.processes import DEADLINE_S, ManagedProcess
 
 ROOT = Path(__file__).parents[2]
 
@@ -82,7 +82,7 @@ class AirflowHome:
         command = [self.python, "-m", "airflow", "dags", "test", dag_id, *(["--conf", json.dumps(conf)] if conf is not None else [])]
         return ManagedProcess(command, self.folder / f"run-{self.runs}.log", self.env(), self.folder)
 
-    def run(self, dag_id: str, conf: Mapping[str, Any] | None = None, deadline_s: float = 180) -> str:
+    def run(self, dag_id: str, conf: Mapping[str, Any] | None = None, deadline_s: float = DEADLINE_S) -> str:
         """Run a Dag to its end; its output."""
         process = self.start(dag_id, conf)
         try:
@@ -91,7 +91,7 @@ class AirflowHome:
         finally:
             process.stop()
 
-    def run_again(self, dag_id: str, task_id: str, deadline_s: float = 180) -> str:
+    def run_again(self, dag_id: str, task_id: str, deadline_s: float = DEADLINE_S) -> str:
         """Run a task of the newest run of a Dag once more, as a retry does: the same run id; its output."""
         [(run_id,)] = self.query("select run_id from dag_run where dag_id = ? order by id desc limit 1", dag_id)
         self.runs += 1

@@ -27,9 +27,23 @@ SPARK_BIN = Path(pyspark.__file__).parent / "bin"
 EXECUTOR = "CoarseGrainedExecutorBackend"
 _QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _POLL_S = 0.05
+DEADLINE_S = 240.0  # of what takes seconds: it bounds a hang on a machine however busy
 _DRIVER_URL = re.compile(r"CoarseGrainedExecutorBackend .*--driver-url spark://CoarseGrainedScheduler@\S+?:(\d+)")
 _ERROR_LINE = re.compile(r"^ignite-kafka: (\S+) (.*)$")
+_PROGRESS = re.compile(r"^\S+ \S+ INFO progress ")
+_SHOWN_LINES, _SHOWN_CHARACTERS = 20, 260
 T = TypeVar("T")
+
+
+def telling(output: str, *files: Path | str) -> str:
+    """The end of an output, short enough to be read in a log that is cut: of the lines about progress only the last, long lines without
+    their ends, then the files to look at.
+    """
+    lines = [line for line in output.splitlines() if line.strip()]
+    progress = [line for line in lines if _PROGRESS.match(line)]
+    kept = [line for line in lines if not _PROGRESS.match(line)][-_SHOWN_LINES:] + progress[-1:]
+    shown = [line if len(line) <= _SHOWN_CHARACTERS else f"{line[:_SHOWN_CHARACTERS]} …" for line in kept]
+    return "\n".join([*shown, *(f"see {file}" for file in files)])
 
 
 def await_value(probe: Callable[[], T | None], what: str, deadline_s: float = 60) -> T:
@@ -59,6 +73,7 @@ class ManagedProcess:
                 [str(part) for part in command], stdout=output, stderr=output, env=dict(env or os.environ), cwd=cwd, start_new_session=True
             )
         self.pid = self._process.pid
+        self.servers: tuple[Path, ...] = ()
         self._family: dict[int, psutil.Process] = {}
 
     def running(self) -> bool:
@@ -66,6 +81,10 @@ class ManagedProcess:
 
     def output(self) -> str:
         return self.log.read_text(errors="replace")
+
+    def telling(self) -> str:
+        """The end of the output, and where it and those of its servers are."""
+        return telling(self.output(), self.log, *self.servers)
 
     def family(self) -> list[psutil.Process]:
         """This process and all that descends from it, as far as it was seen while its parents lived."""
@@ -89,7 +108,7 @@ class ManagedProcess:
             return self._process.wait(deadline_s)
         except subprocess.TimeoutExpired as cause:
             self.family()
-            raise TimeoutError(f"{self.log.name} still runs after {deadline_s} s:\n{self.output()[-4000:]}") from cause
+            raise TimeoutError(f"{self.log.name} still runs after {deadline_s} s:\n{self.telling()}") from cause
 
     def stop(self) -> None:
         """End this process and its family."""
@@ -97,7 +116,7 @@ class ManagedProcess:
         for member in family:
             kill_process(member)
         self._process.wait()
-        await_value(lambda: not any(alive(member) for member in family), f"end of {self.log.name}", 20)
+        await_value(lambda: not any(alive(member) for member in family), f"end of {self.log.name}", 60)
 
 
 def alive(process: psutil.Process) -> bool:
@@ -122,7 +141,7 @@ def process_of_port(client_port: int) -> psutil.Process:
                 return psutil.Process(connection.pid)
         return None
 
-    return await_value(find, f"process with local port {client_port}", 10)
+    return await_value(find, f"process with local port {client_port}", 60)
 
 
 def ancestor(process: psutil.Process, text: str) -> psutil.Process:
@@ -145,6 +164,7 @@ class AppResult:
 
     exit_code: int
     output: str
+    files: tuple[Path, ...] = ()
 
     @property
     def error(self) -> tuple[str, str] | None:
@@ -154,27 +174,30 @@ class AppResult:
 
     def assert_exit(self, code: int) -> AppResult:
         """The exit code is as wanted, else the end of the output is shown."""
-        assert self.exit_code == code, f"exit code {self.exit_code}, wanted {code}:\n{self.output[-6000:]}"
+        assert self.exit_code == code, f"exit code {self.exit_code}, wanted {code}:\n{telling(self.output, *self.files)}"
         return self
 
 
 class App(ManagedProcess):
     """One run of ``ignite_to_kafka.py``."""
 
-    def result(self, deadline_s: float = 240) -> AppResult:
-        return AppResult(self.wait(deadline_s), self.output())
+    def result(self, deadline_s: float = DEADLINE_S) -> AppResult:
+        return AppResult(self.wait(deadline_s), self.output(), (self.log, *self.servers))
 
-    def reaches(self, rule: Rule, deadline_s: float = 120) -> Request:
+    def reaches(self, rule: Rule, deadline_s: float = DEADLINE_S) -> Request:
         """Wait until a rule of the proxy is reached.
 
-        :raises AssertionError: the app ended before; its output is shown.
+        :raises AssertionError: the app ended before, or goes on without it; its output is shown.
         """
 
         def reached() -> bool:
-            assert rule.reached or self.running(), f"the app ended before {rule}:\n{self.output()[-6000:]}"
+            assert rule.reached or self.running(), f"the app ended before {rule}:\n{self.telling()}"
             return rule.reached
 
-        await_value(reached, str(rule), deadline_s)
+        try:
+            await_value(reached, str(rule), deadline_s)
+        except TimeoutError as late:
+            raise AssertionError(f"{rule}: not within {deadline_s:.0f} s:\n{self.telling()}") from late
         return rule.wait(0)
 
     def executors(self) -> list[psutil.Process]:
@@ -245,7 +268,7 @@ class AppStarter:
             arguments += ["--secrets", str(secret_file)]
         return App([*self._submit(master or self.master, {**self.conf, **(conf or {})}), *arguments], stem.with_suffix(".log"), spark_env())
 
-    def run(self, *arguments: Any, deadline_s: float = 240, **named: Any) -> AppResult:
+    def run(self, *arguments: Any, deadline_s: float = DEADLINE_S, **named: Any) -> AppResult:
         """Start the app and wait for its end."""
         app = self.start(*arguments, **named)
         try:
@@ -288,14 +311,14 @@ class SparkCluster:
             self._processes.append(ManagedProcess([*launch, f"{name}.worker.Worker", *options], directory / f"worker-{number}.log", env))
         self._workers = workers
 
-    def await_ready(self, deadline_s: float = 60) -> SparkCluster:
+    def await_ready(self, deadline_s: float = 180) -> SparkCluster:
         await_value(self._ready, f"{self._workers} Spark workers", deadline_s)
         return self
 
     def _ready(self) -> bool:
         for process in self._processes:
             if not process.running():
-                raise RuntimeError(f"{process.log.name} ended:\n{process.output()[-2000:]}")
+                raise RuntimeError(f"{process.log.name} ended:\n{process.telling()}")
         return self._processes[0].output().count("Registering worker") >= self._workers
 
     def stop(self) -> None:

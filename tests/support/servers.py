@@ -50,6 +50,10 @@ class ProxiedBroker:
             }
         self._broker = KafkaBroker(directory, jars=jars, port=direct, settings=settings)
 
+    @property
+    def log(self) -> Path:
+        return self._broker.log
+
     def start(self) -> ProxiedBroker:
         """Start, again on the same ports and data, and wait until it answers."""
         self._broker.start()
