@@ -22,7 +22,7 @@ demo: $(VENV)/.project .work/jars/.complete ## real servers, real flights: Ignit
 	@$(PYTHON) -m tools.demo
 
 test: $(VENV)/.project .work/jars/.complete ## all tests, on servers that they start themselves; TESTS=path for some, WORKERS=0 for one after the other
-	@$(PYTHON) -m pytest --numprocesses $(WORKERS) --dist loadgroup $(TESTS)
+	@$(PYTHON) -m pytest --numprocesses $(WORKERS) $(TESTS)
 
 up: $(VENV)/.project .work/jars/.complete ## Ignite, Kafka and Airflow with its web UI stay running on loopback
 	@$(PYTHON) -m tools.stack up

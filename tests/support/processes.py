@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,13 +20,14 @@ import psutil
 import pyspark
 
 import ignite_kafka
+from tests.support import QUICK_JVM
 from tests.support.kafka_proxy import Request, Rule
+from tests.support.spark_archive import archive_options
 from tools.servers import free_ports
 
 APP = Path(ignite_kafka.__file__).parent.parent / "ignite_to_kafka.py"
 SPARK_BIN = Path(pyspark.__file__).parent / "bin"
 EXECUTOR = "CoarseGrainedExecutorBackend"
-_QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _POLL_S = 0.05
 DEADLINE_S = 240.0  # of what takes seconds: it bounds a hang on a machine however busy
 _DRIVER_URL = re.compile(r"CoarseGrainedExecutorBackend .*--driver-url spark://CoarseGrainedScheduler@\S+?:(\d+)")
@@ -223,7 +225,15 @@ def spark_env() -> dict[str, str]:
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_LOCAL_HOSTNAME": "127.0.0.1",
         "SPARK_NO_DAEMONIZE": "1",
+        "SPARK_LAUNCHER_OPTS": " ".join(QUICK_JVM),
+        "SPARK_DAEMON_JAVA_OPTS": " ".join(QUICK_JVM),
     }
+
+
+@cache
+def spark_jvm_options() -> str:
+    """Options of drivers and executors."""
+    return " ".join([*QUICK_JVM, *archive_options(QUICK_JVM, spark_env())])
 
 
 @dataclass
@@ -278,15 +288,14 @@ class AppStarter:
 
     def _submit(self, master: str, conf: Mapping[str, str]) -> Iterator[str]:
         yield from (str(SPARK_BIN / "spark-submit"), "--master", master, "--driver-memory", "512m")
-        # runs of seconds: compiling well costs more than it gives
-        yield from ("--driver-java-options", _QUICK_JVM)
+        yield from ("--driver-java-options", spark_jvm_options())
         settings = {
             "spark.ui.enabled": "false",
             "spark.log.level": "WARN",
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.executor.memory": "512m",
-            "spark.executor.extraJavaOptions": _QUICK_JVM,
+            "spark.executor.extraJavaOptions": spark_jvm_options(),
             "spark.local.dir": str(self.directory / "spark-local"),
             **conf,
         }
