@@ -60,9 +60,10 @@ def sources(copy: Path) -> Path:
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Python of a new environment with the wheel; its dependencies are lent by this one, without the checkout's own packages."""
     folder = tmp_path_factory.mktemp("environment")
-    venv.create(folder, with_pip=True, symlinks=True)
+    venv.create(folder, symlinks=True)
     python = folder / "bin" / "python"
-    subprocess.run([python, "-m", "pip", "install", "--no-deps", "--no-index", wheel], check=True, capture_output=True)
+    command = [sys.executable, "-m", "pip", "--python", str(python), "install", "--no-deps", "--no-index", str(wheel)]
+    subprocess.run(command, check=True, capture_output=True)
     own = Path(sysconfig.get_path("purelib", vars={"base": str(folder), "platbase": str(folder)}))
     lend(Path(sysconfig.get_path("purelib")), own)
     return python

@@ -82,7 +82,6 @@ class SlotWriter:
         self._max_batch_bytes = max_batch_bytes
         self._closed = False
         self._opened_at: float | None = None
-        self._unreachable = False
         self._records = self._bytes = 0
         self._data_topics: dict[str, int] = {}
         self._largest: tuple[int, str, str] = (0, "", "")
@@ -232,9 +231,6 @@ class SlotWriter:
             step(*arguments)
         except ProducerFenced as cause:
             raise self._who_fenced() from cause
-        except KafkaUnavailable:
-            self._unreachable = True
-            raise
         except RecordTooLarge as cause:
             size, topic, key = self._largest
             what = f"{cause.what}; the largest record of this transaction has {size} bytes"
@@ -253,7 +249,7 @@ class SlotWriter:
         if self._closed:
             return
         self._closed = True
-        if self._opened_at is not None and not self.commit_asked and not self._unreachable:
+        if self._opened_at is not None and not self.commit_asked:
             try:
                 self._producer.abort(_ABORT_S)
             except (ProducerFenced, IgniteKafkaError) as error:

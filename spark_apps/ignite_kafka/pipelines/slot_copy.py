@@ -31,7 +31,7 @@ from .connect import ignite_cluster, slot_clients, transaction_limits
 
 MIN_BATCH_ROWS = 20_000  # numpy's call overhead eats the gain below it
 _THREADS = 8  # slots whose producers wait for a coordinator or a commit, while one slot of the task copies
-_FIRST_WAIT_S, _LONGEST_WAIT_S = 0.2, 10.0
+_FIRST_WAIT_S, _LONGEST_WAIT_S = 0.2, 2.0
 
 
 @dataclass
