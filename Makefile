@@ -7,6 +7,8 @@ PYTHON3 ?= python3
 VENV := .venv
 PYTHON := $(VENV)/bin/python
 TESTS ?= tests/unit tests/integration tests/faults
+# processes that run tests side by side, each with servers of its own; 0: none beside this one
+WORKERS ?= 2
 # dates and texts are the same on every machine
 export TZ := UTC
 export PYTHONDONTWRITEBYTECODE := 1
@@ -19,8 +21,8 @@ help: ## this list
 demo: $(VENV)/.project .work/jars/.complete ## real servers, real flights: Ignite → Airflow → Spark → Kafka, verified, in one command
 	@$(PYTHON) -m tools.demo
 
-test: $(VENV)/.project .work/jars/.complete ## all tests, on servers that they start themselves; TESTS=path for some
-	@$(PYTHON) -m pytest $(TESTS)
+test: $(VENV)/.project .work/jars/.complete ## all tests, on servers that they start themselves; TESTS=path for some, WORKERS=0 for one after the other
+	@$(PYTHON) -m pytest --numprocesses $(WORKERS) $(TESTS)
 
 up: $(VENV)/.project .work/jars/.complete ## Ignite, Kafka and Airflow with its web UI stay running on loopback
 	@$(PYTHON) -m tools.stack up

@@ -39,6 +39,7 @@ class Sizes:
     pyignite: int = 20_000
     rounds: int = 5
     spark_rounds: int = 3
+    growth_rounds: int = 3
     produced: int = 500_000
     growth: tuple[int, ...] = (50_000, 500_000, 5_000_000)
     caches: int = 1_000
@@ -49,14 +50,15 @@ class Sizes:
 FULL = Sizes()
 QUICK = Sizes(
     shared=True,
-    trades=20_000,
-    wide=4_000,
+    trades=5_000,
+    wide=1_000,
     pyignite=500,
     rounds=1,
     spark_rounds=1,
-    produced=20_000,
-    growth=(2_000, 20_000),
-    caches=4,
+    growth_rounds=1,
+    produced=5_000,
+    growth=(500, 5_000),
+    caches=2,
     region_mib=512,
 )
 

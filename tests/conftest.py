@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import hypothesis
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
+from tests.support import QUICK_JVM
 from tools.servers import IgniteCluster, Jars, KafkaBroker
 
 # a test that is slow on a busy machine is not wrong
@@ -20,6 +22,29 @@ hypothesis.settings.load_profile("project")
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+class SharedServers(LoadScopeScheduling):
+    """Where tests run side by side, those that share servers stay in one process; any other goes where there is room.
+
+    Not ``--dist loadgroup``: of pytest-xdist 3.8 with pytest 9.2, which has no ``_nodeid``, it does nothing.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        folder = file.rpartition("/")[0].partition("tests/")[2]
+        if folder in ("integration/airflow", "integration/thin") or folder.startswith("unit"):
+            return folder if folder.startswith("integration") else file
+        if file.endswith(("/test_executor_killed.py", "/test_started_twice.py")):
+            return "Spark's standalone cluster"
+        if folder.startswith("integration") and not file.endswith("/test_bench.py"):
+            return "servers"
+        return nodeid
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SharedServers:
+    return SharedServers(config, log)
 
 
 @pytest.fixture
@@ -38,14 +63,16 @@ def jars() -> Jars:
 def ignite(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[IgniteCluster]:
     """One node in memory, shared: ``.address``, ``.addresses``, ``.client()``. Do not kill it."""
     # each cache of 1,024 partitions takes 20 MiB before its first entry; tests make some hundred
-    with IgniteCluster(tmp_path_factory.mktemp("ignite"), jars=jars, data_region_mib=6_144, heap_mib=1_024) as cluster:
+    with IgniteCluster(
+        tmp_path_factory.mktemp("ignite"), jars=jars, data_region_mib=6_144, heap_mib=1_024, java_options=QUICK_JVM
+    ) as cluster:
         yield cluster
 
 
 @pytest.fixture(scope="session")
 def kafka(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
     """One broker, shared: ``.bootstrap``, ``.client_config``. Do not kill it."""
-    with KafkaBroker(tmp_path_factory.mktemp("kafka"), jars=jars) as broker:
+    with KafkaBroker(tmp_path_factory.mktemp("kafka"), jars=jars, java_options=QUICK_JVM) as broker:
         yield broker
 
 
@@ -55,7 +82,7 @@ def ignite_cluster(jars: Jars, tmp_path: Path) -> Iterator[Callable[..., IgniteC
     started: list[IgniteCluster] = []
 
     def start(nodes: int = 1, **options: Any) -> IgniteCluster:
-        cluster = IgniteCluster(tmp_path / f"ignite-{len(started)}", jars=jars, nodes=nodes, **options)
+        cluster = IgniteCluster(tmp_path / f"ignite-{len(started)}", jars=jars, nodes=nodes, **{"java_options": QUICK_JVM, **options})
         started.append(cluster)
         return cluster.start()
 
@@ -70,7 +97,7 @@ def kafka_broker(jars: Jars, tmp_path: Path) -> Iterator[Callable[..., KafkaBrok
     started: list[KafkaBroker] = []
 
     def start(**options: Any) -> KafkaBroker:
-        broker = KafkaBroker(tmp_path / f"kafka-{len(started)}", jars=jars, **options)
+        broker = KafkaBroker(tmp_path / f"kafka-{len(started)}", jars=jars, **{"java_options": QUICK_JVM, **options})
         started.append(broker)
         return broker.start()
 

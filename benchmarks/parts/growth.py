@@ -14,7 +14,6 @@ from ..simulated import PARTITIONS
 from ..stack import TOPIC_PARTITIONS, Stack
 
 _MOST_GROWTH = 11
-_ROUNDS = 3
 _LARGE = 1_000_000
 Tell = Callable[[str], None]
 
@@ -31,7 +30,7 @@ def tenfold(stack: Stack, tell: Tell) -> Section:
             request["settings"] = {"topic_partitions": TOPIC_PARTITIONS}
             if not rounds:
                 session.round(**request)
-            rounds.append((size, [_copied(session, request, tell) for _ in range(1 if size > _LARGE else _ROUNDS)]))
+            rounds.append((size, [_copied(session, request, tell) for _ in range(1 if size > _LARGE else stack.sizes.growth_rounds)]))
             tables.destroy(stack.ignite.address, table.cache)
     rows = [_growth_row(size, found, rounds[at - 1] if at else None) for at, (size, found) in enumerate(rounds)]
     growths = [_median(found) / _median(before) for (_, before), (_, found) in itertools.pairwise(rounds)]

@@ -12,7 +12,7 @@ import pytest
 from confluent_kafka.admin import NewTopic
 
 from tests.support import oracle
-from tests.support.processes import App, AppResult, AppStarter, SparkCluster
+from tests.support.processes import DEADLINE_S, App, AppResult, AppStarter, SparkCluster
 from tests.support.servers import CACHE_TEMPLATE, PARTITIONS, ProxiedBroker, fill, small_caches
 from tools.servers import IgniteCluster, Jars
 
@@ -78,14 +78,16 @@ class Copy:
         return f"to-{self.cache}"
 
     def slot_id(self, slot: int) -> str:
-        """Transactional id of a slot. The driver's claim is its first transaction, so the task's first EndTxn is the second."""
+        """Transactional id of a slot. Its first EndTxn is that of the first task that copies it."""
         return f"{self.connector}-{slot}"
 
     def start(self, **named: Any) -> App:
         settings = {**self.settings, **named.pop("settings", {})}
-        return self.starter.start(self.connector, named.pop("snapshot_id", self.snapshot_id), settings, **named)
+        app = self.starter.start(self.connector, named.pop("snapshot_id", self.snapshot_id), settings, **named)
+        app.servers = (self.broker.log, self.ignite.log)
+        return app
 
-    def run(self, *, deadline_s: float = 240, **named: Any) -> AppResult:
+    def run(self, *, deadline_s: float = DEADLINE_S, **named: Any) -> AppResult:
         app = self.start(**named)
         try:
             return app.result(deadline_s)

@@ -133,7 +133,7 @@ def test_lost_offsets_topic(copy: Copy) -> None:
 
 def run_and(copy: Copy, fault: Any) -> AppResult:
     """Run until slot 1 has committed some units and holds more, do ``fault``, and go on to the end of the run."""
-    rule = copy.broker.proxy.hold_request(Api.END_TXN, copy.slot_id(1), 4)
+    rule = copy.broker.proxy.hold_request(Api.END_TXN, copy.slot_id(1), 3)
     app = copy.start(settings={"retry_timeout_ms": 5000})
     try:
         app.reaches(rule)
@@ -206,7 +206,7 @@ def test_topic_that_may_not_be_seen(secured: Copy) -> None:
 def test_right_taken_away_and_given_back(secured: Copy) -> None:
     """The right to write goes during the copy: what was committed stays, and the next run sends only the rest."""
     create_topic(secured.broker, secured.topic)
-    held = secured.broker.proxy.hold_request(Api.END_TXN, secured.slot_id(1), 4)
+    held = secured.broker.proxy.hold_request(Api.END_TXN, secured.slot_id(1), 3)
     app = secured.start(secrets=RIGHT)
     try:
         app.reaches(held)

@@ -22,7 +22,7 @@ def mortal_broker(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Itera
 @pytest.mark.parametrize("api", [Api.ADD_PARTITIONS_TO_TXN, Api.END_TXN])
 def test_run_goes_on_when_the_broker_is_back(mortal_broker: ProxiedBroker, ignite: IgniteCluster, tmp_path: Path, api: Api) -> None:
     copy = make_copy(mortal_broker, ignite, tmp_path)
-    rule = mortal_broker.proxy.hold_reply(api, copy.slot_id(1), 3)
+    rule = mortal_broker.proxy.hold_reply(api, copy.slot_id(1), 2)
     app = copy.start()
     try:
         app.reaches(rule)
@@ -39,7 +39,7 @@ def test_broker_that_stays_away(mortal_broker: ProxiedBroker, ignite: IgniteClus
     """A commit was asked for and nobody is left to ask: the outcome is unknown until the next run has looked."""
     copy = make_copy(mortal_broker, ignite, tmp_path)
     copy.settings |= {"retry_timeout_ms": 3000, "transaction_timeout_ms": 10_000, "transaction_max_ms": 1000}
-    rule = mortal_broker.proxy.hold_reply(Api.END_TXN, copy.slot_id(1), 3)
+    rule = mortal_broker.proxy.hold_reply(Api.END_TXN, copy.slot_id(1), 2)
     app = copy.start()
     try:
         app.reaches(rule)

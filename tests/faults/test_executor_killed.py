@@ -10,8 +10,8 @@ from tests.faults.conftest import Copy
 from tests.support.kafka_proxy import Api, KafkaProxy, Rule
 from tests.support.processes import SparkCluster, await_value, executor_of, kill_process
 
-# EndTxn number 1 is the driver's claim of the slot, 2 the task's first transaction; units are committed before and left after the third
-PLACED = 3
+# units are committed before and left after the second EndTxn of a slot
+PLACED = 2
 Place = Callable[[KafkaProxy, str], Rule]
 
 

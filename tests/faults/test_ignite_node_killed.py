@@ -22,7 +22,7 @@ def two_nodes(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 @pytest.mark.parametrize("number", [0, 1], ids=["the node first connected to", "the other node"])
 def test_other_node_gives_the_units_of_the_dead_one(broker: ProxiedBroker, two_nodes: IgniteCluster, tmp_path: Path, number: int) -> None:
     copy = make_copy(broker, two_nodes, tmp_path)
-    rules = [broker.proxy.hold_request(Api.END_TXN, copy.slot_id(slot), 3) for slot in range(2)]
+    rules = [broker.proxy.hold_request(Api.END_TXN, copy.slot_id(slot), 2) for slot in range(2)]
     app = copy.start()
     try:
         # both tasks are in the middle of a slot
@@ -40,7 +40,7 @@ def test_other_node_gives_the_units_of_the_dead_one(broker: ProxiedBroker, two_n
 def test_no_owner_is_left(broker: ProxiedBroker, two_nodes: IgniteCluster, tmp_path: Path) -> None:
     """Both nodes die: one error that names the addresses, nothing half visible."""
     copy = make_copy(broker, two_nodes, tmp_path)
-    rule = broker.proxy.hold_request(Api.END_TXN, copy.slot_id(1), 4)
+    rule = broker.proxy.hold_request(Api.END_TXN, copy.slot_id(1), 3)
     app = copy.start(settings={"retry_timeout_ms": 3000})
     try:
         app.reaches(rule)

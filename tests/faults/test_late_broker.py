@@ -10,7 +10,7 @@ SHORT = {"transaction_timeout_ms": 4000, "transaction_max_ms": 1000}
 
 def test_commit_that_times_out_and_was_done(copy: Copy) -> None:
     """The reply to EndTxn never comes; the transaction was committed and must not be sent again."""
-    rule = copy.broker.proxy.hold_reply(Api.END_TXN, copy.slot_id(1), 3)
+    rule = copy.broker.proxy.hold_reply(Api.END_TXN, copy.slot_id(1), 2)
     app = copy.start(settings=SHORT)
     try:
         app.reaches(rule)
@@ -25,7 +25,7 @@ def test_commit_that_times_out_and_was_done(copy: Copy) -> None:
 def test_commit_that_times_out_and_was_not_done(copy: Copy) -> None:
     """EndTxn arrives when the slot's next transaction is half sent: it must not end that one (KIP-890, which librdkafka lacks)."""
     proxy = copy.broker.proxy
-    late = proxy.hold_request(Api.END_TXN, copy.slot_id(1), 3)
+    late = proxy.hold_request(Api.END_TXN, copy.slot_id(1), 2)
     app = copy.start(settings=SHORT)
     try:
         app.reaches(late)
@@ -44,7 +44,7 @@ def test_commit_that_times_out_and_was_not_done(copy: Copy) -> None:
 
 def test_replies_later_than_librdkafka_waits(copy: Copy) -> None:
     """librdkafka gives a request up after socket.timeout.ms and sends it again: the same EndTxn reaches the broker twice."""
-    rules = [copy.broker.proxy.delay_replies(Api.END_TXN, 2.5, copy.slot_id(slot), 3) for slot in range(2)]
+    rules = [copy.broker.proxy.delay_replies(Api.END_TXN, 2.5, copy.slot_id(slot), 2) for slot in range(2)]
     copy.run(settings={"kafka_config": {"socket.timeout.ms": "1000"}}).assert_exit(0)
     assert all(rule.reached for rule in rules)
     copy.assert_complete()

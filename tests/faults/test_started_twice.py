@@ -6,21 +6,23 @@ from tests.faults.conftest import Copy
 from tests.support.kafka_proxy import Api
 from tests.support.processes import SparkCluster
 
+ALL_CORES = {"spark.cores.max": "2", "spark.task.maxFailures": "4"}
 ONE_CORE = {"spark.cores.max": "1", "spark.task.maxFailures": "4"}
 
 
 def test_older_run_is_fenced_and_newer_finishes(copy: Copy, spark_cluster: SparkCluster) -> None:
-    held = copy.broker.proxy.hold_request(Api.END_TXN, copy.slot_id(0), 3)
-    older = copy.start(master=spark_cluster.master, conf=ONE_CORE)
+    """The older run has all cores: its driver must see the newer one, whose tasks cannot start before."""
+    held = copy.broker.proxy.hold_request(Api.END_TXN, copy.slot_id(0), 2)
+    older = copy.start(master=spark_cluster.master, conf=ALL_CORES)
     try:
         older.reaches(held)
-        newer = copy.start(master=spark_cluster.master, conf=ONE_CORE)
+        newer = copy.start(master=spark_cluster.master, conf=ALL_CORES)
         try:
+            result = older.result().assert_exit(3)
             newer.result().assert_exit(0)
         finally:
             newer.stop()
         held.release()
-        result = older.result().assert_exit(3)
     finally:
         older.stop()
     assert result.error is not None
@@ -28,31 +30,29 @@ def test_older_run_is_fenced_and_newer_finishes(copy: Copy, spark_cluster: Spark
     assert code == "Fenced"
     assert "generation 2" in message
     assert copy.connector in message
-    # the driver cancels its other tasks; none failed, and none was started again
+    # the driver cancels its tasks; none failed, and none was started again
     assert "PythonException" not in result.output
     assert "Lost task 0.1" not in result.output
     copy.assert_complete()
 
 
-def test_older_run_cannot_fence_the_newer_one_while_it_claims(copy: Copy, spark_cluster: SparkCluster) -> None:
-    """The newer driver has initialised a slot's id and is slow to write its claim; the older task, fenced, tries again meanwhile."""
-    copy.settings["slots"] = 1  # else another slot of the older run finds the newer claim first, and ends the run before this one retries
-    held = copy.broker.proxy.hold_request(Api.END_TXN, copy.slot_id(0), 3)
+def test_late_task_of_the_older_run_does_not_hurt_the_newer(copy: Copy, spark_cluster: SparkCluster) -> None:
+    """The newer task has initialised a slot's id and is slow to send; the older one's commit arrives, and its slot is opened again."""
+    copy.settings["slots"] = 1
+    held = copy.broker.proxy.hold_request(Api.END_TXN, copy.slot_id(0), 2)
     older = copy.start(master=spark_cluster.master, conf=ONE_CORE)
     try:
         older.reaches(held)
-        claim = copy.broker.proxy.hold_request(Api.ADD_PARTITIONS_TO_TXN, copy.slot_id(0))
+        slow = copy.broker.proxy.hold_request(Api.ADD_PARTITIONS_TO_TXN, copy.slot_id(0))
         newer = copy.start(master=spark_cluster.master, conf=ONE_CORE)
         try:
-            newer.reaches(claim)
-            retry = copy.broker.proxy.watch_reply(Api.INIT_PRODUCER_ID, copy.slot_id(0))
+            newer.reaches(slow)
             held.release()
-            older.reaches(retry)
-            claim.release()
+            older.result().assert_exit(3)
+            slow.release()
             newer.result().assert_exit(0)
         finally:
             newer.stop()
-        older.result().assert_exit(3)
     finally:
         older.stop()
     copy.assert_complete()

@@ -22,7 +22,7 @@ _FINDINGS = (
     "Ten times the entries take at most",
     "Peak memory of a Python worker",
 )
-_ROWS = ("| trades: ours, pages alone", "| wide: by hand in Java, JSON", "| wide: read.jdbc", "| 20,000 ", "| continued")
+_ROWS = ("| trades: ours, pages alone", "| wide: by hand in Java, JSON", "| wide: read.jdbc", "| 5,000 ", "| continued")
 
 
 @pytest.mark.slow

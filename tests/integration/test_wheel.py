@@ -16,6 +16,7 @@ import pytest
 
 from tests.support.airflow_home import ROOT, AirflowHome
 from tests.support.oracle import read_committed
+from tests.support.processes import telling
 from tools.servers import IgniteCluster, KafkaBroker
 
 CACHE = "wheel_people"
@@ -59,9 +60,10 @@ def sources(copy: Path) -> Path:
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Python of a new environment with the wheel; its dependencies are lent by this one, without the checkout's own packages."""
     folder = tmp_path_factory.mktemp("environment")
-    venv.create(folder, with_pip=True, symlinks=True)
+    venv.create(folder, symlinks=True)
     python = folder / "bin" / "python"
-    subprocess.run([python, "-m", "pip", "install", "--no-deps", "--no-index", wheel], check=True, capture_output=True)
+    command = [sys.executable, "-m", "pip", "--python", str(python), "install", "--no-deps", "--no-index", str(wheel)]
+    subprocess.run(command, check=True, capture_output=True)
     own = Path(sysconfig.get_path("purelib", vars={"base": str(folder), "platbase": str(folder)}))
     lend(Path(sysconfig.get_path("purelib")), own)
     return python
@@ -121,7 +123,7 @@ def test_snapshot_runs_from_the_wheel(
     home = AirflowHome(tmp_path / "airflow", dags, connections, python=str(installed), python_path="").migrate()
     name = unique("wheel")
     output = home.run("ignite_to_kafka_manual", {"name": name, "cache_whitelist": [CACHE], "topic_prefix": f"{name}-"})
-    assert home.states("ignite_to_kafka_manual") == ["success"], output[-6000:]
+    assert home.states("ignite_to_kafka_manual") == ["success"], telling(output)
     assert home.results("ignite_to_kafka_manual")[0]["records"] == ENTRIES
     assert sum(read_committed(kafka.client_config, f"{name}-{CACHE}").counts().values()) == ENTRIES
     assert str(ROOT) not in output

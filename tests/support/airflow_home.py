@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.support.processes import ManagedProcess
+from tests.support.processes import DEADLINE_S, ManagedProcess, spark_jvm_options
 
 ROOT = Path(__file__).parents[2]
+_DATABASE = "airflow.db"
 
 
 def use_private_home() -> None:
@@ -44,13 +45,12 @@ class AirflowHome:
     runs: int = 0
 
     def migrate(self) -> AirflowHome:
+        """Make the folder and the database in it; a copy of the first one that this process made."""
         self.folder.mkdir(parents=True, exist_ok=True)
         (self.folder / "tmp").mkdir()
         self.connections_file.touch(0o600)
         self.connections_file.write_text(json.dumps(self.connections))
-        command = [self.python, "-m", "airflow", "db", "migrate"]
-        done = subprocess.run(command, env=self.env(), cwd=self.folder, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr[-3000:]
+        (self.folder / _DATABASE).write_bytes(_empty_database(self))
         return self
 
     @property
@@ -72,6 +72,7 @@ class AirflowHome:
             "TMPDIR": str(self.private),
             "PYTHONPATH": self.python_path,
             "SPARK_LOCAL_IP": "127.0.0.1",
+            "JAVA_TOOL_OPTIONS": spark_jvm_options(),
         }
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("AIRFLOW", "PYSPARK", "SPARK", "PYTHONPATH"))}
         return {**kept, **settings}
@@ -82,7 +83,7 @@ class AirflowHome:
         command = [self.python, "-m", "airflow", "dags", "test", dag_id, *(["--conf", json.dumps(conf)] if conf is not None else [])]
         return ManagedProcess(command, self.folder / f"run-{self.runs}.log", self.env(), self.folder)
 
-    def run(self, dag_id: str, conf: Mapping[str, Any] | None = None, deadline_s: float = 180) -> str:
+    def run(self, dag_id: str, conf: Mapping[str, Any] | None = None, deadline_s: float = DEADLINE_S) -> str:
         """Run a Dag to its end; its output."""
         process = self.start(dag_id, conf)
         try:
@@ -91,7 +92,7 @@ class AirflowHome:
         finally:
             process.stop()
 
-    def run_again(self, dag_id: str, task_id: str, deadline_s: float = 180) -> str:
+    def run_again(self, dag_id: str, task_id: str, deadline_s: float = DEADLINE_S) -> str:
         """Run a task of the newest run of a Dag once more, as a retry does: the same run id; its output."""
         [(run_id,)] = self.query("select run_id from dag_run where dag_id = ? order by id desc limit 1", dag_id)
         self.runs += 1
@@ -104,7 +105,7 @@ class AirflowHome:
             process.stop()
 
     def query(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
-        with sqlite3.connect(self.folder / "airflow.db") as database:
+        with sqlite3.connect(self.folder / _DATABASE) as database:
             return database.execute(sql, values).fetchall()
 
     def results(self, dag_id: str) -> list[dict[str, Any]]:
@@ -114,6 +115,20 @@ class AirflowHome:
 
     def states(self, dag_id: str) -> list[str]:
         return [state for (state,) in self.query("select state from task_instance where dag_id = ? order by start_date", dag_id)]
+
+
+_databases: list[bytes] = []
+
+
+def _empty_database(home: AirflowHome) -> bytes:
+    if not _databases:
+        command = [home.python, "-m", "airflow", "db", "migrate"]
+        done = subprocess.run(command, env=home.env(), cwd=home.folder, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr[-3000:]
+        with sqlite3.connect(home.folder / _DATABASE) as database:
+            database.execute("pragma wal_checkpoint(truncate)")
+        _databases.append((home.folder / _DATABASE).read_bytes())
+    return _databases[0]
 
 
 def _decoded(value: Any) -> Any:

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,17 +20,32 @@ import psutil
 import pyspark
 
 import ignite_kafka
+from tests.support import QUICK_JVM
 from tests.support.kafka_proxy import Request, Rule
+from tests.support.spark_archive import archive_options
 from tools.servers import free_ports
 
 APP = Path(ignite_kafka.__file__).parent.parent / "ignite_to_kafka.py"
 SPARK_BIN = Path(pyspark.__file__).parent / "bin"
 EXECUTOR = "CoarseGrainedExecutorBackend"
-_QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _POLL_S = 0.05
+DEADLINE_S = 240.0  # of what takes seconds: it bounds a hang on a machine however busy
 _DRIVER_URL = re.compile(r"CoarseGrainedExecutorBackend .*--driver-url spark://CoarseGrainedScheduler@\S+?:(\d+)")
 _ERROR_LINE = re.compile(r"^ignite-kafka: (\S+) (.*)$")
+_PROGRESS = re.compile(r"^\S+ \S+ INFO progress ")
+_SHOWN_LINES, _SHOWN_CHARACTERS = 20, 260
 T = TypeVar("T")
+
+
+def telling(output: str, *files: Path | str) -> str:
+    """The end of an output, short enough to be read in a log that is cut: of the lines about progress only the last, long lines without
+    their ends, then the files to look at.
+    """
+    lines = [line for line in output.splitlines() if line.strip()]
+    progress = [line for line in lines if _PROGRESS.match(line)]
+    kept = [line for line in lines if not _PROGRESS.match(line)][-_SHOWN_LINES:] + progress[-1:]
+    shown = [line if len(line) <= _SHOWN_CHARACTERS else f"{line[:_SHOWN_CHARACTERS]} …" for line in kept]
+    return "\n".join([*shown, *(f"see {file}" for file in files)])
 
 
 def await_value(probe: Callable[[], T | None], what: str, deadline_s: float = 60) -> T:
@@ -59,6 +75,7 @@ class ManagedProcess:
                 [str(part) for part in command], stdout=output, stderr=output, env=dict(env or os.environ), cwd=cwd, start_new_session=True
             )
         self.pid = self._process.pid
+        self.servers: tuple[Path, ...] = ()
         self._family: dict[int, psutil.Process] = {}
 
     def running(self) -> bool:
@@ -66,6 +83,10 @@ class ManagedProcess:
 
     def output(self) -> str:
         return self.log.read_text(errors="replace")
+
+    def telling(self) -> str:
+        """The end of the output, and where it and those of its servers are."""
+        return telling(self.output(), self.log, *self.servers)
 
     def family(self) -> list[psutil.Process]:
         """This process and all that descends from it, as far as it was seen while its parents lived."""
@@ -89,7 +110,7 @@ class ManagedProcess:
             return self._process.wait(deadline_s)
         except subprocess.TimeoutExpired as cause:
             self.family()
-            raise TimeoutError(f"{self.log.name} still runs after {deadline_s} s:\n{self.output()[-4000:]}") from cause
+            raise TimeoutError(f"{self.log.name} still runs after {deadline_s} s:\n{self.telling()}") from cause
 
     def stop(self) -> None:
         """End this process and its family."""
@@ -97,7 +118,7 @@ class ManagedProcess:
         for member in family:
             kill_process(member)
         self._process.wait()
-        await_value(lambda: not any(alive(member) for member in family), f"end of {self.log.name}", 20)
+        await_value(lambda: not any(alive(member) for member in family), f"end of {self.log.name}", 60)
 
 
 def alive(process: psutil.Process) -> bool:
@@ -122,7 +143,7 @@ def process_of_port(client_port: int) -> psutil.Process:
                 return psutil.Process(connection.pid)
         return None
 
-    return await_value(find, f"process with local port {client_port}", 10)
+    return await_value(find, f"process with local port {client_port}", 60)
 
 
 def ancestor(process: psutil.Process, text: str) -> psutil.Process:
@@ -145,6 +166,7 @@ class AppResult:
 
     exit_code: int
     output: str
+    files: tuple[Path, ...] = ()
 
     @property
     def error(self) -> tuple[str, str] | None:
@@ -154,27 +176,30 @@ class AppResult:
 
     def assert_exit(self, code: int) -> AppResult:
         """The exit code is as wanted, else the end of the output is shown."""
-        assert self.exit_code == code, f"exit code {self.exit_code}, wanted {code}:\n{self.output[-6000:]}"
+        assert self.exit_code == code, f"exit code {self.exit_code}, wanted {code}:\n{telling(self.output, *self.files)}"
         return self
 
 
 class App(ManagedProcess):
     """One run of ``ignite_to_kafka.py``."""
 
-    def result(self, deadline_s: float = 240) -> AppResult:
-        return AppResult(self.wait(deadline_s), self.output())
+    def result(self, deadline_s: float = DEADLINE_S) -> AppResult:
+        return AppResult(self.wait(deadline_s), self.output(), (self.log, *self.servers))
 
-    def reaches(self, rule: Rule, deadline_s: float = 120) -> Request:
+    def reaches(self, rule: Rule, deadline_s: float = DEADLINE_S) -> Request:
         """Wait until a rule of the proxy is reached.
 
-        :raises AssertionError: the app ended before; its output is shown.
+        :raises AssertionError: the app ended before, or goes on without it; its output is shown.
         """
 
         def reached() -> bool:
-            assert rule.reached or self.running(), f"the app ended before {rule}:\n{self.output()[-6000:]}"
+            assert rule.reached or self.running(), f"the app ended before {rule}:\n{self.telling()}"
             return rule.reached
 
-        await_value(reached, str(rule), deadline_s)
+        try:
+            await_value(reached, str(rule), deadline_s)
+        except TimeoutError as late:
+            raise AssertionError(f"{rule}: not within {deadline_s:.0f} s:\n{self.telling()}") from late
         return rule.wait(0)
 
     def executors(self) -> list[psutil.Process]:
@@ -200,7 +225,15 @@ def spark_env() -> dict[str, str]:
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_LOCAL_HOSTNAME": "127.0.0.1",
         "SPARK_NO_DAEMONIZE": "1",
+        "SPARK_LAUNCHER_OPTS": " ".join(QUICK_JVM),
+        "SPARK_DAEMON_JAVA_OPTS": " ".join(QUICK_JVM),
     }
+
+
+@cache
+def spark_jvm_options() -> str:
+    """Options of drivers and executors."""
+    return " ".join([*QUICK_JVM, *archive_options(QUICK_JVM, spark_env())])
 
 
 @dataclass
@@ -245,7 +278,7 @@ class AppStarter:
             arguments += ["--secrets", str(secret_file)]
         return App([*self._submit(master or self.master, {**self.conf, **(conf or {})}), *arguments], stem.with_suffix(".log"), spark_env())
 
-    def run(self, *arguments: Any, deadline_s: float = 240, **named: Any) -> AppResult:
+    def run(self, *arguments: Any, deadline_s: float = DEADLINE_S, **named: Any) -> AppResult:
         """Start the app and wait for its end."""
         app = self.start(*arguments, **named)
         try:
@@ -255,15 +288,14 @@ class AppStarter:
 
     def _submit(self, master: str, conf: Mapping[str, str]) -> Iterator[str]:
         yield from (str(SPARK_BIN / "spark-submit"), "--master", master, "--driver-memory", "512m")
-        # runs of seconds: compiling well costs more than it gives
-        yield from ("--driver-java-options", _QUICK_JVM)
+        yield from ("--driver-java-options", spark_jvm_options())
         settings = {
             "spark.ui.enabled": "false",
             "spark.log.level": "WARN",
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.executor.memory": "512m",
-            "spark.executor.extraJavaOptions": _QUICK_JVM,
+            "spark.executor.extraJavaOptions": spark_jvm_options(),
             "spark.local.dir": str(self.directory / "spark-local"),
             **conf,
         }
@@ -288,14 +320,14 @@ class SparkCluster:
             self._processes.append(ManagedProcess([*launch, f"{name}.worker.Worker", *options], directory / f"worker-{number}.log", env))
         self._workers = workers
 
-    def await_ready(self, deadline_s: float = 60) -> SparkCluster:
+    def await_ready(self, deadline_s: float = 180) -> SparkCluster:
         await_value(self._ready, f"{self._workers} Spark workers", deadline_s)
         return self
 
     def _ready(self) -> bool:
         for process in self._processes:
             if not process.running():
-                raise RuntimeError(f"{process.log.name} ended:\n{process.output()[-2000:]}")
+                raise RuntimeError(f"{process.log.name} ended:\n{process.telling()}")
         return self._processes[0].output().count("Registering worker") >= self._workers
 
     def stop(self) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from confluent_kafka.admin import AdminClient
 
+from tests.support import QUICK_JVM
 from tests.support.kafka_proxy import KafkaProxy
 from tools.servers import IgniteCluster, Jars, KafkaBroker, free_ports
 
@@ -48,7 +49,11 @@ class ProxiedBroker:
                 "allow.everyone.if.no.acl.found": "true",
                 "super.users": "User:ANONYMOUS",
             }
-        self._broker = KafkaBroker(directory, jars=jars, port=direct, settings=settings)
+        self._broker = KafkaBroker(directory, jars=jars, port=direct, settings=settings, java_options=QUICK_JVM)
+
+    @property
+    def log(self) -> Path:
+        return self._broker.log
 
     def start(self) -> ProxiedBroker:
         """Start, again on the same ports and data, and wait until it answers."""
@@ -80,7 +85,8 @@ class ProxiedBroker:
 
 def small_caches(directory: Path, jars: Jars, nodes: int = 1, **options: Any) -> IgniteCluster:
     """A cluster with a template for caches of few partitions; the thin protocol cannot ask for a partition count."""
-    return IgniteCluster(directory, jars=jars, nodes=nodes, data_region_mib=128, properties=(("cacheConfiguration", _TEMPLATE),), **options)
+    template = (("cacheConfiguration", _TEMPLATE),)
+    return IgniteCluster(directory, jars=jars, nodes=nodes, data_region_mib=128, properties=template, java_options=QUICK_JVM, **options)
 
 
 def fill(ignite: IgniteCluster, cache: str, entries: Mapping[int, Any]) -> None:

@@ -17,7 +17,7 @@ from .ignite_config import IgniteOptions, NodePorts, node_xml
 from .jars import IGNITE_JAVA_OPTIONS, Jars, java_command
 from .process import ServerProcess, free_ports
 
-_START_S = 90.0
+_START_S = 180.0
 _STARTED = "Topology snapshot"
 
 
@@ -61,6 +61,11 @@ class IgniteCluster:
         return self.addresses[0]
 
     @property
+    def log(self) -> Path:
+        """What node 0 prints."""
+        return self._home(0) / "node.log"
+
+    @property
     def pids(self) -> list[int]:
         return [node.pid for node in self._nodes.values()]
 
@@ -82,7 +87,7 @@ class IgniteCluster:
 
     def start_node(self, index: int, *, wait: bool = True) -> None:
         """Start a node, again or for the first time."""
-        home = self.directory / f"node-{index}"
+        home = self._home(index)
         home.mkdir(parents=True, exist_ok=True)
         file = home / "ignite.xml"
         file.write_text(node_xml(f"node-{index}", self._ports[index], [ports.discovery for ports in self._ports], home, self.options))
@@ -95,6 +100,9 @@ class IgniteCluster:
         )
         if wait:
             self.await_node(index)
+
+    def _home(self, index: int) -> Path:
+        return self.directory / f"node-{index}"
 
     def await_node(self, index: int) -> None:
         """Wait until a node answers a thin client."""

@@ -16,7 +16,7 @@ from .jars import Jars, java_command
 from .process import ServerFailed, ServerProcess, free_ports
 
 _CLUSTER_ID = "bG9vcGJhY2stY2x1c3Rlcg"
-_START_S = 90.0
+_START_S = 180.0
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,11 @@ class KafkaBroker:
         return config
 
     @property
+    def log(self) -> Path:
+        """What the broker prints."""
+        return self.directory / "broker.log"
+
+    @property
     def process(self) -> ServerProcess:
         if self._process is None:
             raise ServerFailed("the broker has not been started")
@@ -88,7 +93,7 @@ class KafkaBroker:
         # without a -Dlog4j2 configuration only errors are printed
         options = ["-Xms128m", f"-Xmx{self.options.heap_mib}m", *self.options.java_options]
         command = java_command("kafka.Kafka", [file], [self._jars.kafka], options)
-        self._process = ServerProcess("Kafka broker", command, self.directory / "broker.log", outlives_parent=self._outlives_parent)
+        self._process = ServerProcess("Kafka broker", command, self.log, outlives_parent=self._outlives_parent)
         try:
             self._process.await_ready(self._answers, _START_S)
         except BaseException:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import socket
@@ -9,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -17,6 +18,9 @@ import psutil
 _LAUNCHER = Path(__file__).with_name("_with_parent.py")
 _POLL_S = 0.05
 _STOP_S = 20.0
+_PORTS = range(12_000, 32_000)  # net.ipv4.ip_local_port_range begins at 32768
+_PORTS_A_PROCESS = 100
+_port_numbers = itertools.count()
 
 
 class ServerFailed(Exception):
@@ -24,10 +28,19 @@ class ServerFailed(Exception):
 
 
 def free_ports(count: int) -> list[int]:
-    """Distinct ports of loopback that nobody listens on now."""
-    with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
-        return [server.getsockname()[1] for server in sockets]
+    """Distinct ports of loopback that nobody listens on now.
+
+    They lie below those that the kernel gives to outgoing connections, so that none is taken while its server is down, and processes that
+    run side by side look in different places.
+    """
+    free: list[int] = []
+    for _ in range(_PORTS_A_PROCESS):
+        port = _PORTS[(os.getpid() * _PORTS_A_PROCESS + next(_port_numbers) % _PORTS_A_PROCESS) % len(_PORTS)]
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            free.append(port)
+        if len(free) == count:
+            return free
+    raise ServerFailed(f"there are no {count} free ports")
 
 
 def await_condition(condition: Callable[[], bool], what: str, timeout_s: float) -> None:

@@ -12,9 +12,11 @@ from confluent_kafka.admin import AdminClient
 from ..errors import AuthenticationFailed, IgniteKafkaError, KafkaUnavailable, RecordTooLarge, TopicError
 
 REQUEST_TIMEOUT_S = 30.0
+BRIEF_S = 5.0  # for what is good to have but not needed, where the broker may be away
 QUICK = {  # under every client's settings
     # the first look for a coordinator races with the first connection and waits this long: init_transactions 53 ms at 100, 14 ms at 10
     "reconnect.backoff.ms": 10,
+    "reconnect.backoff.max.ms": 1_000,  # a broker that is back is found within a second; librdkafka's own is 10 s
     "socket.nagle.disable": True,
     "log_level": 2,
 }
@@ -70,11 +72,13 @@ class KafkaClients:
     :param common: librdkafka settings of every client (bootstrap.servers, security), secrets included.
     :param producer: overrides for producers.
     :param consumer: overrides for consumers.
+    :param patience_s: how long one call waits where nothing moves; whoever tries again bounds the sum of such waits.
     """
 
     common: Mapping[str, Any]
     producer: Mapping[str, Any] = field(default_factory=dict)
     consumer: Mapping[str, Any] = field(default_factory=dict)
+    patience_s: float = 60.0
 
     def __repr__(self) -> str:
         return f"KafkaClients({self.bootstrap})"
@@ -112,7 +116,7 @@ class KafkaClients:
         """A plain idempotent producer, for status records."""
         return Producer({"enable.idempotence": True, **QUICK, **self.common, **settings})
 
-    def check(self) -> None:
+    def check(self, timeout_s: float = REQUEST_TIMEOUT_S / 3) -> None:
         """Ask the cluster for its topics once.
 
         :raises KafkaUnavailable: no broker answered.
@@ -120,7 +124,7 @@ class KafkaClients:
         """
         admin, memory = self.admin()
         try:
-            admin.list_topics(timeout=REQUEST_TIMEOUT_S / 3)
+            admin.list_topics(timeout=timeout_s)
         except KafkaException as cause:
             admin.poll(0.1)
             raise translate(cause.args[0], "connecting to Kafka", memory, bootstrap_servers=self.bootstrap) from cause

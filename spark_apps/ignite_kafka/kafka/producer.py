@@ -18,7 +18,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from ..convert.records import Records
 from ..errors import Fenced, IgniteKafkaError, KafkaUnavailable, RecordTooLarge
 from . import native
-from .clients import QUICK, ErrorMemory, KafkaClients, translate
+from .clients import QUICK, REQUEST_TIMEOUT_S, ErrorMemory, KafkaClients, translate
 
 _FENCED = {
     KafkaError._FENCED,
@@ -79,13 +79,15 @@ class TransactionalProducer:
         config.setdefault("message.timeout.ms", min(timeout_ms, 300_000))
         self._producer = Producer(config)
         self._topics: dict[str, native.NativeTopic] = {}
-        self._timeout_s = timeout_ms / 1000
+        # past the transaction's time-out the broker has ended it one way or the other
+        self._patience_s = min(timeout_ms / 1000, clients.patience_s)
+        self._init_s = clients.patience_s
         self._earliest_retry_s = float(config["retry.backoff.ms"]) / 1000 * _EARLIEST_RETRY
         self.spent = False
 
-    def init(self, timeout_s: float = 60.0) -> None:
+    def init(self) -> None:
         """Fence every earlier producer of this id and settle what it left open."""
-        self._call("init_transactions", "init_transactions", timeout_s)
+        self._call("init_transactions", "init_transactions", self._init_s)
 
     def begin(self) -> None:
         self._call("begin_transaction", "begin_transaction")
@@ -126,15 +128,17 @@ class TransactionalProducer:
     def _await_room(self, count: int, size: float) -> None:
         """Wait until ``count`` records of ``size`` bytes fit; the queue drains at the broker's speed."""
         allowed = max(0, int(self._queue_bytes / max(1.0, size)) - count)
-        deadline = time.monotonic() + self._timeout_s
-        while len(self._producer) > allowed:
+        left, moved_at = len(self._producer), time.monotonic()
+        while left > allowed:
             self._call("sending records", "poll", 0.005)
             if self._delivery_error is not None:
                 raise self._error(KafkaException(self._delivery_error), "sending records")
-            if time.monotonic() > deadline:
+            if len(self._producer) < left:
+                left, moved_at = len(self._producer), time.monotonic()
+            elif time.monotonic() - moved_at > self._patience_s:
                 raise KafkaUnavailable(
-                    f"the broker took no records for {self._timeout_s:.0f} s",
-                    "Check the broker's load, or raise transaction_timeout_ms.",
+                    f"the broker took no records for {self._patience_s:.0f} s",
+                    "Check the broker's load.",
                     transactional_id=self.transactional_id,
                 )
 
@@ -151,8 +155,7 @@ class TransactionalProducer:
         self._drain()
         self.outcome_unknown = True
         asked_at = time.monotonic()
-        # -1 would wait for ever for a broker that stays away; past the transaction's time-out the broker has ended it one way or the other
-        self._call("commit_transaction", "commit_transaction", self._timeout_s)
+        self._call("commit_transaction", "commit_transaction", self._patience_s)
         self.outcome_unknown = False
         self.spent = time.monotonic() - asked_at >= self._earliest_retry_s
 
@@ -170,7 +173,7 @@ class TransactionalProducer:
     def partitions(self, topic: str) -> int:
         """The topic's partition count now."""
         try:
-            return len(self._producer.list_topics(topic, 30).topics[topic].partitions)
+            return len(self._producer.list_topics(topic, min(REQUEST_TIMEOUT_S, self._init_s)).topics[topic].partitions)
         except KafkaException as cause:
             raise self._error(cause, "reading metadata", topic=topic) from cause
 

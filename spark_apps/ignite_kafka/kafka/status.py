@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ..errors import IgniteKafkaError, KafkaUnavailable
-from .clients import REQUEST_TIMEOUT_S, KafkaClients
+from .clients import BRIEF_S, REQUEST_TIMEOUT_S, KafkaClients
 from .topics import COMPACTED, Topics, TopicSpec, read_to_end
 
 RUNNING, COMPLETED, FAILED, FENCED, STOPPED, UNKNOWN = "RUNNING", "COMPLETED", "FAILED", "FENCED", "STOPPED", "UNKNOWN"
@@ -68,7 +68,7 @@ def status_topic(prefix: str) -> str:
 
 
 class StatusWriter:
-    """Writes status records; each call waits until the broker has the record."""
+    """Writes status records; each call waits until the broker has the record, or raises KafkaUnavailable: it may still be written then."""
 
     def __init__(self, clients: KafkaClients, prefix: str) -> None:
         self._producer = clients.writer()
@@ -78,16 +78,16 @@ class StatusWriter:
     def ensure_topic(topics: Topics, prefix: str, replication_factor: int) -> None:
         topics.ensure([TopicSpec(status_topic(prefix), 1, replication_factor, COMPACTED)])
 
-    def run(self, status: RunStatus) -> None:
-        self._send(["run", status.connector, status.run_id], status.to_json())
+    def run(self, status: RunStatus, wait_s: float = REQUEST_TIMEOUT_S) -> None:
+        self._send(["run", status.connector, status.run_id], status.to_json(), wait_s)
 
     def task_failed(self, connector: str, slot: int, run_id: str, generation: int, error: IgniteKafkaError) -> None:
         value = {"run_id": run_id, "generation": generation, "worker": socket.gethostname(), "error": error.to_dict()}
-        self._send(["task", connector, slot], json.dumps(value).encode())
+        self._send(["task", connector, slot], json.dumps(value).encode(), BRIEF_S)
 
-    def _send(self, key: list[Any], value: bytes) -> None:
+    def _send(self, key: list[Any], value: bytes, wait_s: float) -> None:
         self._producer.produce(self._topic, value, json.dumps(key, separators=(",", ":")).encode(), 0)
-        if self._producer.flush(REQUEST_TIMEOUT_S):
+        if self._producer.flush(wait_s):
             raise KafkaUnavailable("a status record was not taken by the broker", topic=self._topic)
 
 

@@ -9,12 +9,18 @@ from dataclasses import dataclass, field
 from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, Message, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetSpec, ResourceType
 
-from ..errors import IgniteKafkaError, KafkaUnavailable, OffsetsLost, TopicError
+from ..errors import KafkaUnavailable, OffsetsLost, TopicError
 from .clients import REQUEST_TIMEOUT_S, ErrorMemory, KafkaClients, translate
 
-_OLD_LEADER = {KafkaError.FENCED_LEADER_EPOCH, KafkaError.UNKNOWN_LEADER_EPOCH, KafkaError.NOT_LEADER_FOR_PARTITION}
 # the active segment is not compacted, and every start reads it: four hours of snapshots at most, not the default's week
 COMPACTED = {"cleanup.policy": "compact", "segment.ms": "14400000"}
+_LEADER_MOVED = {
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.FENCED_LEADER_EPOCH,
+    KafkaError.UNKNOWN_LEADER_EPOCH,
+}
+_LEADER_WAIT_S = 0.25
 
 
 @dataclass(frozen=True)
@@ -43,6 +49,7 @@ class Topics:
 
     def __init__(self, clients: KafkaClients) -> None:
         self._clients = clients
+        self._timeout_s = min(REQUEST_TIMEOUT_S, clients.patience_s)
         self._admin: AdminClient
         self._memory: ErrorMemory
         self._admin, self._memory = clients.admin()
@@ -50,7 +57,7 @@ class Topics:
     def existing(self) -> dict[str, int]:
         """All topics of the cluster with their partition counts."""
         try:
-            topics = self._admin.list_topics(timeout=REQUEST_TIMEOUT_S).topics
+            topics = self._admin.list_topics(timeout=self._timeout_s).topics
         except KafkaException as cause:
             raise translate(cause.args[0], "listing topics", self._memory) from cause
         return {name: len(topic.partitions) for name, topic in topics.items() if topic.error is None}
@@ -132,46 +139,59 @@ class Topics:
         return result
 
     def ends(self, topic: str, partitions: list[int]) -> dict[int, int]:
-        """End offsets, READ_UNCOMMITTED: a transaction still open counts.
+        """End offsets, READ_UNCOMMITTED: a transaction still open counts. Waits while a partition's leader changes.
 
         :raises OffsetsLost: the topic is not there.
         """
-        try:
-            return self._ends(topic, partitions)
-        except KafkaException as cause:
-            if cause.args[0].code() not in _OLD_LEADER:
-                raise self._no_ends(cause, topic) from cause
-        # librdkafka 2.16's admin client asks again with the leader epoch that it remembers, however often the broker refuses it
-        self._admin, self._memory = self._clients.admin()
-        try:
-            return self._ends(topic, partitions)
-        except KafkaException as cause:
-            raise self._no_ends(cause, topic) from cause
+        deadline = time.monotonic() + self._timeout_s
+        while True:
+            admin = self._admin
+            try:
+                return self._ends(admin, topic, partitions)
+            except KafkaUnavailable as error:
+                if not _leader_moved(error) or time.monotonic() > deadline:
+                    raise
+            time.sleep(_LEADER_WAIT_S)
+            # librdkafka's admin client goes on asking with the leader epoch that it has, for five minutes
+            # (topic.metadata.refresh.interval.ms), though it is told that it is old: rd_kafka_admin_result_err_refresh leaves
+            # FENCED_LEADER_EPOCH out. A new client asks anew
+            if self._admin is admin:
+                self._admin, self._memory = self._clients.admin()
 
-    def _ends(self, topic: str, partitions: list[int]) -> dict[int, int]:
+    def _ends(self, admin: AdminClient, topic: str, partitions: list[int]) -> dict[int, int]:
         wanted = {TopicPartition(topic, partition): OffsetSpec.latest() for partition in partitions}
-        found = self._admin.list_offsets(wanted, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=REQUEST_TIMEOUT_S)
-        return {place.partition: future.result().offset for place, future in found.items()}
+        ends = {}
+        for place, future in admin.list_offsets(
+            wanted, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=self._timeout_s
+        ).items():
+            try:
+                ends[place.partition] = future.result().offset
+            except KafkaException as cause:
+                error = translate(cause.args[0], "reading end offsets", self._memory, topic=topic, partition=place.partition)
+                raise OffsetsLost(error.what, error.remedy, **error.where) if isinstance(error, TopicError) else error from cause
+        return ends
 
-    def _no_ends(self, cause: KafkaException, topic: str) -> IgniteKafkaError:
-        error = translate(cause.args[0], "reading end offsets", self._memory, topic=topic)
-        return OffsetsLost(error.what, error.remedy, **error.where) if isinstance(error, TopicError) else error
+
+def _leader_moved(error: KafkaUnavailable) -> bool:
+    """Whether an error says that the leader of a partition is another one, or under another epoch, than the client knew."""
+    cause = error.__cause__
+    return isinstance(cause, KafkaException) and cause.args[0].code() in _LEADER_MOVED
 
 
-def read_to_end(clients: KafkaClients, topics: Topics, topic: str, partitions: list[int], timeout_s: float = 60.0) -> Iterator[Message]:
+def read_to_end(clients: KafkaClients, topics: Topics, topic: str, partitions: list[int]) -> Iterator[Message]:
     """Every committed record of some partitions, from their beginning to the READ_UNCOMMITTED end at the time of the call.
 
     :raises KafkaUnavailable: see :func:`read_to`.
     """
-    yield from read_to(clients, topic, topics.ends(topic, partitions), timeout_s)
+    yield from read_to(clients, topic, topics.ends(topic, partitions))
 
 
-def read_to(clients: KafkaClients, topic: str, ends: Mapping[int, int], timeout_s: float = 60.0) -> Iterator[Message]:
+def read_to(clients: KafkaClients, topic: str, ends: Mapping[int, int]) -> Iterator[Message]:
     """Every committed record of some partitions, from their beginning to the ends given.
 
     An end is reached only when the committed position has passed it, so a transaction that is still being settled is waited for.
 
-    :raises KafkaUnavailable: the position did not reach the end in time.
+    :raises KafkaUnavailable: for ``patience_s`` of the clients nothing came, and the position had not reached the end.
     """
     open_partitions = {partition for partition, end in ends.items() if end > 0}
     if not open_partitions:
@@ -179,10 +199,10 @@ def read_to(clients: KafkaClients, topic: str, ends: Mapping[int, int], timeout_
     consumer = clients.reader()
     try:
         consumer.assign([TopicPartition(topic, partition, 0) for partition in open_partitions])
-        deadline = time.monotonic() + timeout_s
+        deadline = time.monotonic() + clients.patience_s
         while open_partitions:
             for message in consumer.consume(10_000, timeout=0.005):
-                deadline = time.monotonic() + timeout_s
+                deadline = time.monotonic() + clients.patience_s
                 error = message.error()
                 if error is None:
                     yield message

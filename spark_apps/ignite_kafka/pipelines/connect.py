@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ..kafka.clients import KafkaClients
+from dataclasses import replace
+
+from ..kafka.clients import BRIEF_S, KafkaClients
 from ..kafka.slots import TransactionLimits
 from ..secrets import Secrets
 from ..settings import SourceSettings
@@ -17,6 +19,12 @@ def ignite_cluster(settings: SourceSettings, secrets: Secrets) -> Cluster:
 def kafka_clients(settings: SourceSettings, secrets: Secrets) -> KafkaClients:
     common = {**settings.kafka_common, **secrets.kafka}
     return KafkaClients(common, settings.producer_override, settings.consumer_override)
+
+
+def slot_clients(settings: SourceSettings, secrets: Secrets) -> KafkaClients:
+    """Clients of a slot, whose calls wait no longer than a slot is tried again."""
+    clients = kafka_clients(settings, secrets)
+    return replace(clients, patience_s=min(clients.patience_s, max(BRIEF_S, settings.retry_timeout_ms / 1000)))
 
 
 def transaction_limits(settings: SourceSettings) -> TransactionLimits:

@@ -11,12 +11,12 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..convert import Converter, converter
 from ..errors import CacheDestroyed, CacheNotFound, IgniteKafkaError, OutcomeUnknown
 from ..events import UNIT_REDONE, emit
-from ..kafka.clients import KafkaClients
+from ..kafka.clients import BRIEF_S, KafkaClients
 from ..kafka.slots import SlotClaim, SlotWriter, TransactionLimits
 from ..kafka.topics import Topics
 from ..kafka.types import types_topic, write_types
@@ -27,11 +27,11 @@ from ..thin.batches import batches
 from ..thin.cluster import Cluster
 from ..thin.model import CacheInfo, Page
 from ..thin.scan import scan_partitions
-from .connect import ignite_cluster, kafka_clients, transaction_limits
+from .connect import ignite_cluster, slot_clients, transaction_limits
 
-MIN_BATCH_ROWS = 40000  # numpy's call overhead eats the gain below it
+MIN_BATCH_ROWS = 20_000  # numpy's call overhead eats the gain below it
 _THREADS = 8  # slots whose producers wait for a coordinator or a commit, while one slot of the task copies
-_FIRST_WAIT_S, _LONGEST_WAIT_S = 0.2, 10.0
+_FIRST_WAIT_S, _LONGEST_WAIT_S = 0.2, 2.0
 
 
 @dataclass
@@ -69,7 +69,7 @@ def copy_slots(
     """
     owner = Owner(plan.generation, attempt)
     with ignite_cluster(plan.settings, secrets) as cluster, ThreadPoolExecutor(_THREADS, "slot") as pool:
-        turn = Turn(cluster, Topics(kafka_clients(plan.settings, secrets)))
+        turn = Turn(cluster, Topics(slot_clients(plan.settings, secrets)))
         copies = [pool.submit(SlotCopy(plan, secrets, slot, owner, turn, ends[slot] if ends else None).run) for slot in slots]
         for copy in copies:
             yield copy.result()
@@ -95,7 +95,7 @@ class SlotCopy:
     def __init__(self, plan: TransferPlan, secrets: Secrets, slot: int, owner: Owner, turn: Turn, end: int | None = None) -> None:
         self._plan, self._slot, self._turn = plan, slot, turn
         self._settings = plan.settings
-        self._clients: KafkaClients = kafka_clients(plan.settings, secrets)
+        self._clients: KafkaClients = slot_clients(plan.settings, secrets)
         self._limits: TransactionLimits = transaction_limits(plan.settings)
         self._converter: Converter = converter(
             plan.settings.value_converter, decimal_format=plan.settings.decimal_format, enum_policy=plan.settings.enum_policy
@@ -103,7 +103,7 @@ class SlotCopy:
         self._claim = SlotClaim.of(plan.connector, slot, owner, plan.settings.internal_topic_prefix, end)
         self._outcome_unknown = False
         self._unit_rows: dict[int, int] = {}  # rows so far of units that go on in the next batch
-        self._progress_at = time.monotonic()
+        self._failing_since: float | None = None  # the first failure after the last commit
 
     def run(self) -> SlotResult:
         result = SlotResult(self._slot)
@@ -116,16 +116,20 @@ class SlotCopy:
             except _Stopped:
                 return result
             except IgniteKafkaError as error:
-                out_of_time = time.monotonic() - self._progress_at > self._settings.retry_timeout_ms / 1000
+                self._failing_since = self._failing_since or time.monotonic()
                 # a slot that another one's error stops still tells of a commit whose outcome it does not know
                 stopped_in_doubt = self._turn.stop.is_set() and self._outcome_unknown
-                if error.final or out_of_time or stopped_in_doubt:
+                if error.final or self._retry_s_left() < 0 or stopped_in_doubt:
                     self._turn.stop.set()
                     result.error = self._verdict(error)
                     return result
                 emit(UNIT_REDONE, slot=self._slot, reason=str(error))
             self._turn.stop.wait(wait)
             wait = min(wait * 2, _LONGEST_WAIT_S)
+
+    def _retry_s_left(self) -> float:
+        failing_s = time.monotonic() - self._failing_since if self._failing_since else 0.0
+        return self._settings.retry_timeout_ms / 1000 - failing_s
 
     def _verdict(self, error: IgniteKafkaError) -> IgniteKafkaError:
         if self._outcome_unknown and not error.final:
@@ -139,7 +143,9 @@ class SlotCopy:
 
     def _attempt(self) -> dict[str, CacheCount]:
         self._unit_rows = {}
-        writer = SlotWriter(self._clients, self._claim, self._limits, self._plan.max_batch_bytes, self._turn.topics)
+        # the last try is no longer than the time that is left
+        clients = replace(self._clients, patience_s=min(self._clients.patience_s, max(BRIEF_S, self._retry_s_left())))
+        writer = SlotWriter(clients, self._claim, self._limits, self._plan.max_batch_bytes, self._turn.topics)
         self._outcome_unknown = False
         try:
             with self._turn.lock:
@@ -188,7 +194,7 @@ class SlotCopy:
 
     def _commit(self, writer: SlotWriter) -> None:
         writer.commit()
-        self._progress_at = time.monotonic()
+        self._failing_since = None
 
 
 def same_cache(cluster: Cluster, planned: CachePlan) -> CacheInfo:

@@ -54,10 +54,12 @@ def _task(
     secrets = secrets_file.load(SparkFiles.get) if secrets_file else Secrets()
     context = TaskContext.get()
     attempt = context.attemptNumber() if context else 0
+    told = False
     for number in numbers:
         for result in copy_slots(plan, secrets, tasks[number], attempt, ends):
-            if result.error is not None:
+            if result.error is not None and not told:  # one error ends the run; the results tell of the others
                 _tell_driver(plan, secrets, result, run_id)
+                told = True
             yield result
 
 

@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 from .. import events
 from ..errors import IgniteKafkaError, KafkaUnavailable, SettingsError, SnapshotConflict
 from ..kafka import status
+from ..kafka.clients import BRIEF_S, REQUEST_TIMEOUT_S
 from ..kafka.control import Control, ControlState, SnapshotRecord, read_control
 from ..kafka.status import CacheStatus, RunStatus, StatusWriter
 from ..kafka.topics import Topics
@@ -189,28 +190,29 @@ class _Run:
     def _publish_progress(self) -> None:
         """A broker that is away ends the run only where the tasks give up, after retry_timeout_ms."""
         try:
-            self._publish()
+            self._publish(BRIEF_S)
         except KafkaUnavailable as error:
             log.warning("progress could not be written: %s", error)
 
     def _settle(self, plan: TransferPlan, control: Control) -> None:
         """Abort what failed tasks left open, so that no reader waits for its time-out; not where a newer run owns the slots."""
         try:
+            self._clients.check(BRIEF_S)
             state = read_control(self._clients, self._topics, self._settings.internal_topic_prefix, plan.connector)
             if state.connector is not None and state.connector.generation == plan.generation:
                 control.fence_slots()
         except IgniteKafkaError as error:
             log.warning("open transactions could not be settled, they end by their time-out: %s", error)
 
-    def _publish(self) -> None:
+    def _publish(self, wait_s: float = REQUEST_TIMEOUT_S) -> None:
         if self._writer is not None:
-            self._writer.run(self._status)
+            self._writer.run(self._status, wait_s)
         self._request.report(self._status)
 
     def _end(self, state: str, error: Mapping[str, object] | None = None) -> None:
         self._status = replace(self._status, state=state, ended_ms=status.now_ms(), error=error)
         try:
-            self._publish()
+            self._publish(REQUEST_TIMEOUT_S if state == status.COMPLETED else BRIEF_S)
         except IgniteKafkaError as unwritten:
             if state == status.COMPLETED:
                 raise

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.support import QUICK_JVM
 from tests.support.airflow_home import ROOT, AirflowHome, use_private_home
 from tools.servers import IgniteCluster, Jars, KafkaBroker
 
@@ -41,8 +42,8 @@ class Secured:
 def secured(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
     passwords = f"ignite-{uuid.uuid4().hex}", f"kafka-{uuid.uuid4().hex}"
     with (
-        IgniteCluster(tmp_path_factory.mktemp("secured-ignite"), jars=jars, authentication=True) as ignite,
-        KafkaBroker(tmp_path_factory.mktemp("secured-kafka"), jars=jars, users={"app": passwords[1]}) as kafka,
+        IgniteCluster(tmp_path_factory.mktemp("secured-ignite"), jars=jars, authentication=True, java_options=QUICK_JVM) as ignite,
+        KafkaBroker(tmp_path_factory.mktemp("secured-kafka"), jars=jars, users={"app": passwords[1]}, java_options=QUICK_JVM) as kafka,
     ):
         with ignite.client() as client:
             client.sql(f"ALTER USER \"ignite\" WITH PASSWORD '{passwords[0]}'")

@@ -16,7 +16,7 @@ from airflow_provider_ignite_kafka.hooks.ignite import IgniteHook
 from tests.integration.airflow.conftest import ENTRIES, Secured
 from tests.support.airflow_home import AirflowHome
 from tests.support.oracle import read_committed
-from tests.support.processes import ManagedProcess, alive, await_value
+from tests.support.processes import DEADLINE_S, ManagedProcess, alive, await_value, telling
 
 MANUAL, RETRYING = "ignite_to_kafka_manual", "copy_with_retry"
 
@@ -46,7 +46,7 @@ def test_test_button_lists_the_caches(secured: Secured, monkeypatch: pytest.Monk
 def test_a_run_from_the_form_its_retry_and_the_next_run(secured: Secured, airflow: AirflowHome, unique: Callable[[str], str]) -> None:
     name = unique("form")
     output = airflow.run(MANUAL, form(name))
-    assert airflow.states(MANUAL)[-1] == "success", output[-6000:]
+    assert airflow.states(MANUAL)[-1] == "success", telling(output)
     first = airflow.results(MANUAL)[-1]
     assert (first["state"], first["connector"], first["already_complete"]) == ("COMPLETED", name, False)
     assert {cache: counts["records"] for cache, counts in first["caches"].items()} == {"people": ENTRIES, "places": ENTRIES}
@@ -55,7 +55,7 @@ def test_a_run_from_the_form_its_retry_and_the_next_run(secured: Secured, airflo
     assert times_sent(secured, name) == {1}
 
     again = airflow.run_again(MANUAL, "copy")
-    assert f"Snapshot {first['snapshot_id']}: {2 * ENTRIES} records" in again, again[-6000:]
+    assert f"Snapshot {first['snapshot_id']}: {2 * ENTRIES} records" in again, telling(again)
     assert times_sent(secured, name) == {1}
 
     airflow.run(MANUAL, form(name))
@@ -85,12 +85,12 @@ def test_on_kill_stops_the_app_and_the_retry_goes_on(secured: Secured, airflow: 
     try:
         submitted = app_at_work(process, airflow)
         os.kill(process.pid, signal.SIGTERM)
-        await_value(lambda: not any(alive(member) for member in submitted), "end of the app", 90)
-        process.wait(180)
+        await_value(lambda: not any(alive(member) for member in submitted), "end of the app", 240)
+        process.wait(DEADLINE_S)
     finally:
         process.stop()
     assert "The task was killed and its app stopped" in process.output()
-    assert airflow.states(RETRYING) == ["success"], process.output()[-6000:]
+    assert airflow.states(RETRYING) == ["success"], process.telling()
     assert airflow.results(RETRYING)[0]["records"] == 2 * ENTRIES
     assert times_sent(secured, name) == {1}
 
@@ -100,15 +100,15 @@ def test_a_task_that_dies_takes_its_app_and_its_files_along(airflow: AirflowHome
     try:
         submitted = app_at_work(process, airflow)
         os.kill(process.pid, signal.SIGKILL)
-        await_value(lambda: not any(alive(member) for member in submitted), "end of the app", 90)
-        await_value(lambda: not list(airflow.private.glob("ignite-kafka-*")), "end of the private folders", 60)
+        await_value(lambda: not any(alive(member) for member in submitted), "end of the app", 240)
+        await_value(lambda: not list(airflow.private.glob("ignite-kafka-*")), "end of the private folders", 240)
     finally:
         process.stop()
 
 
 def app_at_work(process: ManagedProcess, airflow: AirflowHome) -> list[psutil.Process]:
     """Processes of the app, once it has Spark and its own copy of the secrets."""
-    await_value(lambda: list(airflow.private.glob("ignite-kafka-*/*/*.secrets")) or None, "the app's private copy", 180)
+    await_value(lambda: list(airflow.private.glob("ignite-kafka-*/*/*.secrets")) or None, "the app's private copy", DEADLINE_S)
     submitted = family(process, "org.apache.spark.deploy.SparkSubmit", "ignite_to_kafka.py", "pyspark.daemon")
     assert len(submitted) >= 2
     return submitted

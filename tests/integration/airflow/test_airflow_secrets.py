@@ -17,7 +17,7 @@ import pytest
 from tests.integration.airflow.conftest import DAGS, ENTRIES, Secured
 from tests.support.airflow_home import AirflowHome
 from tests.support.oracle import read_committed
-from tests.support.processes import SparkCluster, await_value
+from tests.support.processes import DEADLINE_S, SparkCluster, await_value, telling
 from tools.servers import free_ports
 
 CLUSTER_DAG, MANUAL = "copy_on_cluster", "ignite_to_kafka_manual"
@@ -102,7 +102,7 @@ def test_password_is_nowhere_to_be_seen(
     event_log.mkdir()
     with Watch(secured.passwords, free_ports(1)[0]) as watch:
         output = home.run(CLUSTER_DAG, {"name": name, "ui_port": watch.ui_port, "event_log": str(event_log)})
-    assert home.states(CLUSTER_DAG) == ["success"], output[-6000:]
+    assert home.states(CLUSTER_DAG) == ["success"], telling(output)
     assert home.results(CLUSTER_DAG)[0]["records"] == 2 * ENTRIES
 
     assert watch.found == set()
@@ -131,13 +131,13 @@ def test_run_goes_on_without_the_operator_s_copy(secured: Secured, airflow: Airf
     form: dict[str, Any] = {"name": unique("own-copy"), "cache_whitelist": ["people"], "topic_prefix": f"{unique('own-copy')}-"}
     process = airflow.start(MANUAL, form)
     try:
-        await_value(lambda: list(airflow.private.glob("ignite-kafka-*/*/*.secrets")) or None, "the app's private copy", 120)
+        await_value(lambda: list(airflow.private.glob("ignite-kafka-*/*/*.secrets")) or None, "the app's private copy", DEADLINE_S)
         [operators] = airflow.private.glob("ignite-kafka-*/secrets.json")
         operators.unlink()
-        process.wait(180)
+        process.wait(DEADLINE_S)
     finally:
         process.stop()
-    assert airflow.states(MANUAL)[-1] == "success", process.output()[-6000:]
+    assert airflow.states(MANUAL)[-1] == "success", process.telling()
     assert airflow.results(MANUAL)[-1]["records"] == ENTRIES
     assert "FileNotFoundError" not in process.output()
     assert not [member for member in psutil.process_iter() if member.pid == process.pid]

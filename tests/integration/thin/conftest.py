@@ -10,6 +10,7 @@ import pytest
 
 from ignite_kafka.thin.cluster import Cluster
 from tests.integration.thin.nodes import CACHES, THIRD, endpoint_of, writer
+from tests.support import QUICK_JVM
 from tools.servers import IgniteCluster, Jars
 
 MakeCache = Callable[..., str]
@@ -19,7 +20,9 @@ MakeCache = Callable[..., str]
 def pair(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[IgniteCluster]:
     """Nodes 0 and 1; the addresses name a third, that only the tests with `third` start."""
     caches = (("cacheConfiguration", f"<list>{CACHES}</list>"),)
-    nodes = IgniteCluster(tmp_path_factory.mktemp("pair"), jars=jars, nodes=3, data_region_mib=256, properties=caches)
+    nodes = IgniteCluster(
+        tmp_path_factory.mktemp("pair"), jars=jars, nodes=3, data_region_mib=256, properties=caches, java_options=QUICK_JVM
+    )
     try:
         nodes.start_node(0)
         nodes.start_node(1)
