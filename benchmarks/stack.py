@@ -35,7 +35,7 @@ class Sizes:
     """
 
     trades: int = 500_000
-    wide: int = 100_000
+    wide: int = 300_000
     pyignite: int = 20_000
     rounds: int = 5
     spark_rounds: int = 3

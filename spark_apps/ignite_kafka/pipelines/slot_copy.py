@@ -27,7 +27,7 @@ from ..thin.batches import batches
 from ..thin.cluster import Cluster
 from ..thin.model import CacheInfo, Page
 from ..thin.scan import scan_partitions
-from .arenas import limit_arenas
+from .allocation import tune_allocation
 from .connect import ignite_cluster, slot_clients, transaction_limits
 
 MIN_BATCH_ROWS = 20_000  # numpy's call overhead eats the gain below it
@@ -68,7 +68,7 @@ def copy_slots(
     Opening a slot and its last commit are waits, so they overlap with the copying of other slots; copying itself goes one slot at a time,
     which bounds memory to one slot's batch and lets all slots share one connection.
     """
-    limit_arenas()
+    tune_allocation()
     owner = Owner(plan.generation, attempt)
     with ignite_cluster(plan.settings, secrets) as cluster, ThreadPoolExecutor(_THREADS, "slot") as pool:
         turn = Turn(cluster, Topics(slot_clients(plan.settings, secrets)))
