@@ -2,8 +2,8 @@
 
 Measured with eight slots a task (docs/decisions/0006-fixed-costs.md):
 
-- glibc's malloc keeps arenas for threads, eight a core, and what librdkafka's threads free stays in theirs: 5,000,000 entries peaked at 500 MiB
-  a worker, with two arenas at 340 MiB.
+- glibc's malloc keeps arenas for threads, eight a core, and what librdkafka's threads free stays in theirs: 5,000,000 entries peaked at
+  500 MiB a worker, with two arenas at 340 MiB.
 - A batch takes some ten arrays of megabytes. By default each is a mapping of its own, zeroed by the kernel page by page and thrown away:
   a tenth of all CPU time of the copy. Arrow's own pool does the same.
 
