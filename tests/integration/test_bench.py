@@ -26,7 +26,7 @@ _ROWS = ("| trades: ours, pages alone", "| wide: by hand in Java, JSON", "| wide
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 def test_every_part_runs_and_reports() -> None:
     before = set(WORK.glob("bench-*"))
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(CHECKOUT), str(CHECKOUT / "spark_apps")])}

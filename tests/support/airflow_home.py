@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.support import QUICK_JVM
 from tests.support.processes import DEADLINE_S, ManagedProcess, spark_jvm_options
 
 ROOT = Path(__file__).parents[2]
@@ -72,7 +73,8 @@ class AirflowHome:
             "TMPDIR": str(self.private),
             "PYTHONPATH": self.python_path,
             "SPARK_LOCAL_IP": "127.0.0.1",
-            "JAVA_TOOL_OPTIONS": spark_jvm_options(),
+            # the archive is of this interpreter's Spark
+            "JAVA_TOOL_OPTIONS": spark_jvm_options() if self.python == sys.executable else " ".join(QUICK_JVM),
         }
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("AIRFLOW", "PYSPARK", "SPARK", "PYTHONPATH"))}
         return {**kept, **settings}

@@ -52,7 +52,7 @@ def _make(archive: Path, options: Sequence[str], environment: Mapping[str, str])
     """An empty file where this JVM cannot make one: it is not tried again."""
     for old in WORK.glob("spark-*.jsa"):
         old.unlink()
-    app, made = WORK / "spark-archive.py", archive.with_suffix(".new")
+    app, made = WORK / "spark-archive.py", archive.with_suffix(f".{os.getpid()}")
     app.write_text(_APP)
     java_options = " ".join([*options, f"-XX:ArchiveClassesAtExit={made}", "-Xlog:disable"])
     command = [str(_SPARK / "bin" / "spark-submit"), "--master", "local[2]", "--driver-memory", "512m"]
