@@ -26,6 +26,7 @@ def test_run_goes_on_when_the_broker_is_back(mortal_broker: ProxiedBroker, ignit
     app = copy.start()
     try:
         app.reaches(rule)
+        copy.await_settled()
         mortal_broker.kill()
         rule.drop()
         mortal_broker.start()
@@ -43,6 +44,7 @@ def test_broker_that_stays_away(mortal_broker: ProxiedBroker, ignite: IgniteClus
     app = copy.start()
     try:
         app.reaches(rule)
+        copy.await_settled()
         mortal_broker.kill()
         rule.drop()
         result = app.result().assert_exit(4)

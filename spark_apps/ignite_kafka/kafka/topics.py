@@ -221,7 +221,7 @@ def _check_progress(deadline: float, topic: str, partitions: set[int]) -> None:
     if time.monotonic() > deadline:
         raise KafkaUnavailable(
             "the committed position of a topic does not reach its end",
-            "A transaction of another program may be open on it, or the brokers are too slow.",
+            "A transaction is open on it, of another program or of one that died: see 'a transaction that hangs' in docs/operations.md.",
             topic=topic,
             partitions=sorted(partitions)[:20],
         )
