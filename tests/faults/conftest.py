@@ -13,7 +13,7 @@ from confluent_kafka import IsolationLevel, TopicPartition
 from confluent_kafka.admin import NewTopic, OffsetSpec
 
 from tests.support import oracle
-from tests.support.processes import App, AppResult, AppStarter, SparkCluster, await_value
+from tests.support.processes import DEADLINE_S, App, AppResult, AppStarter, SparkCluster, await_value
 from tests.support.servers import CACHE_TEMPLATE, PARTITIONS, ProxiedBroker, fill, small_caches
 from tools.servers import IgniteCluster, Jars
 
