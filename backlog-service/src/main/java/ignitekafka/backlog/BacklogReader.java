@@ -13,7 +13,6 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import org.apache.ignite.IgniteCache;
 import org.apache.ignite.internal.GridKernalContext;
-import org.apache.ignite.internal.processors.cache.DynamicCacheDescriptor;
 
 /** Reads and acknowledges the backlog of one connector. The layouts are those of {@link BacklogService}. */
 final class BacklogReader {
@@ -28,7 +27,7 @@ final class BacklogReader {
 
     private final GridKernalContext ctx;
     private final IgniteCache<BacklogKey, byte[]> backlog;
-    private final Map<Integer, Long> incarnations = new HashMap<>();
+    private final Map<Integer, Long> incarnations;
 
     BacklogReader(BacklogPlugin plugin, Connector connector) {
         ctx = plugin.context();
@@ -37,12 +36,7 @@ final class BacklogReader {
         if (backlog == null)
             throw new BacklogException(BacklogException.Code.UNAVAILABLE, "there is no cache '" + connector.settings.cacheName + '\'');
 
-        for (String cache : connector.caches()) {
-            DynamicCacheDescriptor descriptor = ctx.cache().cacheDescriptor(cache);
-
-            if (descriptor != null)
-                incarnations.put(descriptor.cacheId(), connector.incarnation(cache));
-        }
+        incarnations = new Captures(plugin).incarnations(connector);
     }
 
     byte[] read(List<Unit> units, int maxBytes) {

@@ -139,9 +139,9 @@ public final class BacklogServiceImpl implements BacklogService, Service {
     }
 
     @Override public byte[] units(String connector) {
-        ConnectorSettings settings = plugin().registry().get(connector).settings;
+        HashMap<Integer, Long> incarnations = captures().incarnations(plugin().registry().get(connector));
 
-        return UnitTable.join(NodeJob.everywhere(context(), node -> UnitTable.ofNode(node, settings)));
+        return UnitTable.join(NodeJob.everywhere(context(), node -> UnitTable.ofNode(node, connector, incarnations)));
     }
 
     @Override public byte[] read(String connector, byte[] units, int maxBytes) {

@@ -110,7 +110,7 @@ final class CaptureFilter implements CacheEntryEventSerializableFilter<Object, O
             UnitBuffer unit = units.get(partition);
 
             if (unit == null)
-                units.set(partition, unit = capture.unit(cache, new Unit(cctx.cacheId(), partition, incarnation)));
+                units.set(partition, unit = capture.unit(cctx, new Unit(cctx.cacheId(), partition, incarnation)));
 
             return unit;
         }

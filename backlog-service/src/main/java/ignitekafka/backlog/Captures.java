@@ -258,6 +258,20 @@ final class Captures {
         return new Unit(ctx.cache().cacheDescriptor(cache).cacheId(), partition, connector.incarnation(cache));
     }
 
+    /** Cache id to present incarnation, of the captured caches that are there. */
+    HashMap<Integer, Long> incarnations(Connector connector) {
+        HashMap<Integer, Long> incarnations = new HashMap<>();
+
+        for (String cache : connector.caches()) {
+            DynamicCacheDescriptor descriptor = ctx.cache().cacheDescriptor(cache);
+
+            if (descriptor != null)
+                incarnations.put(descriptor.cacheId(), connector.incarnation(cache));
+        }
+
+        return incarnations;
+    }
+
     int partitions(String cache) {
         return ignite.affinity(cache).partitions();
     }

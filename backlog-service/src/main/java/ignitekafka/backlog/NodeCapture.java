@@ -16,6 +16,7 @@ import org.apache.ignite.cluster.ClusterNode;
 import org.apache.ignite.internal.GridKernalContext;
 import org.apache.ignite.internal.processors.affinity.AffinityTopologyVersion;
 import org.apache.ignite.internal.processors.cache.GridCacheAdapter;
+import org.apache.ignite.internal.processors.cache.GridCacheContext;
 import org.apache.ignite.internal.processors.cache.persistence.DataRegion;
 import org.apache.ignite.internal.util.typedef.internal.U;
 
@@ -64,8 +65,8 @@ final class NodeCapture {
         thread.start();
     }
 
-    UnitBuffer unit(String cache, Unit unit) {
-        return units.computeIfAbsent(unit, absent -> new UnitBuffer(cache, unit));
+    UnitBuffer unit(GridCacheContext<?, ?> cache, Unit unit) {
+        return units.computeIfAbsent(unit, UnitBuffer::new).source(cache);
     }
 
     void add(UnitBuffer unit, Change change) {
@@ -108,7 +109,7 @@ final class NodeCapture {
     /** Drops what is held of a unit, takes no more, and has its record marked. */
     void giveUp(UnitBuffer unit, int mark, String reason) {
         if (!unit.givenUp())
-            plugin.log().warning("Backlog of connector '" + settings.connector + "': changes of cache '" + unit.cache + "', partition " +
+            plugin.log().warning("Backlog of connector '" + settings.connector + "': changes of cache '" + unit.source().name() + "', partition " +
                 unit.unit.partition + " are given up, it must be sent again: " + reason);
 
         unit.giveUp();
@@ -178,6 +179,13 @@ final class NodeCapture {
 
         for (int taken = 0; taken < ROUND_ENTRIES && !due.isEmpty(); ) {
             UnitBuffer unit = due.poll();
+            if (destroyed(unit)) {
+                dirty.remove(unit);
+                done(unit.take());
+
+                continue;
+            }
+
             ClusterNode primary = primary(unit);
             boolean here = primary != null && primary.isLocal();
 
@@ -208,14 +216,16 @@ final class NodeCapture {
 
     /** The node that writes the unit, or null when that cannot be told. */
     private ClusterNode primary(UnitBuffer unit) {
-        GridCacheAdapter<?, ?> cache = ctx.cache().internalCache(unit.cache);
-
-        if (cache == null)
-            return null;
-
         AffinityTopologyVersion version = ctx.cache().context().exchange().readyAffinityVersion();
 
-        return cache.context().affinity().primaryByPartition(unit.unit.partition, version);
+        return unit.source().affinity().primaryByPartition(unit.unit.partition, version);
+    }
+
+    /** Whether the cache of that incarnation is no more: what was captured of it is nobody's. */
+    private boolean destroyed(UnitBuffer unit) {
+        GridCacheAdapter<?, ?> cache = ctx.cache().internalCache(unit.source().name());
+
+        return cache == null || cache.context() != unit.source();
     }
 
     private boolean regionFull() {

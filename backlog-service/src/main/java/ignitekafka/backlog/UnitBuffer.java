@@ -7,11 +7,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
+import org.apache.ignite.internal.processors.cache.GridCacheContext;
 
 /** Changes of one unit that this node has captured and not written yet. For many threads; what only the writer uses is said so. */
 final class UnitBuffer {
-    final String cache;
     final Unit unit;
+
+    /** The cache on this node, as the last filter of that incarnation saw it. */
+    private volatile GridCacheContext<?, ?> source;
 
     private Set<Change> changes = new HashSet<>();
     private Map<ByteBuffer, Long> expired = new LinkedHashMap<>();
@@ -25,9 +28,18 @@ final class UnitBuffer {
     /** For the writer: chunks up to this one are known to the unit's record. */
     private volatile long knownHigh = -1;
 
-    UnitBuffer(String cache, Unit unit) {
-        this.cache = cache;
+    UnitBuffer(Unit unit) {
         this.unit = unit;
+    }
+
+    GridCacheContext<?, ?> source() {
+        return source;
+    }
+
+    UnitBuffer source(GridCacheContext<?, ?> cache) {
+        source = cache;
+
+        return this;
     }
 
     /** Answers the bytes that it holds more now; 0 when there was nothing to do. */

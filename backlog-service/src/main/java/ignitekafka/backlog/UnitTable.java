@@ -23,14 +23,16 @@ final class UnitTable {
     }
 
     /** Rows of this node's primary partitions: long columns, then int columns, of a unit each. */
-    static ArrayList<long[]> ofNode(BacklogPlugin node, ConnectorSettings settings) {
+    static ArrayList<long[]> ofNode(BacklogPlugin node, String connector, Map<Integer, Long> incarnations) {
         Map<Unit, long[]> rows = new HashMap<>();
-        IgniteCache<BacklogKey, byte[]> backlog = node.backlog(settings);
+        IgniteCache<BacklogKey, byte[]> backlog = node.backlog(node.registry().get(connector).settings);
 
         try (QueryCursor<Cache.Entry<BacklogKey, byte[]>> entries = backlog.query(new ScanQuery<BacklogKey, byte[]>().setLocal(true))) {
             for (Cache.Entry<BacklogKey, byte[]> entry : entries) {
-                if (!entry.getKey().equals(BacklogKey.CAPTURE))
-                    count(rows.computeIfAbsent(entry.getKey().unit(), UnitTable::row), entry.getKey().part(), entry.getValue());
+                Unit unit = entry.getKey().unit();
+
+                if (incarnations.getOrDefault(unit.cacheId, 0L) == unit.incarnation && unit.incarnation != 0)
+                    count(rows.computeIfAbsent(unit, UnitTable::row), entry.getKey().part(), entry.getValue());
             }
         }
 

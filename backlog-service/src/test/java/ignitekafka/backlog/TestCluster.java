@@ -22,10 +22,12 @@ import org.apache.ignite.configuration.ClientConnectorConfiguration;
 import org.apache.ignite.configuration.DataRegionConfiguration;
 import org.apache.ignite.configuration.DataStorageConfiguration;
 import org.apache.ignite.configuration.IgniteConfiguration;
+import org.apache.ignite.failure.NoOpFailureHandler;
 import org.apache.ignite.internal.IgniteEx;
 import org.apache.ignite.logger.java.JavaLogger;
 import org.apache.ignite.plugin.IgnitePlugin;
 import org.apache.ignite.plugin.PluginProvider;
+import org.apache.ignite.plugin.segmentation.SegmentationPolicy;
 import org.apache.ignite.spi.communication.tcp.TcpCommunicationSpi;
 import org.apache.ignite.spi.discovery.tcp.TcpDiscoverySpi;
 import org.apache.ignite.spi.discovery.tcp.ipfinder.vm.TcpDiscoveryVmIpFinder;
@@ -110,7 +112,9 @@ final class TestCluster implements AutoCloseable {
             .setMetricsLogFrequency(0)
             .setGridLogger(new JavaLogger())
             .setConnectorConfiguration(null)
-            .setFailureDetectionTimeout(2_000)
+            .setFailureDetectionTimeout(5_000)
+            .setFailureHandler(new NoOpFailureHandler())
+            .setSegmentationPolicy(SegmentationPolicy.NOOP)
             .setClientConnectorConfiguration(new ClientConnectorConfiguration().setHost("127.0.0.1").setPort(clientPort).setPortRange(0))
             .setDiscoverySpi(new TcpDiscoverySpi().setLocalPort(freePort()).setLocalPortRange(0).setIpFinder(finder))
             .setCommunicationSpi(new TcpCommunicationSpi().setLocalPort(freePort()).setLocalPortRange(0))
@@ -158,9 +162,12 @@ final class TestCluster implements AutoCloseable {
     @SuppressWarnings("deprecation")
     void kill(Ignite node) {
         nodes.remove(node);
-        BacklogPlugin plugin = BacklogPlugin.of(((IgniteEx)node).context());
+        BacklogPlugin plugin = node.cluster().localNode().attribute(BacklogPluginProvider.ATTRIBUTE) == null ? null
+            : BacklogPlugin.of(((IgniteEx)node).context());
 
-        plugin.registry().names().forEach(plugin::drop);
+        if (plugin != null)
+            plugin.registry().names().forEach(plugin::drop);
+
         ((TcpDiscoverySpi)node.configuration().getDiscoverySpi()).simulateNodeFailure();
         ((TcpCommunicationSpi)node.configuration().getCommunicationSpi()).simulateNodeFailure();
         Ignition.stop(node.name(), true);
