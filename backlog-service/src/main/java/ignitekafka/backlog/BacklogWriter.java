@@ -123,7 +123,9 @@ final class BacklogWriter {
             .filter(chunk -> chunk != null).forEach(chunk -> present.addAll(Chunk.decode(chunk)));
         present.forEach(change -> numbers.add(change.number));
 
-        if (batch.held == Held.FOR_PRIMARY)
+        if ((record.marks & UnitRecord.FULL) != 0) // Its primary gave it up for want of room; it will be sent again.
+            batch.changes.clear();
+        else if (batch.held == Held.FOR_PRIMARY)
             batch.changes.removeIf(change -> record.sent.contains(change.number));
 
         if (batch.changes.isEmpty())

@@ -23,6 +23,7 @@ final class CaptureService implements Service {
     static final int COPIES = 2;
 
     private static final long serialVersionUID = 1;
+    private static final long RETRY_MS = 1_000;
 
     private final String connector;
 
@@ -30,6 +31,7 @@ final class CaptureService implements Service {
     private transient Ignite ignite;
 
     private transient Map<String, Registration> registrations;
+    private transient volatile boolean cancelled;
 
     CaptureService(String connector) {
         this.connector = connector;
@@ -40,14 +42,23 @@ final class CaptureService implements Service {
         plugin().serviceStarted(connector, this);
     }
 
-    @Override public void execute() {
-        Connector known = plugin().registry().find(connector);
+    /** Registers what the registry says, as often as it takes: nodes may be leaving just now, which is when a copy starts anew. */
+    @Override public void execute() throws InterruptedException {
+        while (!cancelled && plugin().registry().find(connector) != null) {
+            try {
+                reconcile();
 
-        if (known != null)
-            reconcile();
+                return;
+            }
+            catch (RuntimeException e) {
+                plugin().log().warning("The capture of connector '" + connector + "' could not be registered, will be tried again", e);
+                Thread.sleep(RETRY_MS);
+            }
+        }
     }
 
     @Override public synchronized void cancel() {
+        cancelled = true;
         plugin().serviceEnded(connector, this);
         registrations.values().forEach(registration -> registration.cursor.close());
         registrations.clear();
@@ -78,16 +89,23 @@ final class CaptureService implements Service {
 
         registrations.put(cache, new Registration(wanted.deployment(cache), wanted.incarnation(cache), query(wanted, cache)));
 
-        if (!wanted.registered(cache).isEmpty() && captures.alive(wanted, cache).isEmpty())
-            captures.markMissed(wanted, cache);
+        try {
+            if (!wanted.registered(cache).isEmpty() && captures.alive(wanted, cache).isEmpty())
+                captures.markMissed(wanted, cache);
 
-        plugin().registry().update(connector, present -> {
-            Set<UUID> nodes = captures.alive(present, cache);
+            plugin().registry().update(connector, present -> {
+                Set<UUID> nodes = captures.alive(present, cache);
 
-            nodes.add(ignite.cluster().localNode().id());
+                nodes.add(ignite.cluster().localNode().id());
 
-            return present.registered(cache, nodes);
-        });
+                return present.registered(cache, nodes);
+            });
+        }
+        catch (RuntimeException e) {
+            registrations.remove(cache).cursor.close();
+
+            throw e;
+        }
     }
 
     private QueryCursor<?> query(Connector after, String cache) {

@@ -74,13 +74,18 @@ final class Captures {
         });
     }
 
-    /** Has every node write what it captured before the call. */
+    /** Has every node write what it captured before the call: the primaries first, so that the backups find it written. */
     void flush(String name) {
+        flush(name, false);
+        flush(name, true);
+    }
+
+    private void flush(String name, boolean all) {
         NodeJob.everywhere(ctx, node -> {
             NodeCapture capture = node.captureOrNull(name);
 
             if (capture != null)
-                capture.flush(true);
+                capture.flush(all);
 
             return null;
         });
