@@ -1,6 +1,7 @@
 """Calls of the backlog service on Ignite nodes (op 7000), and its bulk answers as numpy columns.
 
-The contract, with all byte layouts, is the Javadoc of `BacklogService` in backlog-service/. Source of op 7000: `ClientServiceInvokeRequest` in apache/ignite.
+The contract, with all byte layouts, is the Javadoc of `BacklogService` in backlog-service/.
+Source of op 7000: `ClientServiceInvokeRequest` in apache/ignite.
 """
 
 from __future__ import annotations
@@ -120,17 +121,17 @@ class UnitStates:
         if magic != _UNITS or len(data) != 8 + 60 * units:
             raise ValueError("the bytes are not units of the backlog service")
         take = _Columns(data, 8)
-        incarnation, *longs = (take("<i8", units) for _ in range(6))
+        incarnation, low, high, count, stored_bytes, mark_number = (take("<i8", units) for _ in range(6))
         cache_id, partition, marks = (take("<i4", units) for _ in range(3))
         unit = np.empty(units, UNIT)
         unit["cache_id"], unit["partition"], unit["incarnation"] = cache_id, partition, incarnation
-        return cls(unit, *longs, marks)
+        return cls(unit, low, high, count, stored_bytes, mark_number, marks)
 
 
 class BacklogService:
     """The backlog service as one connection reaches it; for the thread of that connection.
 
-    Each call raises BacklogRefused (a call that can never succeed as it is: `code` says why), BacklogUnavailable (nodes could not do it now),
+    Each call raises BacklogRefused (it can never succeed as it is: `code` says why), BacklogUnavailable (nodes could not do it now),
     BacklogMissing (no node has the jar), or IgniteUnreachable.
     """
 

@@ -25,7 +25,12 @@ _REGION = "org.apache.ignite.configuration.DataRegionConfiguration"
 @pytest.fixture(scope="module")
 def nodes(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[IgniteCluster]:
     caches = (("cacheConfiguration", f"<list>{cache_xml('trades', PARTITIONS, backups=1)}</list>"),)
-    options: dict[str, Any] = {"class_path": (jars.backlog,), "data_region_mib": 128, "regions": (("kafka-connect", 64),), "properties": caches}
+    options: dict[str, Any] = {
+        "class_path": (jars.backlog,),
+        "data_region_mib": 128,
+        "regions": (("kafka-connect", 64),),
+        "properties": caches,
+    }
     with IgniteCluster(tmp_path_factory.mktemp("backlog"), jars=jars, nodes=2, **options) as started:
         yield started
 
