@@ -85,6 +85,14 @@ public interface BacklogService {
      */
     void acknowledge(String connector, byte[] sent);
 
+    /**
+     * Values as their primary nodes have them, where a change cannot tell: two contents under one number, or an expired key.
+     *
+     * @param keys For each key: int32 length, key.
+     * @return int32 keys N, int32[N] length of value (-1: the cache has not the key), then the values one after the other.
+     */
+    byte[] lookup(String connector, String cache, byte[] keys);
+
     /** Returns when all that was captured before the call, on any node, stands in the backlog. */
     void barrier(String connector);
 

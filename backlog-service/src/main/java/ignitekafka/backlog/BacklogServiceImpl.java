@@ -164,6 +164,28 @@ public final class BacklogServiceImpl implements BacklogService, Service {
         reader.acknowledge(all);
     }
 
+    @Override public byte[] lookup(String connector, String cache, byte[] keys) {
+        Connector known = plugin().registry().get(connector);
+        List<byte[]> wanted = new ArrayList<>();
+
+        if (cache == null || !known.caches().contains(cache) || Captures.deployment(context(), cache) == null)
+            throw new BacklogException(UNKNOWN_CACHE, "connector '" + connector + "' has no cache '" + cache + '\'');
+
+        parse(keys, in -> {
+            int length = in.getInt();
+
+            if (length < 0 || length > in.remaining())
+                throw new BacklogException(MALFORMED, "a key of " + length + " bytes, with " + in.remaining() + " left");
+
+            byte[] key = new byte[length];
+
+            in.get(key);
+            wanted.add(key);
+        });
+
+        return new Lookup(cache, wanted).everywhere(context());
+    }
+
     @Override public void barrier(String connector) {
         plugin().registry().get(connector);
         captures().flush(connector);

@@ -10,7 +10,6 @@ import org.apache.ignite.cache.CacheEntryEventSerializableFilter;
 import org.apache.ignite.cache.query.CacheQueryEntryEvent;
 import org.apache.ignite.internal.GridKernalContext;
 import org.apache.ignite.internal.IgniteEx;
-import org.apache.ignite.internal.processors.cache.CacheObject;
 import org.apache.ignite.internal.processors.cache.GridCacheAdapter;
 import org.apache.ignite.internal.processors.cache.GridCacheContext;
 import org.apache.ignite.resources.IgniteInstanceResource;
@@ -115,12 +114,8 @@ final class CaptureFilter implements CacheEntryEventSerializableFilter<Object, O
             return unit;
         }
 
-        /** The bytes that the cache holds, without a copy where the object is made of them. */
         private byte[] bytes(Object value) throws IgniteCheckedException {
-            if (value instanceof CacheObject)
-                return ((CacheObject)value).valueBytes(cctx.cacheObjectContext());
-
-            return cctx.kernalContext().cacheObjects().marshal(cctx.cacheObjectContext(), value);
+            return Lookup.bytes(cctx.cacheObjectContext(), value);
         }
     }
 }

@@ -7,6 +7,7 @@ import java.util.Set;
 import java.util.UUID;
 import javax.cache.configuration.FactoryBuilder;
 import org.apache.ignite.Ignite;
+import org.apache.ignite.IgniteException;
 import org.apache.ignite.cache.query.ContinuousQuery;
 import org.apache.ignite.cache.query.QueryCursor;
 import org.apache.ignite.internal.GridKernalContext;
@@ -60,7 +61,16 @@ final class CaptureService implements Service {
     @Override public synchronized void cancel() {
         cancelled = true;
         plugin().serviceEnded(connector, this);
-        registrations.values().forEach(registration -> registration.cursor.close());
+
+        for (Registration registration : registrations.values()) {
+            try {
+                registration.cursor.close();
+            }
+            catch (IgniteException e) {
+                plugin().log().debug("A continuous query ends with its node: " + e);
+            }
+        }
+
         registrations.clear();
     }
 

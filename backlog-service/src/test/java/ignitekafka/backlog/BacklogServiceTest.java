@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Map;
@@ -185,6 +186,38 @@ class BacklogServiceTest {
         assertEquals(cache.withKeepBinary().get("key"), reader.fold.get("key"));
     }
 
+    @Test void looksKeysUpOnTheirPrimaries() throws Exception {
+        IgniteCache<Object, Object> cache = cache("a");
+
+        service().start("c", FAST, new String[] {"a"});
+
+        ByteBuffer keys = Chunk.buffer(new byte[100 * 9]);
+
+        for (int i = 0; i < 100; i++) {
+            // An Integer key: type code 3, four bytes.
+            keys.putInt(5).put((byte)3).putInt(i);
+
+            if (i % 2 == 0)
+                cache.put(i, 1_000 + i);
+        }
+
+        ByteBuffer found = Chunk.buffer(service().lookup("c", "a", keys.array()));
+
+        assertEquals(100, found.getInt());
+
+        for (int i = 0; i < 100; i++)
+            assertEquals(i % 2 == 0 ? 5 : -1, found.getInt());
+
+        for (int i = 0; i < 100; i += 2) {
+            assertEquals(3, found.get());
+            assertEquals(1_000 + i, found.getInt());
+        }
+
+        assertFalse(found.hasRemaining());
+        assertCode("UNKNOWN_CACHE", () -> service().lookup("c", "b", new byte[0]));
+        assertCode("MALFORMED", () -> service().lookup("c", "a", new byte[] {9, 0, 0, 0}));
+    }
+
     @Test void tellsExpiredKeys() throws Exception {
         IgniteCache<Object, Object> cache = cache("a");
 
@@ -225,7 +258,7 @@ class BacklogServiceTest {
         assertFalse(reader.marks.isEmpty());
         assertTrue(reader.marks.values().stream().allMatch(mark -> mark == UnitRecord.FULL));
 
-        java.nio.ByteBuffer clear = Chunk.buffer(new byte[24 * reader.marks.size()]);
+        ByteBuffer clear = Chunk.buffer(new byte[24 * reader.marks.size()]);
 
         reader.units(service()).stream().filter(unit -> reader.marks.containsKey(unit.partition)).forEach(unit ->
             clear.putInt(unit.cacheId).putInt(unit.partition).putLong(unit.incarnation).putLong(reader.markNumbers.get(unit.partition)));

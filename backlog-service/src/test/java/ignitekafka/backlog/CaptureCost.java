@@ -15,8 +15,8 @@ import org.apache.ignite.client.ClientCache;
 import org.apache.ignite.client.IgniteClient;
 
 /**
- * What capture costs two writers: CPU and time a put without and with capture, in turn, two thin clients against two nodes in one process. CPU counts
- * where the machine has other work. Arguments: puts a round, rounds.
+ * What capture costs two writers: CPU and time a put without and with capture, in turn, two thin clients against nodes in one process. CPU counts
+ * where the machine has other work. Arguments: puts a round, rounds, nodes.
  */
 final class CaptureCost {
     private CaptureCost() {
@@ -29,7 +29,7 @@ final class CaptureCost {
         List<Double> off = new ArrayList<>();
         List<Double> on = new ArrayList<>();
 
-        try (TestCluster cluster = new TestCluster(Files.createTempDirectory("cost")).regionBytes(512L << 20).start(2)) {
+        try (TestCluster cluster = new TestCluster(Files.createTempDirectory("cost")).regionBytes(512L << 20).start(Integer.parseInt(arguments[2]))) {
             cluster.node(0).getOrCreateCache(TestCluster.cache("a", 1).setWriteSynchronizationMode(CacheWriteSynchronizationMode.FULL_SYNC));
             round(cluster, puts);
 
