@@ -37,7 +37,7 @@ final class NodeCapture {
     /** Changes in one round of writing; bounds what is on its way to the cache. */
     private static final int ROUND_ENTRIES = 10_000;
 
-    private static final long RETRY_MS = 200;
+    private static final long RETRY_MS = 1_000;
 
     final ConnectorSettings settings;
     private final BacklogPlugin plugin;
@@ -51,9 +51,6 @@ final class NodeCapture {
     private final AtomicLong written = new AtomicLong();
     private final Thread thread;
     private volatile boolean closed;
-
-    /** Batches taken and not written because the cache refused them; guarded by this. */
-    private List<UnitBuffer.Batch> unwritten = List.of();
 
     NodeCapture(BacklogPlugin plugin, ConnectorSettings settings) {
         this.plugin = plugin;
@@ -131,30 +128,61 @@ final class NodeCapture {
     /**
      * Writes what is due, or all that was captured before the call.
      *
-     * @throws RuntimeException The cache refused; nothing is lost, the next call begins with the same batches.
+     * @throws RuntimeException The cache refused some units, such as those of a lost partition; they are in the buffer again, the others are written.
      */
     synchronized void flush(boolean all) {
         if (regionFull())
             dirty.forEach(unit -> giveUp(unit, UnitRecord.FULL, "region '" + settings.regionName + "' is filled to " + REGION_FILL));
 
-        Deque<UnitBuffer> due = new ArrayDeque<>(dirty);
+        RuntimeException failure = null;
 
-        do {
-            if (unwritten.isEmpty())
-                unwritten = collect(due, all);
+        for (Deque<UnitBuffer> due = new ArrayDeque<>(dirty); !due.isEmpty(); ) {
+            RuntimeException refused = write(collect(due, all));
 
-            writer.write(unwritten);
+            failure = refused == null ? failure : refused;
+        }
 
-            for (UnitBuffer.Batch batch : unwritten) {
+        writeMarks();
+
+        if (failure != null)
+            throw failure;
+    }
+
+    /** Writes batches together, and where that fails one by one, so that one bad partition stops no other; answers the last failure, or null. */
+    private RuntimeException write(List<UnitBuffer.Batch> batches) {
+        try {
+            writer.write(batches);
+
+            for (UnitBuffer.Batch batch : batches) {
                 done(batch);
                 written.addAndGet(batch.taken);
             }
 
-            unwritten = List.of();
+            return null;
         }
-        while (!due.isEmpty());
+        catch (RuntimeException e) {
+            if (batches.size() == 1) {
+                putBack(batches.get(0));
 
-        writeMarks();
+                return e;
+            }
+        }
+
+        RuntimeException failure = null;
+
+        for (UnitBuffer.Batch batch : batches) {
+            RuntimeException refused = write(List.of(batch));
+
+            failure = refused == null ? failure : refused;
+        }
+
+        return failure;
+    }
+
+    private void putBack(UnitBuffer.Batch batch) {
+        done(batch);
+        batch.changes.forEach(change -> add(batch.buffer, change));
+        batch.expired.forEach((key, timeMs) -> added(batch.buffer, batch.buffer.addExpired(key.array(), timeMs)));
     }
 
     private void writeMarks() {
@@ -269,22 +297,19 @@ final class NodeCapture {
     }
 
     private void run() {
-        long waitMs = settings.flushMs;
-
         while (!closed) {
-            LockSupport.parkNanos((waitMs == 0 ? HOLD_MS : waitMs) * 1_000_000);
+            LockSupport.parkNanos((settings.flushMs == 0 ? HOLD_MS : settings.flushMs) * 1_000_000);
 
             try {
                 if (!closed)
                     flush(false);
-
-                waitMs = settings.flushMs;
             }
             catch (RuntimeException e) {
-                waitMs = Math.max(RETRY_MS, settings.flushMs);
+                if (closed)
+                    return;
 
-                if (!closed)
-                    U.warn(plugin.log(), "The backlog of connector '" + settings.connector + "' could not be written, will be tried again: " + e, e);
+                U.warn(plugin.log(), "The backlog of connector '" + settings.connector + "' could not be written, will be tried again: " + e, e);
+                LockSupport.parkNanos(RETRY_MS * 1_000_000);
             }
         }
     }
