@@ -20,6 +20,7 @@ import org.apache.ignite.IgniteCache;
 import org.apache.ignite.IgniteException;
 import org.apache.ignite.cache.CacheAtomicityMode;
 import org.apache.ignite.cache.CacheWriteSynchronizationMode;
+import org.apache.ignite.configuration.IgniteConfiguration;
 import org.apache.ignite.internal.IgniteEx;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -147,6 +148,24 @@ class BacklogFaultTest {
             assertEquals(51, reader.read);
             assertTrue(reader.marks.isEmpty());
             assertEquals(BacklogServiceTest.content(cluster.node(0).cache("a")), reader.fold);
+        }
+    }
+
+    @Test void isDeployedOnceWhenNodesJoinAtTheSameTime() {
+        try (TestCluster cluster = new TestCluster(directory).start(1)) {
+            List<CompletableFuture<Ignite>> joining = new ArrayList<>();
+
+            for (int node = 1; node < 4; node++) {
+                IgniteConfiguration configuration = cluster.configuration("node-" + node);
+
+                joining.add(CompletableFuture.supplyAsync(() -> cluster.start(configuration)));
+            }
+
+            joining.forEach(CompletableFuture::join);
+            TestCluster.await(() -> cluster.node(0).services().serviceDescriptors().stream()
+                .filter(service -> service.name().equals(BacklogService.NAME)).allMatch(service -> service.topologySnapshot().size() == 4),
+                "the service on each node");
+            assertEquals(1, cluster.node(0).services().serviceDescriptors().size());
         }
     }
 

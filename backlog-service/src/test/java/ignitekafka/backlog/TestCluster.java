@@ -85,11 +85,7 @@ final class TestCluster implements AutoCloseable {
     }
 
     Ignite startNode(String id) {
-        Ignite node = Ignition.start(configuration(id));
-
-        nodes.add(node);
-
-        return node;
+        return start(configuration(id));
     }
 
     IgniteConfiguration configuration(String id) {
@@ -135,7 +131,9 @@ final class TestCluster implements AutoCloseable {
     Ignite start(IgniteConfiguration configuration) {
         Ignite node = Ignition.start(configuration);
 
-        nodes.add(node);
+        synchronized (nodes) {
+            nodes.add(node);
+        }
 
         return node;
     }
