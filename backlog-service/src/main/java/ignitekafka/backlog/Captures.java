@@ -1,5 +1,7 @@
 package ignitekafka.backlog;
 
+import static ignitekafka.backlog.BacklogException.Code.UNAVAILABLE;
+
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -7,6 +9,8 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
@@ -30,6 +34,9 @@ import org.apache.ignite.services.ServiceConfiguration;
 final class Captures {
     /** Of the backlog cache. As many as Ignite's default, so that a unit's changes are where its entries are. */
     private static final int PARTITIONS = RendezvousAffinityFunction.DFLT_PARTITION_COUNT;
+
+    private static final long REGISTERED_WITHIN_MS = 20_000;
+    private static final long REGISTER_AGAIN_MS = 100;
 
     private final BacklogPlugin plugin;
     private final GridKernalContext ctx;
@@ -55,13 +62,33 @@ final class Captures {
             .setNodeFilter(BacklogPluginProvider.nodes())
             .setService(new CaptureService(name)));
 
-        reconcile(connector);
+        return register(connector);
+    }
 
-        return plugin.registry().get(name);
+    /** Has the nodes register until enough have; one is enough to capture, none is a failure. */
+    private Connector register(Connector connector) {
+        long until = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(REGISTERED_WITHIN_MS);
+
+        for (;;) {
+            reconcile(connector);
+
+            Connector now = plugin.registry().get(connector.settings.connector);
+            int nodes = ignite.cluster().forServers().forPredicate(BacklogPluginProvider.nodes()).nodes().size();
+            int fewest = now.caches().stream().filter(cache -> now.deployment(cache) != null).mapToInt(cache -> alive(now, cache).size())
+                .min().orElse(CaptureService.COPIES);
+
+            if (fewest >= Math.min(nodes, CaptureService.COPIES) || fewest > 0 && System.nanoTime() > until)
+                return now;
+
+            if (System.nanoTime() > until)
+                throw new BacklogException(UNAVAILABLE, "no node registered the capture of connector '" + connector.settings.connector + '\'');
+
+            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(REGISTER_AGAIN_MS));
+        }
     }
 
     /** Has every node that holds the connector's capture service register what is wanted. */
-    void reconcile(Connector connector) {
+    private void reconcile(Connector connector) {
         String name = connector.settings.connector;
 
         NodeJob.everywhere(ctx, node -> {
