@@ -128,7 +128,7 @@ class Reader:
 @pytest.mark.parametrize("mode", ["ATOMIC", "TRANSACTIONAL"])
 def test_nothing_is_lost_over_killed_nodes(mode: str, jars: Jars, tmp_path: Path) -> None:
     cache = cache_xml("trades", PARTITIONS, backups=1, atomicityMode=mode, writeSynchronizationMode="FULL_SYNC")
-    properties = (("cacheConfiguration", f"<list>{cache}</list>"), ("failureDetectionTimeout", "3000"))
+    properties = (("cacheConfiguration", f"<list>{cache}</list>"), ("failureDetectionTimeout", "8000"))
     options: dict[str, Any] = {"class_path": (jars.backlog,), "data_region_mib": 128, "regions": (("kafka-connect", 64),)}
     with IgniteCluster(tmp_path, jars=jars, nodes=3, properties=properties, **options) as nodes:
         reader = Reader(nodes)
