@@ -44,7 +44,7 @@ bench: $(VENV)/.project .work/jars/.complete ## ours and the peers in turn on th
 
 venv: $(VENV)/.project ## the virtual environment .venv with the versions of constraints.txt
 
-jars: .work/jars/.complete ## the jars of Ignite and Kafka in .work/jars
+jars: .work/jars/.complete ## the jars of Ignite, Kafka and the backlog service in .work/jars
 
 clean: ## removes .venv and .work
 	@test ! -e .work/stack.json || { echo "the stack is running: make down" >&2; exit 1; }
@@ -61,9 +61,10 @@ $(VENV)/.project: $(VENV)/.packages pyproject.toml setup.cfg
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
-.work/jars/.complete: pom.xml $(wildcard tools/jars/*/pom.xml)
+.work/jars/.complete: pom.xml $(wildcard tools/jars/*/pom.xml) backlog-service/pom.xml $(shell find backlog-service/src/main -type f)
 	@command -v java > /dev/null || { echo "java is not on the path: install Java 17" >&2; exit 1; }
 	@command -v mvn > /dev/null || { echo "mvn is not on the path: install Maven 3.8 or newer" >&2; exit 1; }
-	@echo "getting the jars of Ignite and Kafka"
-	@mvn --batch-mode --quiet -Dstyle.color=never package
+	@echo "getting the jars of Ignite and Kafka, making that of the backlog service"
+	@mvn --batch-mode --quiet -Dstyle.color=never -DskipTests package
+	@mkdir -p .work/jars/backlog && cp backlog-service/target/backlog-service-*.jar .work/jars/backlog/
 	@touch $@

@@ -15,6 +15,9 @@ IgniteKafkaError
 ├── RecordTooLarge           a record is larger than the topic or the producer allows
 ├── KafkaUnavailable         the broker did not answer in time, before any commit           retriable
 ├── TransactionTimeout       a unit did not finish within `transaction_timeout_ms`
+├── BacklogMissing           no node has the jar of the backlog service
+├── BacklogRefused           the backlog service refused a call; `code` says why
+├── BacklogUnavailable       the nodes could not do what the backlog service was asked    retriable
 ├── Fenced                   a newer run of the same connector has taken over               (exit code 3)
 ├── OffsetsLost              the offsets topic of a known connector is missing or unreadable
 ├── SnapshotConflict         caches or settings differ from those fixed under the snapshot id
@@ -117,6 +120,18 @@ class KafkaUnavailable(IgniteKafkaError):
 
 class TransactionTimeout(IgniteKafkaError):
     pass
+
+
+class BacklogMissing(IgniteKafkaError):
+    pass
+
+
+class BacklogRefused(IgniteKafkaError):
+    pass
+
+
+class BacklogUnavailable(IgniteKafkaError):
+    final = False
 
 
 class Fenced(IgniteKafkaError):

@@ -29,6 +29,7 @@ class IgniteOptions:
     :param client_certificate: with TLS: a client must show a certificate too.
     :param authentication: user and password are asked for (first user: ignite, ignite); needs and sets ``persistence``.
     :param data_region_mib: largest size of the default data region.
+    :param regions: more data regions, name and largest size in MiB; persistent like the default one.
     :param class_path: more jars or class folders on the nodes' class path.
     :param java_options: more options of Java, after the defaults.
     :param properties: more properties of IgniteConfiguration, name to Spring XML, such as ``<bean class="…"/>``.
@@ -40,6 +41,7 @@ class IgniteOptions:
     persistence: bool = False
     data_region_mib: int = 512
     heap_mib: int = 512
+    regions: tuple[tuple[str, int], ...] = ()
     class_path: tuple[Path, ...] = ()
     java_options: tuple[str, ...] = ()
     properties: tuple[tuple[str, str], ...] = ()
@@ -101,21 +103,22 @@ def _discovery(port: int, all_ports: Sequence[int]) -> str:
 
 
 def _storage(options: IgniteOptions) -> str:
-    region = {
-        "name": "default",
-        "initialSize": 32 << 20,
-        "maxSize": options.data_region_mib << 20,
-        "persistenceEnabled": _flag(options.persistent),
-    }
-    if options.persistent:
-        region["checkpointPageBufferSize"] = 32 << 20
+    regions = "".join(_region(name, mib, options) for name, mib in options.regions)
     storage = {
-        "defaultDataRegionConfiguration": _bean(f"{_CONFIGURATION}.DataRegionConfiguration", region),
+        "defaultDataRegionConfiguration": _region("default", options.data_region_mib, options),
+        "dataRegionConfigurations": f"<list>{regions}</list>",
         "walMode": "LOG_ONLY",
         "walSegmentSize": 8 << 20,
         "walSegments": 4,
     }
     return _bean(f"{_CONFIGURATION}.DataStorageConfiguration", storage)
+
+
+def _region(name: str, mib: int, options: IgniteOptions) -> str:
+    region = {"name": name, "initialSize": 32 << 20, "maxSize": mib << 20, "persistenceEnabled": _flag(options.persistent)}
+    if options.persistent:
+        region["checkpointPageBufferSize"] = 32 << 20
+    return _bean(f"{_CONFIGURATION}.DataRegionConfiguration", region)
 
 
 def _bean(class_name: str, properties: Mapping[str, object]) -> str:

@@ -52,10 +52,11 @@ class MissingJars(Exception):
 
 @dataclass(frozen=True)
 class Jars:
-    """Folders of the jars of an Ignite node and of a Kafka broker (with Connect)."""
+    """Folders of the jars of an Ignite node, of a Kafka broker (with Connect), and of the backlog service for Ignite nodes."""
 
     ignite: Path
     kafka: Path
+    backlog: Path
 
     @classmethod
     def of_checkout(cls) -> Jars:
@@ -63,8 +64,8 @@ class Jars:
 
         :raises MissingJars: a folder or Java is missing.
         """
-        jars = cls(WORK / "jars" / "ignite", WORK / "jars" / "kafka")
-        for folder in (jars.ignite, jars.kafka):
+        jars = cls(WORK / "jars" / "ignite", WORK / "jars" / "kafka", WORK / "jars" / "backlog")
+        for folder in (jars.ignite, jars.kafka, jars.backlog):
             if not any(folder.glob("*.jar")):
                 raise MissingJars(f"no jars in {folder}: run `make jars`")
         if shutil.which("java") is None:

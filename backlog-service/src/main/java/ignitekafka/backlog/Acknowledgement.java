@@ -1,0 +1,42 @@
+package ignitekafka.backlog;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SortedMap;
+import java.util.TreeMap;
+
+/** What was sent of one unit; its layout is in {@link BacklogService#acknowledge}. */
+final class Acknowledgement {
+    final Unit unit;
+
+    /** Expired keys up to this stamp were sent. */
+    final long expiredStamp;
+
+    /** Number and hash of each change, by chunk. */
+    final SortedMap<Long, List<long[]>> byChunk = new TreeMap<>();
+
+    final Ranges numbers = new Ranges();
+
+    private Acknowledgement(Unit unit, long expiredStamp) {
+        this.unit = unit;
+        this.expiredStamp = expiredStamp;
+    }
+
+    static Acknowledgement read(ByteBuffer in) {
+        Acknowledgement read = new Acknowledgement(Unit.read(in), in.getLong());
+        int count = in.getInt();
+
+        in.getInt();
+
+        for (int i = 0; i < count; i++)
+            read.add(in.getLong(), in.getLong());
+
+        return read;
+    }
+
+    private void add(long number, long hash) {
+        byChunk.computeIfAbsent(Chunk.index(number), index -> new ArrayList<>()).add(new long[] {number, hash});
+        numbers.add(number, number);
+    }
+}

@@ -1,0 +1,263 @@
+package ignitekafka.backlog;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.SortedSet;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import org.apache.ignite.IgniteCache;
+import org.apache.ignite.internal.GridKernalContext;
+
+/** Reads and acknowledges the backlog of one connector. The layouts are those of {@link BacklogService}. */
+final class BacklogReader {
+    /** In answers: the cache has another incarnation by now, or is captured no more. */
+    private static final int GONE = 8;
+
+    /** Units that are read together. */
+    private static final int GROUP = 64;
+
+    /** Chunks looked for at a time in a group. */
+    private static final int GROUP_CHUNKS = 1_024;
+
+    private final GridKernalContext ctx;
+    private final IgniteCache<BacklogKey, byte[]> backlog;
+    private final Map<Integer, Long> incarnations;
+
+    BacklogReader(BacklogPlugin plugin, Connector connector) {
+        ctx = plugin.context();
+        backlog = plugin.backlog(connector.settings);
+
+        if (backlog == null)
+            throw new BacklogException(BacklogException.Code.UNAVAILABLE, "there is no cache '" + connector.settings.cacheName + '\'');
+
+        incarnations = new Captures(plugin).incarnations(connector);
+    }
+
+    byte[] read(List<Unit> units, int maxBytes) {
+        List<Found> all = new ArrayList<>();
+        long bytes = 0;
+
+        for (int from = 0; from < units.size(); from += GROUP) {
+            List<Unit> group = units.subList(from, Math.min(units.size(), from + GROUP));
+
+            if (bytes >= maxBytes)
+                group.forEach(unit -> all.add(new Found(unit, true)));
+            else {
+                for (Found found : read(group)) {
+                    all.add(found);
+                    bytes += found.bytes();
+                }
+            }
+        }
+
+        return encode(all);
+    }
+
+    /** Records and expired keys first, then chunks downwards: see {@link BacklogWriter} for why that is the safe order. */
+    private Collection<Found> read(List<Unit> group) {
+        Map<Unit, Found> found = new LinkedHashMap<>();
+        SortedSet<BacklogKey> heads = new TreeSet<>();
+
+        for (Unit unit : group) {
+            found.put(unit, new Found(unit, false));
+            heads.add(unit.record());
+            heads.add(unit.expired());
+        }
+
+        Map<BacklogKey, byte[]> values = backlog.getAll(heads);
+
+        for (Found one : found.values())
+            head(one, values);
+
+        Map<Unit, Found> open = new HashMap<>(found);
+
+        open.values().removeIf(one -> one.record == null || one.from > one.record.high);
+
+        while (!open.isEmpty()) {
+            window(open);
+            open.values().removeIf(one -> !one.changes.isEmpty() || one.from > one.record.high);
+        }
+
+        found.values().forEach(BacklogReader::addExpired);
+
+        return found.values();
+    }
+
+    private void head(Found one, Map<BacklogKey, byte[]> values) {
+        byte[] record = values.get(one.unit.record());
+
+        if (!Long.valueOf(one.unit.incarnation).equals(incarnations.get(one.unit.cacheId))) {
+            one.gone = true;
+
+            return;
+        }
+
+        if (record == null) {
+            backlog.invoke(one.unit.record(), RecordChange.check());
+            record = backlog.get(one.unit.record());
+        }
+
+        one.record = UnitRecord.decode(record);
+        one.from = one.record.low;
+        one.expired = values.get(one.unit.expired());
+    }
+
+    /** Reads the next chunks of each unit, the same share for each, the highest first. */
+    private void window(Map<Unit, Found> open) {
+        int share = Math.max(1, GROUP_CHUNKS / open.size());
+        Map<BacklogKey, byte[]> chunks = new HashMap<>();
+
+        for (int step = 0; step < share; step++) {
+            SortedSet<BacklogKey> wave = new TreeSet<>();
+
+            for (Found one : open.values()) {
+                long index = Math.min(one.record.high, one.from + share - 1) - step;
+
+                if (index >= one.from)
+                    wave.add(one.unit.chunk(index));
+            }
+
+            if (wave.isEmpty())
+                break;
+
+            chunks.putAll(backlog.getAll(wave));
+        }
+
+        for (Found one : open.values()) {
+            long to = Math.min(one.record.high, one.from + share - 1);
+
+            for (long index = one.from; index <= to; index++) {
+                byte[] chunk = chunks.get(one.unit.chunk(index));
+
+                if (chunk != null)
+                    one.changes.addAll(Chunk.decode(chunk));
+            }
+
+            one.from = to + 1;
+        }
+    }
+
+    private static void addExpired(Found one) {
+        if (one.expired == null || one.more() || one.gone)
+            return;
+
+        ExpiredKeys.decode(one.expired).forEach((key, stampAndTime) -> {
+            one.stamp = Math.max(one.stamp, stampAndTime[0]);
+            one.changes.add(new Change(-1, stampAndTime[1], Change.EXPIRED, key.array(), null));
+        });
+    }
+
+    private byte[] encode(List<Found> all) {
+        List<Change> changes = new ArrayList<>();
+        long keys = 0;
+        long values = 0;
+
+        for (Found one : all)
+            changes.addAll(one.changes);
+
+        for (Change change : changes) {
+            keys += change.key.length;
+            values += Math.max(0, change.valueLength());
+        }
+
+        long size = 32 + 28L * all.size() + 33L * changes.size() + keys + values;
+        ByteBuffer out = Chunk.buffer(new byte[Math.toIntExact(size)]);
+
+        out.putInt(0x31434B42).putInt(all.size()).putInt(changes.size()).putInt((int)ctx.discovery().topologyVersion()).putLong(keys).putLong(values);
+        all.forEach(one -> out.putLong(one.record == null ? 0 : one.record.markNumber));
+        all.forEach(one -> out.putLong(one.stamp));
+        changes.forEach(change -> out.putLong(change.number));
+        changes.forEach(change -> out.putLong(change.timeMs));
+        changes.forEach(change -> out.putLong(change.hash));
+        all.forEach(one -> out.putInt(one.changes.size()));
+        all.forEach(one -> out.putInt(one.marks()));
+        all.forEach(one -> out.putInt(one.more() ? 1 : 0));
+        changes.forEach(change -> out.putInt(change.key.length));
+        changes.forEach(change -> out.putInt(change.valueLength()));
+        changes.forEach(change -> out.put(change.kind));
+        changes.forEach(change -> out.put(change.key));
+        changes.stream().filter(change -> change.value != null).forEach(change -> out.put(change.value));
+
+        return out.array();
+    }
+
+    void acknowledge(List<Acknowledgement> all) {
+        SortedMap<BacklogKey, Acknowledgement> byRecord = new TreeMap<>();
+
+        all.forEach(one -> byRecord.put(one.unit.record(), one));
+
+        Map<BacklogKey, byte[]> records = backlog.getAll(byRecord.keySet());
+        SortedMap<BacklogKey, RecordChange> changes = new TreeMap<>();
+
+        trim(byRecord);
+
+        byRecord.forEach((key, one) -> {
+            byte[] record = records.get(key);
+
+            if (record != null)
+                changes.put(key, RecordChange.acknowledge(one.numbers, firstChunk(one.unit, UnitRecord.decode(record))));
+        });
+
+        backlog.invokeAll(changes);
+    }
+
+    private void trim(Map<BacklogKey, Acknowledgement> byRecord) {
+        SortedMap<BacklogKey, ChunkChange> trims = new TreeMap<>();
+        SortedMap<BacklogKey, ExpiredKeys> expired = new TreeMap<>();
+
+        byRecord.forEach((key, one) -> {
+            if (one.expiredStamp > 0)
+                expired.put(one.unit.expired(), ExpiredKeys.remove(one.expiredStamp));
+
+            one.byChunk.forEach((index, changes) -> trims.put(one.unit.chunk(index), ChunkChange.remove(changes)));
+        });
+
+        backlog.invokeAll(trims);
+        backlog.invokeAll(expired);
+    }
+
+    /** The lowest chunk of a unit that is still there, as far as a window sees; looked for after the trims. */
+    private long firstChunk(Unit unit, UnitRecord record) {
+        long from = record.low;
+
+        for (int looked = 0; from < record.high && looked < GROUP_CHUNKS && !backlog.containsKey(unit.chunk(from)); looked++)
+            from++;
+
+        return from;
+    }
+
+    /** What was found of one unit. */
+    private static final class Found {
+        final Unit unit;
+        final boolean skipped;
+        final List<Change> changes = new ArrayList<>();
+        UnitRecord record;
+        byte[] expired;
+        boolean gone;
+        long from;
+        long stamp;
+
+        Found(Unit unit, boolean skipped) {
+            this.unit = unit;
+            this.skipped = skipped;
+        }
+
+        int marks() {
+            return (gone ? GONE : 0) | (record == null ? 0 : record.marks);
+        }
+
+        boolean more() {
+            return skipped || record != null && from <= record.high;
+        }
+
+        long bytes() {
+            return changes.stream().mapToLong(change -> change.key.length + Math.max(0, change.valueLength())).sum();
+        }
+    }
+}

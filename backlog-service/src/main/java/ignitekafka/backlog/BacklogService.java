@@ -1,0 +1,122 @@
+package ignitekafka.backlog;
+
+import java.util.Map;
+
+/**
+ * The backlog of caches' changes, for thin clients (op 7000, service {@value #NAME}) and Ignite's own service proxies. Any node with the jar answers.
+ *
+ * <p>A <b>unit</b> is one partition of one incarnation of a cache. Ignite's update counter gives each change of a unit its <b>number</b>: an identity and
+ * an order a key, never completeness: numbers have holes, may come late, and after a node's death may come twice with other contents, side by side.
+ * What stands in the backlog is to be sent, in ascending order. A change is known by number and hash; a reader remembers those it has sent, since another
+ * owner may put one back after it was acknowledged, and looks the key up in the cache where a number says nothing.
+ *
+ * <p>A unit with <b>marks</b> is to be sent again from the cache: {@link #clear}, read its partition, {@link #barrier}, send the rows except those
+ * whose key has changes in the backlog, then these. Marks, as bits: 1 given up because region or buffer was full, 2 changes were missed while nothing
+ * captured, 4 the backlog's own partition was lost, 8 (in answers only) that incarnation is captured no more.
+ *
+ * <p>All integers in byte layouts are little-endian and signed. Keys and values are Ignite's binary form, with type code, as cache scans give them
+ * but for the wrapping of objects (type 27). Failures are {@link BacklogException}, whose message begins with {@code BACKLOG/<code>: }.
+ */
+public interface BacklogService {
+    /** Name of the service. */
+    String NAME = "ignite-kafka-backlog";
+
+    /** Version of this contract and of what is stored. */
+    String VERSION = "1";
+
+    /**
+     * Captures caches for a connector, from before it returns on; repeatable.
+     *
+     * @param connector Name: letters, digits, {@code . _ -}.
+     * @param settings {@code backlogCacheName}, {@code backlogServiceName}, {@code backlogCacheBackups}, {@code backlogMemoryRegionName},
+     *     {@code backlogFlushFreq} (ms), {@code backlogBufferEntries}, {@code backlogBufferBytes} (a node); names are suffixed with the connector's.
+     * @param caches Names of all its caches.
+     * @return As {@link #update}.
+     */
+    Map<String, Object> start(String connector, Map<String, String> settings, String[] caches);
+
+    /**
+     * Makes these the connector's caches, while it goes on with the others; a cache that was made again gets a new incarnation.
+     *
+     * @return {@code captureId} (long; another than before means that the backlog was lost and begins anew), {@code registered} (int: nodes that
+     *     register the capture of all caches), and for each cache {@code incarnation.<cache>} (long) and {@code partitions.<cache>} (int).
+     */
+    Map<String, Object> update(String connector, String[] caches);
+
+    /** The connectors that capture. */
+    String[] connectors();
+
+    /**
+     * How a capture is. As {@link #update}, and {@code caches} (String[]), and {@code nodes} (String[]), a line a node:
+     * {@code <consistent id> entries=<n> bytes=<n> written=<n> fill=<n.nnn>}: changes and bytes in its buffer, changes written since its
+     * start, and how much of its memory region is in use.
+     */
+    Map<String, Object> status(String connector);
+
+    /**
+     * The backlog of each unit that has one or is marked; reads all of it on the nodes, so not for each poll.
+     *
+     * @return int32 {@code 0x31554B42} ("BKU1"), int32 units U, then columns: int64[U] each of incarnation, lowest number, highest number
+     *     (-1: none), count of changes, their bytes as stored, number of the mark; then int32[U] each of cache id, partition, marks.
+     */
+    byte[] units(String connector);
+
+    /**
+     * Changes of units, lowest numbers first, until {@code maxBytes} is passed; what stands there and was read before comes again until it is
+     * acknowledged. Keys that expired come last in a unit, once all its changes are in the answer, as number -1, since Ignite gives expiry none: each is
+     * a question whether the cache still lacks the key.
+     *
+     * @param units 16 bytes each: int32 cache id, int32 partition, int64 incarnation.
+     * @param maxBytes Of keys and values, passed by at most one group of 64 units.
+     * @return 32 bytes: int32 {@code 0x31434B42} ("BKC1"), int32 units U (as asked, in that order), int32 changes N, int32 topology version,
+     *     int64 bytes of keys,
+     *     int64 bytes of values. Columns: int64[U] number of the mark, int64[U] stamp for acknowledging expired keys (0: none),
+     *     int64[N] number, int64[N] time in ms of the capturing node, int64[N] hash, int32[U] changes of the unit, int32[U] marks, int32[U] 1 when the unit has
+     *     more than this, int32[N] length of key, int32[N] length of value (-1: none), int8[N] kind (1 created, 2 updated, 3 removed, 4 expired).
+     *     Then the keys one after the other, then the values.
+     */
+    byte[] read(String connector, byte[] units, int maxBytes);
+
+    /**
+     * Removes what was sent, after its offsets are committed; repeatable.
+     *
+     * @param sent For each unit: its 16 bytes as in {@link #read}, int64 stamp of the expired keys sent (0: none), int32 count of changes,
+     *     int32 0, then int64 number and int64 hash of each.
+     */
+    void acknowledge(String connector, byte[] sent);
+
+    /**
+     * Values as their primary nodes have them, where a change cannot tell: two contents under one number, or an expired key.
+     *
+     * @param keys For each key: int32 length, key.
+     * @return int32 keys N, int32[N] length of value (-1: the cache has not the key), then the values one after the other.
+     */
+    byte[] lookup(String connector, String cache, byte[] keys);
+
+    /** Returns when all that was captured before the call, on any node, stands in the backlog. */
+    void barrier(String connector);
+
+    /**
+     * Before units are sent again: takes their marks away, removes what the backlog has of them, and captures them again where they were given up. A
+     * unit that was marked anew since the reader saw it stays marked.
+     *
+     * @param units 24 bytes each: the unit as in {@link #read}, and int64 number of the mark.
+     */
+    void clear(String connector, byte[] units);
+
+    /**
+     * All caches of the cluster's users.
+     *
+     * @return A line a cache: name, cache id, deployment id (another after the cache is made again), topology version of its start, partitions, group, with
+     *     tabs between.
+     */
+    String[] caches();
+
+    /**
+     * Ends a capture; repeatable. The next start is a new capture.
+     *
+     * @param destroy Whether to destroy the connector's backlog cache.
+     * @return {@code service} and {@code cache}: names of what was removed, null where there was nothing.
+     */
+    Map<String, Object> stop(String connector, boolean destroy);
+}

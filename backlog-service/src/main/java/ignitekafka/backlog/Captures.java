@@ -1,0 +1,317 @@
+package ignitekafka.backlog;
+
+import static ignitekafka.backlog.BacklogException.Code.UNAVAILABLE;
+
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Collectors;
+import org.apache.ignite.Ignite;
+import org.apache.ignite.IgniteCache;
+import org.apache.ignite.cache.CacheAtomicityMode;
+import org.apache.ignite.cache.CacheWriteSynchronizationMode;
+import org.apache.ignite.cache.affinity.rendezvous.RendezvousAffinityFunction;
+import org.apache.ignite.cluster.ClusterNode;
+import org.apache.ignite.configuration.CacheConfiguration;
+import org.apache.ignite.internal.GridKernalContext;
+import org.apache.ignite.internal.processors.affinity.AffinityTopologyVersion;
+import org.apache.ignite.internal.processors.cache.DynamicCacheDescriptor;
+import org.apache.ignite.internal.processors.cache.GridCacheAdapter;
+import org.apache.ignite.internal.processors.cache.GridCacheContext;
+import org.apache.ignite.internal.processors.cache.distributed.dht.topology.GridDhtLocalPartition;
+import org.apache.ignite.services.ServiceConfiguration;
+
+/**
+ * Brings a connector's capture to what the registry says, from any node and again after a restart of the whole cluster, and finds what was lost
+ * while nothing captured.
+ */
+final class Captures {
+    /** Of the backlog cache. As many as Ignite's default, so that a unit's changes are where its entries are. */
+    private static final int PARTITIONS = RendezvousAffinityFunction.DFLT_PARTITION_COUNT;
+
+    private static final long REGISTERED_WITHIN_MS = 20_000;
+    private static final long REGISTER_AGAIN_MS = 100;
+
+    private final BacklogPlugin plugin;
+    private final GridKernalContext ctx;
+    private final Ignite ignite;
+
+    Captures(BacklogPlugin plugin) {
+        this.plugin = plugin;
+        ctx = plugin.context();
+        ignite = ctx.grid();
+    }
+
+    /** Makes the backlog cache and the records of new incarnations, has the queries registered, and returns when they are. */
+    Connector ensure(String name) {
+        Connector connector = ensureCache(plugin.registry().get(name));
+
+        for (String cache : connector.caches())
+            connector = prepare(connector, cache);
+
+        ignite.services(ignite.cluster().forServers().forPredicate(BacklogPluginProvider.nodes())).deploy(new ServiceConfiguration()
+            .setName(connector.settings.serviceName)
+            .setTotalCount(CaptureService.COPIES)
+            .setMaxPerNodeCount(1)
+            .setNodeFilter(BacklogPluginProvider.nodes())
+            .setService(new CaptureService(name)));
+
+        return register(connector);
+    }
+
+    /** Has the nodes register until enough have; one is enough to capture, none is a failure. */
+    private Connector register(Connector connector) {
+        long until = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(REGISTERED_WITHIN_MS);
+
+        for (;;) {
+            reconcile(connector);
+
+            Connector now = plugin.registry().get(connector.settings.connector);
+            int nodes = ignite.cluster().forServers().forPredicate(BacklogPluginProvider.nodes()).nodes().size();
+            int fewest = now.caches().stream().filter(cache -> now.deployment(cache) != null).mapToInt(cache -> alive(now, cache).size())
+                .min().orElse(CaptureService.COPIES);
+
+            if (fewest >= Math.min(nodes, CaptureService.COPIES) || fewest > 0 && System.nanoTime() > until)
+                return now;
+
+            if (System.nanoTime() > until)
+                throw new BacklogException(UNAVAILABLE, "no node registered the capture of connector '" + connector.settings.connector + '\'');
+
+            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(REGISTER_AGAIN_MS));
+        }
+    }
+
+    /** Has every node that holds the connector's capture service register what is wanted. */
+    private void reconcile(Connector connector) {
+        String name = connector.settings.connector;
+
+        NodeJob.everywhere(ctx, node -> {
+            CaptureService service = node.serviceOrNull(name);
+
+            if (service != null)
+                service.reconcile();
+
+            return null;
+        });
+    }
+
+    /** Has every node write what it captured before the call: the primaries first, so that the backups find it written. */
+    void flush(String name) {
+        flush(name, false);
+        flush(name, true);
+    }
+
+    private void flush(String name, boolean all) {
+        NodeJob.everywhere(ctx, node -> {
+            NodeCapture capture = node.captureOrNull(name);
+
+            if (capture != null)
+                capture.flush(all);
+
+            return null;
+        });
+    }
+
+    /** A backlog cache without the mark of this capture is new or another's: what this capture had written is lost, so it begins anew. */
+    private Connector ensureCache(Connector connector) {
+        IgniteCache<BacklogKey, byte[]> backlog = ignite.getOrCreateCache(configuration(connector.settings));
+        byte[] mark = backlog.get(BacklogKey.CAPTURE);
+
+        if (mark != null && captureId(mark) == connector.captureId())
+            return connector;
+
+        long known = connector.captureId();
+
+        if (mark != null)
+            backlog.clear();
+
+        return plugin.registry().update(connector.settings.connector, present -> {
+            Connector current = present.begun() && present.captureId() == known ? present.renewed() : present;
+
+            backlog.put(BacklogKey.CAPTURE, Chunk.buffer(new byte[8]).putLong(current.captureId()).array());
+
+            return current.begin();
+        });
+    }
+
+    private static long captureId(byte[] mark) {
+        return Chunk.buffer(mark).getLong();
+    }
+
+    private static CacheConfiguration<BacklogKey, byte[]> configuration(ConnectorSettings settings) {
+        return new CacheConfiguration<BacklogKey, byte[]>(settings.cacheName)
+            .setAtomicityMode(CacheAtomicityMode.ATOMIC)
+            .setWriteSynchronizationMode(CacheWriteSynchronizationMode.FULL_SYNC)
+            .setAffinity(new RendezvousAffinityFunction(false, PARTITIONS))
+            .setBackups(settings.backups)
+            .setDataRegionName(settings.regionName);
+    }
+
+    /** Gives a cache that is not captured, or is another one by now, an incarnation and the records of its units. */
+    private Connector prepare(Connector before, String cache) {
+        String deployment = deployment(ctx, cache);
+
+        if (deployment == null || deployment.equals(before.deployment(cache)))
+            return before;
+
+        boolean same = before.deployment(cache) != null && alive(before, cache).isEmpty() && survived(before, cache);
+        Connector after = plugin.registry().update(before.settings.connector, present ->
+            deployment.equals(present.deployment(cache)) ? present : present.deployed(cache, deployment, same));
+
+        if (!same) {
+            forget(before, cache);
+            createRecords(after, cache);
+        }
+
+        return after;
+    }
+
+    /** Removes all that the backlog holds of the cache's incarnation, if there is one. */
+    void forget(Connector connector, String cache) {
+        if (connector.incarnation(cache) == 0)
+            return;
+
+        BacklogWriter writer = new BacklogWriter(plugin, connector.settings);
+
+        for (int partition = 0; partition < partitions(cache); partition++) {
+            Unit unit = unit(connector, cache, partition);
+
+            writer.empty(unit);
+            plugin.backlog(connector.settings).remove(unit.record());
+        }
+    }
+
+    private void createRecords(Connector connector, String cache) {
+        Map<BacklogKey, RecordChange> records = new TreeMap<>();
+
+        for (int partition = 0; partition < partitions(cache); partition++)
+            records.put(unit(connector, cache, partition).record(), RecordChange.create());
+
+        plugin.backlog(connector.settings).invokeAll(records);
+    }
+
+    /** The nodes among those that registered the cache's capture that are still there. */
+    Set<UUID> alive(Connector connector, String cache) {
+        Set<UUID> nodes = new HashSet<>(connector.registered(cache));
+
+        nodes.retainAll(ignite.cluster().nodes().stream().map(ClusterNode::id).collect(Collectors.toSet()));
+
+        return nodes;
+    }
+
+    /** After a restart of the whole cluster: whether this cache is the one of before. In memory it is not; on disk it is, if no counter went back. */
+    private boolean survived(Connector before, String cache) {
+        if (!ctx.cache().cacheDescriptor(cache).groupDescriptor().persistenceEnabled())
+            return false;
+
+        Map<Integer, Long> counters = counters(cache);
+        Map<Integer, Long> known = known(before, cache, counters.keySet());
+
+        return known.entrySet().stream().allMatch(unit -> counters.get(unit.getKey()) >= unit.getValue());
+    }
+
+    /** Marks the units whose counter ran on while nothing was captured; one that only skipped a number at its end is marked too. */
+    void markMissed(Connector connector, String cache) {
+        Map<Integer, Long> counters = counters(cache);
+
+        flush(connector.settings.connector);
+
+        Map<Integer, Long> known = known(connector, cache, counters.keySet());
+        Map<BacklogKey, RecordChange> marks = new TreeMap<>();
+
+        counters.forEach((partition, counter) -> {
+            if (counter > known.get(partition))
+                marks.put(unit(connector, cache, partition).record(), RecordChange.mark(UnitRecord.MISSED));
+        });
+
+        plugin.backlog(connector.settings).invokeAll(marks);
+    }
+
+    /** The partitions' update counters, from their primary nodes. */
+    private Map<Integer, Long> counters(String cache) {
+        Map<Integer, Long> all = new HashMap<>();
+
+        NodeJob.everywhere(ctx, node -> localCounters(node.context(), cache)).forEach(all::putAll);
+
+        return all;
+    }
+
+    private static HashMap<Integer, Long> localCounters(GridKernalContext ctx, String cache) {
+        HashMap<Integer, Long> counters = new HashMap<>();
+        GridCacheAdapter<?, ?> adapter = ctx.cache().internalCache(cache);
+
+        if (adapter == null)
+            return counters;
+
+        GridCacheContext<?, ?> cctx = adapter.context();
+        AffinityTopologyVersion version = ctx.cache().context().exchange().readyAffinityVersion();
+
+        for (int partition : cctx.affinity().primaryPartitions(ctx.localNodeId(), version)) {
+            GridDhtLocalPartition local = cctx.topology().localPartition(partition);
+
+            if (local != null)
+                counters.put(partition, local.updateCounter());
+        }
+
+        return counters;
+    }
+
+    /** The highest number of each unit that stands in the backlog or was sent; 0 for none. */
+    private Map<Integer, Long> known(Connector connector, String cache, Collection<Integer> partitions) {
+        IgniteCache<BacklogKey, byte[]> backlog = plugin.backlog(connector.settings);
+        Map<Integer, Long> known = new HashMap<>();
+
+        for (int partition : partitions) {
+            Unit unit = unit(connector, cache, partition);
+            byte[] bytes = backlog.get(unit.record());
+            long highest = 0;
+
+            if (bytes != null) {
+                UnitRecord record = UnitRecord.decode(bytes);
+                byte[] chunk = record.high < 0 ? null : backlog.get(unit.chunk(record.high));
+
+                highest = Math.max(0, Math.max(record.sent.last(), chunk == null ? 0 : Chunk.lastNumber(chunk)));
+            }
+
+            known.put(partition, highest);
+        }
+
+        return known;
+    }
+
+    /** The unit of a partition in the cache's present incarnation. */
+    Unit unit(Connector connector, String cache, int partition) {
+        return new Unit(ctx.cache().cacheDescriptor(cache).cacheId(), partition, connector.incarnation(cache));
+    }
+
+    /** Cache id to present incarnation, of the captured caches that are there. */
+    HashMap<Integer, Long> incarnations(Connector connector) {
+        HashMap<Integer, Long> incarnations = new HashMap<>();
+
+        for (String cache : connector.caches()) {
+            DynamicCacheDescriptor descriptor = ctx.cache().cacheDescriptor(cache);
+
+            if (descriptor != null)
+                incarnations.put(descriptor.cacheId(), connector.incarnation(cache));
+        }
+
+        return incarnations;
+    }
+
+    int partitions(String cache) {
+        return ignite.affinity(cache).partitions();
+    }
+
+    /** Deployment id of the cache that has that name now, or null. */
+    static String deployment(GridKernalContext ctx, String cache) {
+        DynamicCacheDescriptor descriptor = ctx.cache().cacheDescriptor(cache);
+
+        return descriptor == null ? null : String.valueOf(descriptor.deploymentId());
+    }
+}

@@ -1,0 +1,76 @@
+package ignitekafka.backlog;
+
+import java.util.zip.CRC32;
+import java.util.zip.CRC32C;
+import java.util.zip.Checksum;
+
+/**
+ * One captured update: its number in the unit, when this node saw it, what it was, and key and value in Ignite's binary form.
+ *
+ * <p>A number alone is no identity: a primary that died may have used it for an update that no other node has, and a data streamer that does not
+ * overwrite takes a number of its own on each owner. Number and {@link #hash} of key and value together are; equality is just that.
+ */
+final class Change {
+    static final byte CREATED = 1;
+    static final byte UPDATED = 2;
+    static final byte REMOVED = 3;
+    static final byte EXPIRED = 4;
+
+    /** What an entry costs on the heap beyond its bytes: object, two arrays, a map node, a boxed long. */
+    static final int OVERHEAD_BYTES = 160;
+
+    final long number;
+    final long timeMs;
+    final byte kind;
+
+    /** CRC-32 of key and value in the high half, CRC-32C in the low one; a missing value counts as the byte 0, another has the byte 1 before it. */
+    final long hash;
+
+    final byte[] key;
+
+    /** Null when the change leaves no value. */
+    final byte[] value;
+
+    Change(long number, long timeMs, byte kind, byte[] key, byte[] value) {
+        this(number, timeMs, kind, hash(key, value), key, value);
+    }
+
+    Change(long number, long timeMs, byte kind, long hash, byte[] key, byte[] value) {
+        this.number = number;
+        this.timeMs = timeMs;
+        this.kind = kind;
+        this.hash = hash;
+        this.key = key;
+        this.value = value;
+    }
+
+    int valueLength() {
+        return value == null ? -1 : value.length;
+    }
+
+    long heapBytes() {
+        return OVERHEAD_BYTES + key.length + Math.max(0, valueLength());
+    }
+
+    private static long hash(byte[] key, byte[] value) {
+        return checksum(new CRC32(), key, value) << 32 | checksum(new CRC32C(), key, value);
+    }
+
+    private static long checksum(Checksum sum, byte[] key, byte[] value) {
+        sum.update(key, 0, key.length);
+        sum.update(value == null ? 0 : 1);
+
+        if (value != null)
+            sum.update(value, 0, value.length);
+
+        return sum.getValue();
+    }
+
+    @Override public boolean equals(Object other) {
+        return other instanceof Change && number == ((Change)other).number && hash == ((Change)other).hash;
+    }
+
+    @Override public int hashCode() {
+        return Long.hashCode(number);
+    }
+}

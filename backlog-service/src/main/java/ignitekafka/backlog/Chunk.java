@@ -1,0 +1,124 @@
+package ignitekafka.backlog;
+
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * The changes of {@value #NUMBERS} consecutive numbers of a unit, one entry of the backlog cache, in ascending order. A number that came with
+ * two contents stands there twice.
+ * Cheaper by an order than an entry a change, both to write and to remove, and a batch of a unit becomes visible at once.
+ *
+ * <p>Little-endian, each change: int64 number, int64 time (ms), int64 hash, int8 kind, int32 length of key, int32 length of value
+ * (-1: none), key, value.
+ */
+final class Chunk {
+    /** Few enough that a slowly filled chunk, written anew with each change, stays about a page; many enough to spare entries under load. */
+    static final int NUMBERS = 32;
+
+    private static final int HEADER = 33;
+
+    private Chunk() {
+        // Static functions only.
+    }
+
+    static long index(long number) {
+        return Math.floorDiv(number, NUMBERS);
+    }
+
+    static byte[] encode(Collection<Change> changes) {
+        int bytes = 0;
+
+        for (Change change : changes)
+            bytes += HEADER + change.key.length + Math.max(0, change.valueLength());
+
+        ByteBuffer out = buffer(new byte[bytes]);
+
+        for (Change change : changes) {
+            out.putLong(change.number).putLong(change.timeMs).putLong(change.hash).put(change.kind);
+            out.putInt(change.key.length).putInt(change.valueLength());
+            out.put(change.key);
+
+            if (change.value != null)
+                out.put(change.value);
+        }
+
+        return out.array();
+    }
+
+    static List<Change> decode(byte[] chunk) {
+        List<Change> changes = new ArrayList<>();
+
+        for (ByteBuffer in = buffer(chunk); in.hasRemaining(); ) {
+            long number = in.getLong();
+            long timeMs = in.getLong();
+            long hash = in.getLong();
+            byte kind = in.get();
+            byte[] key = new byte[in.getInt()];
+            int valueLength = in.getInt();
+            byte[] value = valueLength < 0 ? null : new byte[valueLength];
+
+            in.get(key);
+
+            if (value != null)
+                in.get(value);
+
+            changes.add(new Change(number, timeMs, kind, hash, key, value));
+        }
+
+        return changes;
+    }
+
+    /** The highest number, or -1 of an empty chunk; reads lengths only. */
+    static long lastNumber(byte[] chunk) {
+        long last = -1;
+
+        for (ByteBuffer in = buffer(chunk); in.hasRemaining(); ) {
+            last = in.getLong();
+            in.position(in.position() + 17);
+
+            int keyLength = in.getInt();
+            int valueLength = in.getInt();
+
+            in.position(in.position() + keyLength + Math.max(0, valueLength));
+        }
+
+        return last;
+    }
+
+    /** Both together; the very array {@code present} when nothing in {@code added} is new. */
+    static byte[] merge(byte[] present, byte[] added) {
+        if (present == null)
+            return added;
+
+        if (lastNumber(present) < buffer(added).getLong()) {
+            byte[] both = Arrays.copyOf(present, present.length + added.length);
+
+            System.arraycopy(added, 0, both, present.length, added.length);
+
+            return both;
+        }
+
+        Set<Change> all = new LinkedHashSet<>(decode(present));
+
+        return all.addAll(decode(added)) ? encode(ascending(all)) : present;
+    }
+
+    static List<Change> ascending(Collection<Change> changes) {
+        List<Change> sorted = new ArrayList<>(changes);
+
+        sorted.sort(Comparator.comparingLong(change -> change.number));
+
+        return sorted;
+    }
+
+    static ByteBuffer buffer(byte[] bytes) {
+        return ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
+    }
+}

@@ -1,0 +1,139 @@
+package ignitekafka.backlog;
+
+import java.util.Collection;
+import java.util.LinkedHashSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.UUID;
+import java.util.stream.Collectors;
+
+/**
+ * What the cluster remembers of one connector, frozen. It is kept as a sorted map of strings, which nodes without this jar can read, and of
+ * which equal content has equal bytes.
+ *
+ * <p>Keys: {@code setting.<name>}; {@code capture}, the id of this capture; {@code begun}, there when its backlog cache was filled once;
+ * {@code cache.<name>}, there for each captured cache; and for those that were captured already {@code deployment.<name>},
+ * {@code incarnation.<name>} and {@code registered.<name>} (ids of the nodes whose continuous query captures it).
+ */
+final class Connector {
+    private static final String SETTING = "setting.";
+    private static final String CACHE = "cache.";
+    private static final String DEPLOYMENT = "deployment.";
+    private static final String INCARNATION = "incarnation.";
+    private static final String REGISTERED = "registered.";
+
+    final ConnectorSettings settings;
+    private final TreeMap<String, String> map;
+
+    Connector(String name, TreeMap<String, String> map) {
+        Map<String, String> given = new TreeMap<>();
+
+        map.forEach((key, value) -> {
+            if (key.startsWith(SETTING))
+                given.put(key.substring(SETTING.length()), value);
+        });
+
+        settings = new ConnectorSettings(name, given);
+        this.map = map;
+    }
+
+    static Connector first(ConnectorSettings settings) {
+        TreeMap<String, String> map = new TreeMap<>();
+
+        settings.asMap().forEach((name, value) -> map.put(SETTING + name, value));
+        map.put("capture", String.valueOf(newId(0)));
+
+        return new Connector(settings.connector, map);
+    }
+
+    TreeMap<String, String> asMap() {
+        return map;
+    }
+
+    /** Rises with each capture; another id than before means that changes between were lost. */
+    long captureId() {
+        return Long.parseLong(map.get("capture"));
+    }
+
+    boolean begun() {
+        return map.containsKey("begun");
+    }
+
+    Set<String> caches() {
+        return map.keySet().stream().filter(key -> key.startsWith(CACHE)).map(key -> key.substring(CACHE.length()))
+            .collect(Collectors.toCollection(TreeSet::new));
+    }
+
+    /** Deployment id of the cache that is captured, or null while its capture is not prepared. */
+    String deployment(String cache) {
+        return map.get(DEPLOYMENT + cache);
+    }
+
+    /** Incarnation of a cache that is or was captured, or 0. */
+    long incarnation(String cache) {
+        return Long.parseLong(map.getOrDefault(INCARNATION + cache, "0"));
+    }
+
+    /** Nodes that registered the capture of that incarnation, whether they are still there or not. */
+    Set<UUID> registered(String cache) {
+        String nodes = map.getOrDefault(REGISTERED + cache, "");
+
+        return nodes.isEmpty() ? Set.of() : Set.of(nodes.split(",")).stream().map(UUID::fromString).collect(Collectors.toSet());
+    }
+
+    Connector begin() {
+        return with("begun", "true");
+    }
+
+    /** A new capture whose backlog begins empty. */
+    Connector renewed() {
+        TreeMap<String, String> renewed = new TreeMap<>(map);
+
+        renewed.put("capture", String.valueOf(newId(captureId())));
+        renewed.keySet().removeIf(key -> key.startsWith(DEPLOYMENT) || key.startsWith(REGISTERED));
+
+        return new Connector(settings.connector, renewed);
+    }
+
+    Connector withCaches(Collection<String> caches) {
+        TreeMap<String, String> changed = new TreeMap<>(map);
+        Set<String> gone = new LinkedHashSet<>(caches());
+
+        gone.removeAll(caches);
+        gone.forEach(cache -> {
+            changed.remove(CACHE + cache);
+            changed.remove(DEPLOYMENT + cache);
+            changed.remove(REGISTERED + cache);
+        });
+        caches.forEach(cache -> changed.put(CACHE + cache, ""));
+
+        return new Connector(settings.connector, changed);
+    }
+
+    /** The cache is captured as that deployment from now on: as a new incarnation, unless it keeps its own. */
+    Connector deployed(String cache, String deployment, boolean keepIncarnation) {
+        Connector changed = with(DEPLOYMENT + cache, deployment);
+
+        return keepIncarnation ? changed
+            : changed.with(INCARNATION + cache, String.valueOf(newId(incarnation(cache)))).registered(cache, Set.of());
+    }
+
+    Connector registered(String cache, Set<UUID> nodes) {
+        return with(REGISTERED + cache, nodes.stream().map(UUID::toString).sorted().collect(Collectors.joining(",")));
+    }
+
+    private Connector with(String key, String value) {
+        TreeMap<String, String> changed = new TreeMap<>(map);
+
+        changed.put(key, value);
+
+        return new Connector(settings.connector, changed);
+    }
+
+    /** The time in milliseconds, yet above the id before: ids rise over restarts of the whole cluster too. */
+    private static long newId(long before) {
+        return Math.max(before + 1, System.currentTimeMillis());
+    }
+}

@@ -1,0 +1,103 @@
+package ignitekafka.backlog;
+
+import static ignitekafka.backlog.BacklogException.Code.MALFORMED;
+
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.regex.Pattern;
+
+/** Settings of one connector's backlog, checked once; names and defaults of the first five are the GridGain Kafka Connector's. */
+final class ConnectorSettings {
+    static final String CACHE_NAME = "backlogCacheName";
+    static final String SERVICE_NAME = "backlogServiceName";
+    static final String CACHE_BACKUPS = "backlogCacheBackups";
+    static final String REGION_NAME = "backlogMemoryRegionName";
+    static final String FLUSH_FREQUENCY = "backlogFlushFreq";
+    static final String BUFFER_ENTRIES = "backlogBufferEntries";
+    static final String BUFFER_BYTES = "backlogBufferBytes";
+
+    private static final Map<String, String> DEFAULTS = Map.of(
+        CACHE_NAME, "kafka-connect-backlog",
+        SERVICE_NAME, "kafka-connect-backlog-service",
+        CACHE_BACKUPS, "1",
+        REGION_NAME, "kafka-connect",
+        FLUSH_FREQUENCY, "500",
+        BUFFER_ENTRIES, "200000",
+        BUFFER_BYTES, String.valueOf(64 << 20));
+
+    private static final Pattern CONNECTOR = Pattern.compile("[A-Za-z0-9._-]{1,100}");
+
+    final String connector;
+    final String cacheName;
+    final String serviceName;
+    final int backups;
+    final String regionName;
+
+    /** Longest time between a change and its write, in milliseconds; 0: at once. */
+    final long flushMs;
+
+    /** A node's buffer gives units up beyond so many changes. */
+    final long bufferEntries;
+
+    /** A node's buffer gives units up beyond so many bytes of heap. */
+    final long bufferBytes;
+
+    private final Map<String, String> all;
+
+    /** Checks a connector's name and settings; those that are not given have their defaults. */
+    ConnectorSettings(String connector, Map<String, String> given) {
+        if (connector == null || !CONNECTOR.matcher(connector).matches())
+            throw new BacklogException(MALFORMED, "connector name '" + connector + "' must match " + CONNECTOR);
+
+        Set<String> unknown = new TreeSet<>(given.keySet());
+
+        unknown.removeAll(DEFAULTS.keySet());
+
+        if (!unknown.isEmpty())
+            throw new BacklogException(MALFORMED, "unknown settings " + unknown + ", allowed are " + new TreeSet<>(DEFAULTS.keySet()));
+
+        all = new TreeMap<>(DEFAULTS);
+        all.putAll(given);
+
+        this.connector = connector;
+        cacheName = text(CACHE_NAME) + '-' + connector;
+        serviceName = text(SERVICE_NAME) + '-' + connector;
+        backups = (int)number(CACHE_BACKUPS, 0, Integer.MAX_VALUE);
+        regionName = text(REGION_NAME);
+        flushMs = number(FLUSH_FREQUENCY, 0, 3_600_000);
+        bufferEntries = number(BUFFER_ENTRIES, 1, Long.MAX_VALUE);
+        bufferBytes = number(BUFFER_BYTES, 1, Long.MAX_VALUE);
+    }
+
+    /** All settings by name, defaults included. */
+    Map<String, String> asMap() {
+        return all;
+    }
+
+    private String text(String name) {
+        String value = all.get(name);
+
+        if (value == null || value.isBlank())
+            throw new BacklogException(MALFORMED, name + " must not be empty");
+
+        return value;
+    }
+
+    private long number(String name, long from, long to) {
+        String value = text(name);
+
+        try {
+            long number = Long.parseLong(value);
+
+            if (number >= from && number <= to)
+                return number;
+        }
+        catch (NumberFormatException ignored) {
+            // The message below says it.
+        }
+
+        throw new BacklogException(MALFORMED, name + " is '" + value + "', a whole number from " + from + " to " + to + " is wanted");
+    }
+}

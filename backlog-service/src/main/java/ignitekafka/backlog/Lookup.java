@@ -1,0 +1,91 @@
+package ignitekafka.backlog;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.ignite.IgniteCache;
+import org.apache.ignite.IgniteCheckedException;
+import org.apache.ignite.cache.CachePeekMode;
+import org.apache.ignite.cache.affinity.Affinity;
+import org.apache.ignite.cluster.ClusterNode;
+import org.apache.ignite.internal.GridKernalContext;
+import org.apache.ignite.internal.processors.cache.CacheObject;
+import org.apache.ignite.internal.processors.cache.CacheObjectContext;
+import org.apache.ignite.internal.util.typedef.internal.U;
+
+/** Values of keys as their primary nodes have them: a backup may be behind what was already sent. */
+final class Lookup implements NodeJob.Work<HashMap<Integer, byte[]>> {
+    private static final long serialVersionUID = 1;
+
+    /** What a primary node answers for a key that the cache has not; no value is that short. */
+    private static final byte[] ABSENT = {};
+
+    private final String cache;
+    private final ArrayList<byte[]> keys;
+
+    Lookup(String cache, List<byte[]> keys) {
+        this.cache = cache;
+        this.keys = new ArrayList<>(keys);
+    }
+
+    /** Asks all nodes; the answer is that of {@link BacklogService#lookup}. */
+    byte[] everywhere(GridKernalContext ctx) {
+        Map<Integer, byte[]> values = new HashMap<>();
+
+        NodeJob.everywhere(ctx, this).forEach(values::putAll);
+
+        if (values.size() < keys.size())
+            throw new BacklogException(BacklogException.Code.UNAVAILABLE, "partitions of cache '" + cache + "' are moving");
+
+        long bytes = values.values().stream().mapToLong(value -> value.length).sum();
+        ByteBuffer out = Chunk.buffer(new byte[Math.toIntExact(4 + 4L * keys.size() + bytes)]).putInt(keys.size());
+
+        for (int i = 0; i < keys.size(); i++)
+            out.putInt(values.get(i).length == 0 ? -1 : values.get(i).length);
+
+        for (int i = 0; i < keys.size(); i++)
+            out.put(values.get(i));
+
+        return out.array();
+    }
+
+    /** Position to value of the keys that this node is primary of, before and after the look. */
+    @Override public HashMap<Integer, byte[]> run(BacklogPlugin plugin) {
+        HashMap<Integer, byte[]> values = new HashMap<>();
+
+        if (plugin.context().cache().internalCache(cache) == null)
+            return values;
+
+        IgniteCache<Object, Object> present = plugin.context().grid().cache(cache).withKeepBinary();
+        Affinity<Object> affinity = plugin.context().grid().affinity(cache);
+        ClusterNode here = plugin.context().grid().cluster().localNode();
+        CacheObjectContext objects = plugin.context().cache().internalCache(cache).context().cacheObjectContext();
+
+        try {
+            for (int i = 0; i < keys.size(); i++) {
+                Object key = plugin.context().cacheObjects().unmarshal(objects, keys.get(i), null);
+
+                if (!affinity.isPrimary(here, key))
+                    continue;
+
+                Object value = present.localPeek(key, CachePeekMode.PRIMARY);
+
+                if (affinity.isPrimary(here, key))
+                    values.put(i, value == null ? ABSENT : bytes(objects, value));
+            }
+        }
+        catch (IgniteCheckedException e) {
+            throw U.convertException(e);
+        }
+
+        return values;
+    }
+
+    /** The bytes that the cache holds, without a copy where the object is made of them. */
+    static byte[] bytes(CacheObjectContext objects, Object value) throws IgniteCheckedException {
+        return value instanceof CacheObject ? ((CacheObject)value).valueBytes(objects)
+            : objects.kernalContext().cacheObjects().marshal(objects, value);
+    }
+}

@@ -1,0 +1,128 @@
+package ignitekafka.backlog;
+
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+import javax.cache.processor.EntryProcessor;
+import javax.cache.processor.MutableEntry;
+import org.apache.ignite.binary.BinaryObjectException;
+import org.apache.ignite.binary.BinaryRawReader;
+import org.apache.ignite.binary.BinaryRawWriter;
+import org.apache.ignite.binary.BinaryReader;
+import org.apache.ignite.binary.BinaryWriter;
+import org.apache.ignite.binary.Binarylizable;
+
+/** Changes one {@link UnitRecord} on its primary node. Any change but {@link #create()} finds a missing record to be a lost one and marks it. */
+final class RecordChange implements EntryProcessor<BacklogKey, byte[], Void>, Binarylizable {
+    private static final byte CREATE = 0;
+    private static final byte SPAN = 1;
+    private static final byte MARK = 2;
+    private static final byte CLEAR = 3;
+    private static final byte ACKNOWLEDGE = 4;
+
+    private byte what;
+    private long first;
+    private long second;
+    private byte[] ranges;
+
+    /** For Ignite's marshaller. */
+    RecordChange() {
+        // Fields are read from bytes.
+    }
+
+    private RecordChange(byte what, long first, long second, byte[] ranges) {
+        this.what = what;
+        this.first = first;
+        this.second = second;
+        this.ranges = ranges;
+    }
+
+    /** Makes a missing record. */
+    static RecordChange create() {
+        return new RecordChange(CREATE, 0, 0, null);
+    }
+
+    /** Chunks {@code from} to {@code to} may be there. */
+    static RecordChange span(long from, long to) {
+        return new RecordChange(SPAN, from, to, null);
+    }
+
+    /** Changes nothing of a record that is there. */
+    static RecordChange check() {
+        return span(Long.MAX_VALUE, -1);
+    }
+
+    /** The unit is to be sent again, for these reasons. */
+    static RecordChange mark(int bits) {
+        return new RecordChange(MARK, bits, 0, null);
+    }
+
+    /** The reader takes over to send the unit again; nothing when it was marked once more since. */
+    static RecordChange clear(long markNumber) {
+        return new RecordChange(CLEAR, markNumber, 0, null);
+    }
+
+    /** Numbers were sent, and no chunk lies below {@code from}. */
+    static RecordChange acknowledge(Ranges sent, long from) {
+        ByteBuffer out = Chunk.buffer(new byte[16 * sent.count()]);
+
+        sent.write(out);
+
+        return new RecordChange(ACKNOWLEDGE, from, 0, out.array());
+    }
+
+    @Override public Void process(MutableEntry<BacklogKey, byte[]> entry, Object... arguments) {
+        byte[] present = entry.getValue();
+
+        if (present != null && what == CREATE)
+            return null;
+
+        UnitRecord record = present != null ? UnitRecord.decode(present) : UnitRecord.empty();
+
+        if (present == null && what != CREATE && what != CLEAR)
+            record = record.marked(UnitRecord.LOST);
+
+        byte[] changed = apply(record).encode();
+
+        if (!Arrays.equals(changed, present))
+            entry.setValue(changed);
+
+        return null;
+    }
+
+    private UnitRecord apply(UnitRecord record) {
+        switch (what) {
+            case SPAN:
+                return record.spanning(first, second);
+
+            case MARK:
+                return record.marked((int)first);
+
+            case CLEAR:
+                return record.cleared(first);
+
+            case ACKNOWLEDGE:
+                return record.acknowledged(Ranges.read(Chunk.buffer(ranges), ranges.length / 16), first);
+
+            default:
+                return record;
+        }
+    }
+
+    @Override public void writeBinary(BinaryWriter writer) throws BinaryObjectException {
+        BinaryRawWriter raw = writer.rawWriter();
+
+        raw.writeByte(what);
+        raw.writeLong(first);
+        raw.writeLong(second);
+        raw.writeByteArray(ranges);
+    }
+
+    @Override public void readBinary(BinaryReader reader) throws BinaryObjectException {
+        BinaryRawReader raw = reader.rawReader();
+
+        what = raw.readByte();
+        first = raw.readLong();
+        second = raw.readLong();
+        ranges = raw.readByteArray();
+    }
+}

@@ -1,0 +1,86 @@
+package ignitekafka.backlog;
+
+import java.nio.ByteBuffer;
+
+/**
+ * What the backlog knows of a unit beside its changes. Made for each unit when its capture begins, so that a missing record tells that its
+ * partition of the backlog was lost. Changed only by {@link RecordChange}.
+ *
+ * <p>Little-endian: int64 low and int64 high chunk (every chunk there is lies between; low above high: none yet), int32 marks, int32 count of
+ * ranges, int64 number of the mark, then the ranges of numbers sent lately, int64 low and int64 high each.
+ */
+final class UnitRecord {
+    /** The region or a node's buffer was full: changes were given up. */
+    static final int FULL = 1;
+
+    /** The cache's counters ran on while nothing captured. */
+    static final int MISSED = 2;
+
+    /** The backlog's own partition was lost. */
+    static final int LOST = 4;
+
+    /** Ranges remembered; a reader's own offsets are the truth, these only spare it repeats from the backups. */
+    static final int RANGES = 512;
+
+    private static final int HEADER = 32;
+
+    final long low;
+    final long high;
+    final int marks;
+    final long markNumber;
+    final Ranges sent;
+
+    UnitRecord(long low, long high, int marks, long markNumber, Ranges sent) {
+        this.low = low;
+        this.high = high;
+        this.marks = marks;
+        this.markNumber = markNumber;
+        this.sent = sent;
+    }
+
+    static UnitRecord empty() {
+        return new UnitRecord(Long.MAX_VALUE, -1, 0, 0, new Ranges());
+    }
+
+    static UnitRecord decode(byte[] bytes) {
+        ByteBuffer in = Chunk.buffer(bytes);
+        long low = in.getLong();
+        long high = in.getLong();
+        int marks = in.getInt();
+        int ranges = in.getInt();
+
+        return new UnitRecord(low, high, marks, in.getLong(), Ranges.read(in, ranges));
+    }
+
+    byte[] encode() {
+        ByteBuffer out = Chunk.buffer(new byte[HEADER + 16 * sent.count()]);
+
+        out.putLong(low).putLong(high).putInt(marks).putInt(sent.count()).putLong(markNumber);
+        sent.write(out);
+
+        return out.array();
+    }
+
+    UnitRecord spanning(long from, long to) {
+        return new UnitRecord(Math.min(low, from), Math.max(high, to), marks, markNumber, sent);
+    }
+
+    UnitRecord marked(int bits) {
+        return new UnitRecord(low, high, marks | bits, markNumber + 1, sent);
+    }
+
+    UnitRecord cleared(long number) {
+        return number == markNumber ? new UnitRecord(low, high, 0, markNumber, sent) : this;
+    }
+
+    UnitRecord acknowledged(Ranges ranges, long from) {
+        sent.addAll(ranges);
+        sent.keepHighest(RANGES);
+
+        return new UnitRecord(Math.max(low, Math.min(from, high)), high, marks, markNumber, sent);
+    }
+
+    boolean spans(long from, long to) {
+        return low <= from && to <= high;
+    }
+}

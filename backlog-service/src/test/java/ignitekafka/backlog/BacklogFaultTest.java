@@ -1,0 +1,241 @@
+package ignitekafka.backlog;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.ignite.Ignite;
+import org.apache.ignite.IgniteCache;
+import org.apache.ignite.IgniteException;
+import org.apache.ignite.cache.CacheAtomicityMode;
+import org.apache.ignite.cache.CacheWriteSynchronizationMode;
+import org.apache.ignite.configuration.IgniteConfiguration;
+import org.apache.ignite.internal.IgniteEx;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** What the backlog keeps, and what loss it tells, when nodes die, join, restart, or are full. */
+class BacklogFaultTest {
+    private static final Map<String, String> FAST = Map.of(ConnectorSettings.FLUSH_FREQUENCY, "50");
+
+    @TempDir
+    Path directory;
+
+    @ParameterizedTest
+    @EnumSource(value = CacheAtomicityMode.class, names = {"ATOMIC", "TRANSACTIONAL"})
+    void losesNothingWhenARegisteringNodeDiesAndAnotherJoins(CacheAtomicityMode mode) throws Exception {
+        try (TestCluster cluster = new TestCluster(directory).start(3)) {
+            IgniteCache<Object, Object> cache = cluster.node(0).getOrCreateCache(TestCluster.cache("a", 1).setAtomicityMode(mode)
+                .setWriteSynchronizationMode(CacheWriteSynchronizationMode.FULL_SYNC));
+
+            cluster.service().start("c", FAST, new String[] {"a"});
+
+            TestReader reader = new TestReader(cluster.node(0), "c", "a");
+            AtomicBoolean stop = new AtomicBoolean();
+            AtomicInteger value = new AtomicInteger();
+            List<CompletableFuture<Void>> writers = new ArrayList<>();
+
+            for (int writer = 0; writer < 2; writer++)
+                writers.add(write(cache, writer, value, stop));
+
+            reader.pass(cluster.service(), 1 << 20, true);
+            cluster.kill(other(cluster));
+            pass(reader, cluster, 20);
+            cluster.startNode("node-3");
+            pass(reader, cluster, 20);
+            stop.set(true);
+            writers.forEach(CompletableFuture::join);
+            reader.drain(cluster.service());
+
+            assertTrue(value.get() > 200, "written: " + value);
+            assertEquals(BacklogServiceTest.content(cache), reader.fold);
+            assertEquals(0, reader.stepsBack);
+            assertTrue(reader.marks.isEmpty());
+            TestCluster.await(() -> cluster.service().status("c").get("registered").equals(2), "two registrations");
+        }
+    }
+
+    private static Ignite other(TestCluster cluster) {
+        Connector connector = BacklogPlugin.of(((IgniteEx)cluster.node(0)).context()).registry().get("c");
+
+        return cluster.nodes().stream().filter(node -> node != cluster.node(0) && connector.registered("a").contains(node.cluster().localNode().id()))
+            .findFirst().orElseThrow();
+    }
+
+    private static void pass(TestReader reader, TestCluster cluster, int times) throws Exception {
+        for (int i = 0; i < times; i++) {
+            reader.pass(cluster.service(), 1 << 20, true);
+            Thread.sleep(50);
+        }
+    }
+
+    private static CompletableFuture<Void> write(IgniteCache<Object, Object> cache, int writer, AtomicInteger value, AtomicBoolean stop) {
+        return CompletableFuture.runAsync(() -> {
+            for (Random random = new Random(writer); !stop.get(); ) {
+                int key = 2 * random.nextInt(100) + writer;
+
+                try {
+                    if (random.nextInt(10) == 0)
+                        cache.remove(key);
+                    else
+                        cache.put(key, value.incrementAndGet());
+                }
+                catch (javax.cache.CacheException e) {
+                    // The node died; the next one goes on.
+                }
+            }
+        });
+    }
+
+    @Test void tellsWhatWasMissedWhenNoRegistrationWasLeft() throws Exception {
+        try (TestCluster cluster = new TestCluster(directory).start(2)) {
+            IgniteCache<Object, Object> cache = cluster.node(0).getOrCreateCache(TestCluster.cache("a", 1));
+
+            cluster.service().start("c", FAST, new String[] {"a"});
+            cache.put(1, 1);
+            cluster.service().barrier("c");
+
+            BacklogPlugin plugin = BacklogPlugin.of(((IgniteEx)cluster.node(0)).context());
+
+            cluster.node(0).services().cancel("kafka-connect-backlog-service-c");
+            cache.put(2, 2);
+            plugin.registry().update("c", present -> present.registered("a", java.util.Set.of(java.util.UUID.randomUUID())));
+            cluster.service().update("c", new String[] {"a"});
+
+            TestReader reader = new TestReader(cluster.node(0), "c", "a");
+
+            reader.pass(cluster.service(), 1 << 20, true);
+            assertEquals(Map.of(cluster.node(0).affinity("a").partition(2), UnitRecord.MISSED), reader.marks);
+            assertEquals(Map.of(1, 1), reader.fold);
+        }
+    }
+
+    @Test void survivesARestartOfTheWholeCluster() throws Exception {
+        try (TestCluster cluster = new TestCluster(directory).persistent().start(2)) {
+            cluster.node(0).getOrCreateCache(TestCluster.cache("a", 1));
+
+            Map<String, Object> started = cluster.service().start("c", FAST, new String[] {"a"});
+
+            for (int i = 0; i < 50; i++)
+                cluster.node(0).cache("a").put(i, i);
+
+            cluster.stop();
+            cluster.start(2);
+            TestCluster.await(() -> cluster.service().status("c").get("registered").equals(2), "the capture");
+
+            Map<String, Object> status = cluster.service().status("c");
+
+            assertEquals(started.get("captureId"), status.get("captureId"));
+            assertEquals(started.get("incarnation.a"), status.get("incarnation.a"));
+
+            TestReader reader = new TestReader(cluster.node(0), "c", "a");
+
+            cluster.node(0).cache("a").put(0, 100);
+            reader.drain(cluster.service());
+            assertEquals(51, reader.read);
+            assertTrue(reader.marks.isEmpty());
+            assertEquals(BacklogServiceTest.content(cluster.node(0).cache("a")), reader.fold);
+        }
+    }
+
+    @Test void isDeployedOnceWhenNodesJoinAtTheSameTime() {
+        try (TestCluster cluster = new TestCluster(directory).start(1)) {
+            List<CompletableFuture<Ignite>> joining = new ArrayList<>();
+
+            for (int node = 1; node < 4; node++) {
+                IgniteConfiguration configuration = cluster.configuration("node-" + node);
+
+                joining.add(CompletableFuture.supplyAsync(() -> cluster.start(configuration)));
+            }
+
+            joining.forEach(CompletableFuture::join);
+            TestCluster.await(() -> cluster.node(0).services().serviceDescriptors().stream()
+                .filter(service -> service.name().equals(BacklogService.NAME)).allMatch(service -> service.topologySnapshot().size() == 4),
+                "the service on each node");
+            assertEquals(1, cluster.node(0).services().serviceDescriptors().size());
+        }
+    }
+
+    @Test void tellsTheLossOfABacklogInMemory() {
+        try (TestCluster cluster = new TestCluster(directory).start(1)) {
+            cluster.node(0).getOrCreateCache(TestCluster.cache("a", 1));
+
+            Object before = cluster.service().start("c", FAST, new String[] {"a"}).get("captureId");
+
+            cluster.stop();
+            cluster.start(1);
+            assertEquals(0, cluster.service().connectors().length);
+            cluster.node(0).getOrCreateCache(TestCluster.cache("a", 1));
+            assertNotEquals(before, cluster.service().start("c", FAST, new String[] {"a"}).get("captureId"));
+        }
+    }
+
+    @Test void tellsTheLossOfABacklogPartition() throws Exception {
+        try (TestCluster cluster = new TestCluster(directory).start(1)) {
+            cluster.node(0).getOrCreateCache(TestCluster.cache("a", 1));
+            cluster.service().start("c", FAST, new String[] {"a"});
+            cluster.service().barrier("c");
+
+            TestReader reader = new TestReader(cluster.node(0), "c", "a");
+            BacklogPlugin plugin = BacklogPlugin.of(((IgniteEx)cluster.node(0)).context());
+
+            plugin.backlog(plugin.registry().get("c").settings).remove(reader.units(cluster.service()).get(3).record());
+            reader.pass(cluster.service(), 1 << 20, true);
+            assertEquals(Map.of(3, UnitRecord.LOST), reader.marks);
+        }
+    }
+
+    @Test void givesUnitsUpBeforeTheRegionIsFull() throws Exception {
+        try (TestCluster cluster = new TestCluster(directory).regionBytes(32L << 20).start(1)) {
+            IgniteCache<Object, Object> cache = cluster.node(0).getOrCreateCache(TestCluster.cache("a", 0));
+
+            cluster.service().start("c", FAST, new String[] {"a"});
+
+            for (int i = 0; i < 60; i++) {
+                Map<Object, Object> some = new TreeMap<>();
+
+                for (int key = 0; key < 100; key++)
+                    some.put(key, new byte[10_000]);
+
+                cache.putAll(some);
+                cluster.service().barrier("c");
+            }
+
+            TestReader reader = new TestReader(cluster.node(0), "c", "a");
+
+            reader.pass(cluster.service(), 1 << 20, false);
+            assertFalse(reader.marks.isEmpty());
+            assertTrue(reader.marks.values().stream().allMatch(mark -> mark == UnitRecord.FULL));
+            cache.put(1, 1);
+            assertEquals(1, cache.get(1));
+        }
+    }
+
+    @Test void refusesNodesWithoutTheJar() {
+        try (TestCluster cluster = new TestCluster(directory).start(1)) {
+            cluster.node(0).getOrCreateCache(TestCluster.cache("a", 1));
+
+            Ignite without = cluster.start(cluster.withoutJar("without"));
+            String message = assertThrows(IgniteException.class, () -> cluster.service().start("c", FAST, new String[] {"a"})).getMessage();
+
+            assertTrue(message.contains("BACKLOG/MISSING_JAR: ") && message.contains("without"), message);
+            cluster.kill(without);
+            TestCluster.await(() -> cluster.node(0).cluster().forServers().nodes().size() == 1, "the end of the node");
+            cluster.service().start("c", FAST, new String[] {"a"});
+            assertThrows(IgniteException.class, () -> cluster.start(cluster.withoutJar("again")));
+        }
+    }
+}

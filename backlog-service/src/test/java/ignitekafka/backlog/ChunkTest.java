@@ -1,0 +1,143 @@
+package ignitekafka.backlog;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.ByteBuffer;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+
+class ChunkTest {
+    private static Change change(long number, String value) {
+        return new Change(number, 7, Change.UPDATED, new byte[] {1}, value == null ? null : value.getBytes());
+    }
+
+    private static byte[] chunk(Change... changes) {
+        return Chunk.encode(List.of(changes));
+    }
+
+    private static List<Long> numbers(byte[] chunk) {
+        return Chunk.decode(chunk).stream().map(change -> change.number).collect(Collectors.toList());
+    }
+
+    @Test void roundTripKeepsEverything() {
+        Change change = Chunk.decode(chunk(new Change(5, 99, Change.REMOVED, new byte[] {1, 2}, null))).get(0);
+
+        assertEquals(5, change.number);
+        assertEquals(99, change.timeMs);
+        assertEquals(Change.REMOVED, change.kind);
+        assertArrayEquals(new byte[] {1, 2}, change.key);
+        assertEquals(-1, change.valueLength());
+        assertEquals(new Change(5, 0, Change.UPDATED, new byte[] {1, 2}, null), change);
+    }
+
+    @Test void mergeAppendsInsertsAndKeepsOrder() {
+        assertEquals(List.of(1L, 2L, 3L), numbers(Chunk.merge(chunk(change(1, "a")), chunk(change(2, "b"), change(3, "c")))));
+        assertEquals(List.of(1L, 2L, 3L), numbers(Chunk.merge(chunk(change(1, "a"), change(3, "c")), chunk(change(2, "b")))));
+    }
+
+    @Test void sameContentAgainChangesNothing() {
+        byte[] present = chunk(change(1, "a"), change(2, null));
+
+        assertSame(present, Chunk.merge(present, chunk(change(2, null))));
+        assertSame(present, Chunk.merge(present, present.clone()));
+    }
+
+    @Test void otherContentUnderANumberStandsBesideIt() {
+        byte[] merged = Chunk.merge(chunk(change(1, "a"), change(2, "b")), chunk(change(1, "x")));
+
+        assertEquals(List.of(1L, 1L, 2L), numbers(merged));
+        assertEquals(2, Chunk.lastNumber(merged));
+    }
+
+    @Test void nullAndEmptyValueDiffer() {
+        assertFalse(change(1, null).equals(change(1, "")));
+    }
+
+    @Test void rangesJoin() {
+        Ranges ranges = new Ranges();
+
+        ranges.add(1, 3);
+        ranges.add(7, 9);
+        ranges.add(4, 5);
+        assertEquals(2, ranges.count());
+        assertTrue(ranges.contains(5));
+        assertFalse(ranges.contains(6));
+        ranges.add(6, 6);
+        assertEquals(1, ranges.count());
+        assertEquals(9, ranges.last());
+        ranges.add(20, 20);
+        ranges.keepHighest(1);
+        assertFalse(ranges.contains(9));
+        assertTrue(ranges.contains(20));
+    }
+
+    @Test void recordRoundTripsAndItsLowEndNeverPassesItsHighEnd() {
+        Ranges ranges = new Ranges();
+
+        ranges.add(1, 40);
+
+        UnitRecord record = UnitRecord.decode(UnitRecord.empty().spanning(0, 1).marked(UnitRecord.FULL).acknowledged(ranges, 9).encode());
+
+        assertEquals(1, record.low);
+        assertEquals(1, record.high);
+        assertEquals(UnitRecord.FULL, record.marks);
+        assertEquals(1, record.markNumber);
+        assertTrue(record.sent.contains(40));
+        assertEquals(UnitRecord.FULL, record.cleared(7).marks);
+        assertEquals(0, record.cleared(1).marks);
+    }
+
+    @Test void expiredKeysKeepStampsInOrder() {
+        ByteBuffer key = ByteBuffer.wrap(new byte[] {4});
+
+        assertEquals(1, ExpiredKeys.decode(bytes(Map.of(key, 12L))).size());
+    }
+
+    private static byte[] bytes(Map<ByteBuffer, Long> times) {
+        return Entry.after(null, ExpiredKeys.add(times));
+    }
+
+    /** An entry for a processor outside of a cache. */
+    private static final class Entry implements javax.cache.processor.MutableEntry<BacklogKey, byte[]> {
+        private byte[] value;
+
+        static byte[] after(byte[] value, javax.cache.processor.EntryProcessor<BacklogKey, byte[], ?> processor) {
+            Entry entry = new Entry();
+
+            entry.value = value;
+            processor.process(entry);
+
+            return entry.value;
+        }
+
+        @Override public boolean exists() {
+            return value != null;
+        }
+
+        @Override public void remove() {
+            value = null;
+        }
+
+        @Override public void setValue(byte[] changed) {
+            value = changed;
+        }
+
+        @Override public BacklogKey getKey() {
+            return null;
+        }
+
+        @Override public byte[] getValue() {
+            return value;
+        }
+
+        @Override public <T> T unwrap(Class<T> type) {
+            throw new IllegalArgumentException();
+        }
+    }
+}

@@ -1,0 +1,212 @@
+package ignitekafka.backlog;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.reflect.Proxy;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+import org.apache.ignite.Ignite;
+import org.apache.ignite.Ignition;
+import org.apache.ignite.cache.affinity.rendezvous.RendezvousAffinityFunction;
+import org.apache.ignite.client.IgniteClient;
+import org.apache.ignite.cluster.ClusterState;
+import org.apache.ignite.configuration.CacheConfiguration;
+import org.apache.ignite.configuration.ClientConfiguration;
+import org.apache.ignite.configuration.ClientConnectorConfiguration;
+import org.apache.ignite.configuration.DataRegionConfiguration;
+import org.apache.ignite.configuration.DataStorageConfiguration;
+import org.apache.ignite.configuration.IgniteConfiguration;
+import org.apache.ignite.failure.NoOpFailureHandler;
+import org.apache.ignite.internal.IgniteEx;
+import org.apache.ignite.logger.java.JavaLogger;
+import org.apache.ignite.plugin.IgnitePlugin;
+import org.apache.ignite.plugin.PluginProvider;
+import org.apache.ignite.plugin.segmentation.SegmentationPolicy;
+import org.apache.ignite.spi.communication.tcp.TcpCommunicationSpi;
+import org.apache.ignite.spi.discovery.tcp.TcpDiscoverySpi;
+import org.apache.ignite.spi.discovery.tcp.ipfinder.vm.TcpDiscoveryVmIpFinder;
+
+/** Ignite nodes in this process, on loopback and free ports. */
+final class TestCluster implements AutoCloseable {
+    static final String REGION = "kafka-connect";
+
+    private final TcpDiscoveryVmIpFinder finder = new TcpDiscoveryVmIpFinder(true);
+    private final List<Ignite> nodes = new ArrayList<>();
+    private final Path directory;
+    private final String name = UUID.randomUUID().toString().substring(0, 8);
+    private boolean persistent;
+    private boolean region = true;
+    private long regionBytes = 64L << 20;
+    private int clientPort;
+
+    TestCluster(Path directory) {
+        this.directory = directory;
+    }
+
+    TestCluster persistent() {
+        persistent = true;
+
+        return this;
+    }
+
+    TestCluster withoutRegion() {
+        region = false;
+
+        return this;
+    }
+
+    TestCluster regionBytes(long bytes) {
+        regionBytes = bytes;
+
+        return this;
+    }
+
+    TestCluster start(int count) {
+        for (int i = 0; i < count; i++)
+            startNode("node-" + i);
+
+        if (persistent)
+            nodes.get(0).cluster().state(ClusterState.ACTIVE);
+
+        await(() -> hasService(node(0)), "the control service");
+
+        return this;
+    }
+
+    private static boolean hasService(Ignite node) {
+        return node.services().serviceDescriptors().stream().anyMatch(service -> service.name().equals(BacklogService.NAME)
+            && !service.topologySnapshot().isEmpty());
+    }
+
+    Ignite startNode(String id) {
+        return start(configuration(id));
+    }
+
+    IgniteConfiguration configuration(String id) {
+        DataRegionConfiguration main = new DataRegionConfiguration().setName("default").setInitialSize(16L << 20).setMaxSize(128L << 20)
+            .setPersistenceEnabled(persistent);
+        DataStorageConfiguration storage = new DataStorageConfiguration().setDefaultDataRegionConfiguration(main).setWalSegmentSize(2 << 20)
+            .setWalSegments(3);
+
+        if (region)
+            storage.setDataRegionConfigurations(new DataRegionConfiguration().setName(REGION).setInitialSize(16L << 20).setMaxSize(regionBytes)
+                .setPersistenceEnabled(persistent));
+
+        clientPort = freePort();
+
+        return new IgniteConfiguration()
+            .setIgniteInstanceName(name + '-' + id)
+            .setConsistentId(id)
+            .setWorkDirectory(directory.resolve(id).toString())
+            .setLocalHost("127.0.0.1")
+            .setMetricsLogFrequency(0)
+            .setGridLogger(new JavaLogger())
+            .setConnectorConfiguration(null)
+            .setFailureDetectionTimeout(5_000)
+            .setFailureHandler(new NoOpFailureHandler())
+            .setSegmentationPolicy(SegmentationPolicy.NOOP)
+            .setClientConnectorConfiguration(new ClientConnectorConfiguration().setHost("127.0.0.1").setPort(clientPort).setPortRange(0))
+            .setDiscoverySpi(new TcpDiscoverySpi().setLocalPort(freePort()).setLocalPortRange(0).setIpFinder(finder))
+            .setCommunicationSpi(new TcpCommunicationSpi().setLocalPort(freePort()).setLocalPortRange(0))
+            .setDataStorageConfiguration(storage);
+    }
+
+    /** A node that has no plugin, as if the jar were not there: other providers than those of its configuration are not looked for. */
+    IgniteConfiguration withoutJar(String id) {
+        IgnitePlugin other = new IgnitePlugin() {
+            // Does nothing.
+        };
+        PluginProvider<?> provider = (PluginProvider<?>)Proxy.newProxyInstance(getClass().getClassLoader(), new Class<?>[] {PluginProvider.class},
+            (proxy, method, arguments) -> method.getReturnType() == String.class ? "other" : method.getName().equals("plugin") ? other : null);
+
+        return configuration(id).setPluginProviders(provider);
+    }
+
+    Ignite start(IgniteConfiguration configuration) {
+        Ignite node = Ignition.start(configuration);
+
+        synchronized (nodes) {
+            nodes.add(node);
+        }
+
+        return node;
+    }
+
+    Ignite node(int index) {
+        return nodes.get(index);
+    }
+
+    List<Ignite> nodes() {
+        return nodes;
+    }
+
+    /** The control service as a proxy of a node. */
+    BacklogService service() {
+        return node(0).services().serviceProxy(BacklogService.NAME, BacklogService.class, false);
+    }
+
+    /** A thin client of the node that was started last. */
+    IgniteClient thinClient() {
+        return Ignition.startClient(new ClientConfiguration().setAddresses("127.0.0.1:" + clientPort));
+    }
+
+    /** Cuts a node off, as a kill does: it writes nothing any more. */
+    @SuppressWarnings("deprecation")
+    void kill(Ignite node) {
+        nodes.remove(node);
+        BacklogPlugin plugin = node.cluster().localNode().attribute(BacklogPluginProvider.ATTRIBUTE) == null ? null
+            : BacklogPlugin.of(((IgniteEx)node).context());
+
+        if (plugin != null)
+            plugin.registry().names().forEach(plugin::drop);
+
+        ((TcpDiscoverySpi)node.configuration().getDiscoverySpi()).simulateNodeFailure();
+        ((TcpCommunicationSpi)node.configuration().getCommunicationSpi()).simulateNodeFailure();
+        Ignition.stop(node.name(), true);
+    }
+
+    /** Ends all nodes, in the order of their start. */
+    void stop() {
+        nodes.forEach(node -> Ignition.stop(node.name(), true));
+        nodes.clear();
+    }
+
+    @Override public void close() {
+        stop();
+    }
+
+    static CacheConfiguration<Object, Object> cache(String name, int backups) {
+        return new CacheConfiguration<>(name).setBackups(backups).setAffinity(new RendezvousAffinityFunction(false, 8));
+    }
+
+    static void await(BooleanSupplier condition, String what) {
+        long until = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+
+        while (!condition.getAsBoolean()) {
+            if (System.nanoTime() > until)
+                throw new AssertionError("waited for " + what);
+
+            try {
+                Thread.sleep(20);
+            }
+            catch (InterruptedException e) {
+                throw new AssertionError(e);
+            }
+        }
+    }
+
+    private static int freePort() {
+        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            return socket.getLocalPort();
+        }
+        catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}

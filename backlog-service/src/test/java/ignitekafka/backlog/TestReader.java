@@ -1,0 +1,200 @@
+package ignitekafka.backlog;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import org.apache.ignite.Ignite;
+import org.apache.ignite.internal.IgniteEx;
+
+/** A reader as the documentation of {@link BacklogService} has it: reads, remembers, folds, acknowledges. */
+final class TestReader {
+    private final Ignite node;
+    private final String connector;
+    private final String cache;
+    private final Set<String> sent = new HashSet<>();
+
+    /** Key to value of what was read; removed keys are gone. */
+    final Map<Object, Object> fold = new TreeMap<>();
+
+    /** Integer values must rise a key. */
+    final Map<Object, Integer> last = new HashMap<>();
+
+    final Set<Object> expired = new HashSet<>();
+
+    /** Partition to marks, of the last read. */
+    final Map<Integer, Integer> marks = new LinkedHashMap<>();
+
+    final Map<Integer, Long> markNumbers = new HashMap<>();
+
+    int read;
+    int repeated;
+    int stepsBack;
+
+    TestReader(Ignite node, String connector, String cache) {
+        this.node = node;
+        this.connector = connector;
+        this.cache = cache;
+    }
+
+    static long incarnation(BacklogService service, String connector, String cache) {
+        return (Long)service.status(connector).get("incarnation." + cache);
+    }
+
+    List<Unit> units(BacklogService service) {
+        long incarnation = incarnation(service, connector, cache);
+        int partitions = (Integer)service.status(connector).get("partitions." + cache);
+        List<Unit> units = new ArrayList<>();
+
+        for (int partition = 0; partition < partitions; partition++)
+            units.add(new Unit(cache.hashCode(), partition, incarnation));
+
+        return units;
+    }
+
+    static byte[] bytes(List<Unit> units) {
+        ByteBuffer out = Chunk.buffer(new byte[16 * units.size()]);
+
+        units.forEach(unit -> out.putInt(unit.cacheId).putInt(unit.partition).putLong(unit.incarnation));
+
+        return out.array();
+    }
+
+    /** One read and, if wanted, its acknowledgement; answers how many changes came. */
+    int pass(BacklogService service, int maxBytes, boolean acknowledge) throws Exception {
+        List<Unit> units = units(service);
+        ByteBuffer in = Chunk.buffer(service.read(connector, bytes(units), maxBytes));
+
+        assertEquals(0x31434B42, in.getInt());
+
+        int u = in.getInt();
+        int n = in.getInt();
+
+        assertEquals(units.size(), u);
+        in.getInt();
+
+        long keyBytes = in.getLong();
+        long valueBytes = in.getLong();
+        long[] markNumber = longs(in, u);
+        long[] stamp = longs(in, u);
+        long[] number = longs(in, n);
+
+        longs(in, n);
+
+        long[] hash = longs(in, n);
+        int[] count = ints(in, u);
+        int[] mark = ints(in, u);
+
+        ints(in, u);
+
+        int[] keyLength = ints(in, n);
+        int[] valueLength = ints(in, n);
+        byte[] kind = new byte[n];
+
+        in.get(kind);
+
+        ByteBuffer keys = in.duplicate();
+        ByteBuffer values = in.duplicate();
+
+        values.position(values.position() + (int)keyBytes);
+        assertEquals(values.limit(), values.position() + valueBytes);
+        marks.clear();
+
+        ByteBuffer acknowledged = Chunk.buffer(new byte[32 * u + 16 * n]);
+        int at = 0;
+
+        for (int unit = 0; unit < u; unit++) {
+            if (mark[unit] != 0) {
+                marks.put(units.get(unit).partition, mark[unit]);
+                markNumbers.put(units.get(unit).partition, markNumber[unit]);
+            }
+
+            acknowledged.putInt(units.get(unit).cacheId).putInt(units.get(unit).partition).putLong(units.get(unit).incarnation);
+            acknowledged.putLong(stamp[unit]).putInt(count[unit]).putInt(0);
+
+            long before = -2;
+
+            for (int end = at + count[unit]; at < end; at++) {
+                Object key = object(keys, keyLength[at]);
+                Object value = valueLength[at] < 0 ? null : object(values, valueLength[at]);
+
+                acknowledged.putLong(number[at]).putLong(hash[at]);
+
+                if (kind[at] == Change.EXPIRED) {
+                    expired.add(key);
+
+                    continue;
+                }
+
+                assertFalse(number[at] < before, "ascending");
+                before = number[at];
+
+                if (sent.add(unit + ":" + units.get(unit).incarnation + ':' + number[at] + ':' + hash[at]))
+                    take(key, value);
+                else
+                    repeated++;
+            }
+        }
+
+        if (acknowledge)
+            service.acknowledge(connector, acknowledged.array());
+
+        return n;
+    }
+
+    private void take(Object key, Object value) {
+        read++;
+
+        if (value == null)
+            fold.remove(key);
+        else {
+            fold.put(key, value);
+
+            if (value instanceof Integer && last.merge(key, (Integer)value, Math::max) > (Integer)value)
+                stepsBack++;
+        }
+    }
+
+    /** Reads and acknowledges until nothing is left. */
+    void drain(BacklogService service) throws Exception {
+        service.barrier(connector);
+
+        while (pass(service, 1 << 20, true) > 0)
+            service.barrier(connector);
+    }
+
+    private Object object(ByteBuffer in, int length) throws Exception {
+        byte[] bytes = new byte[length];
+
+        in.get(bytes);
+
+        return ((IgniteEx)node).context().cacheObjects().unmarshal(
+            ((IgniteEx)node).context().cache().internalCache(cache).context().cacheObjectContext(), bytes, null);
+    }
+
+    private static long[] longs(ByteBuffer in, int count) {
+        long[] values = new long[count];
+
+        for (int i = 0; i < count; i++)
+            values[i] = in.getLong();
+
+        return values;
+    }
+
+    private static int[] ints(ByteBuffer in, int count) {
+        int[] values = new int[count];
+
+        for (int i = 0; i < count; i++)
+            values[i] = in.getInt();
+
+        return values;
+    }
+}

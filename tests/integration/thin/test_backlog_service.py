@@ -1,0 +1,116 @@
+"""The backlog service on real nodes, called from Python."""
+
+from __future__ import annotations
+
+import struct
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ignite_kafka.errors import BacklogMissing, BacklogRefused
+from ignite_kafka.thin import protocol
+from ignite_kafka.thin.connection import IgniteCredentials, ThinConnection
+from ignite_kafka.thin.service import REMOVED, UNIT, BacklogService, Changes
+from tests.integration.thin.nodes import cache_xml, endpoint_of, writer
+from tools.servers import IgniteCluster, Jars
+
+SETTINGS = {"backlogFlushFreq": "50"}
+PARTITIONS = 16
+_REGION = "org.apache.ignite.configuration.DataRegionConfiguration"
+
+
+@pytest.fixture(scope="module")
+def nodes(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[IgniteCluster]:
+    caches = (("cacheConfiguration", f"<list>{cache_xml('trades', PARTITIONS, backups=1)}</list>"),)
+    options: dict[str, Any] = {
+        "class_path": (jars.backlog,),
+        "data_region_mib": 128,
+        "regions": (("kafka-connect", 64),),
+        "properties": caches,
+    }
+    with IgniteCluster(tmp_path_factory.mktemp("backlog"), jars=jars, nodes=2, **options) as started:
+        yield started
+
+
+@pytest.fixture
+def service(nodes: IgniteCluster) -> Iterator[BacklogService]:
+    with ThinConnection(endpoint_of(nodes), IgniteCredentials(), nodes.address) as connection:
+        opened = BacklogService(connection)
+        yield opened
+        for connector in opened.connectors():
+            opened.stop(connector, destroy=True)
+
+
+def units_of(started: dict[str, Any], cache: str) -> np.ndarray[Any, np.dtype[np.void]]:
+    units = np.zeros(started[f"partitions.{cache}"], UNIT)
+    units["cache_id"], units["partition"] = protocol.cache_id(cache), range(len(units))
+    units["incarnation"] = started[f"incarnation.{cache}"]
+    return units
+
+
+def fold(changes: Changes) -> dict[int, str]:
+    """Long keys and string values; a key that was removed is gone."""
+    content: dict[int, str] = {}
+    key_at, value_at = changes.key_offsets(), changes.value_offsets()
+    for i in range(len(changes.number)):
+        key = struct.unpack_from("<q", changes.keys, key_at[i] + 1)[0]
+        if changes.kind[i] == REMOVED:
+            content.pop(key, None)
+        else:
+            content[key] = str(changes.values[value_at[i] + 5 : value_at[i + 1]], "utf-8")
+    return content
+
+
+def test_changes_are_captured_read_and_acknowledged(nodes: IgniteCluster, service: BacklogService) -> None:
+    started = service.start("c", SETTINGS, ["trades"])
+    assert started["registered"] == 2
+    with writer(nodes) as client:
+        cache = client.get_cache("trades")
+        cache.put_all({key: f"value {key}" for key in range(100)})
+        for key in range(50):
+            cache.remove_key(key)
+        expected = {key: f"value {key}" for key in range(50, 100)}
+    service.barrier("c")
+    units = units_of(started, "trades")
+    states = service.units("c")
+    assert states.count.sum() == 150
+    assert (states.marks == 0).all()
+    changes = service.read("c", units, 1 << 20)
+    assert fold(changes) == expected
+    assert not changes.more.any()
+    assert abs(time.time() * 1000 - changes.time_ms.max()) < 60_000
+    service.acknowledge("c", changes.acknowledgement(units))
+    assert len(service.read("c", units, 1 << 20).number) == 0
+    assert len(service.units("c").count) == 0
+
+
+def test_caches_have_deployment_ids(service: BacklogService) -> None:
+    name, cache_id, deployment, _, partitions, group = next(cache for cache in service.caches() if cache[0] == "trades")
+    assert (name, cache_id, partitions, group) == ("trades", protocol.cache_id("trades"), PARTITIONS, "trades")
+    assert len(deployment) > 20
+
+
+def test_stop_says_what_it_removed(service: BacklogService) -> None:
+    service.start("c", SETTINGS, ["trades"])
+    assert service.stop("c", destroy=True) == {"service": "kafka-connect-backlog-service-c", "cache": "kafka-connect-backlog-c"}
+    assert service.stop("c", destroy=True) == {"service": None, "cache": None}
+
+
+def test_refusals_have_codes(service: BacklogService) -> None:
+    for code, call in {
+        "UNKNOWN_CONNECTOR": lambda: service.barrier("c"),
+        "UNKNOWN_CACHE": lambda: service.start("c", SETTINGS, ["none"]),
+        "MISSING_REGION": lambda: service.start("c", {"backlogMemoryRegionName": "none"}, ["trades"]),
+        "MALFORMED": lambda: service.start("c", {"flush": "1"}, ["trades"]),
+    }.items():
+        with pytest.raises(BacklogRefused) as refused:
+            call()
+        assert refused.value.where["code"] == code
+
+
+def test_a_cluster_without_the_jar_is_told(pair: IgniteCluster) -> None:
+    with ThinConnection(endpoint_of(pair), IgniteCredentials(), pair.address) as connection, pytest.raises(BacklogMissing):
+        BacklogService(connection).connectors()
