@@ -98,6 +98,6 @@ final class CaptureCost {
 
         Arrays.sort(sorted);
 
-        return sorted[sorted.length / 2];
+        return (sorted[(sorted.length - 1) / 2] + sorted[sorted.length / 2]) / 2;
     }
 }
