@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import uuid
@@ -132,6 +133,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     }
     for name, value in settings.items():
         builder = builder.config(name, value)
+    logging.getLogger("py4j").setLevel(logging.WARNING)  # it tells of its end when pytest has closed what it would write to
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     yield session

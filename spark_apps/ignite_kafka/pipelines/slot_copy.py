@@ -209,6 +209,10 @@ def same_cache(cluster: Cluster, planned: CachePlan) -> CacheInfo:
         info = cluster.cache(planned.name)
     except CacheNotFound as cause:
         raise CacheDestroyed("the cache was destroyed after the snapshot was planned", remedy, cache=planned.name) from cause
-    if (info.cache_id, info.partitions, info.incarnation) != (planned.cache_id, planned.partitions, planned.incarnation):
+    unknown = not info.incarnation or not planned.incarnation
+    same = (info.cache_id, info.partitions) == (planned.cache_id, planned.partitions) and (
+        unknown or info.incarnation == planned.incarnation
+    )
+    if not same:
         raise CacheDestroyed("the cache was destroyed and made again after the snapshot was planned", remedy, cache=planned.name)
     return info

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import struct
 import uuid
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Self
 
 from ignite_kafka.errors import CacheNotFound, IgniteKafkaError, IgniteUnreachable, UnknownBinaryType
@@ -16,6 +18,7 @@ from ignite_kafka.thin import control, protocol
 from ignite_kafka.thin.connection import IgniteCredentials, IgniteEndpoint, ThinConnection, ThinError
 from ignite_kafka.thin.control import Partitions
 from ignite_kafka.thin.model import BinaryType, CacheInfo
+from ignite_kafka.thin.service import BacklogService, has_service
 
 MAX_PARTITIONS = 65_000
 _INVALID_PARTITION = "Invalid partition number"
@@ -38,6 +41,7 @@ class Cluster:
         self._untried = list(endpoint.addresses)
         self._types: dict[int, BinaryType] = {}
         self._partitions: dict[int, Partitions] = {}
+        self._deployed: tuple[tuple[int, int] | None, Mapping[str, str]] | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -58,15 +62,25 @@ class Cluster:
     def cache(self, name: str) -> CacheInfo:
         """What the cluster says of one cache. Raises CacheNotFound.
 
-        `incarnation` is empty: thin clients are told neither deployment id nor start time of a cache (`watch.py` says how a scan still
-        finds out). `partitions` of a LOCAL cache (before Ignite 2.14) is 0: no other node can read it.
+        `incarnation` is the cache's deployment id where the nodes have the backlog service, else empty: thin clients are told neither
+        that nor a start time (`watch.py` says how a scan still finds out). `partitions` of a LOCAL cache (before Ignite 2.14) is 0: no
+        other node can read it.
         """
         cache_id = protocol.cache_id(name)
         try:
             body = self._request(protocol.CACHE_CONFIGURATION, struct.pack("<iB", cache_id, 0))
         except ThinError as error:
             raise _cache_error(name, error) from error
-        return control.read_cache(body, cache_id, lambda mode: 0 if mode == "LOCAL" else self._partition_count(name, cache_id))
+        info = control.read_cache(body, cache_id, lambda mode: 0 if mode == "LOCAL" else self._partition_count(name, cache_id))
+        return replace(info, incarnation=self._deployment_ids().get(name, ""))
+
+    def _deployment_ids(self) -> Mapping[str, str]:
+        """Of all caches, by name; asked again once the affinity has changed, as it does whenever a cache is made or destroyed."""
+        connection = self.connection()
+        if self._deployed is None or connection.affinity != self._deployed[0]:
+            rows = BacklogService(connection).caches() if has_service(connection) else []
+            self._deployed = connection.affinity, {name: deployment for name, _, deployment, *_ in rows}
+        return self._deployed[1]
 
     def binary_type(self, type_id: int) -> BinaryType:
         """Metadata of a binary type, asked for once. Raises UnknownBinaryType."""

@@ -1,7 +1,7 @@
 """Calls of the backlog service on Ignite nodes (op 7000), and its bulk answers as numpy columns.
 
 The contract, with all byte layouts, is the Javadoc of `BacklogService` in backlog-service/.
-Source of op 7000: `ClientServiceInvokeRequest` in apache/ignite.
+Source of op 7000 and 7001: `ClientServiceInvokeRequest` and `ClientServiceDescriptorsResponse` in apache/ignite.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ignite_kafka.thin.connection import ThinConnection
 from ignite_kafka.thin.protocol import Reader, ThinError
 
 SERVICE = "ignite-kafka-backlog"
-SERVICE_INVOKE = 7000
+SERVICE_INVOKE, SERVICE_DESCRIPTORS = 7000, 7001
 
 GIVEN_UP, MISSED, LOST, GONE = 1, 2, 4, 8
 """Marks of a unit: changes were given up, were missed, or their backlog was lost; the incarnation is captured no more."""
@@ -196,6 +196,25 @@ class BacklogService:
             raise _refused(error, self._connection.address) from error
 
 
+def has_service(connection: ThinConnection) -> bool:
+    """Whether the cluster has the backlog service and lets this user see it; unlike a call, asking leaves no warning in a node's log."""
+    try:
+        reader = Reader(connection.request(SERVICE_DESCRIPTORS, b""))
+    except ThinError as error:
+        if error.status in (protocol.INVALID_OPERATION, protocol.SECURITY_VIOLATION):
+            return False
+        raise _refused(error, connection.address) from error
+    names = set()
+    for _ in range(reader.int32()):
+        names.add(reader.text())
+        reader.text()  # class
+        reader.take(4 + 4)  # instances in all, on a node
+        reader.text()  # cache
+        reader.typed_uuid()  # node that deployed it
+        reader.take(1)  # platform
+    return SERVICE in names
+
+
 class _Columns:
     """Takes columns off a buffer, one after the other, without a copy."""
 
@@ -263,7 +282,9 @@ def _refused(error: ThinError, address: str) -> IgniteKafkaError:
         if code == "UNAVAILABLE":
             return BacklogUnavailable(what, "Try again; the nodes' logs say more", address=address)
         return BacklogRefused(what, code=code, address=address)
-    if "Service not found" in error.message:
+    if error.status == protocol.SECURITY_VIOLATION:
+        return BacklogRefused(f"Ignite does not let this user call a service: {error.message}", code="FORBIDDEN", address=address)
+    if "Service not found" in error.message or error.status == protocol.INVALID_OPERATION:
         what = "no node of the cluster has the backlog service"
         return BacklogMissing(what, "Put its jar on the class path of every server node", address=address)
     return BacklogUnavailable(f"a call of the backlog service failed: {error.message}", "The nodes' logs say more", address=address)

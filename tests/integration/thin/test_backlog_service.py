@@ -12,6 +12,7 @@ import pytest
 
 from ignite_kafka.errors import BacklogMissing, BacklogRefused
 from ignite_kafka.thin import protocol
+from ignite_kafka.thin.cluster import Cluster
 from ignite_kafka.thin.connection import IgniteCredentials, ThinConnection
 from ignite_kafka.thin.service import REMOVED, UNIT, BacklogService, Changes
 from tests.integration.thin.nodes import cache_xml, endpoint_of, writer
@@ -42,6 +43,26 @@ def service(nodes: IgniteCluster) -> Iterator[BacklogService]:
         yield opened
         for connector in opened.connectors():
             opened.stop(connector, destroy=True)
+
+
+def test_a_cache_that_is_made_again_has_another_incarnation(nodes: IgniteCluster) -> None:
+    with Cluster(endpoint_of(nodes)) as cluster, nodes.client() as client:
+        first = client.create_cache("again")
+        known = cluster.cache("again").incarnation
+        assert known
+        client.create_cache("neighbour")
+        assert cluster.cache("again").incarnation == known
+        first.destroy()
+        client.create_cache("again")
+        assert cluster.cache("again").incarnation not in ("", known)
+
+
+def test_without_the_service_no_incarnation_is_known(ignite: IgniteCluster) -> None:
+    warnings = ignite.log.read_text().count("Service not found")
+    with Cluster(endpoint_of(ignite)) as cluster, ignite.client() as client:
+        client.get_or_create_cache("no-service")
+        assert cluster.cache("no-service").incarnation == ""
+    assert ignite.log.read_text().count("Service not found") == warnings
 
 
 def units_of(started: dict[str, Any], cache: str) -> np.ndarray[Any, np.dtype[np.void]]:
