@@ -37,7 +37,7 @@ class Sizes:
     trades: int = 500_000
     wide: int = 300_000
     pyignite: int = 20_000
-    rounds: int = 5
+    rounds: int = 9
     spark_rounds: int = 3
     growth_rounds: int = 3
     produced: int = 500_000
