@@ -79,7 +79,7 @@ class IgniteCacheWatchSensor(BaseSensorOperator):
             return super().execute(context)
         deadline = time.time() + self.timeout
         found = self.poke(context)
-        return found.xcom_value if found else self._wait(context, deadline)
+        return dict(found.xcom_value or {}) if found else self._wait(context, deadline)
 
     def execute_complete(self, context: Context, event: dict[str, Any], deadline: float | None = None) -> dict[str, Any]:
         """Take the trigger's event: return it, or go on waiting where it is none of the kinds."""

@@ -64,10 +64,12 @@ class CacheState:
         fixed = (self.cache_id, self.mode, self.atomicity) != (earlier.cache_id, earlier.mode, earlier.atomicity)
         partitions = 0 not in (self.partitions, earlier.partitions) and self.partitions != earlier.partitions
         incarnation = "" not in (self.incarnation, earlier.incarnation) and self.incarnation != earlier.incarnation
-        return fixed or partitions or incarnation
+        types = not set(earlier.types) <= set(self.types)  # each CREATE TABLE makes up a value type of its own
+        return fixed or partitions or incarnation or types
 
     def changed_fields(self, earlier: CacheState) -> tuple[str, ...]:
-        """What is different of what a living cache can change: its query entities, by `ALTER TABLE`."""
+        """What is different of what a living cache can change: its query entities, when its nodes start with
+        other ones; `ALTER TABLE` shows in none that thin clients are given."""
         return tuple(name for name in ("types", "columns") if getattr(self, name) != getattr(earlier, name))
 
     def with_known(self, earlier: CacheState) -> CacheState:
@@ -142,17 +144,22 @@ class CacheSource(Protocol):
 def look(cluster: CacheSource, lists: CacheLists) -> dict[str, CacheState]:
     """The chosen caches that the cluster has now; a cache that goes while it is looked at is not there.
 
-    :raises IgniteUnreachable: no node answered, or the cluster is not active: it may then show fewer caches than it has.
+    :raises IgniteUnreachable: no node answered, or the cluster is not active.
     """
+    _check_active(cluster)
     found = {}
     for name in select(cluster.cache_names(), lists.whitelist, lists.blacklist, lists.backlog_cache_name):
         try:
             found[name] = CacheState.of(cluster.cache(name))
         except CacheNotFound:
             continue
+    _check_active(cluster)  # while it was deactivated, caches may have looked as if they were gone
+    return found
+
+
+def _check_active(cluster: CacheSource) -> None:
     if not cluster.active():
         raise IgniteUnreachable("the cluster is not active", "Activate it")
-    return found
 
 
 def difference(before: State, after: State, previous: str = "") -> CacheDiff:

@@ -78,11 +78,18 @@ def test_whitelist_matches_what_came_or_changed_and_nothing_else(before: dict[st
 
 @pytest.mark.parametrize(
     "other",
-    [{"cache_id": 8}, {"partitions": 64}, {"mode": "REPLICATED"}, {"atomicity": "TRANSACTIONAL"}, {"incarnation": "second"}],
+    [
+        {"cache_id": 8},
+        {"partitions": 64},
+        {"mode": "REPLICATED"},
+        {"atomicity": "TRANSACTIONAL"},
+        {"incarnation": "second"},
+        {"types": ("k → other",)},
+    ],
     ids=str,
 )
 def test_made_again_is_destroyed_and_created(other: dict[str, Any]) -> None:
-    before = replace(CACHE, incarnation="first")
+    before = replace(CACHE, incarnation="first", types=("k → v",))
     diff = difference({"c": before}, {"c": replace(before, **other)})
     assert (diff.created, diff.destroyed, diff.changed) == (("c",), ("c",), {})
 

@@ -53,7 +53,10 @@ class Cluster:
 
     def cache_names(self) -> list[str]:
         """Names of the user's caches in alphabetical order; nodes do not list Ignite's own."""
-        return sorted(control.read_names(self._request(protocol.CACHE_NAMES, b"")))
+        try:
+            return sorted(control.read_names(self._request(protocol.CACHE_NAMES, b"")))
+        except ThinError as error:
+            raise IgniteKafkaError(f"Ignite does not list its caches: {error.message}") from error
 
     def active(self) -> bool:
         """Whether the cluster is active, for reading at least; also where a node is too old to tell."""

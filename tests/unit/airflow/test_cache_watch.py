@@ -84,7 +84,7 @@ def fired(looks: Sequence[Look], *, store: Store | None = None, stop_after: int 
     """What a trigger fires over these looks; with `stop_after` its triggerer dies when it has fired so many."""
     trigger = IgniteCacheWatchTrigger(**{"poll_interval": 0, **arguments})
     trigger.look = _Looks(trigger.look, shown(looks))  # type: ignore[assignment]
-    trigger.asset_state_store = store
+    trigger.asset_state_store = store  # type: ignore[assignment]
 
     async def run() -> list[dict[str, Any]]:
         events = []
@@ -345,7 +345,7 @@ def test_deferred_sensor_returns_what_the_trigger_saw(cluster: Any) -> None:
     cluster(caches("a"))
     deferral = deferred(sensor(deferrable=True), run)
     assert deferral.timeout is not None
-    assert 0 < deferral.timeout.total_seconds() <= 60  # type: ignore[union-attr]
+    assert 0 < deferral.timeout.total_seconds() <= 60
     assert resumed(deferral, [AWAY, caches("a"), caches("a", "b")], run)["created"] == ["b"]
 
 

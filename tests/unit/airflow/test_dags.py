@@ -6,6 +6,7 @@ import importlib.util
 import os
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from airflow.sdk import DAG
@@ -71,7 +72,8 @@ def test_watching_dags_copy_what_is_new_one_run_after_the_other() -> None:
     dag = read("ignite_cache_watch")
     diff = {"cache_whitelist": ["air", r"a\.b"]}
     task = dag.get_task("copy")
-    task.render_template_fields({"ti": SimpleNamespace(xcom_pull=lambda **_: diff)}, jinja_env=dag.get_template_env())
+    context: Any = {"ti": SimpleNamespace(xcom_pull=lambda **_: diff)}
+    task.render_template_fields(context, dag.get_template_env())
     assert isinstance(task, IgniteToKafkaOperator)
     assert isinstance(task.settings, dict)
     assert task.settings["cache_whitelist"] == ["air", r"a\.b"]
@@ -79,7 +81,8 @@ def test_watching_dags_copy_what_is_new_one_run_after_the_other() -> None:
     known = {"air": CacheState(1, 2, "PARTITIONED", "ATOMIC", ("a'b → c",)).to_dict()}
     for pushed in (None, known):
         rendered = read("ignite_cache_watch").get_task("watch")
-        rendered.render_template_fields({"ti": SimpleNamespace(xcom_pull=lambda pushed=pushed, **_: pushed)}, dag.get_template_env())
+        context = {"ti": SimpleNamespace(xcom_pull=lambda pushed=pushed, **_: pushed)}
+        rendered.render_template_fields(context, dag.get_template_env())
         assert isinstance(rendered, IgniteCacheWatchSensor)
         state = state_of(rendered.known)
         assert (None if state is None else state_to_dict(state)) == pushed
