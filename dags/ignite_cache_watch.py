@@ -66,7 +66,7 @@ def new_caches(triggering_asset_events: Mapping[Asset, Sequence[Any]]) -> list[s
 
 
 with DAG("ignite_cache_watch_asset", description="Airflow watches for new Ignite caches", schedule=[NEW_CACHES], **COMMON) as asset_dag:
-    caches = new_caches()  # type: ignore[call-arg]  # Airflow fills it in
+    caches = new_caches()  # type: ignore[call-arg, misc]  # Airflow fills it in
     IgniteToKafkaOperator(
         task_id="copy",
         settings={"name": "new-caches-of-asset", "cache_whitelist": caches, "topic_prefix": "new-"},

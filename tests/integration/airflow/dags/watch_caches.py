@@ -33,7 +33,7 @@ with DAG("watch_caches", schedule=None, params=PARAMS, render_template_as_native
         },
         driver_memory="512m",
     )
-    watch >> wanted() >> copy  # type: ignore[call-arg]  # Airflow fills it in
+    watch >> wanted() >> copy  # type: ignore[call-arg, misc]  # Airflow fills it in
 
 ASSET = Asset("watched", watchers=[AssetWatcher(name="w", trigger=IgniteCacheWatchTrigger(cache_whitelist=["asset-.*"], poll_interval=1))])
 
