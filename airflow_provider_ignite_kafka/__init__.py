@@ -31,6 +31,18 @@ def get_provider_info() -> dict[str, Any]:
                 "python-modules": ["airflow_provider_ignite_kafka.operators.ignite_to_kafka"],
             }
         ],
+        "sensors": [
+            {
+                "integration-name": "Apache Ignite to Kafka",
+                "python-modules": ["airflow_provider_ignite_kafka.sensors.cache_watch"],
+            }
+        ],
+        "triggers": [
+            {
+                "integration-name": "Apache Ignite to Kafka",
+                "python-modules": ["airflow_provider_ignite_kafka.triggers.cache_watch"],
+            }
+        ],
         "hooks": [
             {
                 "integration-name": "Apache Ignite to Kafka",

@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 AIRFLOW_SIDE = sorted((ROOT / "airflow_provider_ignite_kafka").rglob("*.py"))
 SPARK_SIDE = sorted((ROOT / "spark_apps").rglob("*.py"))
-STANDARD_LIBRARY_ONLY = ("settings", "plan", "offsets", "routing", "errors", "events")
+STANDARD_LIBRARY_ONLY = ("settings", "plan", "offsets", "routing", "cache_changes", "errors", "events")
 
 
 def imported(path: Path) -> Iterator[str]:
@@ -46,8 +46,9 @@ def loaded(statement: str) -> set[str]:
     return set(done.stdout.split())
 
 
-def test_operator_loads_no_spark() -> None:
-    modules = loaded("import airflow_provider_ignite_kafka.operators.ignite_to_kafka")
+@pytest.mark.parametrize("module", ["operators.ignite_to_kafka", "sensors.cache_watch", "triggers.cache_watch"])
+def test_what_dags_import_loads_no_spark(module: str) -> None:
+    modules = loaded(f"import airflow_provider_ignite_kafka.{module}")
     assert "airflow" in modules
     assert not {"pyspark", "pyarrow", "polars", "numpy", "py4j"} & modules
 

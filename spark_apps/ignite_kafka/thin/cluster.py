@@ -57,7 +57,17 @@ class Cluster:
 
     def cache_names(self) -> list[str]:
         """Names of the user's caches in alphabetical order; nodes do not list Ignite's own."""
-        return sorted(control.read_names(self._request(protocol.CACHE_NAMES, b"")))
+        try:
+            return sorted(control.read_names(self._request(protocol.CACHE_NAMES, b"")))
+        except ThinError as error:
+            raise IgniteKafkaError(f"Ignite does not list its caches: {error.message}") from error
+
+    def active(self) -> bool:
+        """Whether the cluster is active, for reading at least; also where a node is too old to tell."""
+        try:
+            return bool(self._request(protocol.CLUSTER_STATE, b"")[0])
+        except ThinError:
+            return True
 
     def cache(self, name: str) -> CacheInfo:
         """What the cluster says of one cache. Raises CacheNotFound.

@@ -5,14 +5,18 @@ from __future__ import annotations
 import importlib.util
 import os
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from airflow.sdk import DAG
 
 from airflow_provider_ignite_kafka.operators.ignite_to_kafka import IgniteToKafkaOperator
+from airflow_provider_ignite_kafka.sensors.cache_watch import IgniteCacheWatchSensor
+from ignite_kafka.cache_changes import CacheState, state_of, state_to_dict
 
 DAGS = Path(__file__).parents[3] / "dags"
-NAMES = ["ignite_to_kafka_manual", "ignite_to_kafka_snapshot"]
+NAMES = ["ignite_cache_watch", "ignite_to_kafka_manual", "ignite_to_kafka_snapshot"]
 
 
 def read(name: str) -> DAG:
@@ -35,7 +39,7 @@ def test_dag_is_read_without_connections(name: str, monkeypatch: pytest.MonkeyPa
     dag = read(name)
     dag.check_cycle()
     assert dag.dag_id == name
-    [task] = dag.tasks
+    task = dag.get_task("copy")
     assert isinstance(task, IgniteToKafkaOperator)
     assert (task.ignite_conn_id, task.kafka_conn_id, task.conn_id) == ("ignite_default", "kafka_default", "spark_default")
 
@@ -62,3 +66,25 @@ def test_form_refuses_what_no_setting_can_be(wrong: dict[str, object]) -> None:
 
 def test_scheduled_dag_never_runs_twice_at_once() -> None:
     assert read("ignite_to_kafka_snapshot").max_active_runs == 1
+
+
+def test_watching_dags_copy_what_is_new_one_run_after_the_other() -> None:
+    dag = read("ignite_cache_watch")
+    diff = {"cache_whitelist": ["air", r"a\.b"]}
+    task = dag.get_task("copy")
+    context: Any = {"ti": SimpleNamespace(xcom_pull=lambda **_: diff)}
+    task.render_template_fields(context, dag.get_template_env())
+    assert isinstance(task, IgniteToKafkaOperator)
+    assert isinstance(task.settings, dict)
+    assert task.settings["cache_whitelist"] == ["air", r"a\.b"]
+    watch = dag.get_task("watch")
+    known = {"air": CacheState(1, 2, "PARTITIONED", "ATOMIC", ("a'b → c",)).to_dict()}
+    for pushed in (None, known):
+        rendered = read("ignite_cache_watch").get_task("watch")
+        context = {"ti": SimpleNamespace(xcom_pull=lambda pushed=pushed, **_: pushed)}
+        rendered.render_template_fields(context, dag.get_template_env())
+        assert isinstance(rendered, IgniteCacheWatchSensor)
+        state = state_of(rendered.known)
+        assert (None if state is None else state_to_dict(state)) == pushed
+    assert isinstance(watch, IgniteCacheWatchSensor)
+    assert dag.max_active_runs == 1

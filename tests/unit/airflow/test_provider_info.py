@@ -37,7 +37,7 @@ def test_form_follows_the_schema_of_provider_yaml(name: str) -> None:
 def test_named_classes_and_modules_exist() -> None:
     module, name = CONNECTION["hook-class-name"].rsplit(".", 1)
     assert getattr(importlib.import_module(module), name).conn_type == CONNECTION["connection-type"] == "ignite"
-    for kind in ("operators", "hooks"):
+    for kind in ("operators", "sensors", "triggers", "hooks"):
         for entry in INFO[kind]:
             for module in entry["python-modules"]:
                 importlib.import_module(module)

@@ -1,0 +1,160 @@
+"""Sensor that waits until caches of an Ignite cluster come, go or change."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.common.compat.sdk import (
+    AirflowFailException,
+    AirflowSensorTimeout,
+    BaseSensorOperator,
+    PokeReturnValue,
+    conf,
+)
+
+from airflow_provider_ignite_kafka.cache_looks import FATAL, PASSING, CacheLooks, as_list, checked_kinds
+from airflow_provider_ignite_kafka.outcome import raised
+from airflow_provider_ignite_kafka.triggers.cache_watch import IgniteCacheWatchTrigger
+from ignite_kafka.cache_changes import CacheDiff, CacheLists, State, difference, state_of, state_to_dict
+
+if TYPE_CHECKING:
+    from airflow.providers.common.compat.sdk import Context
+
+_KEY = "ignite-cache-watch"
+
+
+class IgniteCacheWatchSensor(BaseSensorOperator):
+    """Wait for a difference to what is known, and return it: :meth:`ignite_kafka.cache_changes.CacheDiff.to_dict`.
+
+    What is known is `known`, else what the first look sees. It is kept with the task (Airflow's task state store) over reschedules,
+    deferrals and retries, and a task that is cleared begins where it was. It is also pushed as XCom ``known``, by runs that time out too:
+    give what the run before pushed as `known`, and nothing between two runs is missed.
+
+    :param ignite_conn_id: connection of type `ignite`. Templated.
+    :param cache_whitelist: patterns as in the settings of a connector; none: all caches. Templated.
+    :param cache_blacklist: patterns of caches to leave out. Templated.
+    :param backlog_cache_name: caches of connectors, which never match.
+    :param kinds: what to wait for, of ``created``, ``destroyed``, ``changed``. Others move what is known, and no more.
+    :param known: the result of an earlier sensor or its ``state``, also as JSON; ``{}``: every cache is new. Templated.
+    :param deferrable: wait in the triggerer.
+    """
+
+    template_fields: Sequence[str] = ("ignite_conn_id", "cache_whitelist", "cache_blacklist", "known")
+    template_fields_renderers = {"known": "json"}
+    ui_color = "#e0ecf4"
+
+    def __init__(
+        self,
+        *,
+        ignite_conn_id: str = "ignite_default",
+        cache_whitelist: str | Sequence[str] = (),
+        cache_blacklist: str | Sequence[str] = (),
+        backlog_cache_name: str = CacheLists.backlog_cache_name,
+        kinds: Sequence[str] = ("created",),
+        known: Mapping[str, Any] | str | None = None,
+        deferrable: bool = conf.getboolean("operators", "default_deferrable", fallback=False),
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.ignite_conn_id = ignite_conn_id
+        self.cache_whitelist = cache_whitelist
+        self.cache_blacklist = cache_blacklist
+        self.backlog_cache_name = backlog_cache_name
+        self.kinds = kinds
+        checked_kinds(kinds)
+        self.known = known
+        self.deferrable = deferrable
+        self._seen: dict[str, Any] | None = None
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        """Wait; the difference.
+
+        :raises AirflowSensorTimeout: none came in time.
+        :raises AirflowFailException: a setting is wrong or Ignite refuses the user, which waiting does not mend.
+        """
+        if not self.deferrable:
+            return super().execute(context)
+        deadline = time.time() + self.timeout
+        found = self.poke(context)
+        return dict(found.xcom_value or {}) if found else self._wait(context, deadline)
+
+    def execute_complete(self, context: Context, event: dict[str, Any], deadline: float | None = None) -> dict[str, Any]:
+        """Take the trigger's event: return it, or go on waiting where it is none of the kinds."""
+        diff = CacheDiff.from_dict(event)
+        self._push(context, diff.state)
+        if wanted := diff.only(self.kinds):
+            return wanted.to_dict()
+        self._keep(context, diff.state)
+        return self._wait(context, deadline or time.time() + self.timeout)
+
+    def poke(self, context: Context) -> PokeReturnValue:
+        """Look once. A cluster that is away is not done, and not failed."""
+        try:
+            seen = self._known(context)
+            now = self._looks()()
+        except PASSING as error:
+            if isinstance(error, FATAL):
+                raise raised(error) from error
+            self.log.warning("Ignite could not be looked at: %s", error)
+            return PokeReturnValue(False)
+        diff = difference(now if seen is None else seen, now)
+        self._push(context, diff.state)
+        if wanted := diff.only(self.kinds):
+            self.log.info("Caches %s", wanted)
+            return PokeReturnValue(True, wanted.to_dict())
+        if diff.state != seen:
+            self._keep(context, diff.state)
+        return PokeReturnValue(False)
+
+    def _wait(self, context: Context, deadline: float) -> dict[str, Any]:
+        left = deadline - time.time()
+        if left <= 0:
+            raise AirflowSensorTimeout(f"Sensor has timed out; nothing came within {self.timeout} s.")
+        seen = self._known(context)
+        trigger = IgniteCacheWatchTrigger(
+            ignite_conn_id=self.ignite_conn_id,
+            cache_whitelist=self.cache_whitelist,
+            cache_blacklist=self.cache_blacklist,
+            backlog_cache_name=self.backlog_cache_name,
+            poll_interval=self.poke_interval,
+            known=None if seen is None else state_to_dict(seen),
+            once=True,
+        )
+        self.defer(trigger=trigger, method_name="execute_complete", kwargs={"deadline": deadline}, timeout=timedelta(seconds=left))
+
+    def _looks(self) -> CacheLooks:
+        lists = CacheLists(tuple(as_list(self.cache_whitelist)), tuple(as_list(self.cache_blacklist)), self.backlog_cache_name)
+        return CacheLooks(self.ignite_conn_id, lists)
+
+    def _known(self, context: Context) -> State | None:
+        """What is kept, else what was given; that is kept from then on, as a template may render to something else later."""
+        store = _store(context)
+        kept = state_of(store.get(_KEY) if store is not None else self._seen)
+        if kept is not None:
+            return kept
+        given = state_of(self.known)
+        if given is not None:
+            self._keep(context, given)
+        elif store is None and self.reschedule and not self.deferrable:
+            raise AirflowFailException("mode='reschedule' without `known` needs the task state store of Airflow 3.3: give `known`")
+        return given
+
+    def _push(self, context: Context, seen: State) -> None:
+        context["ti"].xcom_push(key="known", value=state_to_dict(seen))
+
+    def _keep(self, context: Context, seen: State) -> None:
+        store = _store(context)
+        if store is None:
+            self._seen = state_to_dict(seen)
+        else:
+            from airflow.sdk.execution_time.context import NEVER_EXPIRE
+
+            store.set(_KEY, state_to_dict(seen), retention=NEVER_EXPIRE)  # it goes with the Dag run
+
+
+def _store(context: Context) -> Any:
+    """The task's state store, None before Airflow 3.3."""
+    return dict(context).get("task_state_store")

@@ -1,0 +1,146 @@
+"""Sensor, trigger and asset watcher on a real cluster, run by Airflow's own processes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from airflow_provider_ignite_kafka.triggers.cache_watch import IgniteCacheWatchTrigger
+from tests.integration.airflow.conftest import Secured
+from tests.support.airflow_home import AirflowHome
+from tests.support.oracle import read_committed
+from tests.support.processes import DEADLINE_S, ManagedProcess, await_value, telling
+
+DAG_ID = "watch_caches"
+
+
+def make(secured: Secured, *names: str) -> None:
+    with secured.ignite.client() as client:
+        for name in names:
+            client.create_cache(name).put_all({key: f"{name} {key}" for key in range(10)})
+
+
+def destroy(secured: Secured, *names: str) -> None:
+    with secured.ignite.client() as client:
+        for name in names:
+            client.get_cache(name).destroy()
+
+
+def test_trigger_sees_what_a_cluster_does(secured: Secured, monkeypatch: pytest.MonkeyPatch, unique: Callable[[str], str]) -> None:
+    monkeypatch.setenv("AIRFLOW_CONN_SECURED", json.dumps(secured.connections()["ignite_default"]))
+    stem = unique("seen")
+    table = f"TABLE_{stem[-8:]}".upper()
+
+    def fired_by(known: dict[str, Any] | None) -> dict[str, Any]:
+        lists = {"cache_whitelist": [f"{stem}.*", f"SQL_PUBLIC_{table}"], "poll_interval": 0.1}
+        trigger = IgniteCacheWatchTrigger(ignite_conn_id="secured", known=known, once=True, **lists)  # type: ignore[arg-type]
+
+        async def first() -> dict[str, Any]:
+            return (await asyncio.wait_for(anext(aiter(trigger.run())), 120)).payload
+
+        return asyncio.run(first())
+
+    first = fired_by(None)
+    assert (first["created"], first["state"]) == ([], {})
+    make(secured, stem)
+    with secured.ignite.client() as client:
+        client.sql(f"CREATE TABLE {table} (id BIGINT PRIMARY KEY, city VARCHAR)")
+    came = fired_by(first["state"])
+    assert came["created"] == sorted([stem, f"SQL_PUBLIC_{table}"])
+    with secured.ignite.client() as client:
+        client.sql(f"DROP TABLE {table}")
+        client.sql(f"CREATE TABLE {table} (id BIGINT PRIMARY KEY, city VARCHAR)")
+    again = fired_by(came["state"])
+    assert (again["created"], again["destroyed"], again["changed"]) == ([f"SQL_PUBLIC_{table}"], [f"SQL_PUBLIC_{table}"], {})
+    destroy(secured, stem)
+    assert fired_by(again["state"])["destroyed"] == [stem]
+
+
+def test_new_cache_is_copied_and_the_next_run_begins_where_this_one_ended(
+    secured: Secured, airflow: AirflowHome, unique: Callable[[str], str]
+) -> None:
+    old, new, later = "watched-old", "watched-n.w", "watched-later"
+    prefix = unique("watched")
+    make(secured, old)
+    process = airflow.start(DAG_ID, {"topic_prefix": prefix})
+    try:
+        await_value(lambda: "running trigger in line" in process.output() or None, "deferral of the sensor", DEADLINE_S)
+        make(secured, new)
+        process.wait(DEADLINE_S)
+    finally:
+        process.stop()
+    seen, copied = (airflow.results(DAG_ID)[index] for index in (0, -1))
+    assert (seen["created"], seen["cache_whitelist"]) == ([new], [r"watched\-n\.w"]), process.telling()
+    assert copied["caches"].keys() == {new}
+    assert len(read_committed(secured.kafka.client_config, prefix + new).counts()) == 10
+
+    make(secured, later)
+    output = airflow.run(DAG_ID, {"topic_prefix": prefix, "copy": False})
+    assert "running trigger in line" not in output
+    assert f"Caches created: {later}" in output, telling(output)
+
+
+def test_killed_triggerer_loses_no_event_and_repeats_none(secured: Secured, airflow: AirflowHome) -> None:
+    make(secured, "asset-old")
+    command(airflow, "dags", "reserialize")
+    command(airflow, "scheduler", "--num-runs", "2")
+    command(airflow, "dags", "reserialize")  # the scheduler has activated the asset, now it gets its trigger
+    with triggerer(airflow):
+        await_value(lambda: stored(airflow) or None, "first look", DEADLINE_S)
+        make(secured, "asset-one")
+        await_value(lambda: len(events(airflow)) == 1 or None, "first event", DEADLINE_S)
+        await_value(lambda: "asset-one" in str(stored(airflow)) or None, "state after the first event", DEADLINE_S)
+    make(secured, "asset-two")
+    destroy(secured, "asset-old")
+    with triggerer(airflow):
+        await_value(lambda: len(events(airflow)) > 1 or None, "second event", DEADLINE_S)
+        make(secured, "asset-three")
+        await_value(lambda: len(events(airflow)) > 2 or None, "third event", DEADLINE_S)
+    told = [(event["created"], event["destroyed"]) for event in events(airflow)]
+    assert told == [(["asset-one"], []), (["asset-two"], ["asset-old"]), (["asset-three"], [])]
+    assert secured.passwords[0] not in str(airflow.query("select * from trigger")) + str(airflow.query("select * from asset_event"))
+
+
+def command(airflow: AirflowHome, *arguments: str) -> None:
+    process = started(airflow, *arguments)
+    try:
+        assert process.wait(DEADLINE_S) == 0, process.telling()
+    finally:
+        process.stop()
+
+
+def started(airflow: AirflowHome, *arguments: str) -> ManagedProcess:
+    airflow.runs += 1
+    quick = {
+        "AIRFLOW__TRIGGERER__TRIGGERER_HEALTH_CHECK_THRESHOLD": "3",
+        "AIRFLOW__TRIGGERER__JOB_HEARTBEAT_SEC": "1",
+        "AIRFLOW__CORE__PARALLELISM": "1",
+    }
+    log = airflow.folder / f"run-{airflow.runs}.log"
+    return ManagedProcess([airflow.python, "-m", "airflow", *arguments], log, {**airflow.env(), **quick}, airflow.folder)
+
+
+@contextmanager
+def triggerer(airflow: AirflowHome) -> Iterator[ManagedProcess]:
+    """A triggerer that dies by kill -9 at the end, and its processes with it."""
+    process = started(airflow, "triggerer", "--skip-serve-logs")
+    try:
+        yield process
+    except AssertionError as error:
+        raise AssertionError(process.telling()) from error
+    finally:
+        process.kill()
+        process.stop()
+
+
+def stored(airflow: AirflowHome) -> list[Any]:
+    return airflow.query("select value from asset_state_store")
+
+
+def events(airflow: AirflowHome) -> list[dict[str, Any]]:
+    return [json.loads(extra)["payload"] for (extra,) in airflow.query("select extra from asset_event order by id")]

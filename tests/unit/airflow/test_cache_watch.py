@@ -1,0 +1,411 @@
+"""Trigger and sensor on a cluster that the tests make up, look by look."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from airflow.models.trigger import Trigger
+from airflow.sdk import Asset, AssetWatcher
+from airflow.sdk.exceptions import (
+    AirflowFailException,
+    AirflowRescheduleException,
+    AirflowSensorTimeout,
+    AirflowSkipException,
+    TaskDeferralTimeout,
+    TaskDeferred,
+)
+from airflow.serialization.decoders import smart_decode_trigger_kwargs
+from airflow.serialization.encoders import encode_trigger
+from airflow.triggers.base import BaseEventTrigger
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from airflow_provider_ignite_kafka.sensors.cache_watch import IgniteCacheWatchSensor
+from airflow_provider_ignite_kafka.triggers import cache_watch
+from airflow_provider_ignite_kafka.triggers.cache_watch import IgniteCacheWatchTrigger
+from ignite_kafka.cache_changes import CacheDiff, CacheState, difference, state_to_dict
+from ignite_kafka.errors import AuthenticationFailed, IgniteUnreachable, SettingsError
+
+AWAY = IgniteUnreachable("nobody answers")
+Look = dict[str, CacheState] | Exception
+
+
+def caches(*names: str, columns: str = "") -> dict[str, CacheState]:
+    return {name: CacheState(hash(name), 8, "PARTITIONED", "ATOMIC", columns=columns) for name in names}
+
+
+class Ended(Exception):
+    """The made-up cluster has shown all its looks."""
+
+
+def shown(looks: Sequence[Look]) -> Callable[[], dict[str, CacheState]]:
+    """Looks that come one after the other."""
+    left = iter(looks)
+
+    def look() -> dict[str, CacheState]:
+        found = next(left, None)
+        if found is None:
+            raise Ended
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    return look
+
+
+@dataclass
+class Store:
+    """A state store of Airflow's, for a task and for an asset; what is written outlives trigger and sensor."""
+
+    values: dict[str, Any] = field(default_factory=dict)
+    asset_count: int = 1
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return json.loads(self.values[key]) if key in self.values else default
+
+    def set(self, key: str, value: Any, *, retention: Any = None) -> None:
+        self.values[key] = json.dumps(value)
+
+    async def aget(self, key: str, default: Any = None) -> Any:
+        if self.asset_count != 1:
+            raise ValueError(f"{self.asset_count} assets")
+        return self.get(key, default)
+
+    async def aset(self, key: str, value: Any) -> None:
+        self.set(key, value)
+
+
+def fired(looks: Sequence[Look], *, store: Store | None = None, stop_after: int | None = None, **arguments: Any) -> list[dict[str, Any]]:
+    """What a trigger fires over these looks; with `stop_after` its triggerer dies when it has fired so many."""
+    trigger = IgniteCacheWatchTrigger(**{"poll_interval": 0, **arguments})
+    trigger.look = _Looks(trigger.look, shown(looks))  # type: ignore[assignment]
+    trigger.asset_state_store = store  # type: ignore[assignment]
+
+    async def run() -> list[dict[str, Any]]:
+        events = []
+        try:
+            async for event in trigger.run():
+                events.append(json.loads(json.dumps(event.payload)))
+                if len(events) == stop_after:
+                    break
+        except Ended:
+            pass
+        return events
+
+    return asyncio.run(run())
+
+
+class _Looks:
+    """Calls a made-up look; the key is the real one's."""
+
+    def __init__(self, real: Any, look: Callable[[], dict[str, CacheState]]) -> None:
+        self.key, self.look = real.key, look
+
+    def __call__(self) -> dict[str, CacheState]:
+        return self.look()
+
+
+@pytest.fixture(autouse=True)
+def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache_watch, "_EVENT_STORED_S", 0)
+
+
+def names(events: list[dict[str, Any]]) -> list[tuple[list[str], list[str]]]:
+    return [(event["created"], event["destroyed"]) for event in events]
+
+
+def test_each_change_fires_once() -> None:
+    looks = [caches("a"), caches("a"), caches("a", "b"), caches("a", "b"), caches("b"), caches("b", columns="wider")]
+    events = fired(looks)
+    assert names(events) == [(["b"], []), ([], ["a"]), ([], [])]
+    assert events[2]["changed"] == {"b": ["columns"]}
+    assert len({event["id"] for event in events}) == 3
+
+
+def test_what_changed_while_ignite_was_away_fires_once(capsys: pytest.CaptureFixture[str]) -> None:
+    looks: list[Look] = [AWAY, caches("a"), caches("a", "b"), AWAY, OSError("reset"), caches("b", "c"), AWAY, caches("b", "c")]
+    assert names(fired(looks)) == [(["b"], []), (["c"], ["a"])]
+    told = capsys.readouterr().out
+    assert told.count("Ignite could not be looked at; again in 0 s") == 4
+    assert "Caches created: c; destroyed: a" in told
+
+
+@settings(max_examples=40)
+@given(st.lists(st.sets(st.sampled_from("abc")).map(lambda chosen: caches(*chosen)), min_size=1, max_size=8), st.data())
+def test_restarts_of_the_triggerer_lose_nothing_and_repeat_only_the_last_event(looks: list[Look], data: st.DataObject) -> None:
+    """The triggerer dies right after an event, before the state is stored: that one comes again, under the same id."""
+    store, events = Store(), []
+    rest = list(looks)
+    while True:
+        stop_after = data.draw(st.none() | st.just(1))
+        new = fired(rest, store=store, stop_after=stop_after)
+        events += new
+        if stop_after is None or not new:
+            break
+        rest = rest[next(i for i, look in enumerate(rest) if isinstance(look, dict) and set(look) == set(new[-1]["state"])) :]
+    once = {event["id"]: event for event in events}
+    folded = set(looks[0])  # type: ignore[arg-type]
+    for event in once.values():
+        folded = (folded - set(event["destroyed"])) | set(event["created"])
+    assert folded == set(looks[-1])  # type: ignore[arg-type]
+
+
+def test_restart_after_the_state_was_stored_repeats_nothing() -> None:
+    store = Store()
+    assert names(fired([caches("a"), caches("a", "b"), caches("a", "b")], store=store)) == [(["b"], [])]
+    assert fired([caches("a", "b")], store=store) == []
+    assert names(fired([caches("b")], store=store)) == [([], ["a"])]
+
+
+def test_first_look_is_stored_before_anything_changed() -> None:
+    store = Store()
+    assert fired([caches("a")], store=store) == []
+    assert names(fired([caches("a", "b")], store=store)) == [(["b"], [])]
+
+
+def test_known_is_the_beginning_and_the_store_goes_before_it() -> None:
+    store = Store()
+    assert names(fired([caches("a")], store=store, known={})) == [(["a"], [])]
+    assert fired([caches("a")], store=store, known={}) == []
+    assert fired([caches("a")], store=store, known=state_to_dict(caches("a"))) == []
+
+
+def test_kinds_that_are_not_asked_for_move_what_is_known() -> None:
+    looks = [caches("a"), caches(), caches("a")]
+    assert names(fired(looks, kinds=["created"])) == [(["a"], [])]
+
+
+def test_once_begins_with_its_first_look_and_fires_the_next_change() -> None:
+    assert names(fired([AWAY, caches("a"), caches("b")], once=True)) == [([], [])]
+    assert names(fired([caches("a"), AWAY, caches("a", "b"), caches()], once=True, known=state_to_dict(caches("a")))) == [(["b"], [])]
+
+
+@pytest.mark.parametrize("error", [AuthenticationFailed("no"), SettingsError("no")])
+def test_a_task_is_told_what_waiting_does_not_mend_and_a_watcher_waits(error: Exception) -> None:
+    assert names(fired([caches(), error, caches("a")])) == [(["a"], [])]
+    with pytest.raises(type(error)):
+        fired([error], once=True)
+
+
+def test_an_asset_s_state_that_cannot_be_stored_is_stored_later() -> None:
+    class Failing(Store):
+        failures = 1
+
+        async def aset(self, key: str, value: Any) -> None:
+            if self.failures:
+                self.failures -= 1
+                raise AirflowFailException("no database")
+            await super().aset(key, value)
+
+    store = Failing()
+    assert fired([caches("a"), caches("a")], store=store) == []
+    assert names(fired([caches()], store=store)) == [([], ["a"])]
+
+
+def test_one_trigger_for_two_assets_is_refused() -> None:
+    with pytest.raises(SettingsError, match="several assets share one trigger"):
+        fired([caches()], store=Store(asset_count=2))
+
+
+ARGUMENTS = {
+    "ignite_conn_id": "secured",
+    "cache_whitelist": ["a.*"],
+    "cache_blacklist": ["ab"],
+    "backlog_cache_name": "backlog",
+    "kinds": ["created"],
+    "poll_interval": 5.0,
+    "known": state_to_dict(caches("a")),
+    "once": True,
+}
+
+
+def test_trigger_survives_serialisation_and_holds_no_secret(connect: Any) -> None:
+    connect("secured", conn_type="ignite", host="node-1", login="user", password="sesame", extra={"key_password": "mellon"})
+    path, arguments = IgniteCacheWatchTrigger(**ARGUMENTS).serialize()  # type: ignore[arg-type]
+    assert path == "airflow_provider_ignite_kafka.triggers.cache_watch.IgniteCacheWatchTrigger"
+    assert arguments == ARGUMENTS
+    assert IgniteCacheWatchTrigger(**arguments).serialize() == (path, arguments)
+    assert not any(secret in json.dumps(arguments) for secret in ("sesame", "mellon", "user", "node-1"))
+
+
+@pytest.mark.parametrize("arguments", [{}, {"known": {}}, {**ARGUMENTS, "once": False}], ids=["defaults", "empty", "all"])
+def test_airflow_takes_the_stored_trigger_for_the_same_as_the_dag_s(arguments: dict[str, Any]) -> None:
+    """Were it not, each reading of the Dag would make a new trigger."""
+    watcher = AssetWatcher(name="w", trigger=IgniteCacheWatchTrigger(**arguments))
+    Asset("a", watchers=[watcher])
+    encoded = encode_trigger(watcher.trigger)
+    row = Trigger(classpath=encoded["classpath"], kwargs=encoded["kwargs"])
+    assert BaseEventTrigger.hash(row.classpath, row.kwargs) == BaseEventTrigger.hash(encoded["classpath"], encoded["kwargs"])
+    again = IgniteCacheWatchTrigger(**{name: smart_decode_trigger_kwargs(value) for name, value in row.kwargs.items()})
+    assert again.serialize() == watcher.trigger.serialize()
+
+
+@dataclass
+class Run:
+    """A task's run: what outlives its process."""
+
+    store: Store | None = field(default_factory=Store)
+    pushed: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def context(self) -> Any:
+        stored = {} if self.store is None else {"task_state_store": self.store}
+        return {"ti": self, **stored}
+
+    def xcom_push(self, key: str, value: Any) -> None:
+        self.pushed[key] = json.loads(json.dumps(value))
+
+    def get_first_reschedule_date(self, context: Any) -> None:
+        return None
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """``cluster(look, look, ...)``: what each look of a sensor sees."""
+
+    def show(*looks: Look) -> None:
+        look = shown(looks)
+        monkeypatch.setattr("airflow_provider_ignite_kafka.cache_looks.CacheLooks.__call__", lambda self: look())
+
+    return show
+
+
+def sensor(**arguments: Any) -> IgniteCacheWatchSensor:
+    return IgniteCacheWatchSensor(task_id="watch", **{"poke_interval": 0, "timeout": 60, **arguments})
+
+
+def test_poking_sensor_returns_the_difference_to_its_first_look(cluster: Any) -> None:
+    cluster(AWAY, caches("a"), caches("a"), AWAY, caches("a", "b"))
+    run = Run()
+    result = sensor().execute(run.context)
+    assert (result["created"], result["cache_whitelist"], set(result["state"])) == (["b"], ["b"], {"a", "b"})
+    assert run.pushed == {"known": result["state"]}
+
+
+@pytest.mark.parametrize("known", [{}, "{}", difference({}, {}).to_dict()])
+def test_nothing_known_makes_every_cache_new(cluster: Any, known: Any) -> None:
+    cluster(caches("a", "b"))
+    assert sensor(known=known).execute(Run().context)["created"] == ["a", "b"]
+
+
+def test_rescheduled_sensor_remembers(cluster: Any) -> None:
+    run = Run()
+    for look in (caches("a"), AWAY, caches("a")):
+        cluster(look)
+        with pytest.raises(AirflowRescheduleException):
+            sensor(mode="reschedule").execute(run.context)
+    cluster(caches("a", "b"))
+    assert sensor(mode="reschedule").execute(run.context)["created"] == ["b"]
+
+
+def test_rescheduling_without_a_store_needs_known(cluster: Any) -> None:
+    cluster(caches())
+    with pytest.raises(AirflowFailException, match="give `known`"):
+        sensor(mode="reschedule").execute(Run(None).context)
+    cluster(caches("a"))
+    assert sensor(mode="reschedule", known={}).execute(Run(None).context)["created"] == ["a"]
+
+
+def test_a_cache_made_again_is_new_though_destroying_is_not_waited_for(cluster: Any) -> None:
+    cluster(caches("a"), caches(), caches("a"))
+    assert sensor().execute(Run().context)["created"] == ["a"]
+
+
+def test_retry_and_cleared_task_begin_where_the_first_try_began(cluster: Any) -> None:
+    run = Run()
+    cluster(caches("a"), Ended())
+    with pytest.raises(Ended):
+        sensor().execute(run.context)
+    for _ in range(2):
+        cluster(caches("a", "b"))
+        assert sensor().execute(run.context)["created"] == ["b"]
+
+
+def deferred(task: IgniteCacheWatchSensor, run: Run) -> TaskDeferred:
+    with pytest.raises(TaskDeferred) as found:
+        task.execute(run.context)
+    return found.value
+
+
+def resumed(deferral: TaskDeferred, looks: Sequence[Look], run: Run, **arguments: Any) -> Any:
+    """The trigger of a deferral runs elsewhere, and what it fires goes to a new process of the task."""
+    path, kwargs = deferral.trigger.serialize()
+    assert path.endswith("IgniteCacheWatchTrigger")
+    [event] = fired(looks, **{**kwargs, "poll_interval": 0})
+    return sensor(deferrable=True, **arguments).execute_complete(run.context, event, **(deferral.kwargs or {}))
+
+
+def test_deferred_sensor_returns_what_the_trigger_saw(cluster: Any) -> None:
+    run = Run()
+    cluster(caches("a"))
+    deferral = deferred(sensor(deferrable=True), run)
+    assert deferral.timeout is not None
+    assert 0 < deferral.timeout.total_seconds() <= 60
+    assert resumed(deferral, [AWAY, caches("a"), caches("a", "b")], run)["created"] == ["b"]
+
+
+def test_deferred_sensor_does_not_wait_for_what_is_there(cluster: Any) -> None:
+    cluster(caches("a"))
+    assert sensor(deferrable=True, known={}).execute(Run().context)["created"] == ["a"]
+
+
+def test_deferred_sensor_goes_on_after_another_kind_of_change(cluster: Any) -> None:
+    run = Run()
+    cluster(caches("a"))
+    deferral = deferred(sensor(deferrable=True), run)
+    with pytest.raises(TaskDeferred) as again:
+        resumed(deferral, [caches()], run)
+    assert again.value.kwargs == deferral.kwargs
+    assert resumed(again.value, [caches("a")], run)["created"] == ["a"]
+
+
+def test_deferred_sensor_that_never_looked_keeps_the_trigger_s_first_look(cluster: Any) -> None:
+    run = Run()
+    cluster(AWAY)
+    deferral = deferred(sensor(deferrable=True), run)
+    with pytest.raises(TaskDeferred) as again:
+        resumed(deferral, [AWAY, caches("a")], run)
+    assert again.value.trigger.serialize()[1]["known"] == state_to_dict(caches("a"))
+
+
+def test_time_out_over_deferrals_and_soft_fail(cluster: Any) -> None:
+    event = CacheDiff("id").to_dict()
+    with pytest.raises(AirflowSensorTimeout):
+        sensor(deferrable=True).execute_complete(Run().context, event, deadline=1.0)
+    late = sensor(deferrable=True, soft_fail=True)
+    with pytest.raises(AirflowSkipException):
+        late.resume_execution("execute_complete", {"event": event, "deadline": 1.0}, Run().context)
+    with pytest.raises(AirflowSkipException):
+        late.resume_execution("__fail__", {"error": "Trigger timeout"}, Run().context)
+    assert issubclass(TaskDeferralTimeout, Exception)
+
+
+def test_time_out_and_soft_fail_while_poking(cluster: Any) -> None:
+    cluster(caches(), caches())
+    with pytest.raises(AirflowSensorTimeout):
+        sensor(timeout=0).execute(Run().context)
+    cluster(AWAY, AWAY)
+    with pytest.raises(AirflowSkipException):
+        sensor(timeout=0, soft_fail=True).execute(Run().context)
+
+
+@pytest.mark.parametrize("arguments", [{}, {"deferrable": True}])
+def test_what_waiting_does_not_mend_fails_without_a_retry(cluster: Any, arguments: dict[str, Any]) -> None:
+    cluster(AuthenticationFailed("who are you"))
+    with pytest.raises(AirflowFailException, match="AuthenticationFailed: who are you"):
+        sensor(**arguments).execute(Run().context)
+    with pytest.raises(AirflowFailException, match="known holds no state"):
+        sensor(known="[]", **arguments).execute(Run().context)
+
+
+@pytest.mark.parametrize("kinds", [[], ["made"]])
+def test_kinds_are_checked(kinds: list[str]) -> None:
+    with pytest.raises(ValueError, match="kinds is"):
+        sensor(kinds=kinds)
+    with pytest.raises(ValueError, match="kinds is"):
+        IgniteCacheWatchTrigger(kinds=kinds)
