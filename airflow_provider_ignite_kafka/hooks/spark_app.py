@@ -7,6 +7,7 @@ import os
 import select
 import shutil
 import signal
+import threading
 import time
 from collections import deque
 from collections.abc import Iterator
@@ -61,6 +62,7 @@ class SparkAppHook(SparkSubmitHook):
         self._guard: Guard | None = None
         self._app_error: str | None = None
         self._tail: deque[str] = deque(maxlen=_TAIL_LINES)
+        self._unlogged: deque[str] = deque()
 
     @property
     def place(self) -> Place:
@@ -90,14 +92,21 @@ class SparkAppHook(SparkSubmitHook):
         return AppExit(self._app_exit_code(), self._app_error, tuple(self._tail))
 
     def stop(self) -> None:
-        """Stop the app: SIGTERM to spark-submit's process group, SIGKILL after the deadline; by the cluster's API in cluster mode."""
+        """Stop the app: SIGTERM to spark-submit's process group, SIGKILL after the deadline; by the cluster's API in cluster mode.
+
+        Airflow calls this in a signal handler, often while the thread that it interrupts writes the app's output to the log and holds the
+        log's lock. So nothing is logged here: :meth:`close` does that.
+        """
         if self.place.cluster_mode:
-            self.on_kill()
+            # the base class logs: in a thread of its own it can at worst wait for the lock, and this for the thread
+            stopper = threading.Thread(target=self.on_kill, name="stop-app", daemon=True)
+            stopper.start()
+            stopper.join(self._stop_timeout_s)
         process = self._submit_sp
         if process is None or process.poll() is not None:
             return
         deadline = time.monotonic() + self._stop_timeout_s
-        self.log.info("Stopping the Spark app, process group %d, for at most %g s", process.pid, self._stop_timeout_s)
+        self._unlogged.append(f"Stopping the Spark app, process group {process.pid}, for at most {self._stop_timeout_s:g} s")
         signal_group(process.pid, signal.SIGTERM)
         self._drain(process.stdout.fileno(), deadline)
         signal_group(process.pid, signal.SIGKILL)
@@ -110,6 +119,8 @@ class SparkAppHook(SparkSubmitHook):
                 self.stop()
             process.wait()
             process.stdout.close()
+        while self._unlogged:
+            self.log.info(self._unlogged.popleft())
         if self._guard is not None:
             self._guard.release()
             self._guard.wait(_GUARD_END_S)
@@ -142,7 +153,7 @@ class SparkAppHook(SparkSubmitHook):
                 *lines, rest = (rest + data).split(b"\n")
                 for line in lines:
                     self._remember(line.decode(errors="replace"))
-                    self.log.info(line.decode(errors="replace"))
+                    self._unlogged.append(line.decode(errors="replace"))
 
     def _app_exit_code(self) -> int:
         assert self._submit_sp is not None

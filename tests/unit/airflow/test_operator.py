@@ -18,6 +18,7 @@ import pytest
 from airflow.sdk import DAG
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowNotFoundException
 
+from airflow_provider_ignite_kafka.hooks.spark_app import SparkAppHook
 from airflow_provider_ignite_kafka.operators import ignite_to_kafka
 from airflow_provider_ignite_kafka.operators.ignite_to_kafka import IgniteToKafkaOperator, RunNames
 from airflow_provider_ignite_kafka.package import app_path
@@ -336,6 +337,41 @@ def test_on_kill_stops_the_app_and_leaves_nothing(bench: Bench, stubborn: bool) 
         signal.signal(signal.SIGTERM, previous)
     assert failed.type is AirflowException
     assert list((bench.folder / "tmp").iterdir()) == []
+
+
+class LockedLog:
+    """A log that is written under a lock, as Airflow's is, and that SIGTERM finds at work."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._lock = threading.Lock()
+
+    def info(self, message: object, *arguments: object) -> None:
+        text = str(message) % arguments if arguments else str(message)
+        assert self._lock.acquire(blocking=False), f"logged by the handler of a signal that interrupted the log: {text}"
+        try:
+            if text == "at work":
+                signal.raise_signal(signal.SIGTERM)
+            self.lines.append(text)
+        finally:
+            self._lock.release()
+
+    debug = warning = error = info
+
+
+def test_on_kill_amid_a_line_of_the_log(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench.order(print=["at work"], until_stopped=True)
+    bench.status = lambda: run_status(FAILED, TopicError("what an app may say when its Java is stopped with it"))
+    log = LockedLog()
+    monkeypatch.setattr(SparkAppHook, "log", log)
+    task = operator(stop_timeout_s=60)
+    previous = signal.signal(signal.SIGTERM, lambda *_: task.on_kill())
+    try:
+        with pytest.raises(AirflowException, match="killed and its app stopped"):
+            task.execute(context())
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+    assert any(line.startswith("Stopping the Spark app") for line in log.lines)
 
 
 def terminate_when_at_work(sign: Path, task: IgniteToKafkaOperator) -> None:
