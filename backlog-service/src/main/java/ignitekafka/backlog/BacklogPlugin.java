@@ -9,6 +9,8 @@ import org.apache.ignite.plugin.IgnitePlugin;
 
 /** What one node holds of the backlog: the registry of connectors, and a {@link NodeCapture} for each connector that captures. */
 public final class BacklogPlugin implements IgnitePlugin {
+    private static final long STOP_MS = 10_000;
+
     private final GridKernalContext ctx;
     private final ConnectorRegistry registry;
     private final Map<String, NodeCapture> captures = new ConcurrentHashMap<>();
@@ -73,19 +75,38 @@ public final class BacklogPlugin implements IgnitePlugin {
             capture.close();
     }
 
-    /** Writes what the buffers hold, as far as that succeeds at once, and ends the captures. */
+    /**
+     * Writes what the buffers hold, as far as that succeeds within {@value #STOP_MS} ms, and ends the captures. A cache operation may be mapped anew without
+     * end while nodes come and go, and a node must stop all the same: other owners hold what it cannot write.
+     */
     void stop() {
         stopped = true;
 
-        for (String connector : captures.keySet()) {
+        Thread writer = new Thread(this::writeAll, "backlog-stop-" + ctx.igniteInstanceName());
+        writer.setDaemon(true);
+        writer.start();
+
+        try {
+            writer.join(STOP_MS);
+        }
+        catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+
+        if (writer.isAlive())
+            log().warning("The backlog's buffers could not be written within " + STOP_MS + " ms before the node stopped");
+
+        captures.keySet().forEach(this::drop);
+    }
+
+    private void writeAll() {
+        for (Map.Entry<String, NodeCapture> capture : captures.entrySet()) {
             try {
-                captures.get(connector).flush(true);
+                capture.getValue().flush(true);
             }
             catch (RuntimeException e) {
-                log().warning("The buffer of connector '" + connector + "' could not be written before the node stopped", e);
+                log().warning("The buffer of connector '" + capture.getKey() + "' could not be written before the node stopped", e);
             }
-
-            drop(connector);
         }
     }
 }
