@@ -13,7 +13,7 @@ WORKERS ?= 2
 export TZ := UTC
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: help venv jars demo test up down check format bench clean
+.PHONY: help venv jars demo test soak up down check format bench clean
 
 help: ## this list
 	@sed -nE 's/^([a-z]+):.*## (.*)$$/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -21,8 +21,11 @@ help: ## this list
 demo: $(VENV)/.project .work/jars/.complete ## real servers, real flights: Ignite → Airflow → Spark → Kafka, verified, in one command
 	@$(PYTHON) -m tools.demo
 
-test: $(VENV)/.project .work/jars/.complete ## all tests, on servers that they start themselves; TESTS=path for some, WORKERS=0 for one after the other
+test: $(VENV)/.project .work/jars/.complete ## all tests but the soak, on servers that they start themselves; TESTS=path for some, WORKERS=0 for one after the other
 	@$(PYTHON) -m pytest --numprocesses $(WORKERS) $(TESTS)
+
+soak: $(VENV)/.project .work/jars/.complete ## tests of the backlog service alone: clusters in one JVM, nodes killed under writers; three minutes
+	@$(PYTHON) -m pytest tests/backlog
 
 up: $(VENV)/.project .work/jars/.complete ## Ignite, Kafka and Airflow with its web UI stay running on loopback
 	@$(PYTHON) -m tools.stack up
