@@ -25,6 +25,11 @@ class CacheLooks:
     ignite_conn_id: str
     lists: CacheLists
 
+    @classmethod
+    def of(cls, ignite_conn_id: str, whitelist: str | Sequence[str], blacklist: str | Sequence[str], backlog_cache_name: str) -> CacheLooks:
+        """Of the arguments that sensor and trigger take."""
+        return cls(ignite_conn_id, CacheLists(tuple(as_list(whitelist)), tuple(as_list(blacklist)), backlog_cache_name))
+
     def __call__(self) -> dict[str, CacheState]:
         """Look once, over connections that are closed afterwards. Blocks.
 

@@ -15,7 +15,7 @@ from airflow.providers.common.compat.sdk import (
     conf,
 )
 
-from airflow_provider_ignite_kafka.cache_looks import FATAL, PASSING, CacheLooks, as_list, checked_kinds
+from airflow_provider_ignite_kafka.cache_looks import FATAL, PASSING, CacheLooks, checked_kinds
 from airflow_provider_ignite_kafka.outcome import raised
 from airflow_provider_ignite_kafka.triggers.cache_watch import IgniteCacheWatchTrigger
 from ignite_kafka.cache_changes import CacheDiff, CacheLists, State, difference, state_of, state_to_dict
@@ -126,8 +126,7 @@ class IgniteCacheWatchSensor(BaseSensorOperator):
         self.defer(trigger=trigger, method_name="execute_complete", kwargs={"deadline": deadline}, timeout=timedelta(seconds=left))
 
     def _looks(self) -> CacheLooks:
-        lists = CacheLists(tuple(as_list(self.cache_whitelist)), tuple(as_list(self.cache_blacklist)), self.backlog_cache_name)
-        return CacheLooks(self.ignite_conn_id, lists)
+        return CacheLooks.of(self.ignite_conn_id, self.cache_whitelist, self.cache_blacklist, self.backlog_cache_name)
 
     def _known(self, context: Context) -> State | None:
         """What is kept, else what was given; that is kept from then on, as a template may render to something else later."""

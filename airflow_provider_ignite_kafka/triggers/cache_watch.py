@@ -57,8 +57,7 @@ class IgniteCacheWatchTrigger(BaseEventTrigger):
         state = state_of(known)
         self.known = None if state is None else state_to_dict(state)
         self.once = once
-        lists = CacheLists(tuple(self.cache_whitelist), tuple(self.cache_blacklist), backlog_cache_name)
-        self.look = CacheLooks(ignite_conn_id, lists)
+        self.look = CacheLooks.of(ignite_conn_id, cache_whitelist, cache_blacklist, backlog_cache_name)
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """Class path and arguments; the connection is named, none of its fields is here."""

@@ -11,12 +11,19 @@ from typing import Any
 
 from ignite_kafka.errors import UnknownBinaryType
 from ignite_kafka.thin import codes
+from ignite_kafka.thin.codec import Wire, joined_bounds, type_ids_within
 from ignite_kafka.thin.codec.classes import java_hash
 from ignite_kafka.thin.codec.values import Date, EnumValue, MapValue, Time, Timestamp
-from ignite_kafka.thin.model import BinaryField, BinaryType, CacheInfo, Page
+from ignite_kafka.thin.model import BinaryField, BinaryType, CacheInfo, Page, TypeSource
 
 CACHE = CacheInfo("tested", 1)
 NUMBERS = {codes.BYTE: "<b", codes.SHORT: "<h", codes.INT: "<i", codes.LONG: "<q", codes.FLOAT: "<f", codes.DOUBLE: "<d", codes.CHAR: "<H"}
+
+
+def nested_type_ids(pages: Sequence[Page], types: TypeSource) -> set[int]:
+    """Ids of all binary types in the entries of pages."""
+    wire = Wire.of(pages, CACHE, types)
+    return type_ids_within(wire, joined_bounds(pages, wire))
 
 
 @dataclass

@@ -14,7 +14,7 @@ key (JSON)                             value (JSON)
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -29,6 +29,7 @@ _FENCE_THREADS = 16
 _RECORD_AND_MARKER = 2  # a transaction's own record, and the marker that commits it
 # a driver that dies inside a control transaction holds up the readers of the configs topic for this long
 _CONTROL_TIMEOUT_MS = 30_000
+_Record = tuple[str, bytes, bytes, int]  # topic, key, value, partition
 
 
 @dataclass(frozen=True)
@@ -173,19 +174,19 @@ class Control:
         :param snapshot: a snapshot that begins; an unfinished one ``before`` it is marked as superseded, so that the two never mix.
         :returns: for each slot, where its offsets end now. As long as they end there, nobody has written to the slot since.
         """
-        records = self._snapshot_begun(snapshot, before) if snapshot else {}
-        records["connector", self._connector] = asdict(self.record)
-        offsets = offsets_topic(self._prefix, self._connector)
-        owner = Owner(self.record.generation).to_json()
-        written = self._write(
-            records, [(offsets, SlotKey(self._connector, slot).to_json(), owner, slot) for slot in range(self.record.slots)]
-        )
-        return tuple(written[offsets, slot] + _RECORD_AND_MARKER for slot in range(self.record.slots))
+        slots = range(self.record.slots)
+        offsets, owner = offsets_topic(self._prefix, self._connector), Owner(self.record.generation).to_json()
+        records = self._snapshot_begun(snapshot, before) if snapshot else []
+        records.append(self._config(asdict(self.record), "connector"))
+        records += [(offsets, SlotKey(self._connector, slot).to_json(), owner, slot) for slot in slots]
+        written = self._write(records)
+        return tuple(written[offsets, slot] + _RECORD_AND_MARKER for slot in slots)
 
-    def _snapshot_begun(self, snapshot: SnapshotRecord, before: SnapshotRecord | None) -> dict[tuple[str, ...], Any]:
-        records: dict[tuple[str, ...], Any] = {("snapshot", self._connector): asdict(snapshot)}
+    def _snapshot_begun(self, snapshot: SnapshotRecord, before: SnapshotRecord | None) -> list[_Record]:
+        records = [self._config(asdict(snapshot), "snapshot")]
         if before is not None and not before.complete and before.id != snapshot.id:
-            records["snapshot", self._connector, before.id] = {"complete": False, "superseded_by": snapshot.id, "caches": {}}
+            superseded = {"complete": False, "superseded_by": snapshot.id, "caches": {}}
+            records.append(self._config(superseded, "snapshot", before.id))
         return records
 
     def fence_slots(self) -> None:
@@ -204,12 +205,14 @@ class Control:
         """Record that a snapshot is complete."""
         done = replace(snapshot, complete=True)
         ended = {"complete": True, "superseded_by": None, "caches": caches}
-        self._write({("snapshot", self._connector): asdict(done), ("snapshot", self._connector, snapshot.id): ended})
+        self._write([self._config(asdict(done), "snapshot"), self._config(ended, "snapshot", snapshot.id)])
 
-    def _write(
-        self, records: Mapping[tuple[str, ...], Any], others: Sequence[tuple[str, bytes, bytes, int]] = ()
-    ) -> Mapping[tuple[str, int], int]:
-        """Records of the configs topic, and others (topic, key, value, partition), in one transaction; the last offset by partition."""
+    def _config(self, value: Any, kind: str, *rest: str) -> _Record:
+        """A record of the configs topic."""
+        return configs_topic(self._prefix), _json([kind, self._connector, *rest]), _json(value), 0
+
+    def _write(self, records: Iterable[_Record]) -> Mapping[tuple[str, int], int]:
+        """All records in one transaction; the last offset by topic and partition."""
         assert self._producer is not None, "take() comes first"
         try:
             if self._producer.spent:
@@ -218,9 +221,7 @@ class Control:
                 if (theirs := self._newest_generation()) > self.record.generation:
                     raise fenced_by_newer(self._connector, None, self.record.generation, theirs)
             self._producer.begin()
-            for key, value in records.items():
-                self._producer.produce(configs_topic(self._prefix), _json(list(key)), _json(value), 0)
-            for record in others:
+            for record in records:
                 self._producer.produce(*record)
             self._producer.commit()
             return self._producer.written

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, Message, TopicCollection, TopicPartition
+from confluent_kafka import IsolationLevel, KafkaError, KafkaException, Message, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetSpec, ResourceType
 
 from ..errors import KafkaUnavailable, OffsetsLost, TopicError
@@ -225,8 +225,3 @@ def _check_progress(deadline: float, topic: str, partitions: set[int]) -> None:
             topic=topic,
             partitions=sorted(partitions)[:20],
         )
-
-
-def position_at_end(consumer: Consumer, topic: str, ends: Mapping[int, int]) -> None:
-    """Assign a consumer to the ends given."""
-    consumer.assign([TopicPartition(topic, partition, end) for partition, end in ends.items()])

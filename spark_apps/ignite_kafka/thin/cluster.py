@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import struct
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Self
+from typing import Self, TypeVar
 
 from ignite_kafka.errors import CacheNotFound, IgniteKafkaError, IgniteUnreachable, UnknownBinaryType
 from ignite_kafka.thin import control, protocol
@@ -22,6 +22,7 @@ from ignite_kafka.thin.service import BacklogService, has_service
 
 MAX_PARTITIONS = 65_000
 _INVALID_PARTITION = "Invalid partition number"
+T = TypeVar("T")
 
 
 class Cluster:
@@ -86,10 +87,10 @@ class Cluster:
 
     def _deployment_ids(self) -> Mapping[str, str]:
         """Of all caches, by name; asked again once the affinity has changed, as it does whenever a cache is made or destroyed."""
-        connection = self.connection()
-        if self._deployed is None or connection.affinity != self._deployed[0]:
-            rows = BacklogService(connection).caches() if has_service(connection) else []
-            self._deployed = connection.affinity, {name: deployment for name, _, deployment, *_ in rows}
+        affinity = self.connection().affinity  # taken first: a cache that comes while the nodes are asked makes it old
+        if self._deployed is None or affinity != self._deployed[0]:
+            rows = self._asked(lambda connection: BacklogService(connection).caches() if has_service(connection) else [])
+            self._deployed = affinity, {name: deployment for name, _, deployment, *_ in rows}
         return self._deployed[1]
 
     def binary_type(self, type_id: int) -> BinaryType:
@@ -206,11 +207,15 @@ class Cluster:
         return True
 
     def _request(self, op: int, payload: bytes) -> memoryview:
+        return self._asked(lambda connection: connection.request(op, payload))
+
+    def _asked(self, question: Callable[[ThinConnection], T]) -> T:
+        """What a node answers; of another one where the first goes away."""
         try:
-            return self.connection().request(op, payload)
+            return question(self.connection())
         except IgniteUnreachable:
             self._unreachable_nodes.clear()
-            return self.connection().request(op, payload)
+            return question(self.connection())
 
 
 def _cache_error(name: str, error: ThinError) -> IgniteKafkaError:

@@ -14,11 +14,12 @@ import pytest
 
 from ignite_kafka.errors import IgniteKafkaError, UnsupportedType
 from ignite_kafka.thin.cluster import Cluster
-from ignite_kafka.thin.codec import EnumPolicy, decode_entries, decode_rows, nested_type_ids
+from ignite_kafka.thin.codec import EnumPolicy, decode_entries, decode_rows
 from ignite_kafka.thin.codec.table import entries_schema, to_batch
 from ignite_kafka.thin.connection import IgniteCredentials, IgniteEndpoint
 from ignite_kafka.thin.model import CacheInfo, Page
 from ignite_kafka.thin.scan import scan_partitions
+from tests.support.codec_bytes import nested_type_ids
 from tests.support.codec_text import column_form, of_column, of_java, of_row
 from tools.servers import IgniteCluster, Jars
 from tools.servers.jars import IGNITE_JAVA_OPTIONS, java_command

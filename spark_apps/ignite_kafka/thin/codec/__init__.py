@@ -5,9 +5,9 @@ from ignite_kafka.thin.codec.decode import EntryGroup, TypeRef, decode_entries
 from ignite_kafka.thin.codec.raw import Wire
 from ignite_kafka.thin.codec.rows import decode_rows
 from ignite_kafka.thin.codec.scalars import EnumPolicy
-from ignite_kafka.thin.codec.walk import nested_type_ids, type_ids_within
+from ignite_kafka.thin.codec.walk import type_ids_within
 
 __all__ = [
     "EntryBounds", "EntryGroup", "EnumPolicy", "TypeRef", "Wire",
-    "decode_entries", "decode_rows", "entry_bounds", "joined_bounds", "nested_type_ids", "type_ids_within",
+    "decode_entries", "decode_rows", "entry_bounds", "joined_bounds", "type_ids_within",
 ]  # fmt: skip

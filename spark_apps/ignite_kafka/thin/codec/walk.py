@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from ignite_kafka.thin import codes
-from ignite_kafka.thin.codec.bounds import EntryBounds, joined_bounds
+from ignite_kafka.thin.codec.bounds import EntryBounds
 from ignite_kafka.thin.codec.classes import SYSTEM_TYPES, TREE_MAP, TREE_SET, metadata
 from ignite_kafka.thin.codec.columns import ColumnDecoder
 from ignite_kafka.thin.codec.elements import Elements, element_places, tree_places
 from ignite_kafka.thin.codec.objects import Headers, read_headers
 from ignite_kafka.thin.codec.raw import Positions, Wire
-from ignite_kafka.thin.model import CacheInfo, Page, TypeSource
 
 _ENUMS = (codes.ENUM, codes.BINARY_ENUM)
 _LISTS = (codes.COLLECTION, codes.MAP, codes.OBJECT_ARRAY, codes.ENUM_ARRAY)
 _HOLDERS = frozenset({codes.OBJECT, *_ENUMS, *_LISTS, codes.WRAPPED, codes.PROXY})
 """Type codes under which a binary type can be found; a field declared as another one holds none."""
-
-
-def nested_type_ids(pages: Sequence[Page], types: TypeSource) -> set[int]:
-    """Ids of all binary types in the entries of pages: see :func:`type_ids_within`."""
-    wire = Wire.of(pages, CacheInfo("", 0), types)
-    return type_ids_within(wire, joined_bounds(pages, wire))
 
 
 def type_ids_within(wire: Wire, bounds: EntryBounds) -> set[int]:

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from ignite_kafka.errors import DecodeError, UnsupportedType
 from ignite_kafka.thin import codes
-from ignite_kafka.thin.codec import decode_entries, decode_rows, entry_bounds, nested_type_ids
+from ignite_kafka.thin.codec import decode_entries, decode_rows, entry_bounds
 from ignite_kafka.thin.codec.values import Date, EnumValue, MapValue, Time, Timestamp
 from ignite_kafka.thin.model import Page
-from tests.support.codec_bytes import CACHE, NULL, Types, binary, number, object_array, page, string, wrapped, written
+from tests.support.codec_bytes import CACHE, NULL, Types, binary, nested_type_ids, number, object_array, page, string, wrapped, written
 from tests.support.codec_text import column_form, of_column
 
 TYPES = Types()
