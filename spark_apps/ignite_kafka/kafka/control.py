@@ -8,6 +8,7 @@ key (JSON)                             value (JSON)
 ``["connector","<name>"]``             ``{"generation","slots","offsets_topic_id","target_state","run_id","settings"}``
 ``["snapshot","<name>"]``              ``{"id","plan","complete","superseded_by"}``: the snapshot begun last
 ``["snapshot","<name>","<id>"]``       ``{"complete","superseded_by","caches"}``: how each earlier id ended
+``["target","<name>"]``                ``{"state","at_ms"}``: what the user wants (:mod:`.target`; anyone writes it)
 ====================================== ==========================================================================================
 """
 
@@ -95,7 +96,7 @@ def connector_generation(connector: str, key: bytes, value: bytes | None) -> int
 
 def _fold(state: ControlState, connector: str, key: bytes, value: bytes | None) -> ControlState:
     kind, name, *rest = json.loads(key)
-    if name != connector:
+    if name != connector or kind not in ("connector", "snapshot"):
         return state
     data = None if value is None else json.loads(value)
     if kind == "connector":

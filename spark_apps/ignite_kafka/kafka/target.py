@@ -1,0 +1,70 @@
+"""What the user wants of a connector: a record of the configs topic that anyone may write, and that the connector's driver follows.
+
+Key ``["target","<name>"]``, value ``{"state": "RUNNING"|"PAUSED"|"STOPPED", "at_ms": …}``. It is written without a transaction and never
+under the control transactional id, so asking a run for something never fences it.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException
+
+from ..errors import KafkaUnavailable
+from .clients import REQUEST_TIMEOUT_S, KafkaClients, translate
+from .control import configs_topic
+from .status import now_ms
+from .topics import Topics, read_to_end
+
+RUNNING, PAUSED, STOPPED = "RUNNING", "PAUSED", "STOPPED"
+TARGETS = (RUNNING, PAUSED, STOPPED)
+
+
+def write_target(clients: KafkaClients, topics: Topics, prefix: str, connector: str, state: str) -> None:
+    """Ask a connector for a state; returns when the broker has the record.
+
+    :raises TopicError: there is no configs topic, so no connector was ever started under this prefix.
+    :raises KafkaUnavailable: the broker did not confirm it; it may still be written.
+    """
+    if state not in TARGETS:
+        raise ValueError(f"{state!r} is no target state: {', '.join(TARGETS)}")
+    topic = configs_topic(prefix)
+    topics.partitions(topic)  # a produce alone would have a broker that makes topics make this one, not compacted
+    refused: list[KafkaError] = []
+
+    def note(error: KafkaError | None, _: Any) -> None:
+        if error is not None:
+            refused.append(error)
+
+    producer = clients.writer()
+    value = json.dumps({"state": state, "at_ms": now_ms()}, separators=(",", ":")).encode()
+    try:
+        producer.produce(topic, value, _key(connector), 0, on_delivery=note)
+    except KafkaException as cause:
+        raise translate(cause.args[0], "asking for a target state", connector=connector) from cause
+    if producer.flush(min(REQUEST_TIMEOUT_S, clients.patience_s)):
+        raise KafkaUnavailable("the broker did not confirm the target state in time", "Ask once more.", topic=topic, connector=connector)
+    if refused:
+        raise translate(refused[0], "asking for a target state", topic=topic, connector=connector)
+
+
+def read_target(clients: KafkaClients, topics: Topics, prefix: str, connector: str) -> str | None:
+    """The state that was asked for last; None where nobody ever asked."""
+    topic = configs_topic(prefix)
+    if topic not in topics.existing():
+        return None
+    target = None
+    for message in read_to_end(clients, topics, topic, [0]):
+        if message.key() == _key(connector):
+            target = target_of(connector, message.key() or b"", message.value())
+    return target
+
+
+def target_of(connector: str, key: bytes, value: bytes | None) -> str | None:
+    """The target state that a record of the configs topic asks of a connector; None where it is about something else, or a tombstone."""
+    return str(json.loads(value)["state"]) if key == _key(connector) and value is not None else None
+
+
+def _key(connector: str) -> bytes:
+    return json.dumps(["target", connector], separators=(",", ":")).encode()
