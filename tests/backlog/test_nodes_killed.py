@@ -19,7 +19,7 @@ import pytest
 from ignite_kafka.errors import IgniteKafkaError
 from ignite_kafka.thin import codes, protocol
 from ignite_kafka.thin.connection import IgniteCredentials, ThinConnection
-from ignite_kafka.thin.service import EXPIRED, UNIT, BacklogService
+from ignite_kafka.thin.service import EXPIRED, REMOVED, UNIT, BacklogService
 from tests.integration.thin.nodes import cache_xml, endpoint_of
 from tools.servers import IgniteCluster, Jars
 
@@ -91,7 +91,8 @@ class Reader:
         units["incarnation"] = status["incarnation.trades"]
         changes = self.ask(lambda service: service.read("c", units, 1 << 22))
         self.marked |= int(np.bitwise_or.reduce(changes.marks))
-        key_at, value_at, unit_of = changes.key_offsets(), changes.value_offsets(), np.repeat(np.arange(PARTITIONS), changes.count)
+        entry_at, unit_of = changes.entry_offsets(), np.repeat(np.arange(PARTITIONS), changes.count)
+        value_at = entry_at[:-1] + changes.key_length
         for i, (number, hash_) in enumerate(zip(changes.number.tolist(), changes.hash.tolist(), strict=True)):
             assert changes.kind[i] != EXPIRED
             identity = (int(unit_of[i]), number, hash_)
@@ -99,12 +100,12 @@ class Reader:
                 self.repeated += 1
                 continue
             self.taken.add(identity)
-            key = struct.unpack_from("<q", changes.keys, key_at[i] + 1)[0]
-            if changes.value_length[i] < 0:
+            key = struct.unpack_from("<q", changes.entries, entry_at[i] + 1)[0]
+            if changes.kind[i] == REMOVED:
                 self.fold.pop(key, None)
                 continue
-            assert changes.values[value_at[i]] == codes.LONG
-            value = struct.unpack_from("<q", changes.values, value_at[i] + 1)[0]
+            assert changes.entries[value_at[i]] == codes.LONG
+            value = struct.unpack_from("<q", changes.entries, value_at[i] + 1)[0]
             self.steps_back += value < self.highest.get(key, 0)
             self.highest[key] = max(value, self.highest.get(key, 0))
             self.fold[key] = value

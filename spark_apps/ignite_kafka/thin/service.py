@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from ignite_kafka.errors import BacklogMissing, BacklogRefused, BacklogUnavailable, IgniteKafkaError
 from ignite_kafka.thin import codes, protocol
@@ -22,8 +23,8 @@ from ignite_kafka.thin.protocol import Reader, ThinError
 SERVICE = "ignite-kafka-backlog"
 SERVICE_INVOKE, SERVICE_DESCRIPTORS = 7000, 7001
 
-GIVEN_UP, MISSED, LOST, GONE = 1, 2, 4, 8
-"""Marks of a unit: changes were given up, were missed, or their backlog was lost; the incarnation is captured no more."""
+GIVEN_UP, MISSED, LOST, GONE, ASKED = 1, 2, 4, 8, 16
+"""Marks of a unit: changes were given up, were missed, or their backlog was lost; the incarnation is captured no more; the user asked."""
 
 CREATED, UPDATED, REMOVED, EXPIRED = 1, 2, 3, 4
 """Kinds of a change."""
@@ -40,14 +41,17 @@ UNIT = np.dtype([("cache_id", "<i4"), ("partition", "<i4"), ("incarnation", "<i8
 """A unit, as the service reads and writes it."""
 
 _MARKED_UNIT = np.dtype([*UNIT.descr, ("mark_number", "<i8")])
-_ACKNOWLEDGED = struct.Struct("<iiqqii")
+_ACKNOWLEDGED = np.dtype([*UNIT.descr, ("stamp", "<i8"), ("count", "<i4"), ("zero", "<i4")])
+_HEADER = struct.Struct("<iiiiq")
+_WRAPPER = np.array([5, -4])  # type code and length before an object, offset of its root after it
 
 
 @dataclass(frozen=True)
 class Changes:
     """Answer of :meth:`BacklogService.read`: columns of U units, in the order asked for, then of N changes, unit after unit.
 
-    Keys and values are Ignite's binary form with type code; `values` holds nothing of a change whose `value_length` is -1.
+    `entries` is what a scan page holds: key and value of each change, a binary object wrapped (code 27), a missing value as code 101;
+    the two length columns give their bytes there. A page of one's own can be made of any run of it. `kind` tells whether there is a value.
     """
 
     topology: int
@@ -62,44 +66,63 @@ class Changes:
     kind: npt.NDArray[np.int8]
     key_length: Ints
     value_length: Ints
-    keys: memoryview
-    values: memoryview
+    entries: memoryview
 
     @classmethod
     def decode(cls, data: memoryview) -> Changes:
         """`ValueError` when the bytes are not such an answer."""
-        magic, units, changes, topology, key_bytes, value_bytes = struct.unpack_from("<iiiiqq", data)
-        if magic != _CHANGES or len(data) != 32 + 28 * units + 33 * changes + key_bytes + value_bytes:
+        if len(data) < _HEADER.size:
             raise ValueError("the bytes are not changes of the backlog service")
-        take = _Columns(data, 32)
+        magic, units, changes, topology, entry_bytes = _HEADER.unpack_from(data)
+        if magic != _CHANGES or len(data) != _HEADER.size + 28 * units + 33 * changes + entry_bytes:
+            raise ValueError("the bytes are not changes of the backlog service")
+        take = _Columns(data, _HEADER.size)
         mark_number, stamp = take("<i8", units), take("<i8", units)
         number, time_ms, hashes = take("<i8", changes), take("<i8", changes), take("<i8", changes)
         count, marks, more = take("<i4", units), take("<i4", units), take("<i4", units)
         key_length, value_length, kind = take("<i4", changes), take("<i4", changes), take("i1", changes)
-        keys = data[take.position : take.position + key_bytes]
-        values = data[take.position + key_bytes :]
         columns = (mark_number, stamp, count, marks, more.astype(bool), number, time_ms, hashes, kind, key_length, value_length)
-        return cls(topology, *columns, keys, values)
+        return cls(topology, *columns, data[take.position :])
 
-    def key_offsets(self) -> Longs:
-        """N + 1 offsets into `keys`."""
-        return _offsets(self.key_length)
+    def entry_offsets(self) -> Longs:
+        """N + 1 offsets into `entries`."""
+        offsets = np.zeros(len(self.number) + 1, np.int64)
+        np.cumsum(self.key_length + self.value_length, dtype=np.int64, out=offsets[1:])
+        return offsets
 
-    def value_offsets(self) -> Longs:
-        """N + 1 offsets into `values`."""
-        return _offsets(np.maximum(self.value_length, 0))
+    def keys(self) -> pa.BinaryArray:
+        """The key of each change in Ignite's binary form with type code, an object without its wrapper."""
+        cuts = np.empty((len(self.number), 2), np.int32)  # start and end of each key; entries are below 2 GiB
+        cuts[:, 0] = self.entry_offsets()[:-1]
+        cuts[:, 1] = cuts[:, 0] + self.key_length
+        wrapped = np.frombuffer(self.entries, np.uint8)[cuts[:, 0]] == codes.WRAPPED
+        cuts += np.where(wrapped[:, None], _WRAPPER, 0).astype(np.int32)
+        pieces = pa.Array.from_buffers(pa.binary(), max(cuts.size - 1, 0), [None, pa.py_buffer(cuts), pa.py_buffer(self.entries)])
+        return pieces.take(pa.array(np.arange(0, cuts.size, 2, dtype=np.int32)))
 
-    def acknowledgement(self, units: npt.NDArray[np.void]) -> bytes:
-        """What acknowledges all of this, which came for these units."""
-        numbers = np.stack([self.number, self.hash], axis=1).astype("<i8", copy=False)
-        numbers = numbers.reshape(-1, 2)
-        parts, start = [], 0
-        for unit, stamp, count in zip(units.tolist(), self.expired_stamp.tolist(), self.count.tolist(), strict=True):
-            if count or stamp:
-                parts.append(_ACKNOWLEDGED.pack(*unit, stamp, count, 0))
-                parts.append(numbers[start : start + count].tobytes())
-            start += count
-        return b"".join(parts)
+    def acknowledgement(self, units: npt.NDArray[np.void], rows: npt.NDArray[np.bool_] | None = None, stamps: bool = True) -> bytes:
+        """What acknowledges the changes of this answer, which came for these units.
+
+        :param rows: N flags: which changes; None is all. Expired keys are not told by them.
+        :param stamps: whether to acknowledge the expired keys of each unit too, all that came.
+        """
+        taken = self.kind != EXPIRED if rows is None else rows & (self.kind != EXPIRED)
+        unit_of = np.repeat(np.arange(len(units)), self.count)
+        counts = np.bincount(unit_of[taken], minlength=len(units))
+        stamp = self.expired_stamp if stamps else np.zeros_like(self.expired_stamp)
+        concerned = (counts > 0) | (stamp > 0)
+        heads = np.zeros(int(concerned.sum()), _ACKNOWLEDGED)
+        for name in UNIT.names or ():
+            heads[name] = units[name][concerned]
+        heads["stamp"], heads["count"] = stamp[concerned], counts[concerned]
+        # int64 words: four of a head, two of a change
+        head_of = np.repeat(np.arange(len(heads)), heads["count"])
+        change = 4 * (head_of + 1) + 2 * np.arange(len(head_of))
+        head = 4 * np.arange(len(heads)) + 2 * (np.cumsum(heads["count"]) - heads["count"])
+        words = np.empty(4 * len(heads) + 2 * len(head_of), "<i8")
+        words[head[:, None] + np.arange(4)] = heads.view("<i8").reshape(-1, 4)
+        words[change], words[change + 1] = self.number[taken], self.hash[taken]
+        return words.tobytes()
 
 
 @dataclass(frozen=True)
@@ -166,6 +189,14 @@ class BacklogService:
         """Remove what was sent; `sent` as of :meth:`Changes.acknowledgement`."""
         self._call("acknowledge", connector, sent)
 
+    def lookup(self, connector: str, cache: str, keys: Sequence[bytes]) -> list[bytes | None]:
+        """Values of keys as their primary nodes have them, None for a key that the cache has not; all without wrapper."""
+        data = self._call("lookup", connector, cache, b"".join(struct.pack("<i", len(key)) + key for key in keys))
+        (count,) = struct.unpack_from("<i", data)
+        lengths = np.frombuffer(data, "<i4", count, 4)
+        ends = 4 + 4 * count + np.cumsum(np.maximum(lengths, 0), dtype=np.int64)
+        return [bytes(data[end - size : end]) if size >= 0 else None for size, end in zip(lengths.tolist(), ends.tolist(), strict=True)]
+
     def barrier(self, connector: str) -> None:
         """Return when all that was captured before stands in the backlog."""
         self._call("barrier", connector)
@@ -177,6 +208,10 @@ class BacklogService:
             marked[name] = units[name]
         marked["mark_number"] = mark_number
         self._call("clear", connector, marked.tobytes())
+
+    def mark(self, connector: str, units: npt.NDArray[np.void]) -> None:
+        """Mark units (dtype UNIT) as ASKED: they are to be sent again from the cache."""
+        self._call("mark", connector, units.astype(UNIT, copy=False).tobytes())
 
     def caches(self) -> list[tuple[str, int, str, int, int, str]]:
         """Name, id, deployment id, topology version of its start, partitions and group of each cache."""
@@ -225,12 +260,6 @@ class _Columns:
         column = np.frombuffer(self.data, kind, count, self.position)
         self.position += column.nbytes
         return column
-
-
-def _offsets(lengths: npt.NDArray[Any]) -> Longs:
-    offsets = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    return offsets
 
 
 def _encode(value: Any) -> bytes:

@@ -9,18 +9,24 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pyignite import GenericObjectMeta
+from pyignite.datatypes import IntObject, LongObject, String
 
+from ignite_kafka.convert.ignite_binary import IgniteBinaryConverter
 from ignite_kafka.errors import BacklogMissing, BacklogRefused
-from ignite_kafka.thin import protocol
+from ignite_kafka.thin import codes, protocol
 from ignite_kafka.thin.cluster import Cluster
 from ignite_kafka.thin.connection import IgniteCredentials, ThinConnection
-from ignite_kafka.thin.service import REMOVED, UNIT, BacklogService, Changes
+from ignite_kafka.thin.model import Page
+from ignite_kafka.thin.scan import scan_partitions
+from ignite_kafka.thin.service import ASKED, REMOVED, UNIT, BacklogService, Changes
 from tests.integration.thin.nodes import cache_xml, endpoint_of, writer
 from tools.servers import IgniteCluster, Jars
 
 SETTINGS = {"backlogFlushFreq": "50"}
 PARTITIONS = 16
-_REGION = "org.apache.ignite.configuration.DataRegionConfiguration"
+Key: Any = GenericObjectMeta("Key", (), {}, type_name="BacklogKey", schema={"branch": IntObject, "number": LongObject})
+Trade: Any = GenericObjectMeta("Trade", (), {}, type_name="BacklogTrade", schema={"buyer": String})
 
 
 @pytest.fixture(scope="module")
@@ -75,13 +81,14 @@ def units_of(started: dict[str, Any], cache: str) -> np.ndarray[Any, np.dtype[np
 def fold(changes: Changes) -> dict[int, str]:
     """Long keys and string values; a key that was removed is gone."""
     content: dict[int, str] = {}
-    key_at, value_at = changes.key_offsets(), changes.value_offsets()
+    entry_at, keys = changes.entry_offsets(), changes.keys().to_pylist()
+    value_at = entry_at[:-1] + changes.key_length
     for i in range(len(changes.number)):
-        key = struct.unpack_from("<q", changes.keys, key_at[i] + 1)[0]
+        key = struct.unpack_from("<q", keys[i], 1)[0]
         if changes.kind[i] == REMOVED:
             content.pop(key, None)
         else:
-            content[key] = str(changes.values[value_at[i] + 5 : value_at[i + 1]], "utf-8")
+            content[key] = str(changes.entries[value_at[i] + 5 : entry_at[i + 1]], "utf-8")
     return content
 
 
@@ -106,6 +113,65 @@ def test_changes_are_captured_read_and_acknowledged(nodes: IgniteCluster, servic
     service.acknowledge("c", changes.acknowledgement(units))
     assert len(service.read("c", units, 1 << 20).number) == 0
     assert len(service.units("c").count) == 0
+
+
+def test_changes_are_read_as_scan_pages_are(nodes: IgniteCluster, service: BacklogService) -> None:
+    """Objects as keys and values: entries of a unit make a page, keys stand unwrapped, and so they are looked up."""
+    started = service.start("c", SETTINGS, ["trades"])
+    with writer(nodes) as client:
+        cache = client.get_cache("trades")
+        client.register_binary_type(Key)
+        client.register_binary_type(Trade)
+        for number in range(20):
+            cache.put(Key(number, 5), Trade(f"buyer {number}"))
+        cache.remove_key(Key(0, 5))
+    service.barrier("c")
+    units = units_of(started, "trades")
+    changes = service.read("c", units, 1 << 20)
+    keys = changes.keys().to_pylist()
+    assert all(key[0] == codes.OBJECT for key in keys)
+    with Cluster(endpoint_of(nodes)) as cluster:
+        info, offsets = cluster.cache("trades"), changes.entry_offsets()
+        ends = np.cumsum(changes.count)
+        pages = [
+            Page(partition, int(count), changes.entries[offsets[end - count] : offsets[end]], True)
+            for partition, (count, end) in enumerate(zip(changes.count, ends, strict=True))
+        ]
+        records = IgniteBinaryConverter().convert(pages, info, cluster)
+        scanned = IgniteBinaryConverter().convert(list(scan_partitions(cluster, info, range(PARTITIONS))), info, cluster)
+    assert records.keys.to_pylist() == keys
+    held = {key: value for key, value in zip(scanned.keys.to_pylist(), scanned.values.to_pylist(), strict=True) if key in keys}
+    folded = dict(zip(keys, records.values.to_pylist(), strict=True))
+    gone = [key for key, value in folded.items() if value == bytes([codes.NULL])]
+    assert len(gone) == 1
+    assert folded == held | dict.fromkeys(gone, bytes([codes.NULL]))
+    looked_up = service.lookup("c", "trades", keys)
+    assert looked_up == [held.get(key) for key in keys]
+    assert service.lookup("c", "trades", []) == []
+
+
+def test_some_changes_are_acknowledged(nodes: IgniteCluster, service: BacklogService) -> None:
+    started = service.start("c", SETTINGS, ["trades"])
+    with writer(nodes) as client:
+        client.get_cache("trades").put_all({key: f"value {key}" for key in range(100)})
+    service.barrier("c")
+    units = units_of(started, "trades")
+    changes = service.read("c", units, 1 << 20)
+    rows = np.arange(100) % 3 == 0
+    service.acknowledge("c", changes.acknowledgement(units, rows))
+    left = service.read("c", units, 1 << 20)
+    assert left.keys().to_pylist() == [key for key, gone in zip(changes.keys().to_pylist(), rows, strict=True) if not gone]
+
+
+def test_units_are_marked_when_asked_for(service: BacklogService) -> None:
+    units = units_of(service.start("c", SETTINGS, ["trades"]), "trades")
+    service.mark("c", units[3:5])
+    marked = service.read("c", units, 1 << 20)
+    assert np.flatnonzero(marked.marks == ASKED).tolist() == [3, 4]
+    assert marked.keys().to_pylist() == []
+    service.clear("c", units[3:4], marked.mark_number[3:4])
+    states = service.units("c")
+    assert (states.unit["partition"].tolist(), states.marks.tolist()) == ([4], [ASKED])
 
 
 def test_caches_have_deployment_ids(service: BacklogService) -> None:

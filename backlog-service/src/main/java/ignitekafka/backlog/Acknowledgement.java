@@ -29,8 +29,13 @@ final class Acknowledgement {
 
         in.getInt();
 
-        for (int i = 0; i < count; i++)
-            read.add(in.getLong(), in.getLong());
+        for (int i = 0; i < count; i++) {
+            long number = in.getLong();
+            long hash = in.getLong();
+
+            if (number >= 0) // Others are expired keys; chunk -1 would be the unit's record.
+                read.add(number, hash);
+        }
 
         return read;
     }

@@ -155,21 +155,18 @@ final class BacklogReader {
 
     private byte[] encode(List<Found> all) {
         List<Change> changes = new ArrayList<>();
-        long keys = 0;
-        long values = 0;
+        long entries = 0;
 
         for (Found one : all)
             changes.addAll(one.changes);
 
-        for (Change change : changes) {
-            keys += change.key.length;
-            values += Math.max(0, change.valueLength());
-        }
+        for (Change change : changes)
+            entries += PageForm.length(change.key) + PageForm.length(change.value);
 
-        long size = 32 + 28L * all.size() + 33L * changes.size() + keys + values;
+        long size = 24 + 28L * all.size() + 33L * changes.size() + entries;
         ByteBuffer out = Chunk.buffer(new byte[Math.toIntExact(size)]);
 
-        out.putInt(0x31434B42).putInt(all.size()).putInt(changes.size()).putInt((int)ctx.discovery().topologyVersion()).putLong(keys).putLong(values);
+        out.putInt(0x31434B42).putInt(all.size()).putInt(changes.size()).putInt((int)ctx.discovery().topologyVersion()).putLong(entries);
         all.forEach(one -> out.putLong(one.record == null ? 0 : one.record.markNumber));
         all.forEach(one -> out.putLong(one.stamp));
         changes.forEach(change -> out.putLong(change.number));
@@ -178,11 +175,13 @@ final class BacklogReader {
         all.forEach(one -> out.putInt(one.changes.size()));
         all.forEach(one -> out.putInt(one.marks()));
         all.forEach(one -> out.putInt(one.more() ? 1 : 0));
-        changes.forEach(change -> out.putInt(change.key.length));
-        changes.forEach(change -> out.putInt(change.valueLength()));
+        changes.forEach(change -> out.putInt(PageForm.length(change.key)));
+        changes.forEach(change -> out.putInt(PageForm.length(change.value)));
         changes.forEach(change -> out.put(change.kind));
-        changes.forEach(change -> out.put(change.key));
-        changes.stream().filter(change -> change.value != null).forEach(change -> out.put(change.value));
+        changes.forEach(change -> {
+            PageForm.put(out, change.key);
+            PageForm.put(out, change.value);
+        });
 
         return out.array();
     }

@@ -12,10 +12,9 @@ import java.util.Map;
  *
  * <p>A unit with <b>marks</b> is to be sent again from the cache: {@link #clear}, read its partition, {@link #barrier}, send the rows except those
  * whose key has changes in the backlog, then these. Marks, as bits: 1 given up because region or buffer was full, 2 changes were missed while nothing
- * captured, 4 the backlog's own partition was lost, 8 (in answers only) that incarnation is captured no more.
+ * captured, 4 the backlog's own partition was lost, 8 (in answers only) that incarnation is captured no more, 16 {@link #mark} asked for it.
  *
- * <p>All integers in byte layouts are little-endian and signed. Keys and values are Ignite's binary form, with type code, as cache scans give them
- * but for the wrapping of objects (type 27). Failures are {@link BacklogException}, whose message begins with {@code BACKLOG/<code>: }.
+ * <p>All integers in byte layouts are little-endian and signed. Keys and values are Ignite's binary form, with type code. Failures are {@link BacklogException}, whose message begins with {@code BACKLOG/<code>: }.
  */
 public interface BacklogService {
     /** Name of the service. */
@@ -68,12 +67,12 @@ public interface BacklogService {
      *
      * @param units 16 bytes each: int32 cache id, int32 partition, int64 incarnation.
      * @param maxBytes Of keys and values, passed by at most one group of 64 units.
-     * @return 32 bytes: int32 {@code 0x31434B42} ("BKC1"), int32 units U (as asked, in that order), int32 changes N, int32 topology version,
-     *     int64 bytes of keys,
-     *     int64 bytes of values. Columns: int64[U] number of the mark, int64[U] stamp for acknowledging expired keys (0: none),
+     * @return 24 bytes: int32 {@code 0x31434B42} ("BKC1"), int32 units U (as asked, in that order), int32 changes N, int32 topology version,
+     *     int64 bytes of entries. Columns: int64[U] number of the mark, int64[U] stamp for acknowledging expired keys (0: none),
      *     int64[N] number, int64[N] time in ms of the capturing node, int64[N] hash, int32[U] changes of the unit, int32[U] marks, int32[U] 1 when the unit has
-     *     more than this, int32[N] length of key, int32[N] length of value (-1: none), int8[N] kind (1 created, 2 updated, 3 removed, 4 expired).
-     *     Then the keys one after the other, then the values.
+     *     more than this, int32[N] length of key, int32[N] length of value, int8[N] kind (1 created, 2 updated, 3 removed, 4 expired; the last two have no
+     *     value). Then the entries, as a page of a cache scan has them and as long as the columns say: key and value of each change, one
+     *     after the other, an object (type 103) wrapped (type 27, int32 length, object, int32 0), a missing value as the one byte 101.
      */
     byte[] read(String connector, byte[] units, int maxBytes);
 
@@ -81,14 +80,14 @@ public interface BacklogService {
      * Removes what was sent, after its offsets are committed; repeatable.
      *
      * @param sent For each unit: its 16 bytes as in {@link #read}, int64 stamp of the expired keys sent (0: none), int32 count of changes,
-     *     int32 0, then int64 number and int64 hash of each.
+     *     int32 0, then int64 number and int64 hash of each; the number -1 says nothing, expired keys are told by the stamp.
      */
     void acknowledge(String connector, byte[] sent);
 
     /**
      * Values as their primary nodes have them, where a change cannot tell: two contents under one number, or an expired key.
      *
-     * @param keys For each key: int32 length, key.
+     * @param keys For each key: int32 length, key; objects stand without wrapper, in the answer too.
      * @return int32 keys N, int32[N] length of value (-1: the cache has not the key), then the values one after the other.
      */
     byte[] lookup(String connector, String cache, byte[] keys);
@@ -103,6 +102,13 @@ public interface BacklogService {
      * @param units 24 bytes each: the unit as in {@link #read}, and int64 number of the mark.
      */
     void clear(String connector, byte[] units);
+
+    /**
+     * Marks units (16): they are to be sent again from the cache, though nothing was lost. Their changes go on being captured.
+     *
+     * @param units As in {@link #read}; all of caches that the connector captures, in their present incarnation.
+     */
+    void mark(String connector, byte[] units);
 
     /**
      * All caches of the cluster's users.

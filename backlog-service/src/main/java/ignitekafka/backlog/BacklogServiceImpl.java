@@ -19,6 +19,8 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.UUID;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -215,6 +217,30 @@ public final class BacklogServiceImpl implements BacklogService, Service {
             writer.empty(unit);
             plugin().backlog(settings).invoke(unit.record(), RecordChange.clear(number));
         });
+    }
+
+    @Override public void mark(String connector, byte[] units) {
+        Connector known = plugin().registry().get(connector);
+        Map<Integer, String> names = new HashMap<>();
+        SortedMap<BacklogKey, RecordChange> marks = new TreeMap<>();
+
+        known.caches().stream().filter(cache -> Captures.deployment(context(), cache) != null)
+            .forEach(cache -> names.put(context().cache().cacheDescriptor(cache).cacheId(), cache));
+
+        parse(units, in -> {
+            Unit unit = Unit.read(in);
+            String cache = names.get(unit.cacheId);
+
+            if (cache == null || known.incarnation(cache) != unit.incarnation)
+                throw new BacklogException(UNKNOWN_CACHE, "connector '" + connector + "' does not capture the cache of " + unit);
+
+            if (unit.partition < 0 || unit.partition >= captures().partitions(cache))
+                throw new BacklogException(MALFORMED, "cache '" + cache + "' has no partition " + unit.partition);
+
+            marks.put(unit.record(), RecordChange.mark(UnitRecord.ASKED));
+        });
+
+        plugin().backlog(known.settings).invokeAll(marks);
     }
 
     @Override public String[] caches() {

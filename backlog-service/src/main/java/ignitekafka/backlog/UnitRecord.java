@@ -19,6 +19,9 @@ final class UnitRecord {
     /** The backlog's own partition was lost. */
     static final int LOST = 4;
 
+    /** The user asked to have the unit sent again; 8 is taken by answers. */
+    static final int ASKED = 16;
+
     /** Ranges remembered; a reader's own offsets are the truth, these only spare it repeats from the backups. */
     static final int RANGES = 512;
 

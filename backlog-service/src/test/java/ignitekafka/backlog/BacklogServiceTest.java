@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
@@ -241,6 +242,12 @@ class BacklogServiceTest {
         assertEquals(1, reader.read);
         TimeUnit.MILLISECONDS.sleep(2_500);
         assertEquals(0, reader.pass(service(), 1 << 20, true));
+
+        // The acknowledgement of an expired key, which has no number, leaves the unit's record as it is.
+        assertTrue(reader.marks.isEmpty());
+        cache.put(1, 2);
+        service().barrier("c");
+        assertEquals(1, reader.pass(service(), 1 << 20, true));
     }
 
     @Test void givesUnitsUpWhenTheBufferIsFullAndTakesThemAgain() throws Exception {
@@ -273,6 +280,33 @@ class BacklogServiceTest {
 
         for (int i = 1; i < 10; i++)
             assertEquals(-i, reader.fold.get(i));
+    }
+
+    @Test void marksWhatIsAskedForUntilItIsCleared() throws Exception {
+        IgniteCache<Object, Object> cache = cache("a");
+
+        service().start("c", FAST, new String[] {"a"});
+        cache.put(1, 1);
+
+        TestReader reader = new TestReader(cluster.node(0), "c", "a");
+        Unit asked = reader.units(service()).get(cluster.node(0).affinity("a").partition(1));
+        Unit other = new Unit(asked.cacheId, asked.partition, asked.incarnation - 1);
+        Unit beyond = new Unit(asked.cacheId, 8, asked.incarnation);
+
+        assertCode("UNKNOWN_CACHE", () -> service().mark("c", TestReader.bytes(List.of(other))));
+        assertCode("MALFORMED", () -> service().mark("c", TestReader.bytes(List.of(beyond))));
+        service().mark("c", TestReader.bytes(List.of(asked)));
+        cache.put(1, 2);
+        service().barrier("c");
+        assertEquals(2, reader.pass(service(), 1 << 20, true));
+        assertEquals(Map.of(asked.partition, UnitRecord.ASKED), reader.marks);
+        assertEquals(Map.of(1, 2), reader.fold);
+
+        ByteBuffer clear = Chunk.buffer(new byte[24]).put(TestReader.bytes(List.of(asked)));
+
+        service().clear("c", clear.putLong(reader.markNumbers.get(asked.partition)).array());
+        reader.pass(service(), 1 << 20, true);
+        assertTrue(reader.marks.isEmpty());
     }
 
     @Test void answersThinClients() {

@@ -81,8 +81,7 @@ final class TestReader {
         assertEquals(units.size(), u);
         in.getInt();
 
-        long keyBytes = in.getLong();
-        long valueBytes = in.getLong();
+        long entryBytes = in.getLong();
         long[] markNumber = longs(in, u);
         long[] stamp = longs(in, u);
         long[] number = longs(in, n);
@@ -101,11 +100,7 @@ final class TestReader {
 
         in.get(kind);
 
-        ByteBuffer keys = in.duplicate();
-        ByteBuffer values = in.duplicate();
-
-        values.position(values.position() + (int)keyBytes);
-        assertEquals(values.limit(), values.position() + valueBytes);
+        assertEquals(entryBytes, in.remaining());
         marks.clear();
 
         ByteBuffer acknowledged = Chunk.buffer(new byte[32 * u + 16 * n]);
@@ -123,8 +118,10 @@ final class TestReader {
             long before = -2;
 
             for (int end = at + count[unit]; at < end; at++) {
-                Object key = object(keys, keyLength[at]);
-                Object value = valueLength[at] < 0 ? null : object(values, valueLength[at]);
+                Object key = object(in, keyLength[at]);
+                Object value = object(in, valueLength[at]);
+
+                assertEquals(kind[at] >= Change.REMOVED, value == null);
 
                 acknowledged.putLong(number[at]).putLong(hash[at]);
 
@@ -143,6 +140,8 @@ final class TestReader {
                     repeated++;
             }
         }
+
+        assertFalse(in.hasRemaining());
 
         if (acknowledge)
             service.acknowledge(connector, acknowledged.array());
