@@ -28,7 +28,7 @@ def _timed(phases: dict[str, float]) -> Iterator[None]:
         (snapshot, "ensure_topics", "topics"),
         (Control, "take", "take"),
         (Control, "begin", "begin"),
-        (snapshot._Run, "_follow", "copy"),
+        (snapshot.SnapshotRun, "_follow", "copy"),
         (Control, "end_snapshot", "finish"),
     )
 

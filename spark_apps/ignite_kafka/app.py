@@ -14,7 +14,10 @@ import json
 import logging
 import os
 import shutil
+import signal
+import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -101,6 +104,20 @@ def ship_secrets(spark: SparkSession, arguments: Arguments) -> Iterator[SecretsF
             shutil.rmtree(folder)
     else:
         yield None
+
+
+def stop_on_sigterm(settings: SourceSettings) -> threading.Event:
+    """Have SIGTERM end this process: a stream after its batch in hand, by the event returned; a snapshot, or a second signal, at once."""
+    stop = threading.Event()
+
+    def handle(*_: object) -> None:
+        # no log here: the signal may have interrupted one under its lock
+        if not settings.streams or stop.is_set():
+            sys.exit(128 + signal.SIGTERM)
+        stop.set()
+
+    signal.signal(signal.SIGTERM, handle)
+    return stop
 
 
 def show_progress(status: RunStatus) -> None:

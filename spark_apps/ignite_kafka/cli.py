@@ -120,17 +120,19 @@ def plan(arguments: argparse.Namespace) -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """Copy the caches with a Spark session of this process."""
+    from .app import stop_on_sigterm
     from .local_run import run_locally
     from .views import run_table
 
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    settings = _settings(arguments)
     ended = run_locally(
-        _settings(arguments),
+        settings,
         master=arguments.master,
         run_id=arguments.run_id,
         snapshot_id=arguments.snapshot_id,
         secrets=arguments.secrets,
         mounted_secrets=arguments.mounted_secrets,
+        stop=stop_on_sigterm(settings),
     )
     print(run_table(ended))
     return 0

@@ -78,10 +78,19 @@ SNAPSHOT_SUPERSEDED = Event(
 UNIT_REDONE = Event(15120, WARNING, "slot {slot} begins again after its last commit: {reason}", "None, unless it goes on happening.")
 TOPICS_MADE = Event(15121, INFO, "topics were made: {topics}")
 UPDATES_NOT_CAPTURED = Event(
-    15130, INFO, "changes while nothing runs are not captured: {reason}", "Set failover_policy to FULL_SNAPSHOT, or run again."
+    15130, INFO, "changes while nothing runs are not captured: {reason}", "Set failover_policy to BACKLOG or FULL_SNAPSHOT."
 )
 REMOVALS_NOT_SENT = Event(15131, INFO, "removed keys leave no tombstone in Kafka: {reason}", "Set process_removals to true.")
 NOTHING_TO_SEND = Event(15132, WARNING, "this run sends nothing: {reason}", "Set load_initial_data to true.")
+CAPTURE_BEGUN = Event(15140, INFO, "connector {connector} captures {caches} caches, capture {capture_id}")
+CAPTURE_LOST = Event(
+    15141,
+    WARNING,
+    "the capture {capture_id} of connector {connector} is lost, all entries are sent again",
+    "None; the nodes' logs say why.",
+)
+CACHES_CHANGED = Event(15142, INFO, "connector {connector} takes up {added} and drops {dropped}")
+TARGET_CHANGED = Event(15143, INFO, "connector {connector} is asked to be {state}")
 TLS_NOT_VERIFIED = Event(15133, WARNING, "the certificate of the other side is not verified: {reason}", "Set ignite_tls_verify to true.")
 
 EVENTS: dict[int, Event] = {event.id: event for event in tuple(globals().values()) if isinstance(event, Event)}

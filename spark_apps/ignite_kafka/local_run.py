@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+import threading
 import time
 import uuid
 import zipfile
@@ -14,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from .app import Arguments, ship_secrets, show_progress
 from .kafka.status import RunStatus
-from .pipelines.snapshot import SnapshotRequest, run_snapshot
+from .pipelines.run import SnapshotRequest, run_source
 from .settings import SourceSettings
 
 _PACKAGE = Path(__file__).parent
@@ -28,10 +29,12 @@ def run_locally(
     snapshot_id: str | None = None,
     secrets: str | None = None,
     mounted_secrets: str | None = None,
+    stop: threading.Event | None = None,
 ) -> RunStatus:
-    """Run or continue a snapshot.
+    """Run a connector.
 
     :param master: Spark's master; without one, what Spark's own configuration says, else ``local[*]``.
+    :param stop: set to have a stream end after the batch in hand.
     :param run_id: name of the status record; made from the time without one.
     :raises IgniteKafkaError: what ended the run.
     """
@@ -47,7 +50,10 @@ def run_locally(
                 spark.sparkContext.addPyFile(str(pack(Path(folder))))
             arguments = Arguments(request="", secrets=secrets, mounted_secrets=mounted_secrets)
             with ship_secrets(spark, arguments) as secrets_file:
-                return run_snapshot(spark, SnapshotRequest(settings, run_id or _run_id(), snapshot_id, secrets_file, show_progress))
+                request = SnapshotRequest(
+                    settings, run_id or _run_id(), snapshot_id, secrets_file, show_progress, stop or threading.Event()
+                )
+                return run_source(spark, request)
     finally:
         spark.stop()
 

@@ -8,7 +8,7 @@ key (JSON)                                       value (JSON)
 ================================================ ===================================================================================
 ``["<connector>",{"slot":3}]``                   ``{"generation":7,"attempt":0}``: the run, and its task's attempt, that own the slot
 ``["<connector>",{"cache":"c","partition":12}]`` ``{"generation":7,"incarnation":"…","snapshot":…,"ranges":[]}``; the snapshot is
-                                                 ``{"id":"…","done":true,"records":9}``
+                                                 ``{"id":"…","done":true,"records":9}``; a stream adds ``"unacknowledged"``
 ================================================ ===================================================================================
 
 The key of a unit is the layout of Kafka Connect's source offsets (KIP-98/KIP-875): ``[connector, source partition]``.
@@ -37,7 +37,10 @@ def partitions_of_slot(cache: str, partitions: int, slot: int, slots: int) -> ra
 
 @dataclass(frozen=True, slots=True)
 class UnitOffset:
-    """What is known of one unit: ``records`` were sent under ``snapshot_id``; ``ranges`` are update counters sent, both ends included."""
+    """What is known of one unit: ``records`` were sent under ``snapshot_id``; ``ranges`` are update counters sent, both ends included.
+
+    ``unacknowledged`` are numbers and hashes of what was sent last (:func:`packed`): the backlog may still have them after a crash.
+    """
 
     generation: int
     incarnation: str
@@ -45,10 +48,18 @@ class UnitOffset:
     done: bool = False
     records: int = 0
     ranges: tuple[tuple[int, int], ...] = ()
+    unacknowledged: str = ""
+
+    @property
+    def high(self) -> int:
+        """The highest update counter sent; -1: none."""
+        return self.ranges[-1][1] if self.ranges else -1
 
     def to_json(self) -> bytes:
         snapshot = None if self.snapshot_id is None else {"id": self.snapshot_id, "done": self.done, "records": self.records}
         value = {"generation": self.generation, "incarnation": self.incarnation, "snapshot": snapshot, "ranges": self.ranges}
+        if self.unacknowledged:
+            value["unacknowledged"] = self.unacknowledged
         return json.dumps(value, separators=(",", ":")).encode()
 
     @staticmethod
@@ -58,7 +69,8 @@ class UnitOffset:
         ranges = tuple((low, high) for low, high in value["ranges"])
         # a slot may hold a hundred thousand units of one snapshot: its texts are kept once
         incarnation, snapshot_id = sys.intern(value["incarnation"]), snapshot["id"] and sys.intern(snapshot["id"])
-        return UnitOffset(value["generation"], incarnation, snapshot_id, snapshot["done"], snapshot["records"], ranges)
+        counts = snapshot["done"], snapshot["records"]
+        return UnitOffset(value["generation"], incarnation, snapshot_id, *counts, ranges, value.get("unacknowledged", ""))
 
 
 @dataclass(frozen=True)

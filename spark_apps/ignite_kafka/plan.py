@@ -22,7 +22,10 @@ __all__ = [
 
 @dataclass(frozen=True)
 class CachePlan:
-    """One cache: ``partitions`` of Ignite go to ``topic``, which has ``topic_partitions``."""
+    """One cache: ``partitions`` of Ignite go to ``topic``, which has ``topic_partitions``.
+
+    :param load: whether a stream sends the entries that were there before it began.
+    """
 
     name: str
     cache_id: int
@@ -30,14 +33,16 @@ class CachePlan:
     partitions: int
     topic_partitions: int
     incarnation: str = ""
+    load: bool = True
 
 
 @dataclass(frozen=True)
 class TransferPlan:
-    """A snapshot of some caches.
+    """A snapshot of some caches, or a stream that begins with one.
 
     :param generation: of the run that follows the plan; 0 while none does (dry run).
     :param max_batch_bytes: smallest max.message.bytes of the topics: no batch of records may be larger.
+    :param capture_id: of the backlog service's capture that a stream reads; 0 for a snapshot alone.
     """
 
     connector: str
@@ -47,10 +52,11 @@ class TransferPlan:
     settings: SourceSettings
     caches: tuple[CachePlan, ...]
     max_batch_bytes: int = 1_000_000
+    capture_id: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form."""
-        own = {name: getattr(self, name) for name in ("connector", "snapshot_id", "generation", "slots", "max_batch_bytes")}
+        own = {name: getattr(self, name) for name in ("connector", "snapshot_id", "generation", "slots", "max_batch_bytes", "capture_id")}
         return {**own, "settings": self.settings.to_dict(), "caches": [asdict(cache) for cache in self.caches]}
 
     def to_json(self) -> str:

@@ -14,6 +14,8 @@ from .thin.connection import split_address
 if TYPE_CHECKING:
     from .settings import SourceSettings
 
+STREAM = "it is used only when run_mode is continuous or failover_policy is BACKLOG"
+"""Why a setting of streams has no effect on a snapshot."""
 _TLS_FILES = ("ignite_tls_ca_file", "ignite_tls_cert_file", "ignite_tls_key_file")
 
 
@@ -37,13 +39,13 @@ def notices(settings: SourceSettings, known: Mapping[str, Setting], defaults: Ma
     found: list[tuple[Event, dict[str, Any]]] = [
         (CONFIG_CHANGED, {"reason": f"{name} has no effect: {setting.idle}", "setting": name, "set_in": settings.origin.get(name)})
         for name, setting in known.items()
-        if setting.idle and getattr(settings, name) != defaults[name]
+        if setting.idle and getattr(settings, name) != defaults[name] and not (setting.idle == STREAM and settings.streams)
     ]
     if settings.failover_policy == "NONE":
         found.append((UPDATES_NOT_CAPTURED, {"reason": "failover_policy is NONE", "setting": "failover_policy"}))
     if not settings.process_removals:
         found.append((REMOVALS_NOT_SENT, {"reason": "process_removals is false", "setting": "process_removals"}))
-    if settings.run_mode == "once" and not settings.load_initial_data:
+    if not settings.streams and not settings.load_initial_data:
         reason = "run_mode is once and load_initial_data is false"
         found.append((NOTHING_TO_SEND, {"reason": reason, "setting": "load_initial_data"}))
     if settings.ignite_tls_enabled and not settings.ignite_tls_verify:

@@ -35,8 +35,6 @@ _NAME = text_like(r"[a-zA-Z0-9._-]{1,180}", "1 to 180 of the characters a-z A-Z 
 _PREFIX = text_like(r"[a-zA-Z0-9._-]{0,200}", "at most 200 of the characters a-z A-Z 0-9 . _ -")
 _TIME = whole_number(1, 2_147_483_647)
 _COPIES = whole_number(1, 32_767, besides=-1)
-_BACKLOG = "it is used only when failover_policy is BACKLOG"
-_CONTINUOUS = "it is used only when run_mode is continuous"
 _SCHEMAS = "schemas are not written, and are resolved once a type"
 
 
@@ -78,14 +76,17 @@ class SourceSettings:
         True, BOOLEAN, "Send the entries that are in the caches at the start", reference="shallLoadInitialData", shapes=True
     )
     process_removals: bool = _of(
-        False, BOOLEAN, "Send a record with a null value for a removed key", reference="shallProcessRemovals", later=(True,), shapes=True
+        False, BOOLEAN, "Send a record with a null value for a removed key", reference="shallProcessRemovals", shapes=True
     )
     failover_policy: str = _of(
         "NONE", choice("NONE", "FULL_SNAPSHOT", "BACKLOG"),
         "After a stop: NONE loses the changes of the meantime, FULL_SNAPSHOT sends all entries again, BACKLOG resumes",
-        reference="failoverPolicy", later=("BACKLOG",),
+        reference="failoverPolicy",
     )  # fmt: skip
-    run_mode: str = _of("once", choice("once", "continuous"), "once ends after the snapshot; continuous goes on", later=("continuous",))
+    run_mode: str = _of(
+        "once", choice("once", "continuous"),
+        "once ends after the snapshot, or with failover_policy BACKLOG once all is sent that had changed before; continuous goes on",
+    )  # fmt: skip
     cache_filter: str = _of("", TEXT, "A filter of entries", reference="cacheFilter", later=None, shapes=True)
     where: str = _of("", TEXT, "A condition in Spark SQL that entries must meet", later=None, shapes=True)
     select: str = _of("", TEXT, "Columns in Spark SQL that records get", later=None, shapes=True)
@@ -172,24 +173,38 @@ class SourceSettings:
     batch_size: int = _of(
         10_000, whole_number(1), "Most entries in one batch to Kafka", reference="batchSize", idle="the transaction_max_* settings bound it"
     )
-    poll_interval_ms: int = _of(2_000, _TIME, "Time between two reads of changes", reference="pollInterval", idle=_CONTINUOUS)
+    batch_bytes: int = _of(
+        16 << 20, whole_number(1 << 10, 1 << 30),
+        "Bytes of changes that a task sends in one batch, and beside them of entries that were there before", idle=setting_checks.STREAM,
+    )  # fmt: skip
+    poll_interval_ms: int = _of(2_000, _TIME, "Time between two reads of changes", reference="pollInterval", idle=setting_checks.STREAM)
     cache_list_poll_interval_ms: int = _of(
-        5_000, _TIME, "Time between two looks for new caches", reference="cacheListPollInterval", idle=_CONTINUOUS
+        5_000, _TIME, "Time between two looks for new caches", reference="cacheListPollInterval", idle=setting_checks.STREAM
     )
 
     # Backlog
     backlog_cache_name: str = _of(
-        "kafka-connect-backlog", text_like(r".+", "a cache name"), "Name of the backlog cache", reference="backlogCacheName", idle=_BACKLOG
+        "kafka-connect-backlog",
+        text_like(r".+", "a cache name"),
+        "Name of the backlog cache",
+        reference="backlogCacheName",
+        idle=setting_checks.STREAM,
     )
-    backlog_cache_backups: int = _of(1, whole_number(0), "Backups of the backlog cache", reference="backlogCacheBackups", idle=_BACKLOG)
+    backlog_cache_backups: int = _of(
+        1, whole_number(0), "Backups of the backlog cache", reference="backlogCacheBackups", idle=setting_checks.STREAM
+    )
     backlog_flush_freq_ms: int = _of(
-        500, whole_number(0), "Time between two writes to the backlog cache; 0: at once", reference="backlogFlushFreq", idle=_BACKLOG
+        500,
+        whole_number(0),
+        "Time between two writes to the backlog cache; 0: at once",
+        reference="backlogFlushFreq",
+        idle=setting_checks.STREAM,
     )
     backlog_memory_region_name: str = _of(
-        "kafka-connect", TEXT, "Data region of the backlog cache", reference="backlogMemoryRegionName", idle=_BACKLOG
+        "kafka-connect", TEXT, "Data region of the backlog cache", reference="backlogMemoryRegionName", idle=setting_checks.STREAM
     )
     backlog_service_name: str = _of(
-        "kafka-connect-backlog-service", TEXT, "Name of the backlog service", reference="backlogServiceName", idle=_BACKLOG
+        "kafka-connect-backlog-service", TEXT, "Name of the backlog service", reference="backlogServiceName", idle=setting_checks.STREAM
     )
 
     origin: Mapping[str, str] = dataclasses.field(default_factory=dict, compare=False, repr=False)
@@ -201,6 +216,11 @@ class SourceSettings:
     def kind_of(name: str) -> Kind:
         """What a setting's value may be."""
         return SETTINGS[name].kind
+
+    @property
+    def streams(self) -> bool:
+        """Whether changes are captured and sent, not a snapshot alone."""
+        return self.run_mode == "continuous" or self.failover_policy == "BACKLOG"
 
     @property
     def ignite_endpoint(self) -> IgniteEndpoint:

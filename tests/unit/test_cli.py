@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import threading
 from pathlib import Path
 
 import pytest
@@ -52,7 +53,7 @@ def test_validate_reads_the_secrets_file_too(file: str, tmp_path: Path, capsys: 
     ("content", "last"),
     [
         ("name=c\nslots=0", "ignite-kafka: SettingsError slots is wrong: it is out of range"),
-        ("name=c\nfailoverPolicy=BACKLOG", "ignite-kafka: NotAvailableYet failover_policy 'BACKLOG' is not available yet"),
+        ("name=c\nerrorHandlingPolicy=LOG_ONLY", "ignite-kafka: NotAvailableYet error_handling_policy 'LOG_ONLY' is not available yet"),
         ("slots=1", "ignite-kafka: SettingsError name is missing"),
     ],
 )
@@ -115,6 +116,9 @@ def test_run_hands_its_arguments_on(file: str, monkeypatch: pytest.MonkeyPatch, 
     settings = seen.pop("settings")
     assert isinstance(settings, SourceSettings)
     assert settings.cache_whitelist == ("flights",)
+    stop = seen.pop("stop")
+    assert isinstance(stop, threading.Event)
+    assert not stop.is_set()
     assert seen == {"master": "local[2]", "snapshot_id": "s1", "run_id": "r", "secrets": None, "mounted_secrets": "/m"}
     assert "snapshot s1 is complete after 2.5 s" in capsys.readouterr().out
 

@@ -167,7 +167,6 @@ def test_connect_writes_schemas_by_default_and_we_do_not(caplog: pytest.LogCaptu
     [
         ("key.converter.schemas.enable=true", "key_converter_schemas_enable True is not available yet"),
         ("transforms=a", "transforms .* is not available yet"),
-        ("failoverPolicy=BACKLOG", "failover_policy 'BACKLOG' is not available yet"),
         ("value.converter=io.confluent.connect.avro.AvroConverter", "value_converter 'avro' is not available yet"),
         ("topic.creation.groups=a", "groups of topics are not available yet"),
         ("connector.class=org.gridgain.kafka.sink.IgniteSinkConnector", "sink connector .* not available yet"),

@@ -170,8 +170,8 @@ def test_json_and_pickle_both_ways() -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("failover_policy", "BACKLOG"), ("run_mode", "continuous"), ("process_removals", True), ("cache_filter", "com.acme.Filter"),
-        ("where", "a > 1"), ("select", "a"), ("transforms", "t"), ("overrides", {"a.*": {"topic_prefix": "x"}}),
+        ("cache_filter", "com.acme.Filter"), ("where", "a > 1"), ("select", "a"), ("transforms", "t"),
+        ("overrides", {"a.*": {"topic_prefix": "x"}}),
         ("error_handling_policy", "LOG_ONLY"), ("dead_letter_topic", "d"), ("field_nullability_policy", "EAGER"),
         ("key_converter_schemas_enable", "true"), ("value_converter_schemas_enable", True),
     ],

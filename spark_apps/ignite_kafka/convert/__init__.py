@@ -23,8 +23,8 @@ class Converter(Protocol):
     def check(self, cache: CacheInfo, types: TypeSource) -> None:
         """Raise UnsupportedType, before the first record, when the metadata shows a type that this converter cannot hold."""
 
-    def convert(self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource) -> Records:
-        """Key and value bytes of all entries of the pages, every entry exactly once."""
+    def convert(self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource, *, in_order: bool = False) -> Records:
+        """Key and value bytes of all entries of the pages, every entry exactly once; on demand in their order."""
 
 
 def converter(name: str, *, decimal_format: str = "BASE64", enum_policy: str = "SHORT_NAME") -> Converter:

@@ -25,7 +25,7 @@ class IgniteBinaryConverter:
     def check(self, cache: CacheInfo, types: TypeSource) -> None:
         """Every type can travel: nothing is refused."""
 
-    def convert(self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource) -> Records:
+    def convert(self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource, *, in_order: bool = True) -> Records:
         """Copy each key and value out of the pages, and name the binary types that they hold.
 
         The joined pages are seen, without a copy, as one array of pieces (key, gap, value, gap, key, ...); every fourth one is taken.

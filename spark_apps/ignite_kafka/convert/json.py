@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+import numpy as np
 import pyarrow as pa
 
 from ..errors import UnknownBinaryType, UnsupportedType
@@ -14,7 +15,7 @@ from ..thin import codes
 from ..thin.codec import EntryGroup, EnumPolicy, TypeRef, decode_entries
 from ..thin.model import BinaryType, CacheInfo, Page, TypeSource
 from .json_columns import JsonForm, text
-from .records import Records, gather
+from .records import Records, gather, taken
 from .types import field_of
 
 _HOLDS = codes.KNOWN - {codes.PROXY}
@@ -43,13 +44,15 @@ class JsonConverter:
                         type_id=binary.type_id,
                     )
 
-    def convert(self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource) -> Records:
-        """JSON of all entries of the pages, group by group of one key type and one value type.
+    def convert(self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource, *, in_order: bool = False) -> Records:
+        """JSON of all entries of the pages, group by group of one key type and one value type, or in their order.
 
         :raises DecodeError: bytes that do not decode: cache, partition, type id, position.
         :raises UnsupportedType: a value that JSON cannot hold.
         """
-        return to_records(decode_entries(pages, cache, types, enums=self._enums), self._form)
+        groups = decode_entries(pages, cache, types, enums=self._enums)
+        records = to_records(groups, self._form)
+        return taken(records, np.argsort(np.concatenate([group.rows for group in groups]))) if in_order and len(groups) > 1 else records
 
 
 def to_records(groups: Iterable[EntryGroup], form: JsonForm) -> Records:

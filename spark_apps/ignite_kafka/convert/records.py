@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ..errors import RecordTooLarge
 
@@ -53,6 +55,20 @@ def payload_bytes(array: pa.BinaryArray) -> int:
 def no_records() -> Records:
     """Records of an empty batch."""
     return Records(pa.array([], pa.binary()), pa.array([], pa.binary()))
+
+
+def taken(records: Records, rows: npt.NDArray[np.int64]) -> Records:
+    """These rows of the records, in this order."""
+    index = pa.array(rows)
+    return Records(records.keys.take(index), records.values.take(index), records.type_ids)
+
+
+def with_tombstones(records: Records, removed: npt.NDArray[np.bool_]) -> Records:
+    """The records with null for the value of each removed key."""
+    if not removed.any():
+        return records
+    values = pc.if_else(pa.array(removed), pa.scalar(None, pa.binary()), records.values)
+    return Records(records.keys, values, records.type_ids)
 
 
 def gather(arrays: Sequence[pa.Array]) -> pa.BinaryArray:

@@ -8,6 +8,7 @@ key (JSON)                             value (JSON)
 ``["connector","<name>"]``             ``{"generation","slots","offsets_topic_id","target_state","run_id","settings"}``
 ``["snapshot","<name>"]``              ``{"id","plan","complete","superseded_by"}``: the snapshot begun last
 ``["snapshot","<name>","<id>"]``       ``{"complete","superseded_by","caches"}``: how each earlier id ended
+``["epoch","<name>"]``                 ``{"generation","epoch"}``: tasks of an earlier epoch of a stream end after their batch
 ``["target","<name>"]``                ``{"state","at_ms"}``: what the user wants (:mod:`.target`; anyone writes it)
 ====================================== ==========================================================================================
 """
@@ -92,6 +93,15 @@ def connector_generation(connector: str, key: bytes, value: bytes | None) -> int
     """The generation that a record of the configs topic gives a connector; 0 where it is about something else."""
     kind, name, *_ = json.loads(key)
     return int(json.loads(value)["generation"]) if (kind, name) == ("connector", connector) and value is not None else 0
+
+
+def epoch_of(connector: str, key: bytes, value: bytes | None) -> tuple[int, int]:
+    """Generation and epoch that a record of the configs topic gives a connector; (0, 0) where it is about something else."""
+    kind, name, *_ = json.loads(key)
+    if (kind, name) != ("epoch", connector) or value is None:
+        return 0, 0
+    record = json.loads(value)
+    return record["generation"], record["epoch"]
 
 
 def _fold(state: ControlState, connector: str, key: bytes, value: bytes | None) -> ControlState:
@@ -201,6 +211,11 @@ class Control:
             producer.init()
         finally:
             producer.close()
+
+    def begin_epoch(self, number: int, snapshot: SnapshotRecord | None = None) -> None:
+        """Let the tasks of the epochs before end; a snapshot whose plan has changed is recorded with it."""
+        changed = [self._config(asdict(snapshot), "snapshot")] if snapshot else []
+        self._write([*changed, self._config({"generation": self.record.generation, "epoch": number}, "epoch")])
 
     def end_snapshot(self, snapshot: SnapshotRecord, caches: Mapping[str, Any]) -> None:
         """Record that a snapshot is complete."""

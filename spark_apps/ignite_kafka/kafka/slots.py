@@ -187,9 +187,12 @@ class SlotWriter:
 
     def unit_done(self, cache: str, partition: int, incarnation: str, snapshot_id: str, records: int) -> None:
         """Queue the unit's offset record: the control row that alone marks it done. Earlier sent ranges are kept."""
-        key = UnitKey(self._claim.connector, cache, partition).to_json()
         ranges = self.state.ranges(cache, partition)
-        offset = UnitOffset(self._claim.owner.generation, incarnation, snapshot_id, True, records, ranges)
+        self.unit_offset(cache, partition, UnitOffset(self._claim.owner.generation, incarnation, snapshot_id, True, records, ranges))
+
+    def unit_offset(self, cache: str, partition: int, offset: UnitOffset) -> None:
+        """Queue a unit's offset record."""
+        key = UnitKey(self._claim.connector, cache, partition).to_json()
         self._guarded(self._produce, self._claim.offsets_topic, key, offset.to_json(), self._claim.slot)
 
     def _produce(self, topic: str, key: bytes, value: bytes, partition: int) -> None:

@@ -21,7 +21,9 @@ from ..errors import IgniteKafkaError, KafkaUnavailable
 from .clients import BRIEF_S, REQUEST_TIMEOUT_S, KafkaClients
 from .topics import COMPACTED, Topics, TopicSpec, read_to_end
 
-RUNNING, COMPLETED, FAILED, FENCED, STOPPED, UNKNOWN = "RUNNING", "COMPLETED", "FAILED", "FENCED", "STOPPED", "UNKNOWN"
+RUNNING, PAUSED, COMPLETED, FAILED, FENCED, STOPPED, UNKNOWN = (
+    "RUNNING", "PAUSED", "COMPLETED", "FAILED", "FENCED", "STOPPED", "UNKNOWN"
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ _LARGEST_BATCH = 1_000_000
 
 
 def make_plan(settings: SourceSettings, cluster: Cluster, topics: Topics, snapshot_id: str) -> TransferPlan:
-    """The plan of a new snapshot, before a generation is taken.
+    """The plan of a new snapshot or of a stream, before a generation is taken.
 
     :raises CacheNotFound: the lists match no cache of the cluster.
     :raises UnsupportedType: the converter cannot hold a type that a cache's metadata shows.
@@ -25,7 +25,7 @@ def make_plan(settings: SourceSettings, cluster: Cluster, topics: Topics, snapsh
     """
     names = cluster.cache_names()
     chosen = select(names, settings.cache_whitelist, settings.cache_blacklist, settings.backlog_cache_name)
-    if not chosen and settings.load_initial_data:
+    if not chosen and settings.load_initial_data and settings.run_mode == "once":
         raise CacheNotFound(
             f"no cache matches cache_whitelist {list(settings.cache_whitelist)} and cache_blacklist {list(settings.cache_blacklist)}",
             f"The cluster has {len(names)} caches: {', '.join(sorted(names)[:20]) or 'none'}.",
@@ -33,7 +33,8 @@ def make_plan(settings: SourceSettings, cluster: Cluster, topics: Topics, snapsh
     value_converter = converter(settings.value_converter, decimal_format=settings.decimal_format, enum_policy=settings.enum_policy)
     existing = topics.existing()
     caches = []
-    topic_names = routes(chosen if settings.load_initial_data else (), settings.topic_prefix, settings.internal_topic_prefix)
+    copied = chosen if settings.load_initial_data or settings.streams else ()
+    topic_names = routes(copied, settings.topic_prefix, settings.internal_topic_prefix)
     for name, topic in topic_names.items():
         info = cluster.cache(name)
         if not info.partitions:

@@ -16,6 +16,7 @@ from ..kafka.clients import KafkaClients, translate
 from ..kafka.control import configs_topic, connector_generation, offsets_topic
 from ..kafka.producer import fenced_by_newer
 from ..kafka.status import status_topic
+from ..kafka.target import target_of
 from ..kafka.topics import Topics
 from ..offsets import UnitKey, UnitOffset, parse_key
 from ..plan import TransferPlan
@@ -39,6 +40,7 @@ class Progress:
         self._plan, self._run_id = plan, run_id
         self.caches: dict[str, CacheProgress] = {cache.name: CacheProgress() for cache in plan.caches}
         self.error: IgniteKafkaError | None = None
+        self.target: str | None = None
         prefix = plan.settings.internal_topic_prefix
         self._offsets, self._status, self._configs = offsets_topic(prefix, plan.connector), status_topic(prefix), configs_topic(prefix)
         starts = dict.fromkeys(range(plan.slots), 0) if from_start else topics.ends(self._offsets, list(range(plan.slots)))
@@ -48,7 +50,10 @@ class Progress:
         self._consumer.assign([*places, TopicPartition(self._status, 0, status_end), TopicPartition(self._configs, 0, configs_end)])
 
     def poll(self) -> None:
-        """Take in what has come since the last call, without waiting; sets :attr:`error` once a task failed or a newer run began."""
+        """Take in what has come since the last call, without waiting.
+
+        Sets :attr:`error` once a task failed or a newer run began, :attr:`target` to what the user last asked for since this was made.
+        """
         for message in self._consumer.consume(50_000, timeout=0):
             error = message.error()
             if error is not None:
@@ -81,6 +86,7 @@ class Progress:
 
     def _control_record(self, key: bytes, value: bytes | None) -> None:
         mine, theirs = self._plan.generation, connector_generation(self._plan.connector, key, value)
+        self.target = target_of(self._plan.connector, key, value) or self.target
         if theirs > mine:
             self.error = fenced_by_newer(self._plan.connector, None, mine, theirs)
 

@@ -37,12 +37,14 @@ _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.2, 2.0
 
 @dataclass
 class CacheCount:
-    """What one slot did for one cache. ``entries`` and ``units`` include what an earlier attempt of this snapshot committed.
+    """What one slot did for one cache: ``entries`` read, ``records`` sent. ``entries`` and ``units`` of a snapshot include what an earlier
+    attempt committed; of a stream, all counts are those of one epoch.
 
     ``started`` and ``ended`` are seconds since 1970: the first read and the slot's last commit; 0.0 where nothing was left to do.
     """
 
     entries: int = 0
+    records: int = 0
     bytes: int = 0
     units: int = 0
     started: float = 0.0
@@ -51,11 +53,14 @@ class CacheCount:
 
 @dataclass
 class SlotResult:
-    """Counts by cache, or the error that ended the slot."""
+    """Counts by cache, or the error that ended the slot; ``finished`` and ``loaded`` are false where an epoch of a stream ended
+    before there was nothing more to do, and before all was sent that was there before."""
 
     slot: int
     caches: dict[str, CacheCount] = field(default_factory=dict)
     error: IgniteKafkaError | None = None
+    finished: bool = True
+    loaded: bool = True
 
 
 def copy_slots(

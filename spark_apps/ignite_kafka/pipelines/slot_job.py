@@ -1,4 +1,4 @@
-"""The Spark job of a copy: one task a group of slots, one result a slot.
+"""The Spark job of a copy, or of an epoch of a stream: one task a group of slots, one result a slot.
 
 An RDD, because nothing but those results comes back: a DataFrame's plan and its Arrow frames cost a tenth of a second a run
 (docs/decisions/0006-fixed-costs.md).
@@ -6,11 +6,11 @@ An RDD, because nothing but those results comes back: a DataFrame's plan and its
 
 from __future__ import annotations
 
-import json
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
+from typing import Any
 
 from pyspark import RDD, SparkFiles, TaskContext
 from pyspark.sql import SparkSession
@@ -22,6 +22,8 @@ from ..secrets import Secrets
 from ..secrets_file import SecretsFile
 from .connect import kafka_clients
 from .slot_copy import SlotResult, copy_slots
+from .stream.epoch import Epoch
+from .stream.task import stream_slots
 
 log = logging.getLogger(__name__)
 
@@ -38,25 +40,36 @@ def copied(
 
     :param ends: see :func:`.slot_copy.copy_slots`.
     """
-    task = partial(_task, json.dumps(plan.to_dict()), tasks, secrets_file, run_id, ends)
+    return _job(spark, tasks, partial(_task, copy_slots, plan.to_json(), tasks, secrets_file, run_id, ends))
+
+
+def streamed(
+    spark: SparkSession, plan: TransferPlan, tasks: Sequence[Sequence[int]], secrets_file: SecretsFile | None, run_id: str, epoch: Epoch
+) -> RDD[SlotResult]:
+    """One result a slot once the epoch ends, or its error; running it is what sends."""
+    return _job(spark, tasks, partial(_task, stream_slots, plan.to_json(), tasks, secrets_file, run_id, epoch))
+
+
+def _job(spark: SparkSession, tasks: Sequence[Sequence[int]], task: Callable[[Iterable[int]], Iterator[SlotResult]]) -> RDD[SlotResult]:
     return spark.sparkContext.parallelize(range(len(tasks)), len(tasks)).mapPartitions(task)
 
 
 def _task(
+    work: Callable[..., Iterator[SlotResult]],
     plan_json: str,
     tasks: Sequence[Sequence[int]],
     secrets_file: SecretsFile | None,
     run_id: str,
-    ends: Sequence[int] | None,
+    more: Any,
     numbers: Iterable[int],
 ) -> Iterator[SlotResult]:
-    plan = TransferPlan.from_dict(json.loads(plan_json))
+    plan = TransferPlan.from_json(plan_json)
     secrets = secrets_file.load(SparkFiles.get) if secrets_file else Secrets()
     context = TaskContext.get()
     attempt = context.attemptNumber() if context else 0
     told = False
     for number in numbers:
-        for result in copy_slots(plan, secrets, tasks[number], attempt, ends):
+        for result in work(plan, secrets, tasks[number], attempt, more):
             if result.error is not None and not told:  # one error ends the run; the results tell of the others
                 _tell_driver(plan, secrets, result, run_id)
                 told = True

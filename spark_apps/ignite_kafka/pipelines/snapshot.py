@@ -5,53 +5,29 @@ One Spark task copies whole slots (:mod:`.slot_copy`); the driver plans, takes t
 
 from __future__ import annotations
 
-import logging
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pyspark.sql import SparkSession
 
 from .. import events
-from ..errors import IgniteKafkaError, KafkaUnavailable, SettingsError, SnapshotConflict
+from ..errors import IgniteKafkaError, SnapshotConflict
 from ..kafka import status
-from ..kafka.clients import BRIEF_S, REQUEST_TIMEOUT_S
 from ..kafka.control import Control, ControlState, SnapshotRecord, read_control
-from ..kafka.status import CacheStatus, RunStatus, StatusWriter
-from ..kafka.topics import Topics
+from ..kafka.status import CacheStatus, RunStatus
 from ..offsets import slots_of_tasks
 from ..plan import TransferPlan
-from ..secrets import Secrets
-from ..secrets_file import SecretsFile
-from ..settings import SourceSettings
-from .connect import ignite_cluster, kafka_clients
+from .connect import ignite_cluster
 from .planning import continue_plan, ensure_topics, make_plan
 from .progress import Progress
 from .slot_copy import SlotResult
 from .slot_job import Job, copied
+from .source_run import POLL_S, SnapshotRequest, SourceRun
 
-log = logging.getLogger(__name__)
-
-_POLL_S = 0.2
-
-Report = Callable[[RunStatus], None]
-
-
-@dataclass(frozen=True)
-class SnapshotRequest:
-    """What to run.
-
-    :param snapshot_id: None continues the last unfinished snapshot of the connector, or begins one.
-    :param secrets_file: where executors find the secrets; None: there are none.
-    """
-
-    settings: SourceSettings
-    run_id: str
-    snapshot_id: str | None = None
-    secrets_file: SecretsFile | None = None
-    report: Report = lambda _status: None
+__all__ = ["SnapshotRequest", "run_snapshot"]
 
 
 def run_snapshot(spark: SparkSession, request: SnapshotRequest) -> RunStatus:
@@ -60,37 +36,12 @@ def run_snapshot(spark: SparkSession, request: SnapshotRequest) -> RunStatus:
     :returns: the run's record, state COMPLETED.
     :raises IgniteKafkaError: what ended the run; what was committed stays and is not sent again under the same snapshot id.
     """
-    _refuse_speculation(spark)
     with ExitStack() as stack:
-        return _Run(spark, request, stack).run()
+        return SnapshotRun(spark, request, stack).run()
 
 
-class _Run:
-    def __init__(self, spark: SparkSession, request: SnapshotRequest, stack: ExitStack) -> None:
-        self._spark, self._request, self._settings, self._stack = spark, request, request.settings, stack
-        self._secrets = request.secrets_file.load() if request.secrets_file else Secrets()
-        self._clients = kafka_clients(self._settings, self._secrets)
-        self._status = RunStatus(status.RUNNING, self._settings.name, request.run_id, started_ms=status.now_ms())
-        self._writer: StatusWriter | None = None
-
-    def run(self) -> RunStatus:
-        self._settings.emit_notices()
-        self._clients.check()
-        self._topics = Topics(self._clients)
-        prefix = self._settings.internal_topic_prefix
-        StatusWriter.ensure_topic(self._topics, prefix, self._settings.replication_factor)
-        self._writer = StatusWriter(self._clients, prefix)
-        try:
-            self._run()
-        except IgniteKafkaError as error:
-            event = {3: events.RUN_FENCED, 4: events.OUTCOME_UNKNOWN}.get(error.exit_code, events.RUN_FAILED)
-            events.emit(event, connector=self._settings.name, run_id=self._request.run_id, reason=str(error))
-            self._end(_state_of(error), error=error.to_dict())
-            raise
-        except BaseException as error:
-            self._end(status.STOPPED if isinstance(error, (KeyboardInterrupt, SystemExit)) else status.FAILED, error=_foreign(error))
-            raise
-        return self._status
+class SnapshotRun(SourceRun):
+    """The run of a snapshot."""
 
     def _run(self) -> None:
         state = read_control(self._clients, self._topics, self._settings.internal_topic_prefix, self._settings.name)
@@ -151,7 +102,7 @@ class _Run:
         """:param ends: of the slots' offsets, where the snapshot is new; None where it goes on."""
         progress = Progress(self._clients, self._topics, plan, self._request.run_id, from_start=ends is None)
         self._stack.callback(progress.close)
-        self._status = replace(self._status, generation=plan.generation, caches=_planned(plan))
+        self._status = replace(self._status, generation=plan.generation, caches=planned(plan))
         self._publish()
         tasks = slots_of_tasks(plan.slots, self._settings.tasks_max or self._spark.sparkContext.defaultParallelism)
         slots = copied(self._spark, plan, tasks, self._request.secrets_file, self._request.run_id, ends)
@@ -174,7 +125,7 @@ class _Run:
     def _follow(self, job: Job, progress: Progress) -> None:
         """Until the job ends: report what is committed, and end the job at the first task that failed for good."""
         next_report = time.monotonic() + self._settings.progress_interval_ms / 1000
-        while not job.ended(_POLL_S):
+        while not job.ended(POLL_S):
             progress.poll()
             if progress.error is not None:
                 raise progress.error
@@ -187,66 +138,30 @@ class _Run:
                 self._status = replace(self._status, caches=caches)
                 self._publish_progress()
 
-    def _publish_progress(self) -> None:
-        """A broker that is away ends the run only where the tasks give up, after retry_timeout_ms."""
-        try:
-            self._publish(BRIEF_S)
-        except KafkaUnavailable as error:
-            log.warning("progress could not be written: %s", error)
-
-    def _settle(self, plan: TransferPlan, control: Control) -> None:
-        """Abort what failed tasks left open, so that no reader waits for its time-out; not where a newer run owns the slots."""
-        try:
-            self._clients.check(BRIEF_S)
-            state = read_control(self._clients, self._topics, self._settings.internal_topic_prefix, plan.connector)
-            if state.connector is not None and state.connector.generation == plan.generation:
-                control.fence_slots()
-        except IgniteKafkaError as error:
-            log.warning("open transactions could not be settled, they end by their time-out: %s", error)
-
-    def _publish(self, wait_s: float = REQUEST_TIMEOUT_S) -> None:
-        if self._writer is not None:
-            self._writer.run(self._status, wait_s)
-        self._request.report(self._status)
-
-    def _end(self, state: str, error: Mapping[str, object] | None = None) -> None:
-        self._status = replace(self._status, state=state, ended_ms=status.now_ms(), error=error)
-        try:
-            self._publish(REQUEST_TIMEOUT_S if state == status.COMPLETED else BRIEF_S)
-        except IgniteKafkaError as unwritten:
-            if state == status.COMPLETED:
-                raise
-            log.error("the status record could not be written: %s", unwritten)
-
-
-def _refuse_speculation(spark: SparkSession) -> None:
-    if spark.sparkContext.getConf().get("spark.speculation", "false") == "true":
-        raise SettingsError(
-            "spark.speculation is on: two attempts of one task would fence each other",
-            "Set spark.speculation to false for this app.",
-            setting="spark.speculation",
-        )
-
 
 def _snapshot_id(state: ControlState) -> str:
     """The last unfinished snapshot's id, else a new one."""
     if state.snapshot is not None and not state.snapshot.complete:
         return state.snapshot.id
+    return new_snapshot_id()
+
+
+def new_snapshot_id() -> str:
     return time.strftime("%Y%m%dT%H%M%SZ-", time.gmtime()) + uuid.uuid4().hex[:8]
 
 
-def _planned(plan: TransferPlan) -> dict[str, CacheStatus]:
+def planned(plan: TransferPlan) -> dict[str, CacheStatus]:
     return {cache.name: CacheStatus(cache.topic, units=cache.partitions) for cache in plan.caches}
 
 
 def _counts(plan: TransferPlan, results: Sequence[SlotResult]) -> dict[str, CacheStatus]:
     """Counts of each cache over all slots; its seconds are those from its first read to its last commit in this run."""
     caches = {}
-    for name, planned in _planned(plan).items():
+    for name, count in planned(plan).items():
         mine = [result.caches[name] for result in results]
         entries = sum(count.entries for count in mine)
         caches[name] = replace(
-            planned,
+            count,
             entries=entries,
             records=entries,
             bytes=sum(count.bytes for count in mine),
@@ -265,11 +180,3 @@ def _check_all_done(plan: TransferPlan, caches: Mapping[str, CacheStatus]) -> No
                 cache=cache.name,
                 snapshot_id=plan.snapshot_id,
             )
-
-
-def _state_of(error: IgniteKafkaError) -> str:
-    return {3: status.FENCED, 4: status.UNKNOWN}.get(error.exit_code, status.FAILED)
-
-
-def _foreign(error: BaseException) -> dict[str, object]:
-    return IgniteKafkaError(f"{type(error).__name__}: {str(error)[:2000]}", "See the driver's log.").to_dict()

@@ -89,7 +89,7 @@ class Cluster:
         """Of all caches, by name; asked again once the affinity has changed, as it does whenever a cache is made or destroyed."""
         affinity = self.connection().affinity  # taken first: a cache that comes while the nodes are asked makes it old
         if self._deployed is None or affinity != self._deployed[0]:
-            rows = self._asked(lambda connection: BacklogService(connection).caches() if has_service(connection) else [])
+            rows = self.ask(lambda connection: BacklogService(connection).caches() if has_service(connection) else [])
             self._deployed = affinity, {name: deployment for name, _, deployment, *_ in rows}
         return self._deployed[1]
 
@@ -207,10 +207,10 @@ class Cluster:
         return True
 
     def _request(self, op: int, payload: bytes) -> memoryview:
-        return self._asked(lambda connection: connection.request(op, payload))
+        return self.ask(lambda connection: connection.request(op, payload))
 
-    def _asked(self, question: Callable[[ThinConnection], T]) -> T:
-        """What a node answers; of another one where the first goes away."""
+    def ask(self, question: Callable[[ThinConnection], T]) -> T:
+        """What a node answers; asked once more, of another one, where the first goes away: so the question must be repeatable."""
         try:
             return question(self.connection())
         except IgniteUnreachable:

@@ -100,16 +100,18 @@ class Changes:
         pieces = pa.Array.from_buffers(pa.binary(), max(cuts.size - 1, 0), [None, pa.py_buffer(cuts), pa.py_buffer(self.entries)])
         return pieces.take(pa.array(np.arange(0, cuts.size, 2, dtype=np.int32)))
 
-    def acknowledgement(self, units: npt.NDArray[np.void], rows: npt.NDArray[np.bool_] | None = None, stamps: bool = True) -> bytes:
+    def acknowledgement(
+        self, units: npt.NDArray[np.void], rows: npt.NDArray[np.bool_] | None = None, stamps: npt.NDArray[np.bool_] | None = None
+    ) -> bytes:
         """What acknowledges the changes of this answer, which came for these units.
 
         :param rows: N flags: which changes; None is all. Expired keys are not told by them.
-        :param stamps: whether to acknowledge the expired keys of each unit too, all that came.
+        :param stamps: U flags: of which units the expired keys, all that came; None is all.
         """
         taken = self.kind != EXPIRED if rows is None else rows & (self.kind != EXPIRED)
         unit_of = np.repeat(np.arange(len(units)), self.count)
         counts = np.bincount(unit_of[taken], minlength=len(units))
-        stamp = self.expired_stamp if stamps else np.zeros_like(self.expired_stamp)
+        stamp = self.expired_stamp if stamps is None else np.where(stamps, self.expired_stamp, 0)
         concerned = (counts > 0) | (stamp > 0)
         heads = np.zeros(int(concerned.sum()), _ACKNOWLEDGED)
         for name in UNIT.names or ():

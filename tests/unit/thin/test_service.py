@@ -63,7 +63,7 @@ def test_keys_stand_without_wrapper() -> None:
 def test_an_answer_may_hold_nothing() -> None:
     read = changes([])
     assert (read.keys().to_pylist(), read.entry_offsets().tolist()) == ([], [0])
-    assert read.acknowledgement(UNITS, stamps=False) == b""
+    assert read.acknowledgement(UNITS, stamps=np.zeros(len(UNITS), bool)) == b""
 
 
 def test_all_is_acknowledged_but_expired_keys_by_their_stamp() -> None:
@@ -73,7 +73,7 @@ def test_all_is_acknowledged_but_expired_keys_by_their_stamp() -> None:
 def test_some_are_acknowledged() -> None:
     rows = np.array([False, True, False, True])
     assert told(changes().acknowledgement(UNITS, rows)) == [(0, 0, [(11, -2)]), (2, 8, []), (3, 6, [])]
-    assert told(changes().acknowledgement(UNITS, rows, stamps=False)) == [(0, 0, [(11, -2)])]
+    assert told(changes().acknowledgement(UNITS, rows, stamps=np.zeros(len(UNITS), bool))) == [(0, 0, [(11, -2)])]
 
 
 @pytest.mark.parametrize("data", [b"", answer(ENTRIES)[:-1], b"\0" + answer(ENTRIES)[1:]])

@@ -1,0 +1,95 @@
+"""The capture of a connector on the nodes, as the driver holds it: which caches, under which incarnations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from ..errors import BacklogMissing
+from ..plan import CachePlan
+from ..routing import select
+from ..settings import SourceSettings
+from ..thin.cluster import Cluster
+from ..thin.service import BacklogService, has_service
+from .stream.epoch import Unit
+
+T = TypeVar("T")
+
+Deployments = Mapping[str, str]
+"""Cache to its deployment id: another one once the cache was made again."""
+
+
+@dataclass(frozen=True)
+class Captured:
+    """What the service said. ``incarnations`` by cache name."""
+
+    capture_id: int
+    incarnations: Mapping[str, str]
+
+    @staticmethod
+    def of(answer: Mapping[str, Any]) -> Captured:
+        prefix = "incarnation."
+        found = {name.removeprefix(prefix): str(value) for name, value in answer.items() if name.startswith(prefix)}
+        return Captured(int(answer["captureId"]), found)
+
+    def named(self, cache: CachePlan) -> CachePlan:
+        """The cache with the incarnation under which its units are sent."""
+        return replace(cache, incarnation=self.incarnations[cache.name])
+
+
+class Capture:
+    """Calls the service for one connector."""
+
+    def __init__(self, settings: SourceSettings, cluster: Cluster) -> None:
+        self._settings, self._cluster = settings, cluster
+
+    def check(self) -> None:
+        """
+        :raises BacklogMissing: no node has the service.
+        """
+        if not self._cluster.ask(has_service):
+            remedy = "Put its jar on the class path of every server node (docs/deploy.md)"
+            raise BacklogMissing("no node of the cluster has the backlog service", remedy)
+
+    def present(self) -> Captured | None:
+        """The capture that is there already."""
+        name = self._settings.name
+        if name not in self._ask(lambda service: service.connectors()):
+            return None
+        return Captured.of(self._ask(lambda service: service.status(name)))
+
+    def start(self, caches: Sequence[str]) -> Captured:
+        """Capture these caches, from before it returns on; others are captured no more."""
+        settings = self._settings
+        named = {
+            "backlogCacheName": settings.backlog_cache_name,
+            "backlogServiceName": settings.backlog_service_name,
+            "backlogCacheBackups": str(settings.backlog_cache_backups),
+            "backlogMemoryRegionName": settings.backlog_memory_region_name,
+            "backlogFlushFreq": str(settings.backlog_flush_freq_ms),
+        }
+        return Captured.of(self._ask(lambda service: service.start(settings.name, named, caches)))
+
+    def stop(self) -> None:
+        """End the capture and destroy the backlog; nothing where there is none."""
+        self._ask(lambda service: service.stop(self._settings.name, True))
+
+    def deployments(self) -> dict[str, str]:
+        """The caches that the connector's lists choose now."""
+        found = {name: deployment for name, _, deployment, *_ in self._ask(lambda service: service.caches())}
+        settings = self._settings
+        return {
+            name: found[name] for name in select(found, settings.cache_whitelist, settings.cache_blacklist, settings.backlog_cache_name)
+        }
+
+    def highest_numbers(self) -> dict[Unit, int]:
+        """Of each unit that has a backlog, after all that was captured stands there."""
+        name = self._settings.name
+        self._ask(lambda service: service.barrier(name))
+        units = self._ask(lambda service: service.units(name))
+        places = zip(units.unit["cache_id"].tolist(), units.unit["partition"].tolist(), strict=True)
+        return {place: high for place, high in zip(places, units.high.tolist(), strict=True) if high >= 0}
+
+    def _ask(self, question: Callable[[BacklogService], T]) -> T:
+        return self._cluster.ask(lambda connection: question(BacklogService(connection)))

@@ -1,0 +1,136 @@
+"""What every run of a source connector does around its pipeline: check, tell the status topic, end with one record whatever happens."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+
+from pyspark.sql import SparkSession
+
+from .. import events
+from ..errors import IgniteKafkaError, KafkaUnavailable, SettingsError
+from ..kafka import status
+from ..kafka.clients import BRIEF_S, REQUEST_TIMEOUT_S
+from ..kafka.control import Control, read_control
+from ..kafka.status import RunStatus, StatusWriter
+from ..kafka.topics import Topics
+from ..plan import TransferPlan
+from ..secrets import Secrets
+from ..secrets_file import SecretsFile
+from ..settings import SourceSettings
+from .connect import kafka_clients
+
+log = logging.getLogger(__name__)
+
+POLL_S = 0.2
+
+Report = Callable[[RunStatus], None]
+
+
+@dataclass(frozen=True)
+class SnapshotRequest:
+    """What to run.
+
+    :param snapshot_id: None continues the last unfinished snapshot of the connector, or begins one.
+    :param secrets_file: where executors find the secrets; None: there are none.
+    :param stop: set to have a stream end after the batch in hand; a snapshot does not look at it.
+    """
+
+    settings: SourceSettings
+    run_id: str
+    snapshot_id: str | None = None
+    secrets_file: SecretsFile | None = None
+    report: Report = lambda _status: None
+    stop: threading.Event = field(default_factory=threading.Event)
+
+
+class SourceRun(ABC):
+    """One run. :meth:`run` is all of it; pipelines say what lies between."""
+
+    def __init__(self, spark: SparkSession, request: SnapshotRequest, stack: ExitStack) -> None:
+        self._spark, self._request, self._settings, self._stack = spark, request, request.settings, stack
+        self._secrets = request.secrets_file.load() if request.secrets_file else Secrets()
+        self._clients = kafka_clients(self._settings, self._secrets)
+        self._status = RunStatus(status.RUNNING, self._settings.name, request.run_id, started_ms=status.now_ms())
+        self._writer: StatusWriter | None = None
+
+    @abstractmethod
+    def _run(self) -> None:
+        """From the connector's state to its end; :meth:`_end` tells a good one."""
+
+    def run(self) -> RunStatus:
+        """The run's last record.
+
+        :raises IgniteKafkaError: what ended the run; the record holds it.
+        """
+        _refuse_speculation(self._spark)
+        self._settings.emit_notices()
+        self._clients.check()
+        self._topics = Topics(self._clients)
+        prefix = self._settings.internal_topic_prefix
+        StatusWriter.ensure_topic(self._topics, prefix, self._settings.replication_factor)
+        self._writer = StatusWriter(self._clients, prefix)
+        try:
+            self._run()
+        except IgniteKafkaError as error:
+            event = {3: events.RUN_FENCED, 4: events.OUTCOME_UNKNOWN}.get(error.exit_code, events.RUN_FAILED)
+            events.emit(event, connector=self._settings.name, run_id=self._request.run_id, reason=str(error))
+            self._end(_state_of(error), error=error.to_dict())
+            raise
+        except BaseException as error:
+            self._end(status.STOPPED if isinstance(error, (KeyboardInterrupt, SystemExit)) else status.FAILED, error=_foreign(error))
+            raise
+        return self._status
+
+    def _settle(self, plan: TransferPlan, control: Control) -> None:
+        """Abort what failed tasks left open, so that no reader waits for its time-out; not where a newer run owns the slots."""
+        try:
+            self._clients.check(BRIEF_S)
+            state = read_control(self._clients, self._topics, self._settings.internal_topic_prefix, plan.connector)
+            if state.connector is not None and state.connector.generation == plan.generation:
+                control.fence_slots()
+        except IgniteKafkaError as error:
+            log.warning("open transactions could not be settled, they end by their time-out: %s", error)
+
+    def _publish(self, wait_s: float = REQUEST_TIMEOUT_S) -> None:
+        if self._writer is not None:
+            self._writer.run(self._status, wait_s)
+        self._request.report(self._status)
+
+    def _publish_progress(self) -> None:
+        """A broker that is away ends the run only where the tasks give up, after retry_timeout_ms."""
+        try:
+            self._publish(BRIEF_S)
+        except KafkaUnavailable as error:
+            log.warning("progress could not be written: %s", error)
+
+    def _end(self, state: str, error: Mapping[str, object] | None = None) -> None:
+        good = error is None
+        self._status = replace(self._status, state=state, ended_ms=status.now_ms(), error=error)
+        try:
+            self._publish(REQUEST_TIMEOUT_S if good else BRIEF_S)
+        except IgniteKafkaError as unwritten:
+            if good:
+                raise
+            log.error("the status record could not be written: %s", unwritten)
+
+
+def _refuse_speculation(spark: SparkSession) -> None:
+    if spark.sparkContext.getConf().get("spark.speculation", "false") == "true":
+        raise SettingsError(
+            "spark.speculation is on: two attempts of one task would fence each other",
+            "Set spark.speculation to false for this app.",
+            setting="spark.speculation",
+        )
+
+
+def _state_of(error: IgniteKafkaError) -> str:
+    return {3: status.FENCED, 4: status.UNKNOWN}.get(error.exit_code, status.FAILED)
+
+
+def _foreign(error: BaseException) -> dict[str, object]:
+    return IgniteKafkaError(f"{type(error).__name__}: {str(error)[:2000]}", "See the driver's log.").to_dict()

@@ -1,0 +1,158 @@
+"""The sender of a stream: takes → records → one transaction a slot, with the offsets of their units."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from ...convert import Converter, converter
+from ...convert.records import with_tombstones
+from ...kafka.clients import KafkaClients
+from ...kafka.slots import SlotClaim, SlotWriter
+from ...kafka.topics import Topics
+from ...kafka.types import types_topic, write_types
+from ...offsets import Owner, UnitOffset
+from ...plan import CachePlan, TransferPlan
+from ...thin.cluster import Cluster
+from ...thin.model import Page
+from ...thin.service import REMOVED
+from ..connect import transaction_limits
+from ..slot_copy import CacheCount
+from .reading import BacklogReader
+from .take import Take, page_of_rows, page_of_states
+from .unit_memory import Longs, Rows, packed
+from .unit_table import UnitTable
+
+_THREADS = 8
+Counts = Mapping[int, Mapping[str, CacheCount]]
+
+
+class SlotsSender:
+    """The open slots of one task; after any error it is closed and never used again.
+
+    :param counts: slot and cache to what was sent, added to as takes are committed.
+    """
+
+    def __init__(self, plan: TransferPlan, clients: KafkaClients, table: UnitTable, owner: Owner, cluster: Cluster, counts: Counts) -> None:
+        self._plan, self._settings, self._table, self._cluster, self._counts = plan, plan.settings, table, cluster, counts
+        self._converter: Converter = converter(
+            plan.settings.value_converter, decimal_format=plan.settings.decimal_format, enum_policy=plan.settings.enum_policy
+        )
+        self._records = np.zeros(len(table), np.int64)
+        self._writers: dict[int, SlotWriter] = {}
+        self._pool = ThreadPoolExecutor(_THREADS, "slot")
+        try:
+            self._open(clients, owner, counts)
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self, clients: KafkaClients, owner: Owner, slots: Iterable[int]) -> None:
+        limits, topics = transaction_limits(self._settings), Topics(clients)
+
+        def open_slot(slot: int) -> None:
+            claim = SlotClaim.of(self._plan.connector, slot, owner, self._settings.internal_topic_prefix)
+            self._writers[slot] = SlotWriter(clients, claim, limits, self._plan.max_batch_bytes, topics)
+
+        list(self._pool.map(open_slot, slots))
+
+    def restore(self, reader: BacklogReader) -> None:
+        """Tell the reader what the slots' offsets say."""
+        for unit in range(len(self._table)):
+            cache = self._table.cache_of(unit)
+            offset = self._writers[int(self._table.slot[unit])].state.by_cache.get(cache.name, {}).get(self._table.partition(unit))
+            reader.restore(unit, offset)
+            if offset is not None and offset.snapshot_id == self._plan.snapshot_id:
+                self._records[unit] = offset.records
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether a commit was asked for and not answered."""
+        return any(writer.commit_asked for writer in self._writers.values())
+
+    def commit(self, takes: Sequence[Take], reader: BacklogReader) -> None:
+        """Send takes, commit them, and acknowledge what of them stands in the backlog."""
+        for take in takes:
+            states: dict[int, list[tuple[bytes, bytes | None]]] = defaultdict(list)
+            for (unit, key), value in take.states.items():
+                states[unit].append((key, value))
+            for units in self._table.by_slot_and_cache(take.units):
+                self._send(take, units, states, reader)
+        list(self._pool.map(SlotWriter.commit, self._writers.values()))
+        now = time.monotonic()
+        for take in takes:
+            reader.memory.remember(take.verdict, take.done, take.changes, now)
+            reader.loaded(take)
+            for (unit, key), value in take.states.items():
+                reader.memory.remember_state(unit, key, value, now)
+            sent = take.changes.acknowledgement(self._table.units[take.units], take.done, take.stamps)
+            if sent:
+                reader.acknowledge(sent)
+
+    def _send(self, take: Take, units: Longs, states: Mapping[int, Sequence[tuple[bytes, bytes | None]]], reader: BacklogReader) -> None:
+        """Queue what a take has of some units of one slot and one cache: entries, changes, looked-up states, offsets."""
+        slot, cache = int(self._table.slot[units[0]]), self._table.cache_of(int(units[0]))
+        writer, count = self._writers[slot], self._counts[slot][cache.name]
+        scanned = [page for unit in units.tolist() for page in take.scanned.get(unit, ()) if page.rows]
+        span = take.rows_of(int(units[0]), int(units[-1]))
+        rows = np.flatnonzero(take.verdict.send[span]) + span.start
+        kept = rows if self._settings.process_removals else rows[take.changes.kind[rows] != REMOVED]
+        looked_up = [
+            state for unit in units.tolist() for state in states.get(unit, ()) if state[1] is not None or self._settings.process_removals
+        ]
+        if scanned:
+            self._convert(writer, cache, count, scanned, None, reader)
+            count.entries += sum(page.rows for page in scanned)
+        count.units += sum(unit in take.scanned for unit in units.tolist())
+        if kept.size:
+            self._convert(writer, cache, count, [page_of_rows(take.changes, kept)], take.changes.kind[kept] == REMOVED, reader)
+        if looked_up:
+            gone = np.array([value is None for _, value in looked_up])
+            self._convert(writer, cache, count, [page_of_states(looked_up)], gone, reader)
+        for unit in units.tolist():
+            self._offset(take, unit, states.get(unit, ()), cache, writer, reader)
+
+    def _convert(
+        self, writer: SlotWriter, cache: CachePlan, count: CacheCount, pages: Sequence[Page], removed: Rows | None, reader: BacklogReader
+    ) -> None:
+        """:param removed: which entries are tombstones; None: none, and their order does not count."""
+        records = self._converter.convert(pages, reader.info(cache), self._cluster, in_order=removed is not None)
+        if removed is not None:
+            records = with_tombstones(records, removed)
+        write_types(writer, types_topic(self._settings.internal_topic_prefix), records.type_ids, self._cluster)
+        writer.send(cache.topic, cache.topic_partitions, records)
+        count.records += len(records)
+        count.bytes += records.nbytes
+        count.started = count.started or time.time()
+        count.ended = time.time()
+
+    def _offset(self, take: Take, unit: int, states: Sequence[object], cache: CachePlan, writer: SlotWriter, reader: BacklogReader) -> None:
+        """Queue a unit's offsets, if anything of it is sent: numbers up to the highest, and those that are still to be acknowledged."""
+        span = take.rows_of(unit, unit)
+        sent = int(np.count_nonzero(take.verdict.send[span])) + len(states)
+        if not sent and unit not in take.scanned:
+            return
+        rows = np.flatnonzero(take.done[span] & (take.changes.number[span] >= 0)) + span.start
+        numbers = take.changes.number[rows]
+        high = max(reader.memory.high(unit), int(numbers.max(initial=-1)))
+        self._records[unit] += sent + sum(page.rows for page in take.scanned.get(unit, ()))
+        offset = UnitOffset(
+            self._plan.generation,
+            cache.incarnation,
+            self._plan.snapshot_id,
+            True,
+            int(self._records[unit]),
+            ((0, high),) if high >= 0 else (),
+            packed(numbers, take.changes.hash[rows]) if rows.size else "",
+        )
+        writer.unit_offset(cache.name, self._table.partition(unit), offset)
+
+    def close(self) -> None:
+        """Close every slot; what is open is aborted."""
+        self._pool.shutdown()
+        for writer in self._writers.values():
+            writer.close()

@@ -1,0 +1,91 @@
+"""What one batch of a stream takes from backlog and cache: changes that are judged, states that were looked up, units that are loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from ...thin import codes
+from ...thin.codec import entry_bounds
+from ...thin.model import Page
+from ...thin.service import Changes
+from .unit_memory import Longs, Rows, Verdict
+
+Key = tuple[int, bytes]
+"""A unit's position in the table, and a key in Ignite's binary form, not wrapped."""
+
+
+@dataclass
+class Take:
+    """Settled together: sent, committed, acknowledged.
+
+    :param units: that were asked for, ascending.
+    :param done: rows of `changes` that are settled with it, whether they are sent or not.
+    :param stamps: of each unit: whether all its expired keys are settled.
+    :param states: looked up in the cache, to be sent after the changes; None: the key is not there.
+    :param scanned: unit to its entries; it is loaded with this take. Its changes follow.
+    """
+
+    changes: Changes
+    units: Longs
+    verdict: Verdict
+    done: Rows
+    stamps: Rows
+    states: dict[Key, bytes | None] = field(default_factory=dict)
+    scanned: Mapping[int, Sequence[Page]] = field(default_factory=dict)
+
+    @cached_property
+    def keys(self) -> pa.BinaryArray:
+        """Key of each change, not wrapped."""
+        return self.changes.keys()
+
+    def places(self, rows: Longs) -> list[Key]:
+        """Unit and key of some rows."""
+        return list(zip(self.verdict.unit[rows].tolist(), self.keys.take(pa.array(rows)).to_pylist(), strict=True))
+
+    def rows_of(self, first: int, last: int) -> slice:
+        """The rows of the units from `first` to `last`."""
+        start, end = np.searchsorted(self.verdict.unit, [first, last + 1]).tolist()
+        return slice(start, end)
+
+    def leave(self, units: Longs) -> None:
+        """Settle nothing of these units."""
+        self.verdict = self.verdict.only(~np.isin(self.verdict.unit, units))
+        self.done = self.done & ~np.isin(self.verdict.unit, units)
+
+
+def page_of_rows(changes: Changes, rows: Longs) -> Page:
+    """Some changes, rising, as a page of entries."""
+    offsets = changes.entry_offsets()
+    cuts = np.flatnonzero(np.diff(rows) != 1) + 1
+    firsts, lasts = rows[np.concatenate(([0], cuts))], rows[np.append(cuts, rows.size) - 1]
+    parts = [changes.entries[offsets[first] : offsets[last + 1]] for first, last in zip(firsts.tolist(), lasts.tolist(), strict=True)]
+    return Page(-1, rows.size, parts[0] if len(parts) == 1 else memoryview(b"".join(parts)), True)
+
+
+def page_of_states(states: Sequence[tuple[bytes, bytes | None]]) -> Page:
+    """Keys and values, not wrapped, as a page of entries."""
+    data = b"".join(_entry(key) + (bytes([codes.NULL]) if value is None else _entry(value)) for key, value in states)
+    return Page(-1, len(states), memoryview(data), True)
+
+
+def _entry(value: bytes) -> bytes:
+    if value[0] != codes.OBJECT:
+        return value
+    return bytes([codes.WRAPPED]) + len(value).to_bytes(4, "little") + value + bytes(4)
+
+
+def without_keys(page: Page, keys: set[bytes], cache: str) -> Page:
+    """The entries of a page whose keys are none of these."""
+    bounds = entry_bounds(page, cache)
+    columns = zip(bounds.key_start.tolist(), bounds.key_end.tolist(), bounds.value_start.tolist(), bounds.value_end.tolist(), strict=True)
+    kept = [
+        (bytes(page.data[key_start:key_end]), bytes(page.data[value_start:value_end]))
+        for key_start, key_end, value_start, value_end in columns
+        if bytes(page.data[key_start:key_end]) not in keys
+    ]
+    return Page(page.partition, len(kept), page_of_states(kept).data, page.last)
