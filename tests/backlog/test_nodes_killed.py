@@ -130,8 +130,7 @@ class Reader:
 def test_nothing_is_lost_over_killed_nodes(mode: str, jars: Jars, tmp_path: Path) -> None:
     cache = cache_xml("trades", PARTITIONS, backups=1, atomicityMode=mode, writeSynchronizationMode="FULL_SYNC")
     properties = (("cacheConfiguration", f"<list>{cache}</list>"), ("failureDetectionTimeout", "8000"))
-    options: dict[str, Any] = {"class_path": (jars.backlog,), "data_region_mib": 128, "regions": (("kafka-connect", 64),)}
-    with IgniteCluster(tmp_path, jars=jars, nodes=3, properties=properties, **options) as nodes:
+    with IgniteCluster(tmp_path, jars=jars, nodes=3, properties=properties, data_region_mib=128) as nodes:
         reader = Reader(nodes)
         assert reader.ask(lambda service: service.start("c", SETTINGS, ["trades"]))["registered"] == 2
         logging.getLogger("pyignite").setLevel(logging.CRITICAL)

@@ -1,4 +1,4 @@
-"""Real Ignite nodes on loopback."""
+"""Real Ignite nodes on loopback, with the backlog service."""
 
 from __future__ import annotations
 
@@ -57,6 +57,11 @@ class IgniteCluster:
         return tuple(f"127.0.0.1:{ports.client}" for ports in self._ports)
 
     @property
+    def discovery_addresses(self) -> tuple[str, ...]:
+        """Where nodes and client nodes find the cluster."""
+        return tuple(f"127.0.0.1:{ports.discovery}" for ports in self._ports)
+
+    @property
     def address(self) -> str:
         return self.addresses[0]
 
@@ -94,7 +99,8 @@ class IgniteCluster:
         options = ["-Xms128m", f"-Xmx{self.options.heap_mib}m", "-DIGNITE_UPDATE_NOTIFIER=false", "-DIGNITE_NO_ASCII=true"]
         options += ["-XX:MaxDirectMemorySize=256m", *IGNITE_JAVA_OPTIONS, *self.options.java_options]
         main = "org.apache.ignite.startup.cmdline.CommandLineStartup"
-        command = java_command(main, [file], [self._jars.ignite, *self.options.class_path], options)
+        backlog = [self._jars.backlog] if self.options.backlog_mib else []
+        command = java_command(main, [file], [self._jars.ignite, *backlog, *self.options.class_path], options)
         self._nodes[index] = ServerProcess(
             f"Ignite node {index}", command, home / "node.log", cwd=home, outlives_parent=self._outlives_parent
         )

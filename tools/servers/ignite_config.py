@@ -10,6 +10,7 @@ from xml.sax.saxutils import quoteattr
 from .certificates import Certificates
 
 _CONFIGURATION = "org.apache.ignite.configuration"
+BACKLOG_REGION = "kafka-connect"  # where the backlog service keeps changes unless a connector names another
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class IgniteOptions:
     :param client_certificate: with TLS: a client must show a certificate too.
     :param authentication: user and password are asked for (first user: ignite, ignite); needs and sets ``persistence``.
     :param data_region_mib: largest size of the default data region.
+    :param backlog_mib: largest size of the backlog service's data region; with 0 the nodes have neither the region nor the service.
     :param regions: more data regions, name and largest size in MiB; persistent like the default one.
     :param class_path: more jars or class folders on the nodes' class path.
     :param java_options: more options of Java, after the defaults.
@@ -41,6 +43,7 @@ class IgniteOptions:
     persistence: bool = False
     data_region_mib: int = 512
     heap_mib: int = 512
+    backlog_mib: int = 128
     regions: tuple[tuple[str, int], ...] = ()
     class_path: tuple[Path, ...] = ()
     java_options: tuple[str, ...] = ()
@@ -103,7 +106,8 @@ def _discovery(port: int, all_ports: Sequence[int]) -> str:
 
 
 def _storage(options: IgniteOptions) -> str:
-    regions = "".join(_region(name, mib, options) for name, mib in options.regions)
+    backlog = ((BACKLOG_REGION, options.backlog_mib),) if options.backlog_mib else ()
+    regions = "".join(_region(name, mib, options) for name, mib in (*backlog, *options.regions))
     storage = {
         "defaultDataRegionConfiguration": _region("default", options.data_region_mib, options),
         "dataRegionConfigurations": f"<list>{regions}</list>",

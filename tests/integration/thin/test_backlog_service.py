@@ -32,13 +32,14 @@ Trade: Any = GenericObjectMeta("Trade", (), {}, type_name="BacklogTrade", schema
 @pytest.fixture(scope="module")
 def nodes(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[IgniteCluster]:
     caches = (("cacheConfiguration", f"<list>{cache_xml('trades', PARTITIONS, backups=1)}</list>"),)
-    options: dict[str, Any] = {
-        "class_path": (jars.backlog,),
-        "data_region_mib": 128,
-        "regions": (("kafka-connect", 64),),
-        "properties": caches,
-    }
-    with IgniteCluster(tmp_path_factory.mktemp("backlog"), jars=jars, nodes=2, **options) as started:
+    with IgniteCluster(tmp_path_factory.mktemp("backlog"), jars=jars, nodes=2, data_region_mib=128, properties=caches) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def without(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[IgniteCluster]:
+    """A node that has not the jar."""
+    with IgniteCluster(tmp_path_factory.mktemp("without"), jars=jars, data_region_mib=128, backlog_mib=0) as started:
         yield started
 
 
@@ -63,12 +64,12 @@ def test_a_cache_that_is_made_again_has_another_incarnation(nodes: IgniteCluster
         assert cluster.cache("again").incarnation not in ("", known)
 
 
-def test_without_the_service_no_incarnation_is_known(ignite: IgniteCluster) -> None:
-    warnings = ignite.log.read_text().count("Service not found")
-    with Cluster(endpoint_of(ignite)) as cluster, ignite.client() as client:
+def test_without_the_service_no_incarnation_is_known(without: IgniteCluster) -> None:
+    warnings = without.log.read_text().count("Service not found")
+    with Cluster(endpoint_of(without)) as cluster, without.client() as client:
         client.get_or_create_cache("no-service")
         assert cluster.cache("no-service").incarnation == ""
-    assert ignite.log.read_text().count("Service not found") == warnings
+    assert without.log.read_text().count("Service not found") == warnings
 
 
 def units_of(started: dict[str, Any], cache: str) -> np.ndarray[Any, np.dtype[np.void]]:
@@ -198,6 +199,6 @@ def test_refusals_have_codes(service: BacklogService) -> None:
         assert refused.value.where["code"] == code
 
 
-def test_a_cluster_without_the_jar_is_told(pair: IgniteCluster) -> None:
-    with ThinConnection(endpoint_of(pair), IgniteCredentials(), pair.address) as connection, pytest.raises(BacklogMissing):
+def test_a_cluster_without_the_jar_is_told(without: IgniteCluster) -> None:
+    with ThinConnection(endpoint_of(without), IgniteCredentials(), without.address) as connection, pytest.raises(BacklogMissing):
         BacklogService(connection).connectors()
