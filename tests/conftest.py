@@ -65,7 +65,13 @@ def ignite(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ign
     """One node in memory, shared: ``.address``, ``.addresses``, ``.client()``. Do not kill it."""
     # each cache of 1,024 partitions takes 20 MiB before its first entry; tests make some hundred
     with IgniteCluster(
-        tmp_path_factory.mktemp("ignite"), jars=jars, data_region_mib=6_144, heap_mib=1_024, java_options=QUICK_JVM
+        tmp_path_factory.mktemp("ignite"),
+        jars=jars,
+        class_path=(jars.backlog,),
+        regions=(("kafka-connect", 1_024),),
+        data_region_mib=6_144,
+        heap_mib=1_024,
+        java_options=QUICK_JVM,
     ) as cluster:
         yield cluster
 

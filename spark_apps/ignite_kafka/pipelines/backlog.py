@@ -15,7 +15,7 @@ from dataclasses import replace
 from pyspark.sql import SparkSession
 
 from .. import events
-from ..errors import CacheDestroyed, CacheNotFound, IgniteKafkaError, SettingsError
+from ..errors import BacklogRefused, CacheDestroyed, CacheNotFound, IgniteKafkaError, SettingsError
 from ..kafka import status, target
 from ..kafka.control import Control, ControlState, SnapshotRecord, configs_topic, read_control
 from ..kafka.status import CacheStatus, RunStatus
@@ -123,9 +123,10 @@ class BacklogRun(SourceRun):
         while True:
             offset = self._topics.ends(configs, [0])[0]
             number += 1
-            progress = Progress(self._clients, self._topics, self._plan, self._request.run_id, from_start=False)
+            progress = Progress(self._clients, self._topics, self._plan, self._request.run_id, from_start=None)
             try:
                 if self._target == target.RUNNING:
+                    control.begin_epoch(number)  # a task that was held up since an earlier one ends
                     finished = self._epoch(Epoch(number, offset, until), progress, control, deployments)
                     if finished:
                         self._complete()
@@ -153,7 +154,7 @@ class BacklogRun(SourceRun):
             results = job.result()
         except BaseException as error:
             job.cancel()
-            if not self._gone(error):
+            if not _is_gone(error) or self._settings.run_mode == "once":
                 self._settle(self._plan, control)
                 raise
             return False
@@ -220,11 +221,11 @@ class BacklogRun(SourceRun):
         if now == before:
             return before
         fresh = {name for name in now if now[name] != before.get(name)}
-        plan = make_plan(self._settings, self._cluster, self._topics, self._plan.snapshot_id)
         try:
+            plan = make_plan(self._settings, self._cluster, self._topics, self._plan.snapshot_id)
             captured = self._capture.start([cache.name for cache in plan.caches])
         except IgniteKafkaError as error:
-            if error.where.get("code") != "UNKNOWN_CACHE" and error.final:
+            if error.final and not _is_gone(error):
                 raise
             log.warning("the caches changed while they were looked at: %s", error)
             return before
@@ -248,10 +249,6 @@ class BacklogRun(SourceRun):
         counts = {**planned(self._plan), **self._status.caches}
         self._status = replace(self._status, caches=counts)
         return {name: now[name] for name in captured.incarnations if name in now}
-
-    def _gone(self, error: BaseException) -> bool:
-        """Whether an epoch ended because a cache is not there any more: then the next one goes on without it."""
-        return isinstance(error, (CacheDestroyed, CacheNotFound)) and self._settings.run_mode == "continuous"
 
     # counts and ends
 
@@ -282,3 +279,9 @@ class BacklogRun(SourceRun):
             self._capture.stop()
         events.emit(events.RUN_COMPLETED, connector=self._plan.connector, run_id=self._request.run_id)
         self._end(status.STOPPED)
+
+
+def _is_gone(error: BaseException) -> bool:
+    """Whether it says that a cache is not there any more: a stream goes on without it."""
+    refused = isinstance(error, BacklogRefused) and error.where.get("code") == "UNKNOWN_CACHE"
+    return refused or isinstance(error, (CacheDestroyed, CacheNotFound))

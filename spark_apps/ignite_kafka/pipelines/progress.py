@@ -33,17 +33,18 @@ class CacheProgress:
 class Progress:
     """Follows a run.
 
-    :param from_start: count also what earlier runs of the same snapshot committed.
+    :param from_start: count also what earlier runs of the same snapshot committed; None: count nothing.
     """
 
-    def __init__(self, clients: KafkaClients, topics: Topics, plan: TransferPlan, run_id: str, *, from_start: bool) -> None:
+    def __init__(self, clients: KafkaClients, topics: Topics, plan: TransferPlan, run_id: str, *, from_start: bool | None) -> None:
         self._plan, self._run_id = plan, run_id
         self.caches: dict[str, CacheProgress] = {cache.name: CacheProgress() for cache in plan.caches}
         self.error: IgniteKafkaError | None = None
         self.target: str | None = None
         prefix = plan.settings.internal_topic_prefix
         self._offsets, self._status, self._configs = offsets_topic(prefix, plan.connector), status_topic(prefix), configs_topic(prefix)
-        starts = dict.fromkeys(range(plan.slots), 0) if from_start else topics.ends(self._offsets, list(range(plan.slots)))
+        slots = [] if from_start is None else list(range(plan.slots))
+        starts = dict.fromkeys(slots, 0) if from_start or not slots else topics.ends(self._offsets, slots)
         status_end, configs_end = topics.ends(self._status, [0])[0], topics.ends(self._configs, [0])[0]
         self._consumer = clients.reader(**{"enable.partition.eof": False, "fetch.wait.max.ms": 500})  # else 50 requests a second
         places = [TopicPartition(self._offsets, slot, offset) for slot, offset in starts.items()]

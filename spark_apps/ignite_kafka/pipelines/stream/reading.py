@@ -29,7 +29,7 @@ from .unit_memory import Longs, UnitMemory, hash_of
 from .unit_table import UnitTable
 
 _WHOLE_BACKLOG = 1 << 30  # bytes: all that some units have
-_FIRST_LOAD = 64  # units loaded at once before their size is known
+_FIRST_LOAD = 4  # units loaded at once before their size is known
 _DEAD_NODE_S = 5.0  # a node that died may have written changes of the last seconds that no other node has
 
 T = TypeVar("T")
