@@ -1,4 +1,4 @@
-"""The command `ignite-kafka`: check, plan, run and look at source connectors without Airflow.
+"""The command `ignite-kafka`: check, plan, run, look at and steer source connectors without Airflow.
 
 Exit codes are those of :mod:`ignite_kafka.errors`: 0 done, 1 failed, 2 settings or arguments are wrong, 3 fenced by a newer run, 4 outcome
 unknown. The last line on stderr of a failure is ``ignite-kafka: <error> <message>``.
@@ -14,7 +14,7 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from . import events, properties, secrets
 from .errors import IgniteKafkaError, NotAvailableYet, SettingsError
@@ -64,27 +64,73 @@ def parser() -> argparse.ArgumentParser:
     run_parser.add_argument("--mounted-secrets", metavar="FILE", help="a secrets file that every executor has under this path")
     _add_file(commands, "verify", verify, "compare every record of the topics with its cache entry")
     _add_name(commands, "status", status, "show a connector and its runs")
-    offsets = commands.add_parser("offsets", help="offsets of a connector").add_subparsers(required=True, metavar="ACTION")
-    _add_name(offsets, "show", show_offsets, "show which partitions of which caches are done")
+    _add_name(commands, "pause", pause, "have a running connector send nothing until it is resumed")
+    _add_name(commands, "resume", resume, "have a paused connector go on")
+    stop_parser = _add_name(commands, "stop", stop, "have a running connector end after the batch in hand")
+    wait = "how long to wait for its end (default: 60000; 0: only ask)"
+    stop_parser.add_argument("--wait-ms", type=_whole, default=60_000, metavar="MS", help=wait)
+    _add_offsets(commands.add_parser("offsets", help="offsets of a connector").add_subparsers(required=True, metavar="ACTION"))
+    _add_backlog(commands)
     return top
+
+
+def _add_offsets(offsets: Any) -> None:
+    _add_name(offsets, "show", show_offsets, "show which partitions of which caches are done, and which update numbers are sent")
+    alter = _add_name(offsets, "alter", alter_offsets, "change which update numbers of a partition count as sent; only while stopped")
+    alter.add_argument("--cache", required=True, metavar="CACHE")
+    alter.add_argument("--partition", required=True, type=_whole, metavar="NUMBER")
+    alter.add_argument("--sent", required=True, type=_whole, metavar="NUMBER", help="all numbers up to this count as sent, none above")
+    reset = _add_name(offsets, "reset", reset_offsets, "forget what was sent, of all, a cache or a partition; only while stopped")
+    reset.add_argument("--cache", metavar="CACHE")
+    reset.add_argument("--partition", type=_whole, metavar="NUMBER", help="of that cache")
+    for changing in (alter, reset):
+        changing.add_argument("--force", action="store_true", help="although the newest run has not ended: its driver is dead")
+
+
+def _add_backlog(commands: Any) -> None:
+    text = "have a connector send a cache, or one partition of it, again"
+    resend_parser = commands.add_parser("resend", help=text, description=text)
+    resend_parser.add_argument("cache", metavar="CACHE")
+    resend_parser.add_argument("partition", metavar="PARTITION", type=_whole, nargs="?")
+    resend_parser.add_argument("--name", metavar="NAME", help="the connector's name (default: that of the settings file)")
+    _add_connector(resend_parser, resend)
+    backlog = commands.add_parser("backlog", help="the backlog of a connector").add_subparsers(required=True, metavar="ACTION")
+    status_parser = _add_name(backlog, "status", backlog_status, "show what is captured and what waits to be sent")
+    cleanup_parser = _add_name(backlog, "cleanup", backlog_cleanup, "end the capture and destroy the backlog cache of a stopped connector")
+    cleanup_parser.add_argument("--force", action="store_true", help="although the connector did not stop gracefully")
+    for added in (resend_parser, status_parser, cleanup_parser):
+        _add_ignite(added)
 
 
 def _add_file(commands: Any, name: str, command: Callable[[argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
     added: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text)
     added.add_argument("file", metavar="FILE", help="settings: .properties (the reference's names, or ours) or .json")
-    added.add_argument("--ignite", metavar="HOST:PORT,…", help="client connectors of Ignite nodes: ignite_addresses")
+    _add_ignite(added)
     return _add_common(added, command)
 
 
 def _add_name(commands: Any, name: str, command: Callable[[argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
     added: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text)
     added.add_argument("name", metavar="NAME", help="the connector's name")
-    added.add_argument(
-        "--settings", dest="file", metavar="FILE", help="settings file, where the connection to Kafka needs more than an address"
-    )
+    return _add_connector(added, command)
+
+
+def _add_connector(added: argparse.ArgumentParser, command: Callable[[argparse.Namespace], int]) -> argparse.ArgumentParser:
+    added.add_argument("--settings", dest="file", metavar="FILE", help="settings file, where a connection needs more than an address")
     added.add_argument("--internal-topic-prefix", metavar="PREFIX", help="internal_topic_prefix of the connector")
     added.add_argument("--json", action="store_true", help="print JSON")
     return _add_common(added, command)
+
+
+def _add_ignite(added: argparse.ArgumentParser) -> None:
+    added.add_argument("--ignite", metavar="HOST:PORT,…", help="client connectors of Ignite nodes: ignite_addresses")
+
+
+def _whole(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"{text} is below 0")
+    return number
 
 
 def _add_common(added: argparse.ArgumentParser, command: Callable[[argparse.Namespace], int]) -> argparse.ArgumentParser:
@@ -113,9 +159,7 @@ def plan(arguments: argparse.Namespace) -> int:
     """Show what a run would do."""
     from .views import plan_view
 
-    view = plan_view(_settings(arguments), _secrets(arguments), arguments.snapshot_id)
-    print(json.dumps(view.to_dict(), indent=2) if arguments.json else view.text())
-    return 0
+    return _show(arguments, plan_view(_settings(arguments), _secrets(arguments), arguments.snapshot_id))
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -151,9 +195,30 @@ def status(arguments: argparse.Namespace) -> int:
     """Show a connector, its snapshot and its runs."""
     from .views import status_view
 
-    view = status_view(_settings(arguments), _secrets(arguments))
-    print(json.dumps(view.to_dict(), indent=2) if arguments.json else view.text())
-    return 0
+    return _show(arguments, status_view(_settings(arguments), _secrets(arguments)))
+
+
+def pause(arguments: argparse.Namespace) -> int:
+    """Ask a connector to pause."""
+    return _ask(arguments, "PAUSED")
+
+
+def resume(arguments: argparse.Namespace) -> int:
+    """Ask a paused connector to go on."""
+    return _ask(arguments, "RUNNING")
+
+
+def stop(arguments: argparse.Namespace) -> int:
+    """Ask a connector to stop and wait for it; 1 where its run did not end in time, or not gracefully."""
+    return _ask(arguments, "STOPPED", arguments.wait_ms)
+
+
+def _ask(arguments: argparse.Namespace, target: str, wait_ms: int = 0) -> int:
+    from .connector_life import ask
+
+    asked = ask(_settings(arguments), _secrets(arguments), target, wait_ms)
+    _show(arguments, asked)
+    return 0 if asked.done else 1
 
 
 def show_offsets(arguments: argparse.Namespace) -> int:
@@ -166,6 +231,55 @@ def show_offsets(arguments: argparse.Namespace) -> int:
             print(line)
     else:
         print(offsets_table(settings, hidden))
+    return 0
+
+
+def alter_offsets(arguments: argparse.Namespace) -> int:
+    """Change which update numbers of a unit count as sent."""
+    from .offset_changes import alter
+
+    unit = arguments.cache, arguments.partition, arguments.sent
+    return _show(arguments, alter(_settings(arguments), _secrets(arguments), *unit, force=arguments.force))
+
+
+def reset_offsets(arguments: argparse.Namespace) -> int:
+    """Forget offsets."""
+    from .offset_changes import reset
+
+    if arguments.partition is not None and arguments.cache is None:
+        raise SettingsError("a partition is given without its cache", "Give --cache too", partition=arguments.partition)
+    return _show(arguments, reset(_settings(arguments), _secrets(arguments), arguments.cache, arguments.partition, force=arguments.force))
+
+
+def resend(arguments: argparse.Namespace) -> int:
+    """Have units sent again."""
+    from .backlog_control import resend as ask_again
+
+    return _show(arguments, ask_again(_settings(arguments), _secrets(arguments), arguments.cache, arguments.partition))
+
+
+def backlog_status(arguments: argparse.Namespace) -> int:
+    """Show a connector's backlog."""
+    from .backlog_control import status as look
+
+    return _show(arguments, look(_settings(arguments), _secrets(arguments)))
+
+
+def backlog_cleanup(arguments: argparse.Namespace) -> int:
+    """Remove what a connector has on the nodes."""
+    from .backlog_control import cleanup
+
+    return _show(arguments, cleanup(_settings(arguments), _secrets(arguments), force=arguments.force))
+
+
+class _Shown(Protocol):
+    def to_dict(self) -> dict[str, object]: ...
+
+    def text(self) -> str: ...
+
+
+def _show(arguments: argparse.Namespace, found: _Shown) -> int:
+    print(json.dumps(found.to_dict(), indent=2) if arguments.json else found.text())
     return 0
 
 

@@ -18,6 +18,7 @@ IgniteKafkaError
 ├── BacklogMissing           no node has the jar of the backlog service
 ├── BacklogRefused           the backlog service refused a call; `code` says why
 ├── BacklogUnavailable       the nodes could not do what the backlog service was asked    retriable
+├── NotStopped               a cleanup or a change of offsets while the connector's newest run has not ended as it must
 ├── Fenced                   a newer run of the same connector has taken over               (exit code 3)
 ├── OffsetsLost              the offsets topic of a known connector is missing or unreadable
 ├── SnapshotConflict         caches or settings differ from those fixed under the snapshot id
@@ -132,6 +133,10 @@ class BacklogRefused(IgniteKafkaError):
 
 class BacklogUnavailable(IgniteKafkaError):
     final = False
+
+
+class NotStopped(IgniteKafkaError):
+    pass
 
 
 class Fenced(IgniteKafkaError):

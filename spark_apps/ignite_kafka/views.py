@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from .errors import SettingsError
+from .connector_life import NewestRun, known_connectors, unknown_connector
 from .kafka.clients import KafkaClients
 from .kafka.control import ControlState, offsets_topic, read_control
-from .kafka.status import RunStatus, read_runs
+from .kafka.status import STOPPED, RunStatus, read_runs
+from .kafka.target import RUNNING, read_target
 from .kafka.topics import Topics, read_to_end
 from .offsets import SlotState, slots_of_tasks
 from .pipelines.connect import ignite_cluster, kafka_clients
@@ -140,16 +141,18 @@ def read_slots(clients: KafkaClients, topics: Topics, settings: SourceSettings, 
 
 @dataclass(frozen=True)
 class StatusView:
-    """A connector: what the configs topic and the status topic hold of it."""
+    """A connector: what the configs topic and the status topic hold of it. ``target`` None: nobody ever asked for a state."""
 
     control: ControlState
     runs: Mapping[str, RunStatus]
+    target: str | None = None
 
     def to_dict(self) -> dict[str, object]:
         connector, snapshot = self.control.connector, self.control.snapshot
         shown = None if snapshot is None else {"id": snapshot.id, "complete": snapshot.complete}
         return {
             "connector": None if connector is None else asdict(connector),
+            "target": self.target,
             "snapshot": shown,
             "runs": {run_id: asdict(run) for run_id, run in self.runs.items()},
         }
@@ -158,7 +161,7 @@ class StatusView:
         connector, snapshot = self.control.connector, self.control.snapshot
         lines = []
         if connector is not None:
-            lines.append(f"generation {connector.generation}, {connector.slots} slots, target state {connector.target_state}")
+            lines.append(f"generation {connector.generation}, {connector.slots} slots, target state {self.target or RUNNING}")
         if snapshot is not None:
             lines.append(f"last snapshot {snapshot.id}: {'complete' if snapshot.complete else 'not finished'}")
         head = ("run", "state", "snapshot", "started", "seconds", "records", "error")
@@ -179,21 +182,12 @@ def status_view(settings: SourceSettings, secrets: Secrets) -> StatusView:
     """
     clients = kafka_clients(settings, secrets)
     clients.check()
-    control = read_control(clients, Topics(clients), settings.internal_topic_prefix, settings.name)
-    runs = read_runs(clients, settings.internal_topic_prefix, settings.name)
-    if control.connector is None and not runs:
-        raise _unknown(settings)
-    return StatusView(control, runs)
-
-
-def _unknown(settings: SourceSettings) -> SettingsError:
-    return SettingsError(
-        "no connector of that name was ever started",
-        "Check the name, --kafka and --internal-topic-prefix.",
-        connector=settings.name,
-        bootstrap_servers=settings.bootstrap_servers,
-        internal_topic_prefix=settings.internal_topic_prefix,
-    )
+    topics, prefix = Topics(clients), settings.internal_topic_prefix
+    control = read_control(clients, topics, prefix, settings.name)
+    runs = read_runs(clients, prefix, settings.name)
+    if NewestRun.of(control, runs).unknown:
+        raise unknown_connector(settings, known_connectors(clients, topics, prefix))
+    return StatusView(control, runs, read_target(clients, topics, prefix, settings.name))
 
 
 def _states(settings: SourceSettings, secrets: Secrets) -> Iterator[SlotState]:
@@ -202,7 +196,7 @@ def _states(settings: SourceSettings, secrets: Secrets) -> Iterator[SlotState]:
     topics = Topics(clients)
     control = read_control(clients, topics, settings.internal_topic_prefix, settings.name)
     if control.connector is None:
-        raise _unknown(settings)
+        raise unknown_connector(settings, known_connectors(clients, topics, settings.internal_topic_prefix))
     return read_slots(clients, topics, settings, control.connector.slots)
 
 
@@ -215,16 +209,24 @@ def offset_lines(settings: SourceSettings, secrets: Secrets) -> Iterator[str]:
 
 
 def offsets_table(settings: SourceSettings, secrets: Secrets) -> str:
-    """A row a cache, snapshot and incarnation."""
+    """A row a cache, snapshot and incarnation: units that are done under the snapshot, and units that the stream has sent numbers of."""
     counts: dict[tuple[str, str, str], list[int]] = {}
+    highest: dict[tuple[str, str, str], list[int]] = {}
     for state in _states(settings, secrets):
         for (cache, _), unit in state.units.items():
-            count = counts.setdefault((cache, unit.snapshot_id or "", unit.incarnation), [0, 0, 0])
+            place = cache, unit.snapshot_id or "", unit.incarnation
+            count = counts.setdefault(place, [0, 0, 0])
             count[0] += unit.done
             count[1] += unit.records
-            count[2] += len(unit.ranges)
-    rows = [(*place, *count) for place, count in sorted(counts.items())]
-    return table(("cache", "snapshot", "incarnation", "units done", "records", "ranges"), rows)
+            count[2] += bool(unit.ranges)
+            highest.setdefault(place, []).extend(high for _, high in unit.ranges[-1:])
+    rows = [(*place, *count, _span(highest[place])) for place, count in sorted(counts.items())]
+    return table(("cache", "snapshot", "incarnation", "units done", "records", "units streamed", "numbers sent up to"), rows)
+
+
+def _span(highest: Sequence[int]) -> str:
+    """Lowest and highest of what the units of a cache have come to."""
+    return "" if not highest else f"{min(highest):,}" if min(highest) == max(highest) else f"{min(highest):,} … {max(highest):,}"
 
 
 def verify_view(settings: SourceSettings, secrets: Secrets) -> tuple[bool, str]:
@@ -247,5 +249,8 @@ def run_table(run: RunStatus) -> str:
     head = ("cache", "topic", "entries", "records", "bytes", "units")
     rows = [(name, c.topic, c.entries, c.records, c.bytes, c.units_done) for name, c in run.caches.items()]
     ended = run.ended_ms or run.started_ms
-    what = "was complete already" if run.already_complete else f"is complete after {(ended - run.started_ms) / 1000:.1f} s"
+    took = f"after {(ended - run.started_ms) / 1000:.1f} s"
+    if run.state == STOPPED:
+        return f"{table(head, rows)}\nstopped {took}, as it was asked to"
+    what = "was complete already" if run.already_complete else f"is complete {took}"
     return f"{table(head, rows)}\nsnapshot {run.snapshot_id} {what}"

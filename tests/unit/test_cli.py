@@ -72,7 +72,23 @@ def test_bad_settings_are_event_15000(tmp_path: Path, caplog: pytest.LogCaptureF
     assert [record.__dict__["event_id"] for record in caplog.records if "event_id" in record.__dict__] == [15000]
 
 
-@pytest.mark.parametrize("arguments", [[], ["validate"], ["frobnicate"], ["offsets"], ["status"], ["plan", "a", "--nope"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["validate"],
+        ["frobnicate"],
+        ["offsets"],
+        ["status"],
+        ["plan", "a", "--nope"],
+        ["pause"],
+        ["stop", "c", "--wait-ms", "soon"],
+        ["offsets", "alter", "c", "--cache", "x", "--partition", "1"],
+        ["offsets", "alter", "c", "--cache", "x", "--partition", "-1", "--sent", "3"],
+        ["resend"],
+        ["backlog"],
+    ],
+)
 def test_bad_arguments_end_with_2(arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         cli.main(arguments)
