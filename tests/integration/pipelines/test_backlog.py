@@ -261,8 +261,7 @@ def test_caches_come_and_go_and_come_back(world: World) -> None:
 
 
 def test_objects_as_ignite_binary(world: World) -> None:
-    binary = {"key_converter": "ignite-binary", "value_converter": "ignite-binary"}
-    world.settings = replace(world.settings, **binary)
+    world.settings = replace(world.settings, key_converter="ignite-binary", value_converter="ignite-binary")
     world.put("a", {key: Part(key, f"part {key}") for key in range(100)})
     with world.running() as run:
         world.await_equal("a", run)
