@@ -25,6 +25,7 @@ from ignite_kafka.thin.cluster import Cluster
 from ignite_kafka.thin.connection import IgniteEndpoint
 
 from .airflow_home import BIN, airflow_environment, migrate
+from .demo_stream import StreamDemo
 from .load_flights import load
 from .servers import IgniteCluster, Jars, KafkaBroker, MissingJars, ServerFailed, ServerProcess
 from .servers.jars import WORK
@@ -71,8 +72,10 @@ def _demo() -> int:
         entries = load(ignite.address, progress=lambda name, rows, seconds: _say(f"  cache {name}: {rows:,} entries in {seconds:.1f} s"))
         _run_dag(directory, ignite.address, kafka.bootstrap)
         status, verified = _outcome(ignite.address, kafka.bootstrap)
-        print(f"\n{_summary(entries, status, verified)}\n\nlogs of all parts: {directory.relative_to(WORK.parent)}")
-    return 0 if all(_word(result) == "verified" for result in verified) else 1
+        print(f"\n{_summary(entries, status, verified)}\n", flush=True)
+        equal, text = StreamDemo(directory, ignite.address, kafka.bootstrap, _say).run()
+        print(f"\n{text}\n\nlogs of all parts: {directory.relative_to(WORK.parent)}")
+    return 0 if equal and all(_word(result) == "verified" for result in verified) else 1
 
 
 def _run_dag(directory: Path, ignite: str, kafka: str) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from ..errors import BacklogMissing
+from ..errors import BacklogMissing, BacklogUnavailable, IgniteUnreachable
 from ..plan import CachePlan
 from ..routing import select
 from ..settings import SourceSettings
@@ -15,6 +17,9 @@ from ..thin.service import BacklogService, has_service
 from .stream.epoch import Unit
 
 T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+_PATIENCE_S, _WAIT_S = 60.0, 0.5
 
 Deployments = Mapping[str, str]
 """Cache to its deployment id: another one once the cache was made again."""
@@ -55,9 +60,9 @@ class Capture:
     def present(self) -> Captured | None:
         """The capture that is there already."""
         name = self._settings.name
-        if name not in self._ask(lambda service: service.connectors()):
+        if name not in self._patiently(lambda service: service.connectors()):
             return None
-        return Captured.of(self._ask(lambda service: service.status(name)))
+        return Captured.of(self._patiently(lambda service: service.status(name)))
 
     def start(self, caches: Sequence[str]) -> Captured:
         """Capture these caches, from before it returns on; others are captured no more."""
@@ -69,11 +74,11 @@ class Capture:
             "backlogMemoryRegionName": settings.backlog_memory_region_name,
             "backlogFlushFreq": str(settings.backlog_flush_freq_ms),
         }
-        return Captured.of(self._ask(lambda service: service.start(settings.name, named, caches)))
+        return Captured.of(self._patiently(lambda service: service.start(settings.name, named, caches)))
 
     def stop(self) -> None:
         """End the capture and destroy the backlog; nothing where there is none."""
-        self._ask(lambda service: service.stop(self._settings.name, True))
+        self._patiently(lambda service: service.stop(self._settings.name, True))
 
     def deployments(self) -> dict[str, str]:
         """The caches that the connector's lists choose now."""
@@ -86,10 +91,22 @@ class Capture:
     def highest_numbers(self) -> dict[Unit, int]:
         """Of each unit that has a backlog, after all that was captured stands there."""
         name = self._settings.name
-        self._ask(lambda service: service.barrier(name))
-        units = self._ask(lambda service: service.units(name))
+        self._patiently(lambda service: service.barrier(name))
+        units = self._patiently(lambda service: service.units(name))
         places = zip(units.unit["cache_id"].tolist(), units.unit["partition"].tolist(), strict=True)
         return {place: high for place, high in zip(places, units.high.tolist(), strict=True) if high >= 0}
+
+    def _patiently(self, question: Callable[[BacklogService], T]) -> T:
+        """Asked again while nodes come and go, for every call may be repeated."""
+        deadline = time.monotonic() + min(_PATIENCE_S, self._settings.retry_timeout_ms / 1000)
+        while True:
+            try:
+                return self._ask(question)
+            except (BacklogUnavailable, IgniteUnreachable) as error:
+                if time.monotonic() > deadline:
+                    raise
+                log.warning("the backlog service is asked again: %s", error)
+            time.sleep(_WAIT_S)
 
     def _ask(self, question: Callable[[BacklogService], T]) -> T:
         return self._cluster.ask(lambda connection: question(BacklogService(connection)))

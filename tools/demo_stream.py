@@ -1,0 +1,140 @@
+"""The second half of `make demo`: a connector follows changing flights, is killed, starts again, and is judged entry by entry."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pyignite
+
+from ignite_kafka.kafka.clients import KafkaClients
+from ignite_kafka.kafka.control import read_control
+from ignite_kafka.kafka.topics import Topics
+from ignite_kafka.pipelines.verify import Verified, verify
+from ignite_kafka.plan import TransferPlan
+from ignite_kafka.tables import table
+from ignite_kafka.thin.cluster import Cluster
+from ignite_kafka.thin.connection import IgniteEndpoint
+
+from .change_flights import CACHE
+from .servers import ServerFailed, ServerProcess
+
+CONNECTOR = "live"
+NEW_CACHE = "diversions"
+_INTERNAL_TOPICS = "ignite-kafka"
+_PREFIX = "live-"
+_ROWS = 1_000
+_WAIT_S = 180.0
+
+
+class StreamDemo:
+    """One connector, what writes beside it, and what it leaves in Kafka."""
+
+    def __init__(self, directory: Path, ignite: str, kafka: str, say: Callable[[str], None]) -> None:
+        self._directory, self._ignite, self._kafka, self._say = directory, ignite, kafka, say
+        self._clients = KafkaClients({"bootstrap.servers": kafka})
+        self._topics = Topics(self._clients)
+        self._starts = 0
+        settings = {
+            "name": CONNECTOR,
+            "cache_whitelist": [CACHE, NEW_CACHE],
+            "topic_prefix": _PREFIX,
+            "ignite_addresses": [ignite],
+            "bootstrap_servers": kafka,
+            "run_mode": "continuous",
+            "failover_policy": "BACKLOG",
+            "process_removals": True,
+            "poll_interval_ms": 500,
+            "cache_list_poll_interval_ms": 1_000,
+        }
+        self._settings = directory / "live.json"
+        self._settings.write_text(json.dumps(settings))
+
+    def run(self) -> tuple[bool, str]:
+        """Whether each topic holds what its cache holds, and a table that says so.
+
+        :raises ServerFailed: a process ended, or something did not come about in time.
+        """
+        self._say(f"connector {CONNECTOR}: a stream of {CACHE}, by `ignite-kafka run {self._settings.name}`")
+        connector = self._start()
+        writer = ServerProcess(
+            "change_flights", [sys.executable, "-m", "tools.change_flights", self._ignite], self._directory / "changes.log"
+        )
+        try:
+            connector.await_ready(lambda: self._ends(CACHE) > 0, _WAIT_S)
+            self._say(f"  records flow while another process changes {CACHE}; a new cache, {NEW_CACHE}")
+            self._make_cache()
+            connector.await_ready(lambda: self._ends(NEW_CACHE) >= _ROWS, _WAIT_S)
+            self._say(f"  {NEW_CACHE} was taken up; killing Spark (kill -9), and starting it again")
+            connector.kill()
+            connector = self._start()
+            before = self._ends(CACHE)
+            connector.await_ready(lambda: self._ends(CACHE) > before, _WAIT_S)
+            time.sleep(5)
+            writer.stop()
+            self._say(f"  {writer.output().strip()} were made; waiting until the backlog is sent, then comparing every entry")
+            return self._judge(connector)
+        finally:
+            writer.stop()
+            connector.stop()
+
+    def _start(self) -> ServerProcess:
+        self._starts += 1
+        log = self._directory / f"live-{self._starts}.log"
+        return ServerProcess(CONNECTOR, [sys.executable, "-m", "ignite_kafka.cli", "run", self._settings, "--master", "local[2]"], log)
+
+    def _ends(self, cache: str) -> int:
+        topic, counts = f"{_PREFIX}{cache}", self._topics.existing()
+        return sum(self._topics.ends(topic, list(range(counts[topic]))).values()) if topic in counts else 0
+
+    def _make_cache(self) -> None:
+        host, port = self._ignite.rsplit(":", 1)
+        client = pyignite.Client()
+        with client.connect(host, int(port)):
+            client.get_or_create_cache(NEW_CACHE).put_all({row: f"to airport {row % 7}" for row in range(_ROWS)})
+
+    def _judge(self, connector: ServerProcess) -> tuple[bool, str]:
+        found: list[Verified] = []
+
+        def equal() -> bool:
+            found[:] = self._verified()
+            return all(result.equal for result in found)
+
+        try:
+            connector.await_ready(equal, _WAIT_S)
+        finally:
+            rows = [(one.topic, one.entries, one.records, _verdict(one)) for one in found]
+            text = table(("topic", "entries in cache", "records in topic", "oracle"), rows)
+        stopped = self._command("stop", CONNECTOR)
+        connector.wait(_WAIT_S)
+        return True, f"{text}\n\n{stopped}\n{self._command('backlog', 'cleanup', CONNECTOR)}"
+
+    def _verified(self) -> list[Verified]:
+        snapshot = read_control(self._clients, self._topics, _INTERNAL_TOPICS, CONNECTOR).snapshot
+        plan = TransferPlan.from_dict(dict(snapshot.plan)) if snapshot else None
+        with Cluster(IgniteEndpoint((self._ignite,))) as cluster:
+            return verify(plan, cluster, self._clients) if plan else []
+
+    def _command(self, *words: str) -> str:
+        """Run `ignite-kafka`; its output after the command line.
+
+        :raises ServerFailed: it failed.
+        """
+        name = "-".join(words)
+        process = ServerProcess(
+            name, [sys.executable, "-m", "ignite_kafka.cli", "-q", *words, "--settings", self._settings], self._directory / f"{name}.log"
+        )
+        if process.wait(_WAIT_S):
+            raise ServerFailed(f"`ignite-kafka {' '.join(words)}` failed: {process.output()}")
+        return f"$ ignite-kafka {' '.join(words)}\n{process.output().rstrip()}"
+
+
+def _verdict(result: Verified) -> str:
+    """What the comparison of a topic's last records with the entries says."""
+    if result.equal:
+        return f"every key's last record is its entry; {result.records - result.entries:,} records were earlier states or removed keys"
+    counts = f"missing {result.missing}, different {result.different}, unexpected {result.unexpected}"
+    return "; ".join([f"NOT EQUAL: {counts}", *result.examples])
