@@ -67,8 +67,7 @@ def ignite(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ign
     with IgniteCluster(
         tmp_path_factory.mktemp("ignite"),
         jars=jars,
-        class_path=(jars.backlog,),
-        regions=(("kafka-connect", 1_024),),
+        backlog_mib=1_024,
         data_region_mib=6_144,
         heap_mib=1_024,
         java_options=QUICK_JVM,

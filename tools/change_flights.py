@@ -34,7 +34,7 @@ def main(address: str) -> int:
 def _change(flights: Cache, choice: random.Random) -> int:
     found = flights.get_all([choice.randrange(_ROWS) for _ in range(_BATCH)])
     for flight in found.values():
-        flight.dep_delay = (flight.dep_delay or 0.0) + 1.0
+        flight.dep_delay = (flight.dep_delay or 0) + 1
     entering = {_NEW + choice.randrange(_ROWS): flight for flight in list(found.values())[:5]}
     leaving = list(found)[:5]
     flights.put_all({**found, **entering})

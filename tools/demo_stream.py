@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import time
 from collections.abc import Callable
@@ -27,7 +28,9 @@ NEW_CACHE = "diversions"
 _INTERNAL_TOPICS = "ignite-kafka"
 _PREFIX = "live-"
 _ROWS = 1_000
+_SOME = 200  # records, more than the markers of transactions
 _WAIT_S = 180.0
+_CHANGES = re.compile(r"[1-9]\d* changes")
 
 
 class StreamDemo:
@@ -72,9 +75,11 @@ class StreamDemo:
             connector.kill()
             connector = self._start()
             before = self._ends(CACHE)
-            connector.await_ready(lambda: self._ends(CACHE) > before, _WAIT_S)
+            connector.await_ready(lambda: self._ends(CACHE) > before + _SOME, _WAIT_S)
             time.sleep(5)
             writer.stop()
+            if not _CHANGES.fullmatch(writer.output().strip()):
+                raise ServerFailed(f"{writer.name} failed; end of {writer.log}:\n{writer.output()[-2000:]}")
             self._say(f"  {writer.output().strip()} were made; waiting until the backlog is sent, then comparing every entry")
             return self._judge(connector)
         finally:

@@ -285,6 +285,6 @@ def test_a_second_start_fences_the_first(world: World) -> None:
 
 
 def test_nodes_without_the_service(world: World, ignite_cluster: Callable[..., IgniteCluster]) -> None:
-    bare = ignite_cluster(class_path=(), regions=())
+    bare = ignite_cluster(backlog_mib=0)
     with pytest.raises(BacklogMissing, match="no node of the cluster has the backlog service"):
         world.run(ignite_addresses=bare.addresses)
