@@ -42,7 +42,7 @@ def failure(status: RunStatus | None, ended: AppExit) -> AirflowException:
     if status is not None and status.state in (FAILED, FENCED, UNKNOWN) and status.error:
         return _raised(errors.IgniteKafkaError.from_dict(dict(status.error)), status.state)
     if status is not None and status.state == STOPPED:
-        return AirflowException(f"The app was stopped. A retry goes on with snapshot {status.snapshot_id}.")
+        return AirflowException("The app was stopped before its end. A retry goes on where it ended.")
     if ended.app_error:
         return _by_last_line(ended)
     if ended.exit_code == 0:
@@ -52,13 +52,16 @@ def failure(status: RunStatus | None, ended: AppExit) -> AirflowException:
     return _kind(ended.exit_code)(f"The Spark app ended with exit code {ended.exit_code} and no word of its own.{_shown(ended)}")
 
 
-def killed(snapshot_id: str) -> AirflowException:
+def killed() -> AirflowException:
     """The exception of a task that was killed; what the app said while it was stopped is not the reason."""
-    return AirflowException(f"The task was killed and its app stopped. A retry goes on with snapshot {snapshot_id}.")
+    return AirflowException("The task was killed and its app stopped. A retry goes on where it ended.")
 
 
-def completed(status: RunStatus | None) -> bool:
-    return status is not None and status.state == COMPLETED
+def succeeded(status: RunStatus | None, *, continuous: bool) -> bool:
+    """Whether a run came to its end. That of a continuous one is that it was asked to stop and did, in good order."""
+    if status is None:
+        return False
+    return status.state == COMPLETED or (continuous and status.state == STOPPED and not status.error)
 
 
 def raised(error: errors.IgniteKafkaError) -> AirflowException:

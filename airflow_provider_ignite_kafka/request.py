@@ -10,11 +10,14 @@ from typing import Any
 
 from airflow.providers.common.compat.sdk import mask_secret
 
-from airflow_provider_ignite_kafka.hooks.kafka_config import KafkaConfig
+from airflow_provider_ignite_kafka.hooks.ignite import IgniteHook
+from airflow_provider_ignite_kafka.hooks.kafka_config import KafkaConfig, kafka_config
 from ignite_kafka import properties
 from ignite_kafka import secrets as secret_files
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.status import RunStatus, read_run
+from ignite_kafka.kafka.target import STOPPED, write_target
+from ignite_kafka.kafka.topics import Topics
 from ignite_kafka.properties import LoadedSettings
 from ignite_kafka.secrets import Secrets
 from ignite_kafka.settings import SourceSettings
@@ -70,6 +73,21 @@ class Clusters:
     credentials: IgniteCredentials
     kafka: KafkaConfig
 
+    @classmethod
+    def of(cls, ignite_conn_id: str, kafka_conn_id: str) -> Clusters:
+        """Of connections of types `ignite` and `kafka`; their secrets are hidden from logs from then on.
+
+        :raises SettingsError: a field of a connection cannot be read.
+        """
+        ignite = IgniteHook(ignite_conn_id)
+        found = cls(ignite.get_endpoint(), ignite.get_credentials(), kafka_config(kafka_conn_id))
+        hide(found.secrets)
+        return found
+
+    @property
+    def secrets(self) -> Secrets:
+        return Secrets(self.credentials, self.kafka.secrets)
+
 
 def build_request(
     settings: Mapping[str, Any] | str,
@@ -79,29 +97,43 @@ def build_request(
     snapshot_id: str,
     run_id: str,
     secrets_file: Path | None = None,
+    arguments: Mapping[str, Any] | None = None,
 ) -> Request:
-    """Check the settings and join them with the connections, which win over addresses in the settings.
+    """Check the settings and join them with the connections.
 
-    :param settings: settings by name, or the path of a ``.properties`` or ``.json`` file.
+    :param settings, arguments: see :func:`joined_settings`.
     :param default_connector: name of the connector where the settings give none.
     :raises SettingsError: a setting is unknown, contradictory or out of range; nothing was started.
     """
+    joined = joined_settings(settings, clusters, arguments or {}, default_connector)
+    secrets = clusters.secrets
+    if secrets_file is not None and secrets_file.is_file():
+        mounted = secret_files.load(secrets_file)
+        hide(mounted)
+        secrets = replace(secrets, kafka={**secrets.kafka, **mounted.kafka})
+    return Request(joined, run_id, snapshot_id, secrets, secrets_file)
+
+
+def joined_settings(
+    settings: Mapping[str, Any] | str, clusters: Clusters, arguments: Mapping[str, Any], default_connector: str = ""
+) -> SourceSettings:
+    """Settings, over them those that are an operator's arguments, over these where the connections say that the clusters are.
+
+    :param settings: settings by name, or the path of a ``.properties`` or ``.json`` file.
+    :param arguments: by the setting's name; None: not given.
+    :raises SettingsError: a setting is unknown, contradictory or out of range.
+    """
     given = properties.load(settings) if isinstance(settings, str) else LoadedSettings(settings, dict.fromkeys(settings, "operator"))
+    chosen = {name: value for name, value in arguments.items() if value is not None}
+    if "name" not in given.values:
+        chosen.setdefault("name", default_connector)
     plain = dict(clusters.kafka.plain)
     connections = {
         **_ignite_settings(clusters.endpoint),
         "bootstrap_servers": plain.pop(_BOOTSTRAP),
         "kafka_config": plain,
     }
-    if "name" not in given.values:
-        given = given.with_values({"name": default_connector}, "operator")
-    secrets = Secrets(clusters.credentials, clusters.kafka.secrets)
-    hide(secrets)
-    if secrets_file is not None and secrets_file.is_file():
-        mounted = secret_files.load(secrets_file)
-        hide(mounted)
-        secrets = replace(secrets, kafka={**secrets.kafka, **mounted.kafka})
-    return Request(given.with_values(connections, "Airflow connection").settings(), run_id, snapshot_id, secrets, secrets_file)
+    return given.with_values(chosen, "operator").with_values(connections, "Airflow connection").settings()
 
 
 def _ignite_settings(endpoint: IgniteEndpoint) -> dict[str, Any]:
@@ -119,9 +151,25 @@ def read_status(request: Request) -> RunStatus | None:
 
     :raises IgniteKafkaError: Kafka could not be asked.
     """
+    return read_run(_clients(request), request.settings.internal_topic_prefix, request.settings.name, request.run_id)
+
+
+def ask_run(request: Request) -> bool:
+    """Ask a run to end after its batch in hand, by the connector's target state; False: it is not at work, or follows no target.
+
+    :raises IgniteKafkaError: Kafka could not be asked.
+    """
+    settings, clients = request.settings, _clients(request)
+    status = read_status(request) if settings.streams else None
+    if status is None or status.ended_ms is not None:
+        return False
+    write_target(clients, Topics(clients), settings.internal_topic_prefix, settings.name, STOPPED)
+    return True
+
+
+def _clients(request: Request) -> KafkaClients:
     settings = request.settings
-    clients = KafkaClients({**settings.kafka_common, **request.secrets.kafka}, settings.producer_override, settings.consumer_override)
-    return read_run(clients, settings.internal_topic_prefix, settings.name, request.run_id)
+    return KafkaClients({**settings.kafka_common, **request.secrets.kafka}, settings.producer_override, settings.consumer_override)
 
 
 def hide(secrets: Secrets) -> None:

@@ -7,20 +7,22 @@ import os
 import select
 import shutil
 import signal
+import subprocess
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from airflow.providers.apache.spark.hooks.spark_submit import DEFAULT_SPARK_BINARY, SparkSubmitHook
 from airflow.providers.common.compat.sdk import AirflowException
 
-from airflow_provider_ignite_kafka.guard import Guard, signal_group, start_guard
+from airflow_provider_ignite_kafka.guard import Guard, ask_to_stop, signal_group, start_guard
 from airflow_provider_ignite_kafka.submission import Place, Submission
-from ignite_kafka.errors import SettingsError
+from ignite_kafka.errors import IgniteKafkaError, SettingsError
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Connection
@@ -29,6 +31,7 @@ APP_LINE = "ignite-kafka: "
 _TAIL_LINES = 20
 _READ_BYTES = 65536
 _GUARD_END_S = 30.0
+_KILL_S = 30.0  # of the cluster's own means, when the app has not ended by itself
 
 
 @dataclass(frozen=True)
@@ -51,15 +54,19 @@ class SparkAppHook(SparkSubmitHook):
     :param conn_id: connection of the Spark provider; a missing one is an error, and not YARN as in the base class.
     :param folder: private folder of the task, removed by the guard if the task is killed.
     :param stop_timeout_s: seconds that the app is given to stop before it is killed.
+    :param ask_run: asks a run to end after its batch in hand, for cluster mode, where no signal of ours reaches it; False: it will not.
+        May block.
     """
 
-    def __init__(self, *, conn_id: str, folder: Path, stop_timeout_s: float, **kwargs: Any) -> None:
+    def __init__(self, *, conn_id: str, folder: Path, stop_timeout_s: float, ask_run: Callable[[], bool], **kwargs: Any) -> None:
         _check_connection(self.get_connection(conn_id))
         super().__init__(spark_binary=kwargs.pop("spark_binary", None) or _installed_binary(), conn_id=conn_id, **kwargs)
         self._folder = folder
         self._stop_timeout_s = stop_timeout_s
+        self._ask_run = ask_run
         self._environment = dict(os.environ)
         self._guard: Guard | None = None
+        self._asked = False
         self._app_error: str | None = None
         self._tail: deque[str] = deque(maxlen=_TAIL_LINES)
         self._unlogged: deque[str] = deque()
@@ -92,23 +99,32 @@ class SparkAppHook(SparkSubmitHook):
         return AppExit(self._app_exit_code(), self._app_error, tuple(self._tail))
 
     def stop(self) -> None:
-        """Stop the app: SIGTERM to spark-submit's process group, SIGKILL after the deadline; by the cluster's API in cluster mode.
+        """Ask the app to end after its batch in hand, and kill it when the deadline has passed.
+
+        Beside the task it is asked by SIGTERM. In cluster mode it is asked through Kafka, and killed as the base class does.
 
         Airflow calls this in a signal handler, often while the thread that it interrupts writes the app's output to the log and holds the
         log's lock. So nothing is logged here: :meth:`close` does that.
         """
-        if self.place.cluster_mode:
-            # the base class logs: in a thread of its own it can at worst wait for the lock, and this for the thread
-            stopper = threading.Thread(target=self.on_kill, name="stop-app", daemon=True)
-            stopper.start()
-            stopper.join(self._stop_timeout_s)
         process = self._submit_sp
         if process is None or process.poll() is not None:
             return
         deadline = time.monotonic() + self._stop_timeout_s
         self._unlogged.append(f"Stopping the Spark app, process group {process.pid}, for at most {self._stop_timeout_s:g} s")
-        signal_group(process.pid, signal.SIGTERM)
-        self._drain(process.stdout.fileno(), deadline)
+        if self.place.cluster_mode:
+            # a thread: Kafka or the cluster may not answer
+            stopper = threading.Thread(target=self._stop_in_cluster, args=(deadline,), name="stop-app", daemon=True)
+            stopper.start()
+            deadline += _KILL_S
+            self._drain(process.stdout.fileno(), deadline)
+            stopper.join(max(0.0, deadline - time.monotonic()))
+        else:
+            if not self._asked:
+                self._asked = True
+                ask_to_stop(process.pid, self._folder)
+                if self._guard is not None:
+                    self._guard.note_asked()
+            self._drain(process.stdout.fileno(), deadline)
         signal_group(process.pid, signal.SIGKILL)
 
     def close(self) -> None:
@@ -124,6 +140,26 @@ class SparkAppHook(SparkSubmitHook):
         if self._guard is not None:
             self._guard.release()
             self._guard.wait(_GUARD_END_S)
+
+    def _stop_in_cluster(self, deadline: float) -> None:
+        """Ask and wait, then kill; in a thread of :meth:`stop`, for whose time the base class logs to where no lock is."""
+        log, self._log = self._log, cast("Any", _Notes(self._unlogged))
+        try:
+            self._ask_and_wait(deadline)
+        finally:  # whatever kept it from asking
+            self.on_kill()
+            self._log = log
+
+    def _ask_and_wait(self, deadline: float) -> None:
+        assert self._submit_sp is not None
+        try:
+            asked = self._ask_run()
+        except (IgniteKafkaError, OSError) as error:
+            self._unlogged.append(f"The run could not be asked to stop: {error}")
+            return
+        if asked:
+            with suppress(subprocess.TimeoutExpired):
+                self._submit_sp.wait(max(0.0, deadline - time.monotonic()))  # spark-submit ends with the app
 
     def _process_spark_submit_log(self, itr: Iterator[Any]) -> None:
         assert self._submit_sp is not None
@@ -160,6 +196,18 @@ class SparkAppHook(SparkSubmitHook):
         if self._is_kubernetes and self._spark_exit_code:
             return self._spark_exit_code
         return int(self._submit_sp.returncode)
+
+
+class _Notes:
+    """In place of a log, while that may be locked."""
+
+    def __init__(self, lines: deque[str]) -> None:
+        self._lines = lines
+
+    def info(self, message: object, *arguments: object) -> None:
+        self._lines.append(str(message) % arguments if arguments else str(message))
+
+    debug = warning = error = exception = info
 
 
 def _check_connection(connection: Connection) -> None:

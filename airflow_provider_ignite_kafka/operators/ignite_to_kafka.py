@@ -1,4 +1,4 @@
-"""Operator that copies Ignite caches to Kafka topics: Airflow connections and settings in, counts per cache out."""
+"""Operator that copies Ignite caches to Kafka topics, once or continuously: connections and settings in, counts per cache out."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ from airflow.providers.common.compat.sdk import BaseOperator
 
 from airflow_provider_ignite_kafka import outcome
 from airflow_provider_ignite_kafka.hooks.ignite import IgniteHook
-from airflow_provider_ignite_kafka.hooks.kafka_config import kafka_config
 from airflow_provider_ignite_kafka.hooks.spark_app import AppExit, SparkAppHook
 from airflow_provider_ignite_kafka.package import app_path
-from airflow_provider_ignite_kafka.request import Clusters, Request, build_request, read_status
+from airflow_provider_ignite_kafka.request import Clusters, Request, ask_run, build_request, read_status
 from airflow_provider_ignite_kafka.submission import submission
 from ignite_kafka.errors import IgniteKafkaError
 
@@ -33,11 +32,16 @@ _OURS = frozenset({"self", "conn_id", "conf", "application_args", "java_class", 
 class IgniteToKafkaOperator(BaseOperator):
     """Copy Ignite caches to Kafka topics, exactly once, by a Spark app; return the counts of each cache.
 
-    A retried task goes on with its snapshot: what is committed stays and is not sent again. A new Dag run begins a new snapshot.
-    An error that no retry cures fails the task without one. In client mode (``local[*]``, ``spark://``) the app runs beside the task
-    and ends with it; with ``deploy-mode`` cluster (YARN, Kubernetes) the cluster runs it and spark-submit waits for its end.
+    A retried task goes on with its snapshot: what is committed stays and is not sent again. A new Dag run begins a new snapshot. With
+    ``run_mode="continuous"`` the app then sends changes as they happen until it is asked to stop (``ignite-kafka stop``), which is success,
+    with ``state`` STOPPED. An error that no retry cures fails the task without one.
+
+    In client mode (``local[*]``, ``spark://``) the app runs beside the task and ends with it; with ``deploy-mode`` cluster (YARN,
+    Kubernetes) the cluster runs it and spark-submit waits for its end.
 
     :param settings: settings of the connector by name, or the path of a ``.properties`` file on the worker. Templated.
+    :param run_mode: ``once`` or ``continuous``; takes the place of that setting. Templated.
+    :param failover_policy: ``NONE``, ``FULL_SNAPSHOT`` or ``BACKLOG``; takes the place of that setting. Templated.
     :param snapshot_id: names the snapshot; default: Dag, task, run id and map index. Templated.
     :param ignite_conn_id: connection of type `ignite`.
     :param kafka_conn_id: connection of the Kafka provider; its extra holds librdkafka settings.
@@ -53,11 +57,13 @@ class IgniteToKafkaOperator(BaseOperator):
     :param application: the app, if not the installed one, such as ``local:///opt/app/ignite_to_kafka.py`` in an image. Templated.
     :param spark_submit: other arguments of the Spark provider's SparkSubmitHook by name: ``archives``, ``deploy_mode``, ``env_vars``,
         ``files``, ``keytab``, ``principal``, ``properties_file``, ``py_files``, ``spark_binary``, ``yarn_queue`` and so on. Templated.
-    :param stop_timeout_s: seconds that the app is given to stop when the task is killed or runs out of time.
+    :param stop_timeout_ms: time that the app is given to end after its batch in hand, when the task is killed or runs out of time.
     """
 
     template_fields: Sequence[str] = (
         "settings",
+        "run_mode",
+        "failover_policy",
         "snapshot_id",
         "ignite_conn_id",
         "kafka_conn_id",
@@ -74,6 +80,8 @@ class IgniteToKafkaOperator(BaseOperator):
         self,
         *,
         settings: Mapping[str, Any] | str,
+        run_mode: str | None = None,
+        failover_policy: str | None = None,
         snapshot_id: str | None = None,
         ignite_conn_id: str = IgniteHook.default_conn_name,
         kafka_conn_id: str = "kafka_default",
@@ -87,11 +95,13 @@ class IgniteToKafkaOperator(BaseOperator):
         driver_memory: str | None = None,
         application: str | None = None,
         spark_submit: Mapping[str, Any] | None = None,
-        stop_timeout_s: float = 60.0,
+        stop_timeout_ms: int = 30_000,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self.settings = settings
+        self.run_mode = run_mode
+        self.failover_policy = failover_policy
         self.snapshot_id = snapshot_id
         self.ignite_conn_id = ignite_conn_id
         self.kafka_conn_id = kafka_conn_id
@@ -106,7 +116,7 @@ class IgniteToKafkaOperator(BaseOperator):
         self.application = application
         self.spark_submit = spark_submit
         _check_names(spark_submit)
-        self.stop_timeout_s = stop_timeout_s
+        self.stop_timeout_ms = stop_timeout_ms
         self._hook: SparkAppHook | None = None
         self._killed = False
 
@@ -123,7 +133,7 @@ class IgniteToKafkaOperator(BaseOperator):
             request = self._request(context)
             self._hook = self._submit_hook(request, folder)
             if self._killed:
-                raise outcome.killed(request.snapshot_id)
+                raise outcome.killed()
             ended = self._hook.run(self.application or str(app_path()))
             return self._settle(request, ended)
         except IgniteKafkaError as error:
@@ -134,21 +144,21 @@ class IgniteToKafkaOperator(BaseOperator):
             shutil.rmtree(folder, ignore_errors=True)
 
     def on_kill(self) -> None:
-        """Stop the app: SIGTERM, then SIGKILL after `stop_timeout_s`; through the cluster's API in cluster mode."""
+        """Ask the app to end after its batch in hand; kill it after `stop_timeout_ms`."""
         self._killed = True
         if self._hook is not None:
             self._hook.stop()
 
     def _request(self, context: Context) -> Request:
-        ignite = IgniteHook(self.ignite_conn_id)
         names = RunNames.of(context)
         return build_request(
             self.settings,
-            Clusters(ignite.get_endpoint(), ignite.get_credentials(), kafka_config(self.kafka_conn_id)),
+            Clusters.of(self.ignite_conn_id, self.kafka_conn_id),
             default_connector=names.connector,
             snapshot_id=self.snapshot_id or names.snapshot_id,
             run_id=names.run_id,
             secrets_file=Path(self.secrets_file) if self.secrets_file else None,
+            arguments={"run_mode": self.run_mode, "failover_policy": self.failover_policy},
         )
 
     def _submit_hook(self, request: Request, folder: Path) -> SparkAppHook:
@@ -161,7 +171,13 @@ class IgniteToKafkaOperator(BaseOperator):
             "conf": dict(self.conf or {}),
             **(self.spark_submit or {}),
         }
-        hook = SparkAppHook(folder=folder, stop_timeout_s=self.stop_timeout_s, conn_id=self.conn_id, **arguments)
+        hook = SparkAppHook(
+            conn_id=self.conn_id,
+            folder=folder,
+            stop_timeout_s=self.stop_timeout_ms / 1000,
+            ask_run=lambda: ask_run(request),
+            **arguments,
+        )
         hook.take(submission(request, folder, hook.place, arguments))
         return hook
 
@@ -173,10 +189,13 @@ class IgniteToKafkaOperator(BaseOperator):
                 raise
             self.log.warning("The status topic could not be read: %s", error)
             status = None
-        if status is None or not outcome.completed(status):
-            raise outcome.killed(request.snapshot_id) if self._killed else outcome.failure(status, ended)
+        # a killed task is not done, however well its app ended: Airflow may try it again
+        continuous = request.settings.run_mode == "continuous" and not self._killed
+        if status is None or not outcome.succeeded(status, continuous=continuous):
+            raise outcome.killed() if self._killed else outcome.failure(status, ended)
         result = outcome.result(status)
-        self.log.info("Snapshot %s: %d records in %.1f s", result["snapshot_id"], result["records"], result["seconds"])
+        what = f"Connector {result['connector']}, stopped" if continuous else f"Snapshot {result['snapshot_id']}"
+        self.log.info("%s: %d records in %.1f s", what, result["records"], result["seconds"])
         return result
 
 

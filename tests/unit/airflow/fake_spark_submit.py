@@ -1,8 +1,8 @@
 """Stands in for spark-submit: notes how it was called, says and returns what its note of orders holds.
 
 Orders are JSON in the file that FAKE_ORDERS names: `print` (lines), `exit_code`, `until_stopped` (wait for SIGTERM), `stubborn`
-(ignore it).
-What it saw goes beside it: `argv`, `environment` (of PySpark, Airflow and MY_*), `request`, `secrets` and the mode of their file.
+(ignore it), `graceful` (end by it with exit code 0, as an app that was asked), `app` (have a child do all this, as Spark's JVM has).
+What it saw goes beside it: `pid`, `argv`, `environment` (of PySpark, Airflow and MY_*), `request`, `secrets` and the mode of their file.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 
 def seen(argv: list[str]) -> dict[str, Any]:
     interesting = {name: value for name, value in os.environ.items() if name.startswith(("PYSPARK_", "AIRFLOW_", "MY_"))}
-    notes: dict[str, Any] = {"argv": argv, "environment": interesting}
+    notes: dict[str, Any] = {"pid": os.getpid(), "argv": argv, "environment": interesting}
     shipped = {
         Path(path).name: path for option in ("--files", "--py-files") if option in argv for path in argv[argv.index(option) + 1].split(",")
     }
@@ -35,10 +35,12 @@ def seen(argv: list[str]) -> dict[str, Any]:
 def main() -> int:
     orders_file = Path(os.environ["FAKE_ORDERS"])
     orders = json.loads(orders_file.read_text())
+    if orders.get("app") and "FAKE_APP" not in os.environ:
+        return subprocess.run([sys.executable, *sys.argv], env={**os.environ, "FAKE_APP": "1"}, check=False).returncode
     if orders.get("stubborn"):
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     elif orders.get("until_stopped"):
-        signal.signal(signal.SIGTERM, stopped)
+        signal.signal(signal.SIGTERM, lambda *_: stopped(0 if orders.get("graceful") else 143))
     orders_file.with_name("seen.json").write_text(json.dumps(seen(sys.argv[1:])))
     for line in orders.get("print", []):
         print(line, flush=True)
@@ -47,9 +49,9 @@ def main() -> int:
     return int(orders.get("exit_code", 0))
 
 
-def stopped(_number: int, _frame: FrameType | None) -> None:
+def stopped(exit_code: int) -> None:
     print("x" * 200_000, flush=True)  # more than a pipe holds: nobody can stop whose output is not read
-    sys.exit(143)
+    sys.exit(exit_code)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_ignite_kafka import guard
+from tests.support.processes import await_value
 
 _WAIT_S = 30
 _SLEEPER = "import time; print('up', flush=True); time.sleep(600)"
@@ -24,8 +25,12 @@ def start(code: str) -> subprocess.Popen[str]:
     return process
 
 
-@pytest.mark.parametrize(("code", "ended_by"), [(_SLEEPER, signal.SIGTERM), (_STUBBORN, signal.SIGKILL)])
-def test_a_killed_task_takes_its_app_and_its_files_along(tmp_path: Path, code: str, ended_by: signal.Signals) -> None:
+@pytest.mark.parametrize(
+    ("code", "asked", "ended_by"),
+    [(_SLEEPER, False, signal.SIGTERM), (_STUBBORN, False, signal.SIGKILL), (_SLEEPER, True, signal.SIGKILL)],
+)
+def test_a_killed_task_takes_its_app_and_its_files_along(tmp_path: Path, code: str, asked: bool, ended_by: signal.Signals) -> None:
+    """An app that the task has asked already is not asked again, only waited for."""
     folder = tmp_path / "private"
     folder.mkdir()
     (folder / "secrets.json").write_text("{}")
@@ -35,12 +40,14 @@ import os, signal
 from pathlib import Path
 from airflow_provider_ignite_kafka.guard import start_guard
 guard = start_guard({app.pid}, Path({str(folder)!r}), 0.2)
+if {asked}:
+    guard.note_asked()
 os.kill(os.getpid(), signal.SIGKILL)
 """
     assert subprocess.run([sys.executable, "-c", task], check=False).returncode == -signal.SIGKILL
     with app:
         assert app.wait(_WAIT_S) == -ended_by
-    assert not folder.exists()
+    await_value(lambda: not folder.exists(), "end of the private folder")
 
 
 def test_a_released_guard_touches_nothing(tmp_path: Path) -> None:

@@ -14,17 +14,21 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import psutil
 import pytest
 from airflow.sdk import DAG
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowNotFoundException
 
+from airflow_provider_ignite_kafka import outcome
 from airflow_provider_ignite_kafka.hooks.spark_app import SparkAppHook
 from airflow_provider_ignite_kafka.operators import ignite_to_kafka
 from airflow_provider_ignite_kafka.operators.ignite_to_kafka import IgniteToKafkaOperator, RunNames
 from airflow_provider_ignite_kafka.package import app_path
+from airflow_provider_ignite_kafka.request import Request
 from airflow_provider_ignite_kafka.submission import Place, submission
 from ignite_kafka.errors import Fenced, IgniteKafkaError, KafkaUnavailable, OutcomeUnknown, ScanFailed, SettingsError, TopicError
 from ignite_kafka.kafka.status import COMPLETED, FAILED, FENCED, RUNNING, STOPPED, UNKNOWN, CacheStatus, RunStatus
+from tests.support.processes import await_value
 
 FAKE = Path(__file__).with_name("fake_spark_submit.py")
 PASSWORDS = ("ignite-sesame", "kafka-sesame", "key-sesame")
@@ -56,14 +60,15 @@ class Bench:
 
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, connect: Any) -> Bench:
-    program = tmp_path / "bin" / "spark-submit"
-    program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} {FAKE} "$@"\n')
-    program.chmod(0o755)
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "java").symlink_to(sys.executable)  # spark-submit becomes a process of this name
+    write_program(programs / "spark-submit", f'exec {programs}/java {FAKE} "$@"')
+    write_program(programs / "yarn", f'echo "$@" > {tmp_path}/yarn')
     private = tmp_path / "tmp"
     private.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(private))
-    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
     monkeypatch.setenv("FAKE_ORDERS", str(tmp_path / "orders.json"))
     for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
         monkeypatch.delenv(name, raising=False)
@@ -76,6 +81,11 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, connect: Any) -> Benc
     made.order()
     monkeypatch.setattr(ignite_to_kafka, "read_status", lambda _request: made.status())
     return made
+
+
+def write_program(path: Path, line: str) -> None:
+    path.write_text(f"#!/bin/sh\n{line}\n")
+    path.chmod(0o755)
 
 
 def run_status(state: str, error: IgniteKafkaError | None = None) -> RunStatus:
@@ -174,6 +184,24 @@ def test_settings_from_a_properties_file(bench: Bench) -> None:
     assert request["settings"]["cache_whitelist"] == ["flights", "air.*"]
 
 
+def test_settings_with_an_argument_of_their_own(bench: Bench) -> None:
+    task = operator({"failover_policy": "NONE"}, run_mode="{{ params.mode }}", failover_policy="FULL_SNAPSHOT")
+    given = context()
+    given["params"]["mode"] = "once"
+    task.render_template_fields(given)
+    task.execute(given)
+    settings = bench.seen["request"]["settings"]
+    assert (settings["run_mode"], settings["failover_policy"]) == ("once", "FULL_SNAPSHOT")
+
+
+def test_a_stream_that_was_asked_to_stop_is_done(bench: Bench) -> None:
+    bench.status = lambda: run_status(STOPPED)
+    result = operator(run_mode="continuous", failover_policy="BACKLOG").execute(context())
+    assert (result["state"], result["records"]) == ("STOPPED", 10)
+    with pytest.raises(AirflowException, match="stopped before its end"):
+        operator(failover_policy="BACKLOG").execute(context())
+
+
 def test_snapshot_id_is_the_same_for_every_try_and_new_for_every_run() -> None:
     first, again = RunNames.of(context(1)), RunNames.of(context(2))
     assert first.snapshot_id == again.snapshot_id
@@ -206,6 +234,24 @@ def test_failure_by_the_status_record(bench: Bench, status: RunStatus | None, ex
     with pytest.raises(AirflowException, match=message) as failed:
         operator().execute(context())
     assert failed.type is kind
+
+
+@pytest.mark.parametrize(
+    ("state", "error", "continuous", "succeeded"),
+    [
+        (COMPLETED, None, False, True),
+        (STOPPED, None, True, True),
+        (STOPPED, None, False, False),
+        (STOPPED, IgniteKafkaError("SystemExit: 143"), True, False),
+        (RUNNING, None, True, False),
+        (FAILED, ScanFailed("node left"), True, False),
+    ],
+)
+def test_a_continuous_run_succeeds_where_it_was_stopped_in_good_order(
+    state: str, error: IgniteKafkaError | None, continuous: bool, succeeded: bool
+) -> None:
+    assert outcome.succeeded(run_status(state, error), continuous=continuous) is succeeded
+    assert not outcome.succeeded(None, continuous=continuous)
 
 
 @pytest.mark.parametrize(
@@ -325,9 +371,64 @@ def test_variables_of_airflow_stay_with_airflow(bench: Bench, monkeypatch: pytes
 def test_on_kill_stops_the_app_and_leaves_nothing(bench: Bench, stubborn: bool) -> None:
     bench.order(print=["at work"], until_stopped=True, stubborn=stubborn)
     bench.status = lambda: run_status(FAILED, TopicError("what an app may say when its Java is stopped with it"))
-    task = operator(stop_timeout_s=0.5 if stubborn else 60)
+    task = operator(stop_timeout_ms=500 if stubborn else 60_000)
+    assert killed_at_work(task) == (143 if not stubborn else -signal.SIGKILL)
+    assert list((bench.folder / "tmp").iterdir()) == []
+
+
+def test_on_kill_asks_the_app_alone_and_leaves_it_its_spark(bench: Bench) -> None:
+    bench.order(print=["at work"], until_stopped=True, graceful=True, app=True)
+    bench.status = lambda: run_status(STOPPED)
+    assert killed_at_work(operator(stop_timeout_ms=60_000)) == 0
+
+
+def test_an_app_that_does_not_end_its_batch_is_killed_with_its_spark(bench: Bench) -> None:
+    bench.order(print=["at work"], until_stopped=True, stubborn=True, app=True)
+    bench.status = lambda: run_status(RUNNING)
+    assert killed_at_work(operator(stop_timeout_ms=500)) == -signal.SIGKILL
+    await_value(lambda: not psutil.pid_exists(bench.seen["pid"]), "end of the app")
+
+
+@pytest.fixture
+def on_yarn(bench: Bench, connect: Any) -> Bench:
+    connect("spark_default", conn_type="spark", host="yarn", extra={"deploy-mode": "cluster"})
+    bench.order(print=["Submitted application application_17_0001", "at work"], until_stopped=True, graceful=True)
+    bench.status = lambda: run_status(RUNNING)
+    return bench
+
+
+def test_on_kill_in_the_cluster_asks_through_kafka(on_yarn: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def ask(request: Request) -> bool:
+        asked.append(request.run_id)
+        os.kill(on_yarn.seen["pid"], signal.SIGTERM)  # what spark-submit does once the app has ended
+        return True
+
+    monkeypatch.setattr(ignite_to_kafka, "ask_run", ask)
+    assert killed_at_work(operator(stop_timeout_ms=60_000)) == 0
+    assert asked == [on_yarn.seen["request"]["run_id"]]
+    assert not (on_yarn.folder / "yarn").exists()
+
+
+@pytest.mark.parametrize(("answer", "timeout_ms"), [("does not end", 500), ("has not begun", 60_000), ("no broker answers", 60_000)])
+def test_on_kill_in_the_cluster_kills_what_does_not_end(
+    on_yarn: Bench, monkeypatch: pytest.MonkeyPatch, answer: str, timeout_ms: int
+) -> None:
+    def ask(_request: Request) -> bool:
+        if answer == "no broker answers":
+            raise KafkaUnavailable(answer)
+        return answer == "does not end"
+
+    monkeypatch.setattr(ignite_to_kafka, "ask_run", ask)
+    assert killed_at_work(operator(stop_timeout_ms=timeout_ms)) == -signal.SIGKILL
+    assert (on_yarn.folder / "yarn").read_text() == "application -kill application_17_0001\n"
+
+
+def killed_at_work(task: IgniteToKafkaOperator) -> int:
+    """Run a task that is killed as soon as its app is at work and fails as one that may be tried again; exit code of spark-submit."""
     previous = signal.signal(signal.SIGTERM, lambda *_: task.on_kill())
-    killer = threading.Thread(target=terminate_when_at_work, args=(bench.folder / "seen.json", task))
+    killer = threading.Thread(target=signal_when_at_work, args=(task, signal.SIGTERM))
     killer.start()
     try:
         with pytest.raises(AirflowException, match="killed and its app stopped") as failed:
@@ -336,7 +437,15 @@ def test_on_kill_stops_the_app_and_leaves_nothing(bench: Bench, stubborn: bool) 
         killer.join()
         signal.signal(signal.SIGTERM, previous)
     assert failed.type is AirflowException
-    assert list((bench.folder / "tmp").iterdir()) == []
+    assert task._hook is not None
+    assert task._hook._submit_sp is not None
+    return int(task._hook._submit_sp.returncode)
+
+
+def signal_when_at_work(task: IgniteToKafkaOperator, number: signal.Signals) -> None:
+    """Send this process a signal once the app has started, as Airflow's supervisor does; a handler runs in the main thread."""
+    await_value(lambda: task._hook is not None and "at work" in task._hook._tail, "the app at work")
+    os.kill(os.getpid(), number)
 
 
 class LockedLog:
@@ -359,12 +468,15 @@ class LockedLog:
     debug = warning = error = info
 
 
-def test_on_kill_amid_a_line_of_the_log(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    bench.order(print=["at work"], until_stopped=True)
+@pytest.mark.parametrize("deploy_mode", ["client", "cluster"])
+def test_on_kill_amid_a_line_of_the_log(bench: Bench, connect: Any, monkeypatch: pytest.MonkeyPatch, deploy_mode: str) -> None:
+    connect("spark_default", conn_type="spark", host="yarn", extra={"deploy-mode": deploy_mode})
+    bench.order(print=["Submitted application application_17_0001", "at work"], until_stopped=True)
     bench.status = lambda: run_status(FAILED, TopicError("what an app may say when its Java is stopped with it"))
+    monkeypatch.setattr(ignite_to_kafka, "ask_run", lambda _request: False)
     log = LockedLog()
-    monkeypatch.setattr(SparkAppHook, "log", log)
-    task = operator(stop_timeout_s=60)
+    monkeypatch.setattr(SparkAppHook, "_log", log)
+    task = operator(stop_timeout_ms=60_000)
     previous = signal.signal(signal.SIGTERM, lambda *_: task.on_kill())
     try:
         with pytest.raises(AirflowException, match="killed and its app stopped"):
@@ -372,13 +484,7 @@ def test_on_kill_amid_a_line_of_the_log(bench: Bench, monkeypatch: pytest.Monkey
     finally:
         signal.signal(signal.SIGTERM, previous)
     assert any(line.startswith("Stopping the Spark app") for line in log.lines)
-
-
-def terminate_when_at_work(sign: Path, task: IgniteToKafkaOperator) -> None:
-    """Send this process SIGTERM once the app has started, as Airflow's supervisor does; a handler runs in the main thread."""
-    while task._hook is None or "at work" not in task._hook._tail:
-        assert threading.main_thread().is_alive()
-    os.kill(os.getpid(), signal.SIGTERM)
+    assert (bench.folder / "yarn").exists() is (deploy_mode == "cluster")
 
 
 def test_time_out_of_the_task_stops_the_app(bench: Bench) -> None:
@@ -392,7 +498,7 @@ def test_time_out_of_the_task_stops_the_app(bench: Bench) -> None:
         raise OutOfTime
 
     previous = signal.signal(signal.SIGUSR1, raise_out_of_time)
-    killer = threading.Thread(target=interrupt_when_at_work, args=(task,))
+    killer = threading.Thread(target=signal_when_at_work, args=(task, signal.SIGUSR1))
     killer.start()
     try:
         with pytest.raises(OutOfTime):
@@ -403,12 +509,6 @@ def test_time_out_of_the_task_stops_the_app(bench: Bench) -> None:
     assert task._hook is not None
     assert task._hook._submit_sp is not None
     assert task._hook._submit_sp.returncode == 143
-
-
-def interrupt_when_at_work(task: IgniteToKafkaOperator) -> None:
-    while task._hook is None or "at work" not in task._hook._tail:
-        assert threading.main_thread().is_alive()
-    os.kill(os.getpid(), signal.SIGUSR1)
 
 
 @pytest.mark.parametrize(
