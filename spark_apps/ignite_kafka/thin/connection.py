@@ -9,8 +9,10 @@ import random
 import socket
 import ssl
 import struct
+import time
 import uuid
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -22,6 +24,7 @@ __all__ = ["IgniteCredentials", "IgniteEndpoint", "ThinConnection", "ThinError",
 
 DEFAULT_PORT = 10800
 RECEIVE_BUFFER_BYTES = 4 << 20
+CLOSE_TIMEOUT_S = 1.0
 MAX_HANDSHAKE_BYTES = 1 << 16
 _HOSTNAME_MISMATCH, _IP_MISMATCH = 62, 64
 _LENGTH = struct.Struct("<i")
@@ -88,6 +91,7 @@ class ThinConnection:
         self._endpoint, self._credentials = endpoint, credentials
         self._context = tls_context(endpoint.tls, self._credentials.key_password) if endpoint.tls.enabled else None
         self._last_id = 0
+        self._unanswered = 0
         self._waiting: dict[int, Reply] = {}
         self._forgotten: set[int] = set()
         self.address = self._connect_any([address] if address else _rotated(endpoint.addresses))
@@ -101,12 +105,14 @@ class ThinConnection:
             self._socket.sendall(protocol.frame(op, self._last_id, payload))
         except OSError as error:
             raise self._lost(_reason(error)) from error
+        self._unanswered += 1
         return self._last_id
 
     def receive(self, request_id: int) -> memoryview:
         """The reply's body without header: a view of a buffer of its own. Raises ThinError when the node reports an error."""
         while request_id not in self._waiting:
             reply = self._next_reply()
+            self._unanswered -= not reply.notification
             if reply.affinity is not None:
                 self.affinity = reply.affinity
             if reply.request_id in self._forgotten:
@@ -127,10 +133,24 @@ class ThinConnection:
         self._forgotten.add(request_id)
 
     def close(self) -> None:
-        """Close the socket; may be called again. The node closes the cursors of a connection that ends."""
+        """Close the socket; may be called again. The node closes the cursors of a connection that ends.
+
+        Replies that nobody has waited for are read first. Unread, they would reset the connection, and of a reset the node's network
+        thread rests for a second, and with it every other client that it serves (GridNioServer of 2.17, processSelectedKeysOptimized).
+        """
         if not self.closed:
             self.closed = True
+            if self._unanswered:
+                self._read_to_end()
             self._socket.close()
+
+    def _read_to_end(self) -> None:
+        with suppress(OSError, ValueError):  # a node that has gone needs no farewell
+            self._socket.settimeout(CLOSE_TIMEOUT_S)
+            self._socket.shutdown(socket.SHUT_WR)
+            deadline = time.monotonic() + CLOSE_TIMEOUT_S
+            while self._socket.recv(RECEIVE_BUFFER_BYTES) and time.monotonic() < deadline:
+                pass
 
     def __enter__(self) -> Self:
         return self
@@ -211,7 +231,8 @@ class ThinConnection:
         return view
 
     def _lost(self, reason: str) -> IgniteUnreachable:
-        self.close()
+        self.closed = True
+        self._socket.close()
         what = f"the connection to an Ignite node was lost: {reason}"
         return IgniteUnreachable(what, "Check the node and its network", address=self.address, node=self.node_id)
 

@@ -81,6 +81,25 @@ def test_server_that_stops_answering() -> None:
             connection.send(1, b"")
 
 
+def test_closing_with_replies_outstanding_resets_nothing() -> None:
+    sent, ends = threading.Event(), list[bytes]()
+
+    def serve(accepted: socket.socket) -> None:
+        accept_handshake(accepted)
+        read_frame(accepted)
+        accepted.sendall(frame(bytes(1_000)))
+        sent.set()
+        with contextlib.suppress(ConnectionResetError):  # where the reply is left unread
+            ends.append(accepted.recv(1))
+
+    with server(serve) as endpoint:
+        connection = ThinConnection(endpoint, NOBODY)
+        connection.forget(connection.send(1, b""))
+        assert sent.wait(5)
+        connection.close()
+    assert ends == [b""]
+
+
 def test_server_that_ends_within_a_reply() -> None:
     def serve(accepted: socket.socket) -> None:
         accept_handshake(accepted)
