@@ -93,16 +93,12 @@ def run(kafka: KafkaBroker, unique: Callable[[str], str]) -> Run:
 
 @pytest.fixture(scope="module")
 def nodes(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[IgniteCluster]:
-    """A node with the backlog service, and caches; `stocks` is for the stream alone."""
+    """A node and its caches; `stocks` is for the stream alone."""
     caches = "".join(cache_xml(name, PARTITIONS) for name in ("trades", "quotes", "stocks"))
-    options: dict[str, Any] = {
-        "class_path": (jars.backlog,),
-        "data_region_mib": 128,
-        "regions": (("kafka-connect", 64),),
-        "properties": (("cacheConfiguration", f"<list>{caches}</list>"),),
-        "java_options": QUICK_JVM,
-    }
-    with IgniteCluster(tmp_path_factory.mktemp("life"), jars=jars, **options) as started:
+    properties = (("cacheConfiguration", f"<list>{caches}</list>"),)
+    with IgniteCluster(
+        tmp_path_factory.mktemp("life"), jars=jars, data_region_mib=128, properties=properties, java_options=QUICK_JVM
+    ) as started:
         yield started
 
 
@@ -367,10 +363,3 @@ def test_a_dead_connector_is_cleaned_up_by_force(run: Run, command: CommandLine,
     assert command.json("backlog", "cleanup", "conn", "--force") == removed
     assert service.connectors() == []
     run.end()
-
-
-def test_a_cluster_without_the_service_is_told(run: Run, command: CommandLine, ignite: IgniteCluster) -> None:
-    command.ignite = ("--ignite", ignite.address)
-    for arguments in (("backlog", "status", "conn"), ("backlog", "cleanup", "conn"), ("resend", "trades", "--name", "conn")):
-        assert command(*arguments) == 1
-        assert "BacklogMissing" in command.error
