@@ -2,15 +2,14 @@ package ignitekafka.backlog;
 
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.HashMap;
-import java.util.LinkedHashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.SortedMap;
-import java.util.SortedSet;
 import java.util.TreeMap;
-import java.util.TreeSet;
+import java.util.stream.Collectors;
 import org.apache.ignite.IgniteCache;
 import org.apache.ignite.internal.GridKernalContext;
 
@@ -19,7 +18,10 @@ final class BacklogReader {
     /** In answers: the cache has another incarnation by now, or is captured no more. */
     private static final int GONE = 8;
 
-    /** Units that are read together. */
+    /** Units that are looked at together. */
+    private static final int HEADS = 1_024;
+
+    /** Units that are read together, of those that have anything. */
     private static final int GROUP = 64;
 
     /** Chunks looked for at a time in a group. */
@@ -43,50 +45,75 @@ final class BacklogReader {
         List<Found> all = new ArrayList<>();
         long bytes = 0;
 
-        for (int from = 0; from < units.size(); from += GROUP) {
-            List<Unit> group = units.subList(from, Math.min(units.size(), from + GROUP));
+        for (int from = 0; from < units.size(); from += HEADS) {
+            List<Found> some = new ArrayList<>();
 
-            if (bytes >= maxBytes)
-                group.forEach(unit -> all.add(new Found(unit, true)));
-            else {
-                for (Found found : read(group)) {
-                    all.add(found);
-                    bytes += found.bytes();
-                }
-            }
+            for (Unit unit : units.subList(from, Math.min(units.size(), from + HEADS)))
+                some.add(new Found(unit));
+
+            if (bytes < maxBytes)
+                bytes += read(some, maxBytes - bytes);
+
+            all.addAll(some);
         }
 
         return encode(all);
     }
 
     /** Records and expired keys first, then chunks downwards: see {@link BacklogWriter} for why that is the safe order. */
-    private Collection<Found> read(List<Unit> group) {
-        Map<Unit, Found> found = new LinkedHashMap<>();
-        SortedSet<BacklogKey> heads = new TreeSet<>();
+    private long read(List<Found> some, long maxBytes) {
+        heads(some);
 
-        for (Unit unit : group) {
-            found.put(unit, new Found(unit, false));
-            heads.add(unit.record());
-            heads.add(unit.expired());
+        List<Found> filled = some.stream().filter(Found::filled).collect(Collectors.toList());
+        long bytes = 0;
+
+        some.forEach(one -> one.looked = !one.filled());
+
+        for (int from = 0; from < filled.size() && bytes < maxBytes; from += GROUP) {
+            List<Found> group = filled.subList(from, Math.min(filled.size(), from + GROUP));
+
+            chunks(group);
+            group.forEach(one -> one.looked = true);
+            group.forEach(BacklogReader::addExpired);
+            bytes += group.stream().mapToLong(Found::bytes).sum();
         }
 
-        Map<BacklogKey, byte[]> values = backlog.getAll(heads);
+        return bytes;
+    }
 
-        for (Found one : found.values())
-            head(one, values);
+    private void heads(List<Found> some) {
+        Set<BacklogKey> keys = new HashSet<>();
 
-        Map<Unit, Found> open = new HashMap<>(found);
+        for (Found one : some) {
+            keys.add(one.unit.record());
+            keys.add(one.unit.expired());
+        }
 
-        open.values().removeIf(one -> one.record == null || one.from > one.record.high);
+        Map<BacklogKey, byte[]> values = backlog.getAll(keys);
+
+        some.forEach(one -> head(one, values));
+    }
+
+    /** Reads on until each unit has changes, or has none; once more where a late chunk came below those that were looked for. */
+    private void chunks(List<Found> group) {
+        List<Found> open = new ArrayList<>(group);
+
+        open.removeIf(one -> one.record == null || one.from > one.record.high);
 
         while (!open.isEmpty()) {
-            window(open);
-            open.values().removeIf(one -> !one.changes.isEmpty() || one.from > one.record.high);
+            List<Found> read = new ArrayList<>(open);
+
+            while (!read.isEmpty()) {
+                window(read);
+                read.removeIf(one -> !one.changes.isEmpty() || one.from > one.record.high);
+            }
+
+            open.removeIf(one -> one.changes.isEmpty());
+
+            Map<BacklogKey, byte[]> records = backlog.getAll(open.stream().map(one -> one.unit.record()).collect(Collectors.toSet()));
+
+            open.removeIf(one -> !one.again(records.get(one.unit.record())));
         }
-
-        found.values().forEach(BacklogReader::addExpired);
-
-        return found.values();
     }
 
     private void head(Found one, Map<BacklogKey, byte[]> values) {
@@ -104,19 +131,19 @@ final class BacklogReader {
         }
 
         one.record = UnitRecord.decode(record);
-        one.from = one.record.low;
+        one.low = one.from = one.record.low;
         one.expired = values.get(one.unit.expired());
     }
 
     /** Reads the next chunks of each unit, the same share for each, the highest first. */
-    private void window(Map<Unit, Found> open) {
+    private void window(List<Found> open) {
         int share = Math.max(1, GROUP_CHUNKS / open.size());
         Map<BacklogKey, byte[]> chunks = new HashMap<>();
 
         for (int step = 0; step < share; step++) {
-            SortedSet<BacklogKey> wave = new TreeSet<>();
+            Set<BacklogKey> wave = new HashSet<>();
 
-            for (Found one : open.values()) {
+            for (Found one : open) {
                 long index = Math.min(one.record.high, one.from + share - 1) - step;
 
                 if (index >= one.from)
@@ -129,7 +156,7 @@ final class BacklogReader {
             chunks.putAll(backlog.getAll(wave));
         }
 
-        for (Found one : open.values()) {
+        for (Found one : open) {
             long to = Math.min(one.record.high, one.from + share - 1);
 
             for (long index = one.from; index <= to; index++) {
@@ -200,7 +227,7 @@ final class BacklogReader {
             byte[] record = records.get(key);
 
             if (record != null)
-                changes.put(key, RecordChange.acknowledge(one.numbers, firstChunk(one.unit, UnitRecord.decode(record))));
+                changes.put(key, acknowledged(one, UnitRecord.decode(record)));
         });
 
         backlog.invokeAll(changes);
@@ -221,38 +248,61 @@ final class BacklogReader {
         backlog.invokeAll(expired);
     }
 
-    /** The lowest chunk of a unit that is still there, as far as a window sees; looked for after the trims. */
-    private long firstChunk(Unit unit, UnitRecord record) {
+    /** Looks for the lowest chunk that is still there, as far as a window sees, and not beyond those acknowledged; after the trims. */
+    private RecordChange acknowledged(Acknowledgement one, UnitRecord record) {
         long from = record.low;
+        long last = one.byChunk.isEmpty() ? from : one.byChunk.lastKey();
 
-        for (int looked = 0; from < record.high && looked < GROUP_CHUNKS && !backlog.containsKey(unit.chunk(from)); looked++)
+        for (int looked = 0; from < last && looked < GROUP_CHUNKS && !backlog.containsKey(one.unit.chunk(from)); looked++)
             from++;
 
-        return from;
+        return RecordChange.acknowledge(one.numbers, from, record.turn);
     }
 
     /** What was found of one unit. */
     private static final class Found {
         final Unit unit;
-        final boolean skipped;
         final List<Change> changes = new ArrayList<>();
         UnitRecord record;
         byte[] expired;
+        boolean looked;
         boolean gone;
+
+        /** The lowest chunk looked for, and the next. */
+        long low;
         long from;
+
         long stamp;
 
-        Found(Unit unit, boolean skipped) {
+        Found(Unit unit) {
             this.unit = unit;
-            this.skipped = skipped;
+        }
+
+        /** Whether chunks are there below those that were read; then it forgets those. */
+        boolean again(byte[] bytes) {
+            UnitRecord now = bytes == null ? record : UnitRecord.decode(bytes);
+
+            if (now.low >= low)
+                return false;
+
+            record = now;
+            low = from = now.low;
+            changes.clear();
+
+            return true;
         }
 
         int marks() {
             return (gone ? GONE : 0) | (record == null ? 0 : record.marks);
         }
 
+        /** Whether there may be anything beside the record. */
+        boolean filled() {
+            return expired != null || record != null && from <= record.high;
+        }
+
         boolean more() {
-            return skipped || record != null && from <= record.high;
+            return !looked || record != null && from <= record.high;
         }
 
         long bytes() {

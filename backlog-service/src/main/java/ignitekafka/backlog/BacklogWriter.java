@@ -16,6 +16,11 @@ import org.apache.ignite.IgniteCache;
  * <p>Order makes a reader safe without marks of what is complete: the unit's record first learns which chunks to look for; then chunks are written
  * in ascending order, one a unit at a time, each at once with all its changes; readers read chunks in descending order. So whoever sees a change
  * also sees, in that read, every earlier change of its key that the same node captured.
+ *
+ * <p>The record's low end rises as chunks are acknowledged, while a late number may bring a chunk below the high end back. So the record learns of
+ * chunks once more after they are written, and of one that is below others before the next: its turn rises, and an acknowledgement that had found
+ * no chunk there, in an earlier turn, leaves the low end where it is. It never passes the highest chunk that it acknowledges, either: whoever has
+ * read that one has also read what is below it.
  */
 final class BacklogWriter {
     /** Chunks that one call removes. */
@@ -36,7 +41,7 @@ final class BacklogWriter {
         IgniteCache<BacklogKey, byte[]> backlog = cache();
         SortedMap<BacklogKey, RecordChange> before = new TreeMap<>();
         SortedMap<BacklogKey, RecordChange> after = new TreeMap<>();
-        List<SortedMap<BacklogKey, ChunkChange>> waves = new ArrayList<>();
+        List<Wave> waves = new ArrayList<>();
         SortedMap<BacklogKey, ExpiredKeys> expired = new TreeMap<>();
 
         confirm(backlog, batches, before);
@@ -49,7 +54,12 @@ final class BacklogWriter {
         }
 
         backlog.invokeAll(before);
-        waves.forEach(backlog::invokeAll);
+
+        for (Wave wave : waves) {
+            backlog.invokeAll(wave.chunks);
+            backlog.invokeAll(wave.late);
+        }
+
         backlog.invokeAll(after);
         backlog.invokeAll(expired);
 
@@ -87,7 +97,7 @@ final class BacklogWriter {
         backlog.remove(unit.expired());
 
         if (record.high >= 0)
-            backlog.invoke(unit.record(), RecordChange.acknowledge(new Ranges(), record.high));
+            backlog.invoke(unit.record(), RecordChange.acknowledge(new Ranges(), record.high, record.turn));
     }
 
     /** Takes out of batches of a backup what the primary wrote, or a reader has sent. */
@@ -119,6 +129,7 @@ final class BacklogWriter {
         Set<Change> present = new HashSet<>();
         Set<Long> numbers = new HashSet<>();
 
+        batch.buffer.knownHigh(record.high);
         batch.changes.stream().map(change -> Chunk.index(change.number)).distinct().map(index -> found.get(unit.chunk(index)))
             .filter(chunk -> chunk != null).forEach(chunk -> present.addAll(Chunk.decode(chunk)));
         present.forEach(change -> numbers.add(change.number));
@@ -144,8 +155,7 @@ final class BacklogWriter {
             batch.changes.removeAll(present);
     }
 
-    private static void plan(UnitBuffer.Batch batch, Map<BacklogKey, RecordChange> before, List<SortedMap<BacklogKey, ChunkChange>> waves,
-        Map<BacklogKey, RecordChange> after) {
+    private static void plan(UnitBuffer.Batch batch, Map<BacklogKey, RecordChange> before, List<Wave> waves, Map<BacklogKey, RecordChange> after) {
         if (batch.changes.isEmpty())
             return;
 
@@ -156,9 +166,7 @@ final class BacklogWriter {
         if (low < high || high != batch.buffer.knownHigh())
             before.putIfAbsent(unit.record(), RecordChange.span(low, high));
 
-        // An acknowledgement between the two may have found no chunk yet and moved the low end past it; never past the high end.
-        if (low < high || high < batch.buffer.knownHigh())
-            after.put(unit.record(), RecordChange.span(low, high));
+        after.put(unit.record(), RecordChange.span(low, high));
 
         int wave = 0;
 
@@ -169,9 +177,12 @@ final class BacklogWriter {
                 to++;
 
             if (wave == waves.size())
-                waves.add(new TreeMap<>());
+                waves.add(new Wave());
 
-            waves.get(wave).put(unit.chunk(index), ChunkChange.add(Chunk.encode(batch.changes.subList(from, to))));
+            waves.get(wave).chunks.put(unit.chunk(index), ChunkChange.add(Chunk.encode(batch.changes.subList(from, to))));
+
+            if (index < high && index < batch.buffer.knownHigh())
+                waves.get(wave).late.put(unit.record(), RecordChange.span(index, index));
         }
     }
 
@@ -182,6 +193,12 @@ final class BacklogWriter {
             throw new BacklogException(BacklogException.Code.UNAVAILABLE, "there is no cache '" + settings.cacheName + '\'');
 
         return backlog;
+    }
+
+    /** What is written at a time: a chunk a unit, and which of them are below chunks that are there. */
+    private static final class Wave {
+        final SortedMap<BacklogKey, ChunkChange> chunks = new TreeMap<>();
+        final SortedMap<BacklogKey, RecordChange> late = new TreeMap<>();
     }
 
     private static Change last(List<Change> changes) {

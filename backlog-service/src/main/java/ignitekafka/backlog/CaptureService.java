@@ -96,12 +96,14 @@ final class CaptureService implements Service {
 
     private void register(Connector wanted, String cache) {
         Captures captures = new Captures(plugin());
+        boolean uncaptured = !wanted.registered(cache).isEmpty() && captures.alive(wanted, cache).isEmpty();
+        Map<Integer, Long> complete = uncaptured ? captures.complete(wanted, cache) : Map.of();
 
         registrations.put(cache, new Registration(wanted.deployment(cache), wanted.incarnation(cache), query(wanted, cache)));
 
         try {
-            if (!wanted.registered(cache).isEmpty() && captures.alive(wanted, cache).isEmpty())
-                captures.markMissed(wanted, cache);
+            if (uncaptured)
+                captures.markMissed(wanted, cache, complete);
 
             plugin().registry().update(connector, present -> {
                 Set<UUID> nodes = captures.alive(present, cache);

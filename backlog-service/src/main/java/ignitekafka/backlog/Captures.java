@@ -38,6 +38,9 @@ final class Captures {
     private static final long REGISTERED_WITHIN_MS = 20_000;
     private static final long REGISTER_AGAIN_MS = 100;
 
+    /** Of a unit, the last: where a number is looked for that was captured after higher ones. */
+    private static final int CHECKED_CHUNKS = 32;
+
     private final BacklogPlugin plugin;
     private final GridKernalContext ctx;
     private final Ignite ignite;
@@ -52,6 +55,8 @@ final class Captures {
     Connector ensure(String name) {
         Connector connector = ensureCache(plugin.registry().get(name));
 
+        registerTypes();
+
         for (String cache : connector.caches())
             connector = prepare(connector, cache);
 
@@ -63,6 +68,12 @@ final class Captures {
             .setService(new CaptureService(name)));
 
         return register(connector);
+    }
+
+    /** A type's first use waits for the whole cluster: now, not in the first write, and not in the last one of a node that was cut off. */
+    private void registerTypes() {
+        for (Object change : new Object[] {RecordChange.check(), ChunkChange.add(new byte[0]), ExpiredKeys.remove(0)})
+            ignite.binary().toBinary(change);
     }
 
     /** Has the nodes register until enough have; one is enough to capture, none is a failure. */
@@ -216,17 +227,16 @@ final class Captures {
         return known.entrySet().stream().allMatch(unit -> counters.get(unit.getKey()) >= unit.getValue());
     }
 
-    /** Marks the units whose counter ran on while nothing was captured; one that only skipped a number at its end is marked too. */
-    void markMissed(Connector connector, String cache) {
-        Map<Integer, Long> counters = counters(cache);
-
-        flush(connector.settings.connector);
-
-        Map<Integer, Long> known = known(connector, cache, counters.keySet());
+    /**
+     * Marks the units whose counter ran on while nothing was captured; one that only skipped a number is marked too.
+     *
+     * @param complete As {@link #complete} told before the capture began again: what it captures since may be above what was missed.
+     */
+    void markMissed(Connector connector, String cache, Map<Integer, Long> complete) {
         Map<BacklogKey, RecordChange> marks = new TreeMap<>();
 
-        counters.forEach((partition, counter) -> {
-            if (counter > known.get(partition))
+        counters(cache).forEach((partition, counter) -> {
+            if (counter > complete.getOrDefault(partition, 0L))
                 marks.put(unit(connector, cache, partition).record(), RecordChange.mark(UnitRecord.MISSED));
         });
 
@@ -260,6 +270,44 @@ final class Captures {
         }
 
         return counters;
+    }
+
+    /**
+     * The number of each unit up to which none is missing, as far as its last numbers tell: where owners die together, one that is captured
+     * but not yet written may be below others that are.
+     */
+    Map<Integer, Long> complete(Connector connector, String cache) {
+        IgniteCache<BacklogKey, byte[]> backlog = plugin.backlog(connector.settings);
+        Map<Integer, Long> complete = new HashMap<>();
+
+        for (int partition = 0; partition < partitions(cache); partition++) {
+            Unit unit = unit(connector, cache, partition);
+            byte[] bytes = backlog.get(unit.record());
+
+            if (bytes != null)
+                complete.put(partition, complete(backlog, unit, UnitRecord.decode(bytes)));
+        }
+
+        return complete;
+    }
+
+    private static long complete(IgniteCache<BacklogKey, byte[]> backlog, Unit unit, UnitRecord record) {
+        Ranges known = record.sent;
+        long lowest = (record.high - CHECKED_CHUNKS + 1) * Chunk.NUMBERS;
+
+        for (long index = Math.max(record.low, record.high - CHECKED_CHUNKS + 1); index <= record.high; index++) {
+            byte[] chunk = backlog.get(unit.chunk(index));
+
+            if (chunk != null)
+                Chunk.decode(chunk).forEach(change -> known.add(change.number, change.number));
+        }
+
+        for (Map.Entry<Long, Long> range : known.each()) {
+            if (range.getValue() >= lowest)
+                return range.getValue();
+        }
+
+        return 0;
     }
 
     /** The highest number of each unit that stands in the backlog or was sent; 0 for none. */

@@ -41,7 +41,7 @@ final class RecordChange implements EntryProcessor<BacklogKey, byte[], Void>, Bi
         return new RecordChange(CREATE, 0, 0, null);
     }
 
-    /** Chunks {@code from} to {@code to} may be there. */
+    /** Chunks {@code from} to {@code to} may be there; nothing new where these are the highest one alone. */
     static RecordChange span(long from, long to) {
         return new RecordChange(SPAN, from, to, null);
     }
@@ -61,13 +61,13 @@ final class RecordChange implements EntryProcessor<BacklogKey, byte[], Void>, Bi
         return new RecordChange(CLEAR, markNumber, 0, null);
     }
 
-    /** Numbers were sent, and no chunk lies below {@code from}. */
-    static RecordChange acknowledge(Ranges sent, long from) {
+    /** Numbers were sent, and no chunk was found below {@code from} after the record was read in that turn. */
+    static RecordChange acknowledge(Ranges sent, long from, long turn) {
         ByteBuffer out = Chunk.buffer(new byte[16 * sent.count()]);
 
         sent.write(out);
 
-        return new RecordChange(ACKNOWLEDGE, from, 0, out.array());
+        return new RecordChange(ACKNOWLEDGE, from, turn, out.array());
     }
 
     @Override public Void process(MutableEntry<BacklogKey, byte[]> entry, Object... arguments) {
@@ -101,7 +101,7 @@ final class RecordChange implements EntryProcessor<BacklogKey, byte[], Void>, Bi
                 return record.cleared(first);
 
             case ACKNOWLEDGE:
-                return record.acknowledged(Ranges.read(Chunk.buffer(ranges), ranges.length / 16), first);
+                return record.acknowledged(Ranges.read(Chunk.buffer(ranges), ranges.length / 16), first, second);
 
             default:
                 return record;

@@ -25,7 +25,7 @@ final class UnitBuffer {
     /** For the writer: whether changes were held back here while another node was the unit's primary, and which one. */
     UUID heldFor;
 
-    /** For the writer: chunks up to this one are known to the unit's record. */
+    /** For the writer: the unit's record knows of chunks up to this one. */
     private volatile long knownHigh = -1;
 
     UnitBuffer(Unit unit) {

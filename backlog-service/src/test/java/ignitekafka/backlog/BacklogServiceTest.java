@@ -10,10 +10,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import javax.cache.Cache;
 import javax.cache.expiry.CreatedExpiryPolicy;
 import javax.cache.expiry.Duration;
@@ -21,6 +23,7 @@ import org.apache.ignite.IgniteCache;
 import org.apache.ignite.cache.query.ScanQuery;
 import org.apache.ignite.client.ClientException;
 import org.apache.ignite.client.IgniteClient;
+import org.apache.ignite.internal.IgniteEx;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -116,6 +119,43 @@ class BacklogServiceTest {
         assertEquals(content(cache), reader.fold);
         assertEquals(0, reader.stepsBack);
         assertEquals(8, service().units("c").length);
+    }
+
+    @Test void keepsALateChunkThatAnAcknowledgementDidNotSee() throws Exception {
+        cache("a");
+        service().start("c", FAST, new String[] {"a"});
+
+        TestReader reader = new TestReader(cluster.node(0), "c", "a");
+        Unit unit = reader.units(service()).get(0);
+        BacklogPlugin plugin = BacklogPlugin.of(((IgniteEx)cluster.node(0)).context());
+        ConnectorSettings settings = plugin.registry().get("c").settings;
+        IgniteCache<BacklogKey, byte[]> backlog = plugin.backlog(settings);
+        BacklogWriter writer = new BacklogWriter(plugin, settings);
+        UnitBuffer buffer = new UnitBuffer(unit);
+
+        writer.write(batch(buffer, 3, 40));
+
+        // The acknowledgement of number 3: all of it but the end.
+        UnitRecord record = UnitRecord.decode(backlog.get(unit.record()));
+
+        assertEquals(2, reader.pass(service(), 1 << 20, false));
+        backlog.remove(unit.chunk(0));
+        writer.write(batch(buffer, 5, 41));
+        backlog.invoke(unit.record(), RecordChange.acknowledge(new Ranges(), 1, record.turn));
+
+        assertEquals(3, reader.pass(service(), 1 << 20, true));
+        assertEquals(4, reader.read);
+        assertEquals(0, reader.pass(service(), 1 << 20, true));
+        assertEquals(1, UnitRecord.decode(backlog.get(unit.record())).low);
+    }
+
+    /** Changes with these numbers, of keys and to values of the same numbers. */
+    private static List<UnitBuffer.Batch> batch(UnitBuffer buffer, int... numbers) {
+        return List.of(new UnitBuffer.Batch(buffer, Arrays.stream(numbers).mapToObj(number -> {
+            byte[] bytes = Chunk.buffer(new byte[5]).put((byte)3).putInt(number).array();
+
+            return new Change(number, 0, Change.CREATED, bytes, bytes);
+        }).collect(Collectors.toList()), new HashMap<>(), 0));
     }
 
     @Test void connectorsHaveTheirOwnBacklog() throws Exception {

@@ -82,7 +82,7 @@ class ChunkTest {
 
         ranges.add(1, 40);
 
-        UnitRecord record = UnitRecord.decode(UnitRecord.empty().spanning(0, 1).marked(UnitRecord.FULL).acknowledged(ranges, 9).encode());
+        UnitRecord record = UnitRecord.decode(UnitRecord.empty().spanning(0, 1).marked(UnitRecord.FULL).acknowledged(ranges, 9, 1).encode());
 
         assertEquals(1, record.low);
         assertEquals(1, record.high);
@@ -91,6 +91,18 @@ class ChunkTest {
         assertTrue(record.sent.contains(40));
         assertEquals(UnitRecord.FULL, record.cleared(7).marks);
         assertEquals(0, record.cleared(1).marks);
+    }
+
+    @Test void theLowEndStaysWhenChunksMayHaveComeBelowItSince() {
+        UnitRecord record = UnitRecord.empty().spanning(0, 0).spanning(2, 2);
+
+        assertEquals(0, record.turn);
+        assertEquals(2, record.acknowledged(new Ranges(), 2, 0).low);
+        assertEquals(0, record.spanning(2, 2).turn);
+        assertEquals(1, record.spanning(1, 1).turn);
+        assertEquals(1, record.spanning(1, 3).turn);
+        assertEquals(0, record.spanning(1, 1).acknowledged(new Ranges(), 2, 0).low);
+        assertEquals(0, record.spanning(Long.MAX_VALUE, -1).turn);
     }
 
     @Test void expiredKeysKeepStampsInOrder() {
