@@ -61,7 +61,10 @@ def test_nothing_is_lost_over_killed_nodes(mode: str, jars: Jars, tmp_path: Path
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["ATOMIC", "TRANSACTIONAL"])
 def test_a_persistent_cluster_killed_as_a_whole_goes_on(mode: str, jars: Jars, tmp_path: Path) -> None:
-    """What stood in the nodes' buffers is gone: its units are marked, and with these sent again nothing is missing."""
+    """What stood in the nodes' buffers is gone: its units are marked, and with these sent again nothing is missing.
+
+    Steps back do not count: a put in flight may have been captured and read, and then be kept by no node; its unit is marked.
+    """
     with cluster(mode, 2, jars, tmp_path, persistence=True) as nodes:
         reader = Reader(nodes)
         before = reader.ask(lambda service: service.start("c", SETTINGS, ["trades"]))
@@ -86,7 +89,6 @@ def test_a_persistent_cluster_killed_as_a_whole_goes_on(mode: str, jars: Jars, t
         print(f"{writers.puts} puts, {len(reader.taken)} changes, {reader.repeated} put back, marks {marks}, differing {differing}")
         assert set(differing) <= set(marks)
         assert set(marks.values()) <= {MISSED}
-        assert reader.steps_back == 0
         reader.send_again()
         reader.close()
         assert reader.fold == held
