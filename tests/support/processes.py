@@ -252,7 +252,7 @@ class AppStarter:
     def start(
         self,
         connector: str,
-        snapshot_id: str,
+        snapshot_id: str | None,
         settings: Mapping[str, Any],
         *,
         secrets: Mapping[str, Any] | None = None,

@@ -1,0 +1,144 @@
+"""A topic that follows a cache, judged: its fold is the cache, no key steps back, and what came twice is told.
+
+For values that only grow for each key, as those of `tests/support/traffic.py`; negative ones were rolled back and must never be seen.
+Independent of the code under test: records are read by a plain consumer, entries by pyignite, the documented layouts are parsed here.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import AdminClient
+
+from tests.support.oracle import TopicContents, TopicRecord, read_committed
+from tools.servers import IgniteCluster
+
+_SHOWN = 5
+_POLL_S = 1.0  # each look makes clients of its own and reads everything
+_JUST_MADE = {KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE, KafkaError.UNKNOWN_TOPIC_OR_PART}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How a topic compares with its cache; each list names keys and places.
+
+    ``missing``: entries without a record, or whose last record is a tombstone. ``extra``: last records of keys that the cache has not.
+    ``different``: last records that are not the entry. ``repeated``: records equal to the record before of their key, tombstones too.
+    ``steps_back``: values not above one that their key had before, other than such a repetition. ``rolled_back``: negative values.
+    ``scattered``: keys in more than one partition, which have no order.
+    """
+
+    topic: str
+    entries: int
+    records: int
+    tombstones: int
+    missing: list[str] = field(default_factory=list)
+    extra: list[str] = field(default_factory=list)
+    different: list[str] = field(default_factory=list)
+    repeated: list[str] = field(default_factory=list)
+    steps_back: list[str] = field(default_factory=list)
+    rolled_back: list[str] = field(default_factory=list)
+    scattered: list[str] = field(default_factory=list)
+
+    def faults(self, *, besides: Collection[str] = ()) -> list[str]:
+        """A line a kind of fault, empty for a pass.
+
+        :param besides: kinds that are none here; ``repeated`` where a unit is sent again, or a client of Ignite may have written twice
+            when a node died.
+        """
+        kinds = ("missing", "extra", "different", "repeated", "steps_back", "rolled_back", "scattered")
+        return [self._line(kind, getattr(self, kind)) for kind in kinds if kind not in besides and getattr(self, kind)]
+
+    @property
+    def same(self) -> bool:
+        """Whether the fold is the cache, whatever the way there."""
+        return not (self.missing or self.extra or self.different)
+
+    def _line(self, kind: str, found: list[str]) -> str:
+        more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+        return f"{self.topic}: {len(found)} {kind}: {'; '.join(found[:_SHOWN])}{more}"
+
+    def __str__(self) -> str:
+        counts = f"{self.records} records ({self.tombstones} tombstones, {len(self.repeated)} repeated), {self.entries} entries"
+        return f"{self.topic}: {counts}; {'; '.join(self.faults(besides=['repeated'])) or 'the fold is the cache'}"
+
+
+def judge(contents: TopicContents, entries: Mapping[bytes, Any]) -> Verdict:
+    """Compare a topic with a cache that did not change since its last record was sent.
+
+    :param entries: of :func:`entries_of`.
+    """
+    verdict = Verdict(contents.topic, len(entries), len(contents.records), sum(record.value is None for record in contents.records))
+    last: dict[bytes, TopicRecord] = {}
+    highest: dict[bytes, int] = {}
+    for record in contents.records:
+        assert record.key is not None, f"{contents.topic} {record.place}: a record without a key"
+        key = record.key
+        before = last.get(key)
+        last[key] = record
+        if before is not None and before.partition != record.partition:
+            verdict.scattered.append(f"{key!r} at {before.place} and {record.place}")
+        if before is not None and before.value == record.value:
+            verdict.repeated.append(f"{key!r} at {before.place} and {record.place}")
+            continue
+        if record.value is None:
+            continue
+        value = json.loads(record.value)
+        if value < 0:
+            verdict.rolled_back.append(f"{key!r} at {record.place}: {value}")
+        elif value <= highest.get(key, -1):
+            verdict.steps_back.append(f"{key!r} at {record.place}: {value}, had {highest[key]} before")
+        highest[key] = max(value, highest.get(key, -1))
+    for key, record in last.items():
+        if key not in entries and record.value is not None:
+            verdict.extra.append(f"{key!r} at {record.place}: {record.value!r}")
+        if key in entries and record.value is not None and json.loads(record.value) != entries[key]:
+            verdict.different.append(f"{key!r} at {record.place}: {record.value!r}, in the cache {entries[key]!r}")
+    for key, value in entries.items():
+        if key not in last:
+            verdict.missing.append(f"{key!r}, in the cache {value!r}: no record")
+        elif last[key].value is None:
+            verdict.missing.append(f"{key!r}, in the cache {value!r}: a tombstone at {last[key].place}")
+    return verdict
+
+
+def entries_of(ignite: IgniteCluster, cache: str) -> dict[bytes, Any]:
+    """Record key, as JsonConverter writes it, to value of each entry; for keys that are numbers or texts."""
+    with ignite.client() as client, client.get_cache(cache).scan(page_size=10_000) as found:
+        return {json.dumps(key).encode(): value for key, value in found}
+
+
+def read_now(bootstrap: str, topic: str) -> TopicContents:
+    """What is visible of a topic; nothing of one that is not there yet."""
+    nothing = TopicContents(topic, (), frozenset())
+    if topic not in AdminClient({"bootstrap.servers": bootstrap, "log_level": 2}).list_topics(timeout=30).topics:
+        return nothing
+    try:
+        return read_committed(bootstrap, topic, settled=False)
+    except KafkaException as error:
+        if error.args[0].code() in _JUST_MADE:
+            return nothing
+        raise
+
+
+def await_fold(
+    bootstrap: str, topic: str, entries: Mapping[bytes, Any], goes_on: Callable[[], None], *, deadline_s: float = 240
+) -> Verdict:
+    """Read the topic until its fold is the cache, which nobody writes to.
+
+    :param goes_on: raises where waiting is vain.
+    :raises AssertionError: it is not before the deadline; the message is the last verdict.
+    """
+    deadline = time.monotonic() + deadline_s
+    while True:
+        verdict = judge(read_now(bootstrap, topic), entries)
+        if verdict.same:
+            return verdict
+        goes_on()
+        assert time.monotonic() < deadline, f"not within {deadline_s:.0f} s: {verdict}"
+        time.sleep(_POLL_S)
