@@ -6,7 +6,7 @@ SHELL := /bin/bash
 PYTHON3 ?= python3
 VENV := .venv
 PYTHON := $(VENV)/bin/python
-TESTS ?= tests/unit tests/integration tests/faults
+TESTS ?= tests/unit tests/integration tests/faults tests/stream
 # processes that run tests side by side, each with servers of its own; 0: none beside this one
 WORKERS ?= 2
 # dates and texts are the same on every machine
