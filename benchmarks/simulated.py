@@ -41,16 +41,26 @@ class SimulatedCluster:
         raise UnknownBinaryType("no types here", type_id=type_id)
 
 
-def scan(_cluster: object, cache: CacheInfo, partitions: Sequence[int], **_options: object) -> Iterator[Page]:
+class SimulatedScan:
     """One page a partition. A cache whose name is in :data:`broken` ends the run, so that another can go on from there."""
-    if cache.name in broken:
-        raise IgniteKafkaError(FAULT, cache=cache.name)
-    filled = int(cache.name.removeprefix(_PREFIX)) % _FILLED == 0
-    for partition in partitions:
-        if filled:
-            yield Page(partition, 1, memoryview(_ENTRY.pack(4, partition, 4, partition)), True)
-        else:
-            yield Page(partition, 0, _EMPTY, True)
+
+    def __init__(self, _cluster: object, cache: CacheInfo, partitions: Sequence[int], _size: object) -> None:
+        self._cache, self.left = cache, list(partitions)
+
+    def begin(self) -> None:
+        if self._cache.name in broken:
+            raise IgniteKafkaError(FAULT, cache=self._cache.name)
+
+    def pages(self) -> Iterator[Page]:
+        filled = int(self._cache.name.removeprefix(_PREFIX)) % _FILLED == 0
+        for partition in self.left:
+            if filled:
+                yield Page(partition, 1, memoryview(_ENTRY.pack(4, partition, 4, partition)), True)
+            else:
+                yield Page(partition, 0, _EMPTY, True)
+
+    def close(self) -> None:
+        pass
 
 
 broken: set[str] = set()
@@ -62,5 +72,5 @@ def task(caches: int, broken_caches: Sequence[str], *arguments: Any) -> Iterable
     broken.clear()
     broken.update(broken_caches)
     slot_copy.ignite_cluster = lambda *_: SimulatedCluster(caches)  # type: ignore[assignment]
-    slot_copy.scan_partitions = scan  # type: ignore[assignment]
+    slot_copy.Scan = SimulatedScan  # type: ignore[assignment,misc]
     return _real_task(*arguments)

@@ -68,7 +68,7 @@ def fused(stack: Stack, tell: Tell) -> Section:
         found = in_turn(cases, stack.sizes.spark_rounds, tell)
     one, two = found.values()
     about = (
-        "The same session copies `trades` by the snapshot pipeline (`mapInArrow`, no record crosses the JVM), and by "
+        "The same session copies `trades` by the snapshot pipeline (no record crosses the JVM), and by "
         '`read.format("ignite")` → `to_json` in Spark SQL → `write.format("kafka-tx")`.'
     )
     return Section(

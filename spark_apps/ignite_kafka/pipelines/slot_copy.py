@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
 from ..convert import Converter, converter
@@ -26,7 +27,8 @@ from ..secrets import Secrets
 from ..thin.batches import batches
 from ..thin.cluster import Cluster
 from ..thin.model import CacheInfo, Page
-from ..thin.scan import scan_partitions
+from ..thin.pagesize import PageSize
+from ..thin.scan import Scan
 from .allocation import tune_allocation
 from .connect import ignite_cluster, slot_clients, transaction_limits
 
@@ -84,12 +86,41 @@ def copy_slots(
 
 @dataclass
 class Turn:
-    """What the slots of a task share: the cluster, used by the one whose turn it is, an admin client, and the word to stop."""
+    """What the slots of a task share: the cluster, used by the one whose turn it is, an admin client, and the word to stop.
+
+    ``page_sizes`` are by cache: what one slot has learned of its pages serves the next.
+    """
 
     cluster: Cluster
     topics: Topics
-    lock: threading.Lock = field(default_factory=threading.Lock)
     stop: threading.Event = field(default_factory=threading.Event)
+    page_sizes: dict[str, PageSize] = field(default_factory=dict)
+    _queue: deque[Callable[[], None]] = field(default_factory=deque)
+    _moved: threading.Condition = field(default_factory=threading.Condition)
+
+    @contextmanager
+    def taken(self, begin: Callable[[], None]) -> Iterator[None]:
+        """Wait for the turn; the order is that of the calls.
+
+        :param begin: asks the nodes for what the slot reads first; called by the slot that has the turn before, or not at all.
+        """
+        with self._moved:
+            self._queue.append(begin)
+            self._moved.wait_for(lambda: self._queue[0] is begin)
+        try:
+            yield
+        finally:
+            with self._moved:
+                self._queue.popleft()
+                self._moved.notify_all()
+
+    def begin_next(self) -> None:
+        """Let the nodes work for the next slot while this one, whose turn it is, converts what it has read."""
+        with self._moved:
+            following = self._queue[1] if len(self._queue) > 1 else None
+        if following is not None:
+            with suppress(IgniteKafkaError):  # the slot itself will meet it
+                following()
 
 
 class _Stopped(Exception):
@@ -110,6 +141,7 @@ class SlotCopy:
         self._claim = SlotClaim.of(plan.connector, slot, owner, plan.settings.internal_topic_prefix, end)
         self._outcome_unknown = False
         self._unit_rows: dict[int, int] = {}  # rows so far of units that go on in the next batch
+        self._begun: tuple[CacheInfo, Scan] | None = None  # asked for before the slot had its turn
         self._failing_since: float | None = None  # the first failure after the last commit
 
     def run(self) -> SlotResult:
@@ -155,8 +187,13 @@ class SlotCopy:
         writer = SlotWriter(clients, self._claim, self._limits, self._plan.max_batch_bytes, self._turn.topics)
         self._outcome_unknown = False
         try:
-            with self._turn.lock:
-                counts = {cache.name: self._copy_cache(writer, cache) for cache in self._plan.caches}
+            with self._turn.taken(lambda: self._begin_first(writer)):
+                try:
+                    counts = {cache.name: self._copy_cache(writer, cache) for cache in self._plan.caches}
+                finally:
+                    if self._begun is not None:
+                        self._begun[1].close()
+                        self._begun = None
             self._commit(writer)
             for count in counts.values():
                 count.ended = time.time() if count.started else 0.0
@@ -165,18 +202,44 @@ class SlotCopy:
             self._outcome_unknown = self._outcome_unknown or writer.commit_asked
             writer.close()
 
-    def _copy_cache(self, writer: SlotWriter, cache: CachePlan) -> CacheCount:
-        """Queue what is not done yet; the transaction stays open over small caches."""
+    def _left(self, writer: SlotWriter, cache: CachePlan) -> list[int]:
+        """Partitions of a cache that this slot has yet to do."""
         mine = partitions_of_slot(cache.name, cache.partitions, self._slot, self._plan.slots)
         done = writer.state.done(self._plan.snapshot_id, cache.name, cache.incarnation)
+        return [partition for partition in mine if partition not in done]
+
+    def _begin_first(self, writer: SlotWriter) -> None:
+        """Ask for the first pages of the first cache that has any left; they wait in the connection."""
+        if self._begun is None:
+            every = ((cache, self._left(writer, cache)) for cache in self._plan.caches)
+            first = next(((cache, left) for cache, left in every if left), None)
+            self._begun = self._begin(*first) if first else None
+
+    def _begin(self, cache: CachePlan, left: list[int]) -> tuple[CacheInfo, Scan]:
+        info = same_cache(self._turn.cluster, cache)
+        size = self._turn.page_sizes.setdefault(cache.name, PageSize(self._settings.page_bytes))
+        scan = Scan(self._turn.cluster, info, left, size)
+        try:
+            scan.begin()
+        except IgniteKafkaError:
+            scan.close()
+            raise
+        return info, scan
+
+    def _copy_cache(self, writer: SlotWriter, cache: CachePlan) -> CacheCount:
+        """Queue what is not done yet; the transaction stays open over small caches."""
+        done = writer.state.done(self._plan.snapshot_id, cache.name, cache.incarnation)
         count = CacheCount(entries=sum(done.values()), units=len(done))
-        left = [partition for partition in mine if partition not in done]
+        left = self._left(writer, cache)
         if left:
             count.started = time.time()
-            info = same_cache(self._turn.cluster, cache)
+            info, scan = self._begun or self._begin(cache, left)
+            self._begun = None
             # closed here, not when an error's traceback goes: the next slot has the connection then
-            with closing(scan_partitions(self._turn.cluster, info, left, page_bytes=self._settings.page_bytes)) as pages:
-                for batch in batches(pages, MIN_BATCH_ROWS, self._settings.page_bytes * 2):
+            with closing(scan):
+                for batch in batches(scan.pages(), MIN_BATCH_ROWS, self._settings.page_bytes * 2):
+                    if not scan.left and cache is self._plan.caches[-1]:  # all that this slot reads has been asked for
+                        self._turn.begin_next()
                     self._copy_batch(writer, cache, info, batch, count)
         return count
 

@@ -11,22 +11,25 @@ class PageSize:
 
     A node fixes the rows of a cursor's pages when it opens, so the first cursors ask for :data:`PROBE_ROWS`, and a partition whose first
     page shows that this was far too few is opened again. The larger of the last page's and the mean row width counts: a page may be too
-    small, it must not be much too large.
+    small, it must not be much too large. So it is with :attr:`page_mean`, the bytes of a page as they come: a small partition does not
+    fill one.
     """
 
     def __init__(self, page_bytes: int) -> None:
         self.page_bytes = page_bytes
         self.rows = PROBE_ROWS
-        self._seen_rows = 0
-        self._seen_bytes = 0
+        self.page_mean = page_bytes
+        self._seen_pages = self._seen_rows = self._seen_bytes = 0
 
     def saw(self, rows: int, length: int) -> None:
         """Count a page of `rows` entries in `length` bytes."""
         if rows == 0:
             return
+        self._seen_pages += 1
         self._seen_rows += rows
         self._seen_bytes += length
         width = max(length / rows, self._seen_bytes / self._seen_rows, 1.0)
+        self.page_mean = max(length, self._seen_bytes // self._seen_pages, 1)
         self.rows = min(max(int(self.page_bytes / width), 1), MAX_PAGE_ROWS)
 
     def far_above(self, asked: int) -> bool:

@@ -26,6 +26,7 @@ from ignite_kafka.thin.watch import CURSOR, CacheWatch, close_cursor, failure, u
 
 _CURSOR_ROWS = struct.Struct("<qi")
 _ROWS = struct.Struct("<i")
+_MORE_IF_SMALL = 4
 _NOT_HERE = "No queryable nodes for partition"
 
 
@@ -35,13 +36,13 @@ def scan_partitions(
     """Every entry of the partitions; the pages of one come in order and together, the partitions in about the order given.
 
     The next page is asked for before one is yielded, and so are the first pages of the `window` partitions that follow: at most
-    `window` pages of about `page_bytes` are held or on their way. A page may be larger where rows suddenly are. Closing the generator
-    closes the open cursors.
+    `window` pages of about `page_bytes` are held or on their way; of small ones four times as many, if they hold no more than one page
+    may. A page may be larger where rows suddenly are. Closing the generator closes the open cursors.
 
     :raises ScanFailed: a partition could not be read to its end; pages of it already yielded do not count, the caller reads it again.
     :raises CacheDestroyed: the cache is not there any more, or was made again.
     """
-    scan = _Scan(cluster, cache, partitions, page_bytes, window)
+    scan = Scan(cluster, cache, partitions, PageSize(page_bytes), window)
     try:
         yield from scan.pages()
     finally:
@@ -64,22 +65,36 @@ class _PartitionScan:
     checked: Page | None = None
 
 
-class _Scan:
-    """The state of one :func:`scan_partitions`: what is left, what is asked for, who owns what, and how large pages are."""
+class Scan:
+    """The state of one :func:`scan_partitions`: what is left, what is asked for, who owns what, and how large pages are.
 
-    def __init__(self, cluster: Cluster, cache: CacheInfo, partitions: Sequence[int], page_bytes: int, window: int) -> None:
+    Used by itself where the nodes shall begin before the pages can be taken: :meth:`begin`, later :meth:`pages`, :meth:`close` at last.
+
+    :param size: may come from an earlier scan of the cache: partitions need not be opened again with larger pages then.
+    """
+
+    def __init__(self, cluster: Cluster, cache: CacheInfo, partitions: Sequence[int], size: PageSize, window: int = 8) -> None:
         self.cluster, self.cache, self.window = cluster, cache, max(1, window)
         self.left = deque(partitions)
         self.outstanding: deque[_PartitionScan] = deque()
         self.elsewhere: set[int] = set()
-        self.size = PageSize(page_bytes)
+        self.size = size
         self.owners = cluster.partitions(cache.cache_id)
         self.watch = CacheWatch(cluster, cache, self.owners.affinity)
 
+    def begin(self) -> None:
+        """Ask for as many first pages as may be on their way."""
+        while self.left and len(self.outstanding) < self.room:
+            self.open(self.left.popleft())
+
+    @property
+    def room(self) -> int:
+        """How many pages may be on their way: `window` of any size, more where they are small and together no more than a full one."""
+        return max(self.window, min(self.window * _MORE_IF_SMALL, self.size.page_bytes // self.size.page_mean))
+
     def pages(self) -> Iterator[Page]:
         while self.left or self.outstanding:
-            while self.left and len(self.outstanding) < self.window:
-                self.open(self.left.popleft())
+            self.begin()
             scan = self.outstanding.popleft()
             try:
                 page = self.step(scan)

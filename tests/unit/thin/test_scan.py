@@ -35,3 +35,15 @@ def test_opening_again_pays_only_when_pages_are_far_too_small() -> None:
     assert size.rows == 100
     size.saw(3_200, 320_000)
     assert size.far_above(PROBE_ROWS)
+
+
+def test_pages_that_small_partitions_do_not_fill() -> None:
+    size = PageSize(1_000_000)
+    assert size.page_mean == 1_000_000
+    size.saw(32, 3_200)
+    size.saw(0, 0)
+    assert size.page_mean == 3_200
+    size.saw(64, 6_400)
+    assert size.page_mean == 6_400  # the last page is larger than the mean: it counts
+    size.saw(2, 200)
+    assert size.page_mean == 3_266
