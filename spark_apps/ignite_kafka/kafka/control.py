@@ -128,6 +128,7 @@ class Control:
     def __init__(self, clients: KafkaClients, topics: Topics, prefix: str, connector: str) -> None:
         self._clients, self._topics, self._prefix, self._connector = clients, topics, prefix, connector
         self._producer: TransactionalProducer | None = None
+        self._in_doubt = False  # a call got no answer: its producer is not used again
         self.record = ConnectorRecord()
 
     def take(
@@ -228,18 +229,21 @@ class Control:
         return configs_topic(self._prefix), _json([kind, self._connector, *rest]), _json(value), 0
 
     def _write(self, records: Iterable[_Record]) -> Mapping[tuple[str, int], int]:
-        """All records in one transaction; the last offset by topic and partition."""
+        """All records in one transaction; the last offset by topic and partition. Where it failed it may be asked again."""
         assert self._producer is not None, "take() comes first"
         try:
-            if self._producer.spent:
+            if self._producer.spent or self._in_doubt:
+                fresh = self._initialised()
                 self._producer.close()
-                self._producer = self._initialised()
+                self._producer, self._in_doubt = fresh, False
                 if (theirs := self._newest_generation()) > self.record.generation:
                     raise fenced_by_newer(self._connector, None, self.record.generation, theirs)
+            self._in_doubt = True
             self._producer.begin()
             for record in records:
                 self._producer.produce(*record)
             self._producer.commit()
+            self._in_doubt = False
             return self._producer.written
         except ProducerFenced as cause:
             raise fenced_by_newer(self._connector, None, self.record.generation, self._newest_generation()) from cause

@@ -56,8 +56,7 @@ class BacklogRun(SourceRun):
         self._capture.check()
         events.emit(events.IGNITE_CONNECTED, address=", ".join(settings.ignite_addresses))
         state = read_control(self._clients, self._topics, prefix, settings.name)
-        asked = read_target(self._clients, self._topics, prefix, settings.name)
-        if asked == target.PAUSED and settings.run_mode == "once":
+        if settings.run_mode == "once" and read_target(self._clients, self._topics, prefix, settings.name) == target.PAUSED:
             remedy = f"Resume it with `ignite-kafka resume {settings.name}`"
             raise SettingsError("the connector is paused", remedy, connector=settings.name)
         # checks what settings and caches must be before anything is taken over
@@ -69,8 +68,13 @@ class BacklogRun(SourceRun):
         self._plan = replace(ensure_topics(plan, self._topics), generation=control.record.generation)
         self._loaded = False
         control.begin(self._record(), found.snapshot)
+        # followed from before the target is read: what is asked from now on is not missed
+        self._progress = Progress(self._clients, self._topics, self._plan, self._request.run_id, from_start=None)
+        self._stack.callback(self._progress.close)
+        asked = read_target(self._clients, self._topics, prefix, settings.name)
         self._target = target.PAUSED if asked == target.PAUSED else target.RUNNING
-        write_target(self._clients, self._topics, prefix, settings.name, self._target)
+        if asked == target.STOPPED:  # that was for the run before
+            write_target(self._clients, self._topics, prefix, settings.name, target.RUNNING)
         events.emit(events.RUN_STARTED, connector=settings.name, run_id=self._request.run_id, generation=self._plan.generation)
         self._status = replace(
             self._status,
@@ -121,36 +125,34 @@ class BacklogRun(SourceRun):
         until = self._capture.highest_numbers() if self._settings.run_mode == "once" else None
         number, configs = 0, configs_topic(self._settings.internal_topic_prefix)
         while True:
-            offset = self._topics.ends(configs, [0])[0]
+            offset = self._patiently(lambda: self._topics.ends(configs, [0])[0])
             number += 1
-            progress = Progress(self._clients, self._topics, self._plan, self._request.run_id, from_start=None)
-            try:
-                if self._target == target.RUNNING:
-                    control.begin_epoch(number)  # a task that was held up since an earlier one ends
-                    finished = self._epoch(Epoch(number, offset, until), progress, control, deployments)
-                    if finished:
-                        self._complete()
-                        return
-                else:
-                    self._wait(progress)
-            finally:
-                progress.close()
+            if self._target == target.RUNNING:
+                self._begin_epoch(control, number)  # a task that was held up since an earlier one ends
+                if self._epoch(Epoch(number, offset, until), control, deployments):
+                    self._complete()
+                    return
+            else:
+                self._wait()
             if self._target == target.STOPPED or self._request.stop.is_set():
                 self._stopped()
                 return
             deployments = self._look(control, number, deployments)
 
-    def _epoch(self, epoch: Epoch, progress: Progress, control: Control, deployments: Deployments) -> bool:
+    def _begin_epoch(self, control: Control, number: int, snapshot: SnapshotRecord | None = None) -> None:
+        self._patiently(lambda: control.begin_epoch(number, snapshot))
+
+    def _epoch(self, epoch: Epoch, control: Control, deployments: Deployments) -> bool:
         """Run one; whether everything is sent that it had to send."""
         if not self._plan.caches:
-            self._wait(progress)
+            self._wait()
             return epoch.until is not None
         tasks = slots_of_tasks(self._plan.slots, self._settings.tasks_max or self._spark.sparkContext.defaultParallelism)
         slots = streamed(self._spark, self._plan, tasks, self._request.secrets_file, self._request.run_id, epoch)
         description = f"{self._plan.connector}: changes, epoch {epoch.number}"
         job = Job(self._spark, slots, f"ignite-kafka-{self._request.run_id}", description)
         try:
-            self._follow(job, progress, epoch, control, deployments)
+            self._follow(job, epoch, control, deployments)
             results = job.result()
         except BaseException as error:
             job.cancel()
@@ -162,41 +164,48 @@ class BacklogRun(SourceRun):
         self._publish_progress()
         if not self._loaded and all(result.loaded for result in results):
             self._loaded = True
-            control.end_snapshot(self._record(), {name: vars(count) for name, count in self._status.caches.items()})
+            counts = {name: vars(count) for name, count in self._status.caches.items()}
+            self._patiently(lambda: control.end_snapshot(self._record(), counts))
         return all(result.finished for result in results)
 
-    def _follow(self, job: Job, progress: Progress, epoch: Epoch, control: Control, deployments: Deployments) -> None:
+    def _follow(self, job: Job, epoch: Epoch, control: Control, deployments: Deployments) -> None:
         """Until the epoch ends; ends it early for what the user asks for, and for caches that came or went."""
         told = False
         next_look = time.monotonic() + self._settings.cache_list_poll_interval_ms / 1000
         while not job.ended(POLL_S):
-            progress.poll()
-            if progress.error is not None:
-                raise progress.error
-            self._take_target(progress)
+            self._poll()
+            self._take_target()
             due = time.monotonic() >= next_look and epoch.until is None
             if due:
                 next_look = time.monotonic() + self._settings.cache_list_poll_interval_ms / 1000
             wanted = self._target != target.RUNNING or self._request.stop.is_set() or (due and self._seen(deployments) != deployments)
             if wanted and not told:
                 told = True
-                control.begin_epoch(epoch.number + 1)
+                self._begin_epoch(control, epoch.number + 1)
 
-    def _wait(self, progress: Progress) -> None:
+    def _wait(self) -> None:
         """While the connector is paused, or has no cache: until there may be something else to do."""
         until = time.monotonic() + self._settings.cache_list_poll_interval_ms / 1000
         while time.monotonic() < until and not self._request.stop.wait(POLL_S):
-            progress.poll()
-            if progress.error is not None:
-                raise progress.error
-            if self._take_target(progress):
+            self._poll()
+            if self._take_target():
                 return
 
-    def _take_target(self, progress: Progress) -> bool:
+    def _poll(self) -> None:
+        """What has come to the topics meanwhile.
+
+        :raises IgniteKafkaError: a task failed, or a newer run began.
+        """
+        self._progress.poll()
+        if self._progress.error is not None:
+            error, self._progress.error = self._progress.error, None
+            raise error
+
+    def _take_target(self) -> bool:
         """Whether the user asks for another state than before."""
-        if progress.target in (None, self._target):
+        if self._progress.target in (None, self._target):
             return False
-        self._target = str(progress.target)
+        self._target = str(self._progress.target)
         events.emit(events.TARGET_CHANGED, connector=self._plan.connector, state=self._target)
         if self._target != target.STOPPED:
             self._status = replace(self._status, state=self._target)
@@ -243,9 +252,9 @@ class BacklogRun(SourceRun):
             dropped=", ".join(dropped) or "none",
         )
         plan = replace(plan, caches=tuple(caches), capture_id=captured.capture_id)
-        self._plan = replace(ensure_topics(plan, self._topics), generation=self._plan.generation)
+        self._plan = replace(self._patiently(lambda: ensure_topics(plan, self._topics)), generation=self._plan.generation)
         self._loaded = self._loaded and not fresh
-        control.begin_epoch(epoch + 1, self._record())
+        self._begin_epoch(control, epoch + 1, self._record())
         counts = {**planned(self._plan), **self._status.caches}
         self._status = replace(self._status, caches=counts)
         return {name: now[name] for name in captured.incarnations if name in now}

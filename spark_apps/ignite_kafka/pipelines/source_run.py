@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from pyspark.sql import SparkSession
 
@@ -27,6 +29,7 @@ from .connect import kafka_clients
 log = logging.getLogger(__name__)
 
 POLL_S = 0.2
+T = TypeVar("T")
 
 Report = Callable[[RunStatus], None]
 
@@ -95,6 +98,18 @@ class SourceRun(ABC):
                 control.fence_slots()
         except IgniteKafkaError as error:
             log.warning("open transactions could not be settled, they end by their time-out: %s", error)
+
+    def _patiently(self, call: Callable[[], T]) -> T:
+        """A call to Kafka that may be repeated, asked again while brokers are away, for as long as tasks go on trying."""
+        deadline = time.monotonic() + self._settings.retry_timeout_ms / 1000
+        while True:
+            try:
+                return call()
+            except KafkaUnavailable as error:
+                if time.monotonic() > deadline or self._request.stop.is_set():
+                    raise
+                log.warning("asked again: %s", error)
+            time.sleep(POLL_S)
 
     def _publish(self, wait_s: float = REQUEST_TIMEOUT_S) -> None:
         if self._writer is not None:
