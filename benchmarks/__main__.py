@@ -13,7 +13,7 @@ from pathlib import Path
 from tools.servers.jars import CHECKOUT, WORK
 
 from . import tables
-from .parts import copy, growth, read
+from .parts import copy, growth, read, stream
 from .report import Section, document, section_text
 from .stack import FULL, QUICK, Stack
 
@@ -28,7 +28,10 @@ PARTS: dict[str, Part] = {
     "produce": copy.queueing,
     "growth": growth.tenfold,
     "empty": lambda stack, tell: read.empty_units(stack, _EMPTY.cache, tell),
-    "units": growth.many_units,
+    "capture": stream.capture,
+    "catchup": stream.catch_up,
+    "latency": stream.latency,
+    "units": growth.many_units,  # last: it simulates Ignite in workers that quick parts share
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from .contender import Contender, Round
@@ -14,11 +14,15 @@ SERVERS = ("ignite", "broker")
 
 @dataclass(frozen=True)
 class Case:
-    """One thing to measure: a name for the table, who does it, and the request."""
+    """One thing to measure: a name for the table, who does it, and the request.
+
+    :param prepare: what is done before each round and not measured.
+    """
 
     label: str
     contender: Contender
     request: Mapping[str, Any]
+    prepare: Callable[[], None] = field(default=lambda: None)
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,7 @@ def in_turn(cases: Sequence[Case], rounds: int, tell: Callable[[str], None]) -> 
     found: dict[str, list[Round]] = {case.label: [] for case in cases}
     for number in range(rounds + 1):
         for case in cases:
+            case.prepare()
             one = case.contender.round(**case.request)
             found[case.label].append(one)
             turn = "cold" if number == 0 else f"round {number}"

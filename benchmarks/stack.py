@@ -15,7 +15,7 @@ from typing import Self
 
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from tools.servers import IgniteCluster, Jars, KafkaBroker
+from tools.servers import IgniteCluster, IgniteOptions, Jars, KafkaBroker
 from tools.servers.jars import CHECKOUT, IGNITE_JAVA_OPTIONS, class_path, java_command
 
 from .contender import Contender
@@ -31,6 +31,8 @@ class Sizes:
     :param rounds: of each group of contenders after the first, cold one.
     :param growth: entries of the caches that show how time and memory grow, each ten times the one before.
     :param shared: parts share their contenders' processes, which saves their starts.
+    :param puts: of two writers, in a round; ``put_alls`` the same in batches.
+    :param watched_s: how long records of a stream are watched.
     :param caches: simulated caches of 1,024 partitions each, for planning.
     """
 
@@ -41,9 +43,14 @@ class Sizes:
     spark_rounds: int = 3
     growth_rounds: int = 3
     produced: int = 500_000
+    puts: int = 60_000
+    put_alls: int = 300_000
+    stream_rounds: int = 3
+    watched_s: int = 30
     growth: tuple[int, ...] = (50_000, 500_000, 5_000_000)
     caches: int = 1_000
     region_mib: int = 5_120
+    backlog_mib: int = 1_024
     shared: bool = False
 
 
@@ -57,9 +64,14 @@ QUICK = Sizes(
     spark_rounds=1,
     growth_rounds=1,
     produced=5_000,
+    puts=2_000,
+    put_alls=2_000,
+    stream_rounds=1,
+    watched_s=2,
     growth=(500, 5_000),
     caches=2,
     region_mib=512,
+    backlog_mib=128,
 )
 
 
@@ -71,7 +83,8 @@ class Stack:
         self._jars = Jars.of_checkout()
         self._exit = ExitStack()
         self._shared: dict[str, Contender] = {}
-        self.ignite = IgniteCluster(work / "ignite", jars=self._jars, data_region_mib=sizes.region_mib, heap_mib=1024)
+        node = IgniteOptions(data_region_mib=sizes.region_mib, backlog_mib=sizes.backlog_mib, heap_mib=1024)
+        self.ignite = IgniteCluster(work / "ignite", jars=self._jars, options=node)
         self.kafka = KafkaBroker(work / "kafka", jars=self._jars, heap_mib=1024)
 
     def __enter__(self) -> Self:

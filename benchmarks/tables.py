@@ -91,9 +91,14 @@ def load(address: str, table: BenchTable, rows: int, *, sql: bool = False) -> No
     :param sql: with a query entity, so that JDBC sees a table of the cache's name in schema of the same name.
     """
     make_cache(address, table, sql=sql)
+    put(address, table, 0, rows)
+
+
+def put(address: str, table: BenchTable, first: int, last: int) -> None:
+    """Put the entries of these rows, again or for the first time."""
     with ThinConnection(IgniteEndpoint((address,)), IgniteCredentials()) as connection:
         waiting: deque[int] = deque()
-        for payload in _requests(table, rows):
+        for payload in _requests(table, first, last):
             waiting.append(connection.send(_PUT_ALL, payload))
             if len(waiting) > _OUTSTANDING:
                 connection.receive(waiting.popleft())
@@ -134,11 +139,11 @@ def _query_entity(table: BenchTable) -> dict[str, Any]:
     }
 
 
-def _requests(table: BenchTable, rows: int) -> Iterator[bytes]:
+def _requests(table: BenchTable, first: int, last: int) -> Iterator[bytes]:
     """Payload of each put-all: cache id, flags, count, then key and value in turn."""
-    for first in range(0, rows, _BATCH_ROWS):
-        last = min(first + _BATCH_ROWS, rows)
-        keys = encode_column(_LONG, range(first, last))
-        values = table.value.encode(table.columns(first, last))
+    for start in range(first, last, _BATCH_ROWS):
+        end = min(start + _BATCH_ROWS, last)
+        keys = encode_column(_LONG, range(start, end))
+        values = table.value.encode(table.columns(start, end))
         entries = [part for entry in zip(keys, values, strict=True) for part in entry]
-        yield struct.pack("<iBi", cache_id(table.cache), 0, last - first) + b"".join(entries)
+        yield struct.pack("<iBi", cache_id(table.cache), 0, end - start) + b"".join(entries)

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, Observation, SparkSession, functions
 
 from ignite_kafka.datasources.ignite import IgniteDataSource
 from ignite_kafka.datasources.kafka_tx import KafkaTxDataSource
-from ignite_kafka.pipelines.snapshot import SnapshotRequest, run_snapshot
+from ignite_kafka.pipelines.run import SnapshotRequest, run_source
 from ignite_kafka.settings import SourceSettings
 from tools.servers.jars import IGNITE_JAVA_OPTIONS, Jars
 
@@ -69,9 +69,9 @@ def source_settings(request: Mapping[str, Any]) -> SourceSettings:
 
 
 def copy(request: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The whole copy under a new snapshot id, as `ignite-kafka run` does it."""
+    """One run, as `ignite-kafka run` does it: a snapshot under a new id, or what the settings ask for."""
     snapshot = f"bench-{uuid.uuid4().hex[:12]}"
-    status = run_snapshot(session(), SnapshotRequest(source_settings(request), snapshot, snapshot))
+    status = run_source(session(), SnapshotRequest(source_settings(request), snapshot, snapshot))
     return {
         "entries": sum(cache.records for cache in status.caches.values()),
         "bytes": sum(cache.bytes for cache in status.caches.values()),

@@ -1,12 +1,13 @@
 """All rounds that need a Spark session, in one process."""
 
-from . import planning, session
+from . import latency, planning, session
 from .serve import serve
 
 if __name__ == "__main__":
     serve(
         {
             "copy": session.copy,
+            "latency": latency.run,
             "read_ignite": session.read_ignite,
             "read_jdbc": session.read_jdbc,
             "two_sources": session.two_sources,

@@ -21,8 +21,22 @@ _FINDINGS = (
     "Batch against a call each",
     "Ten times the entries take at most",
     "Peak memory of a Python worker",
+    "put: with capture against without",
+    "putAll of 1,000: the node's buffer held at most",
+    "Changes sent by each run: 5,000\n",
+    "Changes against the snapshot",
+    "Poll interval 2,000 ms: 99 of 100 records within",
+    "Poll interval 100 ms: 99 of 100 records within",
 )
-_ROWS = ("| trades: ours, pages alone", "| wide: by hand in Java, JSON", "| wide: read.jdbc", "| 5,000 ", "| continued")
+_ROWS = (
+    "| trades: ours, pages alone",
+    "| wide: by hand in Java, JSON",
+    "| wide: read.jdbc",
+    "| 5,000 ",
+    "| continued",
+    "| put: captured",
+    "| changes ",
+)
 
 
 @pytest.mark.slow

@@ -1,0 +1,70 @@
+"""A capture that a part of the benchmark begins and ends, and what it held on the node meanwhile."""
+
+from __future__ import annotations
+
+import re
+import threading
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+
+from ignite_kafka.thin.connection import IgniteCredentials, IgniteEndpoint, ThinConnection
+from ignite_kafka.thin.service import GIVEN_UP, BacklogService
+
+_LOOK_S = 0.1
+_NODE = re.compile(r" entries=(\d+) bytes=(\d+) written=\d+ fill=([\d.]+)")
+
+
+class Capture:
+    """One connector's, of one cache, with the service's default settings; a context manager that looks at the buffers while it captures."""
+
+    def __init__(self, address: str, connector: str, cache: str) -> None:
+        self._connection = ThinConnection(IgniteEndpoint((address,)), IgniteCredentials())
+        self._service = BacklogService(self._connection)
+        self._connector, self._cache = connector, cache
+        self._lock, self._done, self._on = threading.Lock(), threading.Event(), False
+        self._thread = threading.Thread(target=self._look, name="capture")
+        self.most_entries = self.most_bytes = self.given_up = 0
+        self.most_fill = 0.0
+
+    def begin(self) -> None:
+        """Capture anew, with an empty backlog."""
+        self.end()
+        with self._lock:
+            self._service.start(self._connector, {}, [self._cache])
+            self._on = True
+
+    def end(self) -> None:
+        """Capture no more; nothing where there is no capture."""
+        with self._lock:
+            if self._on:
+                self._service.barrier(self._connector)
+                marks = self._service.units(self._connector).marks
+                self.given_up = max(self.given_up, int(np.count_nonzero(marks & GIVEN_UP)))
+            self._on = False
+            self._service.stop(self._connector, True)
+
+    def barrier(self) -> None:
+        """All that was captured stands in the backlog then."""
+        with self._lock:
+            self._service.barrier(self._connector)
+
+    def _look(self) -> None:
+        while not self._done.wait(_LOOK_S):
+            with self._lock:
+                lines = self._service.status(self._connector)["nodes"] if self._on else []
+            for entries, held, fill in (found.groups() for found in map(_NODE.search, lines) if found):
+                self.most_entries = max(self.most_entries, int(entries))
+                self.most_bytes = max(self.most_bytes, int(held))
+                self.most_fill = max(self.most_fill, float(fill))
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._done.set()
+        self._thread.join()
+        self.end()
+        self._connection.close()
