@@ -48,8 +48,8 @@ class BacklogReader:
         self._infos: dict[int, CacheInfo] = {}
         self._topology: int | None = None
         self._look_again_s: list[float] = []
-        self._read: tuple[Changes, Longs] | None = None
-        self._open_questions = False
+        self._takes: list[Take] = []
+        self._limits: Longs | None = None
 
     def restore(self, unit: int, offset: UnitOffset | None) -> None:
         """Take over what the offsets tell of a unit."""
@@ -79,9 +79,8 @@ class BacklogReader:
         ready[list(self._again)] = False
         units = np.flatnonzero(ready)
         take = self._judged(units, self._read_backlog(units, self._settings.batch_bytes))
-        self._read = take.changes, units
-        self._open_questions = False
-        return [take, *self._settled(take)]
+        self._takes = [take, *self._settled(take)]
+        return self._takes
 
     @property
     def all_loaded(self) -> bool:
@@ -91,21 +90,19 @@ class BacklogReader:
     @property
     def more(self) -> bool:
         """Whether there is something to do at once."""
-        return not self.all_loaded or (self._read is not None and bool(self._read[0].more.any()))
+        return not self.all_loaded or any(bool(take.changes.more.any()) for take in self._takes)
 
     def caught_up(self, until: Mapping[Unit, int]) -> bool:
-        """Whether the last read showed nothing of what stood in the backlog when the run began (its highest numbers), and all is loaded."""
-        if self._read is None or self._open_questions or self._next_load().size:
+        """Whether all is loaded, and the last takes, which are committed, left nothing of what stood in the backlog when the run began.
+
+        :param until: the highest numbers of then.
+        """
+        if not self._takes or self._next_load().size:
             return False
-        changes, units = self._read
-        firsts = np.cumsum(changes.count) - changes.count
-        for position in np.flatnonzero((changes.count > 0) | changes.more).tolist():
-            unit = self._table.units[units[position]]
-            limit = until.get((int(unit["cache_id"]), int(unit["partition"])), -1)
-            count = int(changes.count[position])
-            if limit >= 0 and (not count or 0 <= changes.number[firsts[position]] <= limit):
-                return False
-        return True
+        if self._limits is None:
+            places = self._table.units[["cache_id", "partition"]].tolist()
+            self._limits = np.array([until.get(place, -1) for place in places], np.int64)
+        return not any(take.leaves(self._limits, self._gone) for take in self._takes)
 
     def _read_backlog(self, units: Longs, most_bytes: int) -> Changes:
         return self.ask(lambda service: service.read(self._plan.connector, self._table.units[units], most_bytes))
@@ -151,7 +148,6 @@ class BacklogReader:
         take.done[rows] = [place in states for place in take.places(rows)]
         expired = take.changes.kind == EXPIRED
         take.stamps = (take.changes.marks == 0) & ~np.isin(take.units, take.verdict.unit[expired & ~take.done])
-        self._open_questions = bool((take.verdict.ask & ~take.done & ~expired).any())
 
     def _of_dead_nodes(self, topology: int) -> set[Key]:
         """Keys of the last seconds when the topology has changed, at once and a little later."""
@@ -196,7 +192,7 @@ class BacklogReader:
         take.scanned = {
             unit: [without_keys(page, changed[unit], cache.name) if changed[unit] else page for page in pages[unit]] for unit in sound
         }
-        self._read = None
+        self._takes = []
         return [take]
 
     def loaded(self, take: Take) -> None:

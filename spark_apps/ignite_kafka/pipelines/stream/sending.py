@@ -80,7 +80,7 @@ class SlotsSender:
             states: dict[int, list[tuple[bytes, bytes | None]]] = defaultdict(list)
             for (unit, key), value in take.states.items():
                 states[unit].append((key, value))
-            for units in self._table.by_slot_and_cache(take.units):
+            for units in self._table.by_slot_and_cache(take.active):
                 self._send(take, units, states, reader)
         list(self._pool.map(SlotWriter.commit, self._writers.values()))
         now = time.monotonic()

@@ -27,6 +27,7 @@ class Take:
     :param done: rows of `changes` that are settled with it, whether they are sent or not.
     :param stamps: of each unit: whether all its expired keys are settled.
     :param states: looked up in the cache, to be sent after the changes; None: the key is not there.
+    :param left: units that another take settles.
     :param scanned: unit to its entries; it is loaded with this take. Its changes follow.
     """
 
@@ -37,11 +38,20 @@ class Take:
     stamps: Rows
     states: dict[Key, bytes | None] = field(default_factory=dict)
     scanned: Mapping[int, Sequence[Page]] = field(default_factory=dict)
+    left: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
 
     @cached_property
     def keys(self) -> pa.BinaryArray:
         """Key of each change, not wrapped."""
         return self.changes.keys()
+
+    @property
+    def active(self) -> Longs:
+        """The units that the take has anything of, ascending: of most units a poll finds nothing."""
+        found = self.changes.count > 0
+        if self.scanned or self.states:
+            found |= np.isin(self.units, [*self.scanned, *(unit for unit, _ in self.states)])
+        return self.units[found]
 
     def places(self, rows: Longs) -> list[Key]:
         """Unit and key of some rows."""
@@ -53,9 +63,24 @@ class Take:
         return slice(start, end)
 
     def leave(self, units: Longs) -> None:
-        """Settle nothing of these units."""
+        """Settle nothing of these units: another take does."""
+        self.left = units
         self.verdict = self.verdict.only(~np.isin(self.verdict.unit, units))
         self.done = self.done & ~np.isin(self.verdict.unit, units)
+
+    def leaves(self, limits: Longs, gone: Rows) -> bool:
+        """Whether the backlog still has a change after this take that is to be sent.
+
+        :param limits: of every unit of the table: the highest number that counts.
+        :param gone: units of the table that do not count.
+        """
+        unit, number = self.verdict.unit, self.changes.number
+        counts = ~gone
+        counts[self.left] = False
+        last = np.full(self.units.size, -1, np.int64)  # numbers rise within a unit, and none below the last was left out
+        np.maximum.at(last, np.repeat(np.arange(self.units.size), self.changes.count), number)
+        unread = self.changes.more & (last < limits[self.units]) & counts[self.units]
+        return bool(unread.any() or (~self.done & (number >= 0) & (number <= limits[unit]) & counts[unit]).any())
 
 
 def page_of_rows(changes: Changes, rows: Longs) -> Page:
