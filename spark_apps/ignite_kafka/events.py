@@ -91,6 +91,13 @@ CAPTURE_LOST = Event(
 )
 CACHES_CHANGED = Event(15142, INFO, "connector {connector} takes up {added} and drops {dropped}")
 TARGET_CHANGED = Event(15143, INFO, "connector {connector} is asked to be {state}")
+KEYS_NOT_READ_BACK = Event(
+    15144,
+    WARNING,
+    "{count} records of topic {topic} have keys that cannot be turned back into keys of cache {cache}, such as {example}: those of them "
+    "that were removed while their changes were not captured stay in the topic",
+    "`ignite-kafka verify` names them; the ignite-binary converter has no such keys.",
+)
 TLS_NOT_VERIFIED = Event(15133, WARNING, "the certificate of the other side is not verified: {reason}", "Set ignite_tls_verify to true.")
 
 EVENTS: dict[int, Event] = {event.id: event for event in tuple(globals().values()) if isinstance(event, Event)}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from .connector_life import NewestRun, known_connectors, newest_run, unknown_connector
 from .errors import IgniteKafkaError, NotStopped, SettingsError
@@ -71,7 +71,7 @@ def alter(settings: SourceSettings, secrets: Secrets, cache: str, partition: int
         if before is None:
             raise _no_offset(hold, state, cache, partition)
         ranges = ((0, sent),)
-        after = UnitOffset(hold.generation, before.incarnation, before.snapshot_id, before.done, before.records, ranges)
+        after = replace(before, generation=hold.generation, ranges=ranges, unacknowledged="")
         hold.write(producer, slot, {(cache, partition): after})
     return Altered(cache, partition, before.ranges, ranges)
 

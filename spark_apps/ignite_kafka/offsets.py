@@ -8,7 +8,8 @@ key (JSON)                                       value (JSON)
 ================================================ ===================================================================================
 ``["<connector>",{"slot":3}]``                   ``{"generation":7,"attempt":0}``: the run, and its task's attempt, that own the slot
 ``["<connector>",{"cache":"c","partition":12}]`` ``{"generation":7,"incarnation":"…","snapshot":…,"ranges":[]}``; the snapshot is
-                                                 ``{"id":"…","done":true,"records":9}``; a stream adds ``"unacknowledged"``
+                                                 ``{"id":"…","done":true,"records":9}``; a stream adds ``"unacknowledged"``,
+                                                 ``"key_codes"``, ``"topology"`` and, while it owes a sweep, ``"sweep":[0,0]``
 ================================================ ===================================================================================
 
 The key of a unit is the layout of Kafka Connect's source offsets (KIP-98/KIP-875): ``[connector, source partition]``.
@@ -39,7 +40,11 @@ def partitions_of_slot(cache: str, partitions: int, slot: int, slots: int) -> ra
 class UnitOffset:
     """What is known of one unit: ``records`` were sent under ``snapshot_id``; ``ranges`` are update counters sent, both ends included.
 
-    ``unacknowledged`` are numbers and hashes of what was sent last (:func:`packed`): the backlog may still have them after a crash.
+    ``done`` is false between the decision to send a unit again and its load. ``unacknowledged`` are numbers and hashes of what was sent
+    last (:func:`packed`): the backlog may still have them after a crash. ``sweep`` is a debt: the unit was sent again, and the topic may
+    still hold keys that the cache no longer has, but none of topic partitions below the first number, nor of the partition with that
+    number below the second, an offset; None: nothing is owed. ``key_codes`` are the type codes of the keys sent of its cache.
+    ``topology`` is that of the cluster when all that the backlog had of the unit was sent; -1: not known.
     """
 
     generation: int
@@ -49,6 +54,9 @@ class UnitOffset:
     records: int = 0
     ranges: tuple[tuple[int, int], ...] = ()
     unacknowledged: str = ""
+    sweep: tuple[int, int] | None = None
+    key_codes: tuple[int, ...] = ()
+    topology: int = -1
 
     @property
     def high(self) -> int:
@@ -60,6 +68,12 @@ class UnitOffset:
         value = {"generation": self.generation, "incarnation": self.incarnation, "snapshot": snapshot, "ranges": self.ranges}
         if self.unacknowledged:
             value["unacknowledged"] = self.unacknowledged
+        if self.sweep is not None:
+            value["sweep"] = self.sweep
+        if self.key_codes:
+            value["key_codes"] = self.key_codes
+        if self.topology >= 0:
+            value["topology"] = self.topology
         return json.dumps(value, separators=(",", ":")).encode()
 
     @staticmethod
@@ -70,7 +84,10 @@ class UnitOffset:
         # a slot may hold a hundred thousand units of one snapshot: its texts are kept once
         incarnation, snapshot_id = sys.intern(value["incarnation"]), snapshot["id"] and sys.intern(snapshot["id"])
         counts = snapshot["done"], snapshot["records"]
-        return UnitOffset(value["generation"], incarnation, snapshot_id, *counts, ranges, value.get("unacknowledged", ""))
+        sweep = (value["sweep"][0], value["sweep"][1]) if "sweep" in value else None
+        key_codes, topology = tuple(value.get("key_codes", ())), value.get("topology", -1)
+        unacknowledged = value.get("unacknowledged", "")
+        return UnitOffset(value["generation"], incarnation, snapshot_id, *counts, ranges, unacknowledged, sweep, key_codes, topology)
 
 
 @dataclass(frozen=True)

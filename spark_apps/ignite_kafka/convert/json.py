@@ -57,11 +57,12 @@ class JsonConverter:
 
 def to_records(groups: Iterable[EntryGroup], form: JsonForm) -> Records:
     """Records of decoded groups, one group after the other."""
-    keys, values = [], []
+    keys, values, codes_seen = [], [], set()
     for group in groups:
+        codes_seen.add(group.key_type.code)
         keys.append(_json(group.key, group.key_type, form))
         values.append(_json(group.value, group.value_type, form))
-    return Records(gather(keys), gather(values))
+    return Records(gather(keys), gather(values), key_codes=frozenset(codes_seen))
 
 
 def _json(array: pa.Array, kind: TypeRef, form: JsonForm) -> pa.Array:

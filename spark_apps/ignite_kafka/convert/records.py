@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -22,11 +22,13 @@ class Records:
     Both are ``pa.binary()`` arrays of equal length without an Arrow offset, so that base address + offsets name each value.
 
     :param type_ids: Ignite binary types that a reader must know to read them.
+    :param key_codes: type codes of the keys, where the bytes of a key do not tell its type.
     """
 
     keys: pa.BinaryArray
     values: pa.BinaryArray
     type_ids: frozenset[int] = frozenset()
+    key_codes: frozenset[int] = frozenset()
 
     def __post_init__(self) -> None:
         if len(self.keys) != len(self.values):
@@ -60,7 +62,7 @@ def no_records() -> Records:
 def taken(records: Records, rows: npt.NDArray[np.int64]) -> Records:
     """These rows of the records, in this order."""
     index = pa.array(rows)
-    return Records(records.keys.take(index), records.values.take(index), records.type_ids)
+    return replace(records, keys=records.keys.take(index), values=records.values.take(index))
 
 
 def with_tombstones(records: Records, removed: npt.NDArray[np.bool_]) -> Records:
@@ -68,7 +70,7 @@ def with_tombstones(records: Records, removed: npt.NDArray[np.bool_]) -> Records
     if not removed.any():
         return records
     values = pc.if_else(pa.array(removed), pa.scalar(None, pa.binary()), records.values)
-    return Records(records.keys, values, records.type_ids)
+    return replace(records, values=values)
 
 
 def gather(arrays: Sequence[pa.Array]) -> pa.BinaryArray:

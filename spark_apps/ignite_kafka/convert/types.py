@@ -144,6 +144,11 @@ _JAVA_NAMES = {
 }  # fmt: skip
 
 
+def java_code(java_type: str) -> int | None:
+    """The type code of a simple Java class, None for any other."""
+    return _JAVA_NAMES.get(java_type)
+
+
 def java_field(name: str, java_type: str, scale: int = -1) -> pa.Field:
     """The Arrow field of a Java class name as query entities have them; an unknown class gives the null type.
 

@@ -199,6 +199,12 @@ class BacklogService:
         ends = 4 + 4 * count + np.cumsum(np.maximum(lengths, 0), dtype=np.int64)
         return [bytes(data[end - size : end]) if size >= 0 else None for size, end in zip(lengths.tolist(), ends.tolist(), strict=True)]
 
+    def locate(self, connector: str, cache: str, keys: Sequence[bytes]) -> tuple[Ints, npt.NDArray[np.bool_]]:
+        """Partition of each key, and whether its primary node has it; keys without wrapper."""
+        data = self._call("locate", connector, cache, b"".join(struct.pack("<i", len(key)) + key for key in keys))
+        (count,) = struct.unpack_from("<i", data)
+        return np.frombuffer(data, "<i4", count, 4), np.frombuffer(data, "i1", count, 4 + 4 * count).astype(bool)
+
     def barrier(self, connector: str) -> None:
         """Return when all that was captured before stands in the backlog."""
         self._call("barrier", connector)

@@ -4,19 +4,26 @@ What the backlog holds is a to-do list: it is read, judged (:mod:`.unit_memory`)
 alone cannot tell the state of its key, the key is looked up on its primary node: look up, barrier, read once more; a key that has a newer
 change by then needs no look-up. A unit is loaded in the same way: scan it, barrier, read its changes; a key that has one is not sent as
 scanned.
+
+Before a unit that was loaded is loaded again, its offset record says that it is not loaded: its mark, and with it what its backlog has, is
+cleared, and would be forgotten if the task died between that and the commit.
 """
 
 from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from typing import TypeVar
 
 import numpy as np
 
+from ...convert import converter
+from ...convert.json_keys import declared_key_codes
 from ...errors import CacheDestroyed
+from ...kafka.clients import KafkaClients
+from ...kafka.topics import Topics
 from ...offsets import UnitOffset
 from ...plan import CachePlan, TransferPlan
 from ...thin.cluster import Cluster
@@ -24,21 +31,27 @@ from ...thin.model import CacheInfo, Page
 from ...thin.scan import scan_partitions
 from ...thin.service import EXPIRED, GONE, BacklogService, Changes
 from .epoch import Unit
+from .sweep import BEGINNING, Place, TopicKeys, TopicSweep
 from .take import Key, Take, without_keys
-from .unit_memory import Longs, UnitMemory, hash_of
+from .unit_memory import Longs, Rows, UnitMemory, hash_of, short
 from .unit_table import UnitTable
 
 _WHOLE_BACKLOG = 1 << 30  # bytes: all that some units have
 _FIRST_LOAD = 4  # units loaded at once before their size is known
+_KEYS_AT_ONCE = 10_000  # looked up
+_SWEPT_AT_ONCE = 64  # units whose backlog is read together
 _DEAD_NODE_S = 5.0  # a node that died may have written changes of the last seconds that no other node has
 
 T = TypeVar("T")
 
 
 class BacklogReader:
-    """Reads the units of one task. For one thread; after any error it is thrown away, and the offsets tell where to begin."""
+    """Reads the units of one task. For one thread; after any error it is closed and thrown away, and the offsets tell where to begin.
 
-    def __init__(self, plan: TransferPlan, table: UnitTable, cluster: Cluster) -> None:
+    :param clients: reach the topics, to sweep them.
+    """
+
+    def __init__(self, plan: TransferPlan, table: UnitTable, cluster: Cluster, clients: KafkaClients) -> None:
         self._plan, self._settings, self._table, self._cluster = plan, plan.settings, table, cluster
         self.memory = UnitMemory(len(table))
         self._loaded = np.zeros(len(table), bool)
@@ -47,17 +60,46 @@ class BacklogReader:
         self._unit_bytes: float | None = None
         self._infos: dict[int, CacheInfo] = {}
         self._topology: int | None = None
+        self._topology_of = np.full(len(table), -1, np.int64)
         self._look_again_s: list[float] = []
         self._takes: list[Take] = []
         self._limits: Longs | None = None
+        self._clients, self._topics = clients, Topics(clients)
+        self._sent_before = np.zeros(len(table), bool)
+        self._owed: dict[int, Place] = {}
+        self._sweep: TopicSweep | None = None
+        self.key_codes: dict[str, set[int]] = defaultdict(set)
 
-    def restore(self, unit: int, offset: UnitOffset | None) -> None:
-        """Take over what the offsets tell of a unit."""
+    def restore(self, unit: int, offset: UnitOffset | None, sent_before: bool) -> None:
+        """Take over what the offsets tell of a unit.
+
+        :param sent_before: whether the topic may hold keys of it that are older than this capture.
+        """
         cache = self._table.cache_of(unit)
+        self._sent_before[unit] = sent_before or offset is not None or not cache.load
+        if offset is not None:
+            self.key_codes[cache.name].update(offset.key_codes)
         if offset is not None and (offset.incarnation, offset.snapshot_id) == (cache.incarnation, self._plan.snapshot_id):
             self.memory.restore(unit, offset, time.monotonic())
+            self._topology_of[unit] = offset.topology
             self._loaded[unit] = offset.done
-        self._loaded[unit] |= not cache.load
+            if offset.sweep is not None and self._settings.process_removals:
+                self._owed[unit] = offset.sweep
+        else:
+            self._loaded[unit] = not cache.load
+
+    def is_loaded(self, unit: int) -> bool:
+        """Whether all that the cache had of the unit before is committed."""
+        return bool(self._loaded[unit])
+
+    def owed(self, unit: int, loading: bool) -> Place | None:
+        """How far the topic is swept for a unit that owes it, as it will be once what is in hand is committed.
+
+        :param loading: whether that loads the unit.
+        """
+        if loading:
+            return BEGINNING if self._settings.process_removals and self._sent_before[unit] else None
+        return self._owed.get(unit)
 
     def info(self, cache: CachePlan) -> CacheInfo:
         """The cache as the cluster describes it.
@@ -75,29 +117,34 @@ class BacklogReader:
 
     def changes(self) -> list[Take]:
         """What one read gives of the units that are loaded."""
-        ready = self._loaded & ~self._gone
-        ready[list(self._again)] = False
-        units = np.flatnonzero(ready)
+        units = np.flatnonzero(self._ready())
         take = self._judged(units, self._read_backlog(units, self._settings.batch_bytes))
         self._takes = [take, *self._settled(take)]
         return self._takes
 
+    def _ready(self) -> Rows:
+        """Units whose changes are sent as they come."""
+        ready = self._loaded & ~self._gone
+        ready[list(self._again)] = False
+        return ready
+
     @property
     def all_loaded(self) -> bool:
-        """Whether nothing is left to be sent from the cache."""
-        return not self._next_load().size
+        """Whether nothing is left to be sent from the cache, and no sweep is owed."""
+        return not self._next_load().size and not any(not self._gone[unit] for unit in self._owed)
 
     @property
     def more(self) -> bool:
         """Whether there is something to do at once."""
-        return not self.all_loaded or any(bool(take.changes.more.any()) for take in self._takes)
+        sweeping = self._sweep is not None and not self._sweep.idle
+        return sweeping or bool(self._next_load().size) or any(bool(take.changes.more.any()) for take in self._takes)
 
     def caught_up(self, until: Mapping[Unit, int]) -> bool:
-        """Whether all is loaded, and the last takes, which are committed, left nothing of what stood in the backlog when the run began.
+        """Whether all is loaded and swept, and the last takes, which are committed, left nothing of what stood there when the run began.
 
         :param until: the highest numbers of then.
         """
-        if not self._takes or self._next_load().size:
+        if not self._takes or not self.all_loaded:
             return False
         if self._limits is None:
             places = self._table.units[["cache_id", "partition"]].tolist()
@@ -116,37 +163,60 @@ class BacklogReader:
             else:
                 self._again[unit] = int(changes.mark_number[position])
         verdict = self.memory.judge(units, changes).only(np.repeat(changes.marks == 0, changes.count))
-        return Take(changes, units, verdict, verdict.send | verdict.known, np.zeros(units.size, bool))
+        topology = np.where(changes.more | (changes.marks != 0), self._topology_of[units], changes.topology)
+        return Take(changes, units, verdict, verdict.send | verdict.known, np.zeros(units.size, bool), topology)
 
     def _settled(self, take: Take) -> list[Take]:
         """Look up what the changes alone cannot tell; the units concerned leave the take and come in one of their own."""
-        asked = set(take.places(np.flatnonzero(take.verdict.ask))) | self._of_dead_nodes(take.changes.topology)
+        doubtful = take.verdict.ask | (take.done & self._other_topology(take))
+        asked = set(take.places(np.flatnonzero(doubtful))) | self._of_dead_nodes(take.changes.topology)
         if not asked:
             return []
         states = self._look_up(asked)
-        self.barrier()
         units = np.array(sorted({unit for unit, _ in asked}), np.int64)
-        before = _numbered(take)
+        before = set(_numbered(take))
         take.leave(units)
+        again, newer = self._with_states(units, states, before)
+        again.topology = take.topology[np.searchsorted(take.units, units)]
+        # where the topology is another one, what was not looked up waits for the next read
+        left = np.repeat(again.topology != again.changes.topology, again.changes.count) & again.verdict.send
+        left[np.flatnonzero(again.verdict.send)] &= np.array([change not in before for change in _numbered(again)], bool)
+        again.verdict, again.done = again.verdict.only(~left), again.done & ~left
+        self._close_questions(again, states, newer)
+        return [again]
+
+    def _other_topology(self, take: Take) -> Rows:
+        """Rows of units of which all was sent under another topology, or nothing yet: a node that died since may have written what no other
+        node has."""
+        return np.repeat(self._topology_of[take.units] != take.changes.topology, take.changes.count)
+
+    def _with_states(
+        self, units: Longs, states: Mapping[Key, bytes | None], before: set[tuple[int, bytes, int, int]]
+    ) -> tuple[Take, set[Key]]:
+        """The backlog of units read once more, with those of the looked-up states that nothing in it may be newer than; and the other keys.
+
+        :param before: changes that were read before the look-up, as :func:`_numbered` gives them.
+        """
+        self.barrier()
         again = self._judged(units, self._read_backlog(units, _WHOLE_BACKLOG))
-        newer = {(unit, key) for unit, key, _, _ in _numbered(again) - before}
-        last = self.memory.last_sent(units.tolist())
-        for place in again.places(np.flatnonzero(again.verdict.send)):
-            last.pop(place, None)  # what is sent last is in this take
+        newer = {(unit, key) for unit, key, _, _ in set(_numbered(again)) - before}
+        rows = np.flatnonzero(again.verdict.send)
+        last = self.memory.last_sent(units.tolist()) | dict(zip(again.places(rows), short(again.changes.hash[rows]).tolist(), strict=True))
         marked = set(units[again.changes.marks != 0].tolist())
         again.states = {
             place: value
             for place, value in states.items()
             if place not in newer and place[0] not in marked and last.get(place) != hash_of(place[1], value)
         }
-        self._close_questions(again, states)
-        return [again]
+        return again, newer
 
-    def _close_questions(self, take: Take, states: Mapping[Key, bytes | None]) -> None:
-        """Rows whose keys were looked up are settled; the expired keys of a unit only all together."""
+    def _close_questions(self, take: Take, states: Mapping[Key, bytes | None], newer: set[Key]) -> None:
+        """Rows whose keys were looked up are settled; the expired keys of a unit only all together, and none of which a change came since:
+        without a number, either may be the newer one."""
         rows = np.flatnonzero(take.verdict.ask)
-        take.done[rows] = [place in states for place in take.places(rows)]
         expired = take.changes.kind == EXPIRED
+        places = list(zip(take.places(rows), expired[rows].tolist(), strict=True))
+        take.done[rows] = [place in states and not (is_expired and place in newer) for place, is_expired in places]
         take.stamps = (take.changes.marks == 0) & ~np.isin(take.units, take.verdict.unit[expired & ~take.done])
 
     def _of_dead_nodes(self, topology: int) -> set[Key]:
@@ -157,7 +227,8 @@ class BacklogReader:
         self._topology = topology
         due = any(at <= now for at in self._look_again_s)
         self._look_again_s = [at for at in self._look_again_s if at > now]
-        return {place for place in self.memory.sent_since(now - 2 * _DEAD_NODE_S) if not self._gone[place[0]]} if due else set()
+        ready = self._ready()
+        return {place for place in self.memory.sent_since(now - 2 * _DEAD_NODE_S) if ready[place[0]]} if due else set()
 
     def _look_up(self, keys: Iterable[Key]) -> dict[Key, bytes | None]:
         by_cache: dict[CachePlan, list[Key]] = defaultdict(list)
@@ -165,11 +236,13 @@ class BacklogReader:
             by_cache[self._table.cache_of(place[0])].append(place)
         states: dict[Key, bytes | None] = {}
         for cache, places in by_cache.items():
-            wanted = [key for _, key in places]
-            name = cache.name
-            values = self.ask(lambda service, name=name, wanted=wanted: service.lookup(self._plan.connector, name, wanted))  # type: ignore[misc]
-            states |= zip(places, values, strict=True)
+            for at in range(0, len(places), _KEYS_AT_ONCE):
+                part = places[at : at + _KEYS_AT_ONCE]
+                states |= zip(part, self._values(cache.name, [key for _, key in part]), strict=True)
         return states
+
+    def _values(self, cache: str, keys: list[bytes]) -> list[bytes | None]:
+        return self.ask(lambda service: service.lookup(self._plan.connector, cache, keys))
 
     # what was there before
 
@@ -178,13 +251,21 @@ class BacklogReader:
         units = self._next_load()
         if not units.size:
             return []
-        marks = [self._again.pop(unit) for unit in units.tolist() if unit in self._again]
-        if marks:
-            self.ask(lambda service: service.clear(self._plan.connector, self._table.units[units], np.array(marks, np.int64)))
+        if self._loaded[units].any():
+            take = self._judged(units, self._read_backlog(units, 1))
+            take.leave(units)
+            take.unloaded = frozenset(units.tolist())
+            return [take]
+        self._clear(units)
         cache = self._table.cache_of(int(units[0]))
         pages = self._scan(cache, units)
         self.barrier()
         take = self._judged(units, self._read_backlog(units, _WHOLE_BACKLOG))
+        doubtful = take.places(np.flatnonzero(take.verdict.send & self._other_topology(take)))
+        if doubtful:
+            topology = take.topology
+            take, _ = self._with_states(units, self._look_up(set(doubtful)), set(_numbered(take)))
+            take.topology = topology
         changed: dict[int, set[bytes]] = defaultdict(set)
         for unit, key in take.places(np.flatnonzero(take.verdict.send)):
             changed[unit].add(key)
@@ -195,11 +276,34 @@ class BacklogReader:
         self._takes = []
         return [take]
 
-    def loaded(self, take: Take) -> None:
-        """The units that a take loads are committed."""
+    def _clear(self, units: Longs) -> None:
+        """Take the marks of units away, and what the backlog has of them."""
+        marks = np.array([self._again.pop(unit) for unit in units.tolist() if unit in self._again], np.int64)
+        if marks.size:
+            self.ask(lambda service: service.clear(self._plan.connector, self._table.units[units], marks))
+            # what a node was writing meanwhile is older than what it gave up, and must not count as newer than the scan
+            self.barrier()
+            self.ask(lambda service: service.clear(self._plan.connector, self._table.units[units], marks))
+
+    def committed(self, take: Take) -> None:
+        """What a take says of loads and sweeps is committed."""
+        self._topology_of[take.units] = take.topology
+        for unit in take.unloaded:
+            self._loaded[unit] = False
         for unit in take.scanned:
-            self._loaded[unit] = True
+            self._owe(unit, self.owed(unit, loading=True))
+            self._loaded[unit] = self._sent_before[unit] = True
             self.memory.loaded(unit, time.monotonic())
+        if self._sweep is not None:
+            self._sweep.leave(take.unloaded | take.scanned.keys())
+        for unit, place in take.swept.items():
+            self._owe(unit, place)
+
+    def _owe(self, unit: int, place: Place | None) -> None:
+        if place is None:
+            self._owed.pop(unit, None)
+        else:
+            self._owed[unit] = place
 
     def _next_load(self) -> Longs:
         """Units of one cache, the marked ones first."""
@@ -221,6 +325,70 @@ class BacklogReader:
         self._unit_bytes = mean if self._unit_bytes is None else (self._unit_bytes + mean) / 2
         return pages
 
+    # what the topic has and the cache has not
+
+    def sweep(self, *, ends: bool = False) -> Iterator[Take]:
+        """Read on in the topic of a cache whose units owe a sweep; when it is read, the tombstones of what is gone. Each take is committed
+        before the next one is made.
+
+        :param ends: whether this task ends: what was found so far is sent, and the next task goes on from there.
+        """
+        if self._sweep is None and not ends:
+            self._sweep = self._next_sweep()
+        sweep = self._sweep
+        if sweep is None:
+            return
+        if not ends:
+            sweep.step()
+        if not (ends or sweep.finished or sweep.full):
+            return
+        place = None if sweep.finished else sweep.place
+        found, units = sweep.take(), sweep.units
+        for at in range(0, units.size, _SWEPT_AT_ONCE):
+            yield self._swept(sweep, units[at : at + _SWEPT_AT_ONCE], found, place)
+        if ends or place is None:
+            self._sweep = None
+            sweep.close()
+
+    def _swept(self, sweep: TopicSweep, units: Longs, found: Mapping[int, list[bytes]], place: Place | None) -> Take:
+        """Tombstones for the keys of some units that are gone indeed, unless a change of theirs says more."""
+        states = self._look_up([(unit, key) for unit in units.tolist() for key in found.get(unit, ())])
+        take, _ = self._with_states(units, {place: None for place, value in states.items() if value is None}, set())
+        unsound = units[take.changes.marks != 0].tolist()
+        sweep.leave(unsound)  # gone, or sent again once more
+        take.swept = {unit: place for unit in units.tolist() if unit not in unsound}
+        self._takes = []
+        return take
+
+    def _next_sweep(self) -> TopicSweep | None:
+        """Of a cache of which nothing is left to be loaded here."""
+        if not self._owed:
+            return None
+        waiting = np.zeros(len(self._table.caches), bool)
+        waiting[self._table.cache[(~self._loaded & ~self._gone) | np.isin(np.arange(len(self._table)), list(self._again))]] = True
+        ready = [unit for unit in self._owed if not self._gone[unit] and not waiting[self._table.cache[unit]]]
+        if not ready:
+            return None
+        cache = self._table.cache_of(min(ready))
+        units = [unit for unit in ready if self._table.cache_of(unit) is cache]
+        name, settings = cache.name, self._settings
+        turned = converter(settings.value_converter, decimal_format=settings.decimal_format, enum_policy=settings.enum_policy)
+        info = self.info(cache)
+        keys = TopicKeys(
+            turned,
+            info,
+            self._cluster,
+            self.key_codes[name] or declared_key_codes(info),
+            lambda wanted: self.ask(lambda service: service.locate(self._plan.connector, name, wanted)),
+        )
+        place = min(self._owed[unit] for unit in units)
+        return TopicSweep(self._clients, self._topics, cache, {self._table.partition(unit): unit for unit in units}, place, keys)
+
+    def close(self) -> None:
+        """Leave the topics alone."""
+        if self._sweep is not None:
+            self._sweep.close()
+
     def acknowledge(self, sent: bytes) -> None:
         """What was committed leaves the backlog."""
         self.ask(lambda service: service.acknowledge(self._plan.connector, sent))
@@ -234,8 +402,8 @@ class BacklogReader:
         return self._cluster.ask(lambda connection: question(BacklogService(connection)))
 
 
-def _numbered(take: Take) -> set[tuple[int, bytes, int, int]]:
+def _numbered(take: Take) -> list[tuple[int, bytes, int, int]]:
     """Unit, key, number and hash of the changes that are to be sent."""
     rows = np.flatnonzero(take.verdict.send)
     numbers, hashes = take.changes.number[rows].tolist(), take.changes.hash[rows].tolist()
-    return {(*place, number, hashed) for place, number, hashed in zip(take.places(rows), numbers, hashes, strict=True)}
+    return [(*place, number, hashed) for place, number, hashed in zip(take.places(rows), numbers, hashes, strict=True)]

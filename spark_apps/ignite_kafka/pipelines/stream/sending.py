@@ -62,12 +62,17 @@ class SlotsSender:
 
     def restore(self, reader: BacklogReader) -> None:
         """Tell the reader what the slots' offsets say."""
-        for unit in range(len(self._table)):
-            cache = self._table.cache_of(unit)
-            offset = self._writers[int(self._table.slot[unit])].state.by_cache.get(cache.name, {}).get(self._table.partition(unit))
-            reader.restore(unit, offset)
-            if offset is not None and offset.snapshot_id == self._plan.snapshot_id:
-                self._records[unit] = offset.records
+        for units in self._table.by_slot_and_cache(np.arange(len(self._table))):
+            cache = self._table.cache_of(int(units[0]))
+            offsets = self._writers[int(self._table.slot[units[0]])].state.by_cache.get(cache.name, {})
+            # of a cache that was made again with more partitions, any unit may hold keys that were another's
+            now = cache.incarnation, self._plan.snapshot_id
+            sent_before = any((offset.incarnation, offset.snapshot_id) != now for offset in offsets.values())
+            for unit in units.tolist():
+                offset = offsets.get(self._table.partition(unit))
+                reader.restore(unit, offset, sent_before)
+                if offset is not None and offset.snapshot_id == self._plan.snapshot_id:
+                    self._records[unit] = offset.records
 
     @property
     def in_doubt(self) -> bool:
@@ -82,11 +87,11 @@ class SlotsSender:
                 states[unit].append((key, value))
             for units in self._table.by_slot_and_cache(take.active):
                 self._send(take, units, states, reader)
-        list(self._pool.map(SlotWriter.commit, self._writers.values()))
+        list(self._pool.map(lambda writer: writer.commit(), self._writers.values()))
         now = time.monotonic()
         for take in takes:
             reader.memory.remember(take.verdict, take.done, take.changes, now)
-            reader.loaded(take)
+            reader.committed(take)
             for (unit, key), value in take.states.items():
                 reader.memory.remember_state(unit, key, value, now)
             sent = take.changes.acknowledgement(self._table.units[take.units], take.done, take.stamps)
@@ -121,6 +126,7 @@ class SlotsSender:
     ) -> None:
         """:param removed: which entries are tombstones; None: none, and their order does not count."""
         records = self._converter.convert(pages, reader.info(cache), self._cluster, in_order=removed is not None)
+        reader.key_codes[cache.name] |= records.key_codes
         if removed is not None:
             records = with_tombstones(records, removed)
         write_types(writer, types_topic(self._settings.internal_topic_prefix), records.type_ids, self._cluster)
@@ -131,10 +137,10 @@ class SlotsSender:
         count.ended = time.time()
 
     def _offset(self, take: Take, unit: int, states: Sequence[object], cache: CachePlan, writer: SlotWriter, reader: BacklogReader) -> None:
-        """Queue a unit's offsets, if anything of it is sent: numbers up to the highest, and those that are still to be acknowledged."""
+        """Queue a unit's offsets, if there is news of it: numbers up to the highest, and those that are still to be acknowledged."""
         span = take.rows_of(unit, unit)
         sent = int(np.count_nonzero(take.verdict.send[span])) + len(states)
-        if not sent and unit not in take.scanned:
+        if not sent and unit not in take.scanned and unit not in take.unloaded and unit not in take.swept:
             return
         rows = np.flatnonzero(take.done[span] & (take.changes.number[span] >= 0)) + span.start
         numbers = take.changes.number[rows]
@@ -144,10 +150,13 @@ class SlotsSender:
             self._plan.generation,
             cache.incarnation,
             self._plan.snapshot_id,
-            True,
+            unit in take.scanned or (reader.is_loaded(unit) and unit not in take.unloaded),
             int(self._records[unit]),
             ((0, high),) if high >= 0 else (),
             packed(numbers, take.changes.hash[rows]) if rows.size else "",
+            take.swept[unit] if unit in take.swept else reader.owed(unit, unit in take.scanned),
+            tuple(sorted(reader.key_codes[cache.name])),
+            int(take.topology[np.searchsorted(take.units, unit)]),
         )
         writer.unit_offset(cache.name, self._table.partition(unit), offset)
 

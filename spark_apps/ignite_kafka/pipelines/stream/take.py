@@ -28,7 +28,10 @@ class Take:
     :param stamps: of each unit: whether all its expired keys are settled.
     :param states: looked up in the cache, to be sent after the changes; None: the key is not there.
     :param left: units that another take settles.
+    :param topology: of each unit: the topology of the cluster under which all is sent, with this take, that the backlog had; -1: not known.
     :param scanned: unit to its entries; it is loaded with this take. Its changes follow.
+    :param unloaded: units that are to be loaded again after this take.
+    :param swept: unit to how far the topic is swept for it with this take; None: wholly.
     """
 
     changes: Changes
@@ -36,9 +39,12 @@ class Take:
     verdict: Verdict
     done: Rows
     stamps: Rows
+    topology: Longs
     states: dict[Key, bytes | None] = field(default_factory=dict)
     scanned: Mapping[int, Sequence[Page]] = field(default_factory=dict)
     left: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
+    unloaded: frozenset[int] = frozenset()
+    swept: Mapping[int, tuple[int, int] | None] = field(default_factory=dict)
 
     @cached_property
     def keys(self) -> pa.BinaryArray:
@@ -49,8 +55,9 @@ class Take:
     def active(self) -> Longs:
         """The units that the take has anything of, ascending: of most units a poll finds nothing."""
         found = self.changes.count > 0
-        if self.scanned or self.states:
-            found |= np.isin(self.units, [*self.scanned, *(unit for unit, _ in self.states)])
+        others = [*self.scanned, *self.unloaded, *self.swept, *(unit for unit, _ in self.states)]
+        if others:
+            found |= np.isin(self.units, others)
         return self.units[found]
 
     def places(self, rows: Longs) -> list[Key]:

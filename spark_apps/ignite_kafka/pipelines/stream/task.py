@@ -67,10 +67,10 @@ class TaskStream:
         with ignite_cluster(self._settings, self._secrets) as cluster:
             sender = SlotsSender(self._plan, self._clients, self._table, self._owner, cluster, self._counts)
             try:
-                reader = BacklogReader(self._plan, self._table, cluster)
-                sender.restore(reader)
-                self._in_doubt = False
-                self._batches(reader, sender, end)
+                with closing(BacklogReader(self._plan, self._table, cluster, self._clients)) as reader:
+                    sender.restore(reader)
+                    self._in_doubt = False
+                    self._batches(reader, sender, end)
             finally:
                 self._in_doubt = self._in_doubt or sender.in_doubt
                 sender.close()
@@ -83,11 +83,15 @@ class TaskStream:
                 self._finished = self._loaded = True
                 return
             sender.commit(reader.load(), reader)
+            for take in reader.sweep():
+                sender.commit([take], reader)
             self._failing_since = None
             self._loaded = reader.all_loaded
             reader.memory.forget(time.monotonic())
             next_poll_s = started + self._settings.poll_interval_ms / 1000
             if end.reached(0.0 if reader.more else max(0.0, next_poll_s - time.monotonic())):
+                for take in reader.sweep(ends=True):
+                    sender.commit([take], reader)
                 return
 
     def _verdict(self, error: IgniteKafkaError) -> IgniteKafkaError:

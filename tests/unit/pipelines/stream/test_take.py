@@ -31,7 +31,9 @@ def _take(numbers: list[list[int]], *, done: list[bool], more: tuple[bool, ...] 
     )
     unit = np.repeat([0, 1], changes.count)
     settled = np.array(done, bool)
-    return Take(changes, np.array([0, 1]), Verdict(unit, settled, settled & False, ~settled), settled, np.zeros(2, bool))
+    return Take(
+        changes, np.array([0, 1]), Verdict(unit, settled, settled & False, ~settled), settled, np.zeros(2, bool), np.ones(2, np.int64)
+    )
 
 
 LIMITS = np.array([10, -1, 10])
@@ -69,4 +71,8 @@ def test_active_units_have_changes_states_or_entries() -> None:
     take.states = {(0, b"key"): None}
     assert take.active.tolist() == [0, 1]
     take.states, take.scanned = {}, {0: []}
+    assert take.active.tolist() == [0, 1]
+    take.scanned, take.swept = {}, {0: None}
+    assert take.active.tolist() == [0, 1]
+    take.swept, take.unloaded = {}, frozenset([0])
     assert take.active.tolist() == [0, 1]

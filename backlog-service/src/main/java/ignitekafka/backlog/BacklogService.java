@@ -92,6 +92,14 @@ public interface BacklogService {
      */
     byte[] lookup(String connector, String cache, byte[] keys);
 
+    /**
+     * Partitions of keys, and whether their primary nodes have them.
+     *
+     * @param keys As in {@link #lookup}.
+     * @return int32 keys N, int32[N] partition, int8[N] 1 when the cache has the key, else 0.
+     */
+    byte[] locate(String connector, String cache, byte[] keys);
+
     /** Returns when all that was captured before the call, on any node, stands in the backlog. */
     void barrier(String connector);
 

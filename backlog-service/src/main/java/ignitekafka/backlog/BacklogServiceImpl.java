@@ -167,6 +167,14 @@ public final class BacklogServiceImpl implements BacklogService, Service {
     }
 
     @Override public byte[] lookup(String connector, String cache, byte[] keys) {
+        return Lookup.values(context(), cache, keys(connector, cache, keys));
+    }
+
+    @Override public byte[] locate(String connector, String cache, byte[] keys) {
+        return Lookup.places(context(), cache, keys(connector, cache, keys));
+    }
+
+    private List<byte[]> keys(String connector, String cache, byte[] keys) {
         Connector known = plugin().registry().get(connector);
         List<byte[]> wanted = new ArrayList<>();
 
@@ -185,7 +193,7 @@ public final class BacklogServiceImpl implements BacklogService, Service {
             wanted.add(key);
         });
 
-        return new Lookup(cache, wanted).everywhere(context());
+        return wanted;
     }
 
     @Override public void barrier(String connector) {

@@ -15,30 +15,26 @@ import org.apache.ignite.internal.processors.cache.CacheObject;
 import org.apache.ignite.internal.processors.cache.CacheObjectContext;
 import org.apache.ignite.internal.util.typedef.internal.U;
 
-/** Values of keys as their primary nodes have them: a backup may be behind what was already sent. */
+/** Keys as their primary nodes have them: a backup may be behind what was already sent. */
 final class Lookup implements NodeJob.Work<HashMap<Integer, byte[]>> {
-    private static final long serialVersionUID = 1;
+    private static final long serialVersionUID = 2;
 
     /** What a primary node answers for a key that the cache has not; no value is that short. */
     private static final byte[] ABSENT = {};
 
     private final String cache;
     private final ArrayList<byte[]> keys;
+    private final boolean places;
 
-    Lookup(String cache, List<byte[]> keys) {
+    private Lookup(String cache, List<byte[]> keys, boolean places) {
         this.cache = cache;
         this.keys = new ArrayList<>(keys);
+        this.places = places;
     }
 
     /** Asks all nodes; the answer is that of {@link BacklogService#lookup}. */
-    byte[] everywhere(GridKernalContext ctx) {
-        Map<Integer, byte[]> values = new HashMap<>();
-
-        NodeJob.everywhere(ctx, this).forEach(values::putAll);
-
-        if (values.size() < keys.size())
-            throw new BacklogException(BacklogException.Code.UNAVAILABLE, "partitions of cache '" + cache + "' are moving");
-
+    static byte[] values(GridKernalContext ctx, String cache, List<byte[]> keys) {
+        Map<Integer, byte[]> values = new Lookup(cache, keys, false).everywhere(ctx);
         long bytes = values.values().stream().mapToLong(value -> value.length).sum();
         ByteBuffer out = Chunk.buffer(new byte[Math.toIntExact(4 + 4L * keys.size() + bytes)]).putInt(keys.size());
 
@@ -51,12 +47,37 @@ final class Lookup implements NodeJob.Work<HashMap<Integer, byte[]>> {
         return out.array();
     }
 
-    /** Position to value of the keys that this node is primary of, before and after the look. */
+    /** Asks all nodes; the answer is that of {@link BacklogService#locate}. */
+    static byte[] places(GridKernalContext ctx, String cache, List<byte[]> keys) {
+        Map<Integer, byte[]> places = new Lookup(cache, keys, true).everywhere(ctx);
+        ByteBuffer out = Chunk.buffer(new byte[Math.toIntExact(4 + 5L * keys.size())]).putInt(keys.size());
+
+        for (int i = 0; i < keys.size(); i++) {
+            ByteBuffer place = Chunk.buffer(places.get(i));
+
+            out.putInt(4 + 4 * i, place.getInt()).put(4 + 4 * keys.size() + i, place.get());
+        }
+
+        return out.array();
+    }
+
+    private Map<Integer, byte[]> everywhere(GridKernalContext ctx) {
+        Map<Integer, byte[]> found = new HashMap<>();
+
+        NodeJob.everywhere(ctx, this).forEach(found::putAll);
+
+        if (found.size() < keys.size())
+            throw new BacklogException(BacklogException.Code.UNAVAILABLE, "partitions of cache '" + cache + "' are moving");
+
+        return found;
+    }
+
+    /** Position to answer for the keys that this node is primary of, before and after the look. */
     @Override public HashMap<Integer, byte[]> run(BacklogPlugin plugin) {
-        HashMap<Integer, byte[]> values = new HashMap<>();
+        HashMap<Integer, byte[]> found = new HashMap<>();
 
         if (plugin.context().cache().internalCache(cache) == null)
-            return values;
+            return found;
 
         IgniteCache<Object, Object> present = plugin.context().grid().cache(cache).withKeepBinary();
         Affinity<Object> affinity = plugin.context().grid().affinity(cache);
@@ -73,14 +94,19 @@ final class Lookup implements NodeJob.Work<HashMap<Integer, byte[]>> {
                 Object value = present.localPeek(key, CachePeekMode.PRIMARY);
 
                 if (affinity.isPrimary(here, key))
-                    values.put(i, value == null ? ABSENT : bytes(objects, value));
+                    found.put(i, places ? place(affinity.partition(key), value) : value == null ? ABSENT : bytes(objects, value));
             }
         }
         catch (IgniteCheckedException e) {
             throw U.convertException(e);
         }
 
-        return values;
+        return found;
+    }
+
+    /** int32 partition, int8 whether the cache has the key. */
+    private static byte[] place(int partition, Object value) {
+        return Chunk.buffer(new byte[5]).putInt(partition).put((byte)(value == null ? 0 : 1)).array();
     }
 
     /** The bytes that the cache holds, without a copy where the object is made of them. */

@@ -19,6 +19,7 @@ import java.util.stream.Collectors;
 import javax.cache.Cache;
 import javax.cache.expiry.CreatedExpiryPolicy;
 import javax.cache.expiry.Duration;
+import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
 import org.apache.ignite.cache.query.ScanQuery;
 import org.apache.ignite.client.ClientException;
@@ -255,6 +256,19 @@ class BacklogServiceTest {
         }
 
         assertFalse(found.hasRemaining());
+
+        ByteBuffer places = Chunk.buffer(service().locate("c", "a", keys.array()));
+
+        assertEquals(100, places.getInt());
+
+        for (int i = 0; i < 100; i++)
+            assertEquals(cache.unwrap(Ignite.class).affinity("a").partition(i), places.getInt());
+
+        for (int i = 0; i < 100; i++)
+            assertEquals(i % 2 == 0 ? 1 : 0, places.get());
+
+        assertFalse(places.hasRemaining());
+        assertCode("UNKNOWN_CACHE", () -> service().locate("c", "b", new byte[0]));
         assertCode("UNKNOWN_CACHE", () -> service().lookup("c", "b", new byte[0]));
         assertCode("MALFORMED", () -> service().lookup("c", "a", new byte[] {9, 0, 0, 0}));
     }

@@ -1,0 +1,127 @@
+"""What a stream remembers: whether a change is new, known, or to be looked up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from ignite_kafka.offsets import UnitOffset
+from ignite_kafka.pipelines.stream import unit_memory
+from ignite_kafka.pipelines.stream.unit_memory import REMEMBERED_S, UnitMemory, Verdict, hash_of, packed, short, unpacked
+from ignite_kafka.thin.service import EXPIRED, Changes
+from tests.unit.pipelines.stream.world import Change, changes_of, key_bytes, value_bytes
+
+UNITS = np.arange(2)
+
+
+def change(number: int, key: int, value: int = 0) -> Change:
+    return Change(number, key_bytes(key), value_bytes(value))
+
+
+def read(*units: Sequence[Change]) -> Changes:
+    return changes_of(1, list(units), [False] * len(units))
+
+
+def judged(memory: UnitMemory, changes: Changes) -> str:
+    """S to send, K known, ? to be looked up, of each change."""
+    verdict = memory.judge(UNITS[: len(changes.count)], changes)
+    assert (verdict.send.astype(int) + verdict.known + verdict.ask == 1).all()
+    return "".join("S" if send else "K" if known else "?" for send, known in zip(verdict.send, verdict.known, strict=True))
+
+
+def send(memory: UnitMemory, changes: Changes, now_s: float = 0.0) -> Verdict:
+    verdict = memory.judge(UNITS[: len(changes.count)], changes)
+    memory.remember(verdict, np.ones(len(changes.number), bool), changes, now_s)
+    return verdict
+
+
+def test_numbers_are_of_their_unit() -> None:
+    memory = UnitMemory(2)
+    first = read([change(5, 1), change(9, 2)], [change(3, 3)])
+    assert judged(memory, first) == "SSS"
+    send(memory, first)
+    assert (memory.high(0), memory.high(1)) == (9, 3)
+    assert judged(memory, first) == "KKK"
+    assert judged(memory, read([change(10, 1)], [change(4, 3)])) == "SS"
+
+
+def test_a_late_number_is_sent_unless_its_key_was_sent_with_a_higher_one() -> None:
+    memory = UnitMemory(1)
+    send(memory, read([change(5, 1), change(9, 2)]))
+    assert judged(memory, read([change(6, 3), change(7, 1), change(8, 2)])) == "SS?"
+
+
+def test_two_contents_of_one_number_are_looked_up() -> None:
+    memory = UnitMemory(1)
+    assert judged(memory, read([change(4, 1), change(5, 1), change(5, 2), change(6, 2)])) == "S??S"
+    send(memory, read([change(5, 1)]))
+    assert judged(memory, read([change(5, 1), change(5, 2)])) == "K?"
+    assert judged(memory, read([change(5, 1, value=8)])) == "?"
+
+
+def test_what_is_forgotten_is_looked_up() -> None:
+    memory = UnitMemory(1)
+    send(memory, read([change(5, 1)]), now_s=0.0)
+    send(memory, read([change(9, 2)]), now_s=REMEMBERED_S)
+    memory.forget(REMEMBERED_S + 1)
+    assert judged(memory, read([change(4, 3), change(5, 1), change(6, 4), change(9, 2)])) == "??SK"
+    memory.forget(3 * REMEMBERED_S)
+    assert judged(memory, read([change(6, 4), change(9, 2), change(10, 2)])) == "??S"
+
+
+def test_more_than_may_be_remembered_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unit_memory, "MOST_REMEMBERED", 3)
+    memory = UnitMemory(1)
+    for number in range(1, 6):
+        send(memory, read([change(number, number)]))
+    memory.forget(0.0)
+    assert judged(memory, read([change(number, number) for number in range(1, 6)])) == "??KKK"
+
+
+def test_offsets_bring_back_numbers_and_hashes() -> None:
+    memory, sent = UnitMemory(1), read([change(5, 1), change(9, 2)])
+    offset = UnitOffset(1, "1", "s", True, 2, ((0, 9),), packed(sent.number, sent.hash))
+    memory.restore(0, UnitOffset.from_json(offset.to_json()), 0.0)
+    assert judged(memory, read([change(5, 1), change(5, 3), change(6, 4), change(9, 2), change(10, 2)])) == "K??KS"
+
+
+def test_expired_keys_are_looked_up_and_say_no_number() -> None:
+    memory = UnitMemory(1)
+    changes = read([change(5, 1), Change(-1, key_bytes(1), None, EXPIRED), Change(-1, key_bytes(2), None, EXPIRED)])
+    assert judged(memory, changes) == "S??"
+    send(memory, changes)
+    assert memory.high(0) == 5
+
+
+def test_the_last_state_of_a_key_is_known_until_its_unit_is_loaded() -> None:
+    memory = UnitMemory(1)
+    send(memory, read([change(5, 1, value=1), change(6, 1, value=2)]), now_s=1.0)
+    memory.remember_state(0, key_bytes(2), None, 1.0)
+    assert memory.last_sent([0]) == {
+        (0, key_bytes(1)): hash_of(key_bytes(1), value_bytes(2)),
+        (0, key_bytes(2)): hash_of(key_bytes(2), None),
+    }
+    assert memory.sent_since(1.0) == {(0, key_bytes(1)), (0, key_bytes(2))}
+    assert memory.sent_since(1.5) == set()
+    memory.loaded(0, 2.0)
+    assert memory.last_sent([0]) == {}
+    assert judged(memory, read([change(5, 1, value=1)])) == "K"
+
+
+def test_what_is_settled_but_not_sent_is_known_and_has_no_state() -> None:
+    memory = UnitMemory(1)
+    changes = read([change(5, 1), change(5, 2)])
+    send(memory, changes)
+    assert judged(memory, changes) == "KK"
+    assert memory.last_sent([0]) == {}
+
+
+def test_short_hashes_are_those_of_the_service() -> None:
+    one = change(5, 1)
+    assert int(short(np.array([one.hash]))[0]) == hash_of(one.key, one.value)
+    numbers, hashes = unpacked(packed(np.array([1, 1 << 40]), np.array([one.hash, -1])))
+    assert numbers.tolist() == [1, 1 << 40]
+    assert hashes.tolist() == [hash_of(one.key, one.value), 0xFFFFFFFF]
+    assert unpacked("")[0].size == 0
