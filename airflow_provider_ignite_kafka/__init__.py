@@ -28,7 +28,10 @@ def get_provider_info() -> dict[str, Any]:
         "operators": [
             {
                 "integration-name": "Apache Ignite to Kafka",
-                "python-modules": ["airflow_provider_ignite_kafka.operators.ignite_to_kafka"],
+                "python-modules": [
+                    "airflow_provider_ignite_kafka.operators.backlog_cleanup",
+                    "airflow_provider_ignite_kafka.operators.ignite_to_kafka",
+                ],
             }
         ],
         "sensors": [

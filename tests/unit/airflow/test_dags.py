@@ -11,21 +11,23 @@ from typing import Any
 import pytest
 from airflow.sdk import DAG
 
+from airflow_provider_ignite_kafka.operators.backlog_cleanup import BacklogCleanupOperator
 from airflow_provider_ignite_kafka.operators.ignite_to_kafka import IgniteToKafkaOperator
 from airflow_provider_ignite_kafka.sensors.cache_watch import IgniteCacheWatchSensor
 from ignite_kafka.cache_changes import CacheState, state_of, state_to_dict
+from ignite_kafka.kafka.status import CacheStatus, RunStatus
 
 DAGS = Path(__file__).parents[3] / "dags"
-NAMES = ["ignite_cache_watch", "ignite_to_kafka_manual", "ignite_to_kafka_snapshot"]
+NAMES = ["ignite_cache_watch", "ignite_to_kafka_manual", "ignite_to_kafka_snapshot", "ignite_to_kafka_stream"]
 
 
-def read(name: str) -> DAG:
+def read(name: str, dag: str = "dag") -> DAG:
     spec = importlib.util.spec_from_file_location(name, DAGS / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module.dag
+    return getattr(module, dag)
 
 
 def test_all_examples_are_tested() -> None:
@@ -44,11 +46,52 @@ def test_dag_is_read_without_connections(name: str, monkeypatch: pytest.MonkeyPa
     assert (task.ignite_conn_id, task.kafka_conn_id, task.conn_id) == ("ignite_default", "kafka_default", "spark_default")
 
 
+def rendered(dag: DAG, task_id: str, **context: Any) -> Any:
+    """A task of a Dag, for a run with the form as it is."""
+    task = dag.get_task(task_id)
+    given: Any = {"params": dag.params.validate(), "dag": dag, **context}
+    task.render_template_fields(given, jinja_env=dag.get_template_env())
+    return task
+
+
+def test_stream_runs_on_with_settings_of_its_form() -> None:
+    task = rendered(read("ignite_to_kafka_stream"), "copy")
+    assert isinstance(task, IgniteToKafkaOperator)
+    assert (task.run_mode, task.failover_policy) == ("continuous", "BACKLOG")
+    assert task.settings == {
+        "name": "stream",
+        "cache_whitelist": ["flights.*", "air.*"],
+        "topic_prefix": "stream-",
+        "process_removals": True,
+    }
+
+
+def test_cleaning_up_after_the_stream_is_not_forced() -> None:
+    task = rendered(read("ignite_to_kafka_stream", "cleanup_dag"), "clean_up")
+    assert isinstance(task, BacklogCleanupOperator)
+    assert (task.connector, task.force) == ("stream", False)
+
+
+def test_watch_beside_the_stream_asks_whether_new_caches_are_taken_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    dag = read("ignite_to_kafka_stream", "watch_dag")
+    found = SimpleNamespace(xcom_pull=lambda **_: {"created": ["air", "flights-2"]})
+    task = rendered(dag, "taken_up", ti=found)
+    assert task.op_args == (["air", "flights-2"],)
+    taken: dict[str, CacheStatus] = {}
+    monkeypatch.setitem(
+        task.python_callable.__globals__, "connector_status", lambda name: RunStatus("RUNNING", name, "r", caches=taken) if taken else None
+    )
+    answers = []
+    for name in ("air", "flights-2"):
+        answers.append(task.python_callable(*task.op_args))
+        taken[name] = CacheStatus(f"stream-{name}")
+    assert [*answers, task.python_callable(*task.op_args)] == [False, False, True]
+
+
 def test_form_of_the_manual_dag_fills_every_setting_with_its_type() -> None:
     dag = read("ignite_to_kafka_manual")
-    [task] = dag.tasks
     params = dag.params.validate()
-    task.render_template_fields({"params": params, "dag": dag}, jinja_env=dag.get_template_env())
+    task = rendered(dag, "copy")
     converters = {"key_converter": "json", "value_converter": "json"}
     assert isinstance(task, IgniteToKafkaOperator)
     assert isinstance(task.settings, dict)

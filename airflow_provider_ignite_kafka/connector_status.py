@@ -1,0 +1,27 @@
+"""What a connector's newest run says of itself, for tasks that watch it."""
+
+from __future__ import annotations
+
+from airflow_provider_ignite_kafka.hooks.kafka_config import kafka_config
+from airflow_provider_ignite_kafka.request import hide
+from ignite_kafka.kafka.clients import KafkaClients
+from ignite_kafka.kafka.status import RunStatus
+from ignite_kafka.kafka.topics import Topics
+from ignite_kafka.secrets import Secrets
+from ignite_kafka.settings import DEFAULTS
+
+
+def connector_status(
+    connector: str, *, kafka_conn_id: str = "kafka_default", internal_topic_prefix: str = DEFAULTS["internal_topic_prefix"]
+) -> RunStatus | None:
+    """The status record of the run that took a connector last: its state and, by cache, its counts; None where there is none yet.
+
+    :param kafka_conn_id: connection of the Kafka provider.
+    :raises IgniteKafkaError: Kafka could not be asked.
+    """
+    from ignite_kafka.connector_life import newest_run
+
+    config = kafka_config(kafka_conn_id)
+    hide(Secrets(kafka=config.secrets))
+    clients = KafkaClients({**config.plain, **config.secrets})
+    return newest_run(clients, Topics(clients), internal_topic_prefix, connector).run

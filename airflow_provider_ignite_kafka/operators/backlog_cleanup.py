@@ -1,0 +1,78 @@
+"""Operator that removes what a connector that is no longer wanted has on the Ignite nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.common.compat.sdk import BaseOperator
+
+from airflow_provider_ignite_kafka import outcome
+from airflow_provider_ignite_kafka.hooks.ignite import IgniteHook
+from airflow_provider_ignite_kafka.request import Clusters, joined_settings
+from ignite_kafka.errors import IgniteKafkaError, SettingsError
+from ignite_kafka.setting_kinds import BOOLEAN
+
+if TYPE_CHECKING:
+    from airflow.providers.common.compat.sdk import Context
+
+
+class BacklogCleanupOperator(BaseOperator):
+    """End the capture of a connector and destroy its backlog cache, after a graceful stop; runs in the worker, without Spark.
+
+    Refuses, and fails without a retry, while the connector runs and where its newest run did not stop gracefully: what stands in the
+    backlog would be sent by nobody. Other connectors' backlogs are not touched. Safe to repeat: then there is nothing to remove.
+
+    :param connector: name of the connector. Templated.
+    :param force: clean up whatever the newest run's end was. Templated.
+    :param settings: settings of the connector by name, or the path of its file, where it has an `internal_topic_prefix` of its own.
+        Templated.
+    :param ignite_conn_id: connection of type `ignite`. Templated.
+    :param kafka_conn_id: connection of the Kafka provider. Templated.
+    """
+
+    template_fields: Sequence[str] = ("connector", "force", "settings", "ignite_conn_id", "kafka_conn_id")
+    template_fields_renderers = {"settings": "json"}
+    ui_color = "#f6dede"
+
+    def __init__(
+        self,
+        *,
+        connector: str,
+        force: bool | str = False,
+        settings: Mapping[str, Any] | str | None = None,
+        ignite_conn_id: str = IgniteHook.default_conn_name,
+        kafka_conn_id: str = "kafka_default",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.connector = connector
+        self.force = force
+        self.settings = settings
+        self.ignite_conn_id = ignite_conn_id
+        self.kafka_conn_id = kafka_conn_id
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        """Clean up.
+
+        :return: ``connector``, and what was removed: names of the ``service`` and of the backlog ``cache``, None where there was none.
+        :raises AirflowFailException: refused, or a setting is wrong.
+        :raises AirflowException: a cluster could not be asked; nothing or only a part is removed.
+        """
+        from ignite_kafka import backlog_control
+
+        try:
+            clusters = Clusters.of(self.ignite_conn_id, self.kafka_conn_id)
+            settings = joined_settings(self.settings or {}, clusters, {"name": self.connector})
+            cleaned = backlog_control.cleanup(settings, clusters.secrets, force=self._forced())
+        except IgniteKafkaError as error:
+            raise outcome.raised(error) from error
+        self.log.info(cleaned.text())
+        return cleaned.to_dict()
+
+    def _forced(self) -> bool:
+        """A template that is not rendered to a native object gives text."""
+        try:
+            return bool(BOOLEAN.parse(self.force))
+        except ValueError as error:
+            raise SettingsError(f"force is {self.force!r}", "Allowed: true or false.", setting="force") from error
