@@ -16,7 +16,6 @@ from ignite_kafka import properties
 from ignite_kafka import secrets as secret_files
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.status import RunStatus, read_run
-from ignite_kafka.kafka.target import STOPPED, write_target
 from ignite_kafka.kafka.topics import Topics
 from ignite_kafka.properties import LoadedSettings
 from ignite_kafka.secrets import Secrets
@@ -159,6 +158,8 @@ def ask_run(request: Request) -> bool:
 
     :raises IgniteKafkaError: Kafka could not be asked.
     """
+    from ignite_kafka.kafka.target import STOPPED, write_target
+
     settings, clients = request.settings, _clients(request)
     status = read_status(request) if settings.streams else None
     if status is None or status.ended_ms is not None:

@@ -46,7 +46,10 @@ def loaded(statement: str) -> set[str]:
     return set(done.stdout.split())
 
 
-@pytest.mark.parametrize("module", ["operators.ignite_to_kafka", "sensors.cache_watch", "triggers.cache_watch"])
+@pytest.mark.parametrize(
+    "module",
+    ["connector_status", "operators.backlog_cleanup", "operators.ignite_to_kafka", "sensors.cache_watch", "triggers.cache_watch"],
+)
 def test_what_dags_import_loads_no_spark(module: str) -> None:
     modules = loaded(f"import airflow_provider_ignite_kafka.{module}")
     assert "airflow" in modules
