@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,6 +21,10 @@ FAULTS = st.one_of(
     st.tuples(st.sampled_from(["put_back", "primary_dies", "give_up"]), PLACES),
     st.tuples(st.just("expire"), KEYS),
     st.tuples(st.just("fail"), st.sampled_from(["acknowledge", "commit 0", "commit 1", "lookup", "scan", "clear"])),
+    st.tuples(
+        st.just("meanwhile"),
+        st.tuples(st.sampled_from(["lookup", "scan"]), st.sampled_from(["put", "remove", "begin", "end", "expire"]), KEYS),
+    ),
     st.tuples(st.just("mark"), st.sampled_from([ASKED, MISSED])),
     st.tuples(st.sampled_from(["clear_cache", "epoch", "later"]), st.just(0)),
 )
@@ -44,7 +49,7 @@ def _recorded(make: Any, worlds: list[World]) -> Any:
     return made
 
 
-def follow(world: World, task: Task | None, steps: list[tuple[str, int | str]]) -> None:
+def follow(world: World, task: Task | None, steps: list[tuple[str, Any]]) -> None:
     for name, what in steps:
         if task is None:
             getattr(world, name)(what)
@@ -62,6 +67,9 @@ def follow(world: World, task: Task | None, steps: list[tuple[str, int | str]]) 
                 task.batch()  # the task that has sent the update lives until it sees that: see docs/delivery.md
         elif name == "fail":
             world.failing.add(str(what))
+        elif name == "meanwhile":
+            step, write, key = what  # type: ignore[misc]
+            world.meanwhile[step].append(partial(getattr(world, write), key))
         elif name == "mark":
             world.mark_all(int(what))
         elif name == "clear_cache":
@@ -95,3 +103,45 @@ def test_the_topic_becomes_the_cache_whatever_happens(before: list[Any], steps: 
     task.stop()
     assert world.fold == world.entries
     assert world.steps_back() == []
+
+
+def settled(world: World, steps: list[Any]) -> None:
+    task = Task(world)
+    follow(world, task, steps)
+    task.settle()
+    task.stop()
+    assert world.fold == world.entries
+    assert world.steps_back() == []
+
+
+BATCHES = [("batch", 0)] * 2
+
+
+def test_a_resend_outlives_a_task_that_has_cleared_the_mark() -> None:
+    settled(World(), [("put", 0), ("put", 1), *BATCHES, ("clear_cache", 0), ("fail", "scan"), *BATCHES])
+
+
+def test_a_change_that_was_written_before_its_key_expired_and_came_later() -> None:
+    settled(World(), [("batch", 0), ("put", 0), ("expire", 0), ("batch", 0)])
+
+
+def test_what_only_a_dead_node_had_is_looked_up_by_a_new_reader() -> None:
+    world = World()
+    world.put(0)
+    world.primary_dies(0)
+    settled(world, [])
+    assert world.fold == {}
+
+
+def test_a_change_counts_more_than_a_state_that_was_looked_up_before_it() -> None:
+    settled(World(), [("put", 0), *BATCHES, ("expire", 0), ("meanwhile", ("lookup", "put", 0)), ("batch", 0)])
+
+
+def test_a_change_counts_more_than_an_entry_that_was_scanned_before_it() -> None:
+    world = World()
+    world.put(0)
+    settled(world, [("meanwhile", ("scan", "put", 0))])
+
+
+def test_a_key_that_comes_back_while_it_is_swept_stays() -> None:
+    settled(World(), [("put", 0), *BATCHES, ("clear_cache", 0), ("meanwhile", ("lookup", "put", 0)), *BATCHES, *BATCHES])

@@ -121,6 +121,7 @@ class World:
         self.topic: list[tuple[bytes, bytes | None]] = []
         self.offsets: dict[int, SlotState] = {slot: SlotState(slot, Owner(1, 0)) for slot in range(SLOTS)}
         self.failing: set[str] = set()
+        self.meanwhile: dict[str, list[Callable[[], None]]] = defaultdict(list)  # done right after an answer was made, one each time
         self.chunk = 3
 
     # the writers of the cache
@@ -280,7 +281,9 @@ class World:
 
     def lookup(self, connector: str, cache: str, keys: Sequence[bytes]) -> list[bytes | None]:
         self.fail("lookup")
-        return [self.units[partition_of(key)].entries.get(key) for key in keys]
+        found = [self.units[partition_of(key)].entries.get(key) for key in keys]
+        self._go_on("lookup")
+        return found
 
     def locate(self, connector: str, cache: str, keys: Sequence[bytes]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
         places = [partition_of(key) if key[0] == 4 else 0 for key in keys]
@@ -301,6 +304,16 @@ class World:
             if number == unit.mark_number:
                 unit.marks = 0
         self.fail("clear")
+
+    def _go_on(self, step: str) -> None:
+        if self.meanwhile[step]:
+            self.meanwhile[step].pop(0)()
+
+    def scan(self, partition: int) -> list[tuple[bytes, bytes]]:
+        self.fail("scan")
+        rows = list(self.units[partition].entries.items())
+        self._go_on("scan")
+        return rows
 
     def fail(self, step: str) -> None:
         """Fail once where that was asked for."""
@@ -427,8 +440,7 @@ class _Reader(BacklogReader):
         return question(self._world)
 
     def _scan(self, cache: CachePlan, units: Longs) -> dict[int, list[Page]]:
-        self._world.fail("scan")
-        found = {unit: list(self._world.units[self._table.partition(unit)].entries.items()) for unit in units.tolist()}
+        found = {unit: self._world.scan(self._table.partition(unit)) for unit in units.tolist()}
         return {unit: [Page(self._table.partition(unit), len(rows), page_of_states(rows).data, True)] for unit, rows in found.items()}
 
 
