@@ -68,7 +68,7 @@ def follow(world: World, task: Task | None, steps: list[tuple[str, Any]]) -> Non
         elif name == "fail":
             world.failing.add(str(what))
         elif name == "meanwhile":
-            step, write, key = what  # type: ignore[misc]
+            step, write, key = what
             world.meanwhile[step].append(partial(getattr(world, write), key))
         elif name == "mark":
             world.mark_all(int(what))
