@@ -69,5 +69,6 @@ $(VENV)/.project: $(VENV)/.packages pyproject.toml setup.cfg
 	@command -v mvn > /dev/null || { echo "mvn is not on the path: install Maven 3.8 or newer" >&2; exit 1; }
 	@echo "getting the jars of Ignite and Kafka, making that of the backlog service"
 	@mvn --batch-mode --quiet -Dstyle.color=never -DskipTests package
-	@mkdir -p .work/jars/backlog && cp backlog-service/target/backlog-service-*.jar .work/jars/backlog/
+	@mkdir -p .work/jars/backlog && for jar in backlog-service/target/backlog-service-*.jar; do \
+		cp $$jar .work/jars/backlog/.new && mv .work/jars/backlog/.new .work/jars/backlog/$$(basename $$jar); done # running nodes keep theirs
 	@touch $@
