@@ -116,6 +116,24 @@ def test_changes_are_captured_read_and_acknowledged(nodes: IgniteCluster, servic
     assert len(service.units("c").count) == 0
 
 
+def test_a_read_goes_on_until_its_bytes_are_passed(nodes: IgniteCluster, service: BacklogService) -> None:
+    """More changes than one look at the chunks of 16 units finds."""
+    turns, keys = 180, 192
+    started = service.start("c", SETTINGS, ["trades"])
+    with writer(nodes) as client:
+        for turn in range(turns):
+            client.get_cache("trades").put_all(dict.fromkeys(range(keys), f"turn {turn}"))
+    service.barrier("c")
+    units = units_of(started, "trades")
+    part = service.read("c", units, 1 << 10)
+    assert part.more.any()
+    assert 0 < len(part.number) < turns * keys
+    whole = service.read("c", units, 64 << 20)
+    assert not whole.more.any()
+    assert len(whole.number) == turns * keys
+    assert fold(whole) == dict.fromkeys(range(keys), f"turn {turns - 1}")
+
+
 def test_changes_are_read_as_scan_pages_are(nodes: IgniteCluster, service: BacklogService) -> None:
     """Objects as keys and values: entries of a unit make a page, keys stand unwrapped, and so they are looked up."""
     started = service.start("c", SETTINGS, ["trades"])

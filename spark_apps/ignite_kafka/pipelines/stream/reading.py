@@ -36,7 +36,7 @@ from .take import Key, Take, without_keys
 from .unit_memory import Longs, Rows, UnitMemory, hash_of, short
 from .unit_table import UnitTable
 
-_WHOLE_BACKLOG = 1 << 30  # bytes: all that some units have
+_WHOLE_BACKLOG = 64 << 20  # bytes: more than units should have that are to be read whole
 _FIRST_LOAD = 4  # units loaded at once before their size is known
 _KEYS_AT_ONCE = 10_000  # looked up
 _SWEPT_AT_ONCE = 64  # units whose backlog is read together
@@ -154,17 +154,29 @@ class BacklogReader:
     def _read_backlog(self, units: Longs, most_bytes: int) -> Changes:
         return self.ask(lambda service: service.read(self._plan.connector, self._table.units[units], most_bytes))
 
-    def _judged(self, units: Longs, changes: Changes) -> Take:
-        """An answer with what may be sent of it: nothing of units that are marked, for they are sent again, or gone."""
+    def _judged(self, units: Longs, changes: Changes, *, whole: bool = False) -> Take:
+        """An answer with what may be sent of it: nothing of units that are marked, for they are sent again, or gone.
+
+        :param whole: whether it should be all that the backlog has.
+        """
         for position in np.flatnonzero(changes.marks).tolist():
             unit = int(units[position])
             if changes.marks[position] & GONE:
                 self._gone[unit] = True
             else:
                 self._again[unit] = int(changes.mark_number[position])
-        verdict = self.memory.judge(units, changes).only(np.repeat(changes.marks == 0, changes.count))
-        topology = np.where(changes.more | (changes.marks != 0), self._topology_of[units], changes.topology)
-        return Take(changes, units, verdict, verdict.send | verdict.known, np.zeros(units.size, bool), topology)
+        sound = changes.marks == 0
+        if whole:
+            # what is not read may be older than what the cache tells: the cache alone is asked, once the backlog is away
+            sound &= ~changes.more
+            self._again |= dict(zip(units[changes.more].tolist(), changes.mark_number[changes.more].tolist(), strict=True))
+        verdict = self.memory.judge(units, changes).only(np.repeat(sound, changes.count))
+        topology = np.where(changes.more | ~sound, self._topology_of[units], changes.topology)
+        return Take(changes, units, verdict, verdict.send | verdict.known, np.zeros(units.size, bool), sound, topology)
+
+    def _whole(self, units: Longs) -> Take:
+        """All that the backlog has of units; where that is too much, the unit is sent again from the cache."""
+        return self._judged(units, self._read_backlog(units, _WHOLE_BACKLOG), whole=True)
 
     def _settled(self, take: Take) -> list[Take]:
         """Look up what the changes alone cannot tell; the units concerned leave the take and come in one of their own."""
@@ -198,15 +210,15 @@ class BacklogReader:
         :param before: changes that were read before the look-up, as :func:`_numbered` gives them.
         """
         self.barrier()
-        again = self._judged(units, self._read_backlog(units, _WHOLE_BACKLOG))
+        again = self._whole(units)
         newer = {(unit, key) for unit, key, _, _ in set(_numbered(again)) - before}
         rows = np.flatnonzero(again.verdict.send)
         last = self.memory.last_sent(units.tolist()) | dict(zip(again.places(rows), short(again.changes.hash[rows]).tolist(), strict=True))
-        marked = set(units[again.changes.marks != 0].tolist())
+        unsound = set(units[~again.sound].tolist())
         again.states = {
             place: value
             for place, value in states.items()
-            if place not in newer and place[0] not in marked and last.get(place) != hash_of(place[1], value)
+            if place not in newer and place[0] not in unsound and last.get(place) != hash_of(place[1], value)
         }
         return again, newer
 
@@ -217,7 +229,7 @@ class BacklogReader:
         expired = take.changes.kind == EXPIRED
         places = list(zip(take.places(rows), expired[rows].tolist(), strict=True))
         take.done[rows] = [place in states and not (is_expired and place in newer) for place, is_expired in places]
-        take.stamps = (take.changes.marks == 0) & ~np.isin(take.units, take.verdict.unit[expired & ~take.done])
+        take.stamps = take.sound & ~np.isin(take.units, take.verdict.unit[expired & ~take.done])
 
     def _of_dead_nodes(self, topology: int) -> set[Key]:
         """Keys of the last seconds when the topology has changed, at once and a little later."""
@@ -260,7 +272,7 @@ class BacklogReader:
         cache = self._table.cache_of(int(units[0]))
         pages = self._scan(cache, units)
         self.barrier()
-        take = self._judged(units, self._read_backlog(units, _WHOLE_BACKLOG))
+        take = self._whole(units)
         doubtful = take.places(np.flatnonzero(take.verdict.send & self._other_topology(take)))
         if doubtful:
             topology = take.topology
@@ -269,7 +281,7 @@ class BacklogReader:
         changed: dict[int, set[bytes]] = defaultdict(set)
         for unit, key in take.places(np.flatnonzero(take.verdict.send)):
             changed[unit].add(key)
-        sound = units[take.changes.marks == 0].tolist()
+        sound = units[take.sound].tolist()
         take.scanned = {
             unit: [without_keys(page, changed[unit], cache.name) if changed[unit] else page for page in pages[unit]] for unit in sound
         }
@@ -354,7 +366,7 @@ class BacklogReader:
         """Tombstones for the keys of some units that are gone indeed, unless a change of theirs says more."""
         states = self._look_up([(unit, key) for unit in units.tolist() for key in found.get(unit, ())])
         take, _ = self._with_states(units, {place: None for place, value in states.items() if value is None}, set())
-        unsound = units[take.changes.marks != 0].tolist()
+        unsound = units[~take.sound].tolist()
         sweep.leave(unsound)  # gone, or sent again once more
         take.swept = {unit: place for unit in units.tolist() if unit not in unsound}
         self._takes = []

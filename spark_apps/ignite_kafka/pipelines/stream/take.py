@@ -28,6 +28,7 @@ class Take:
     :param stamps: of each unit: whether all its expired keys are settled.
     :param states: looked up in the cache, to be sent after the changes; None: the key is not there.
     :param left: units that another take settles.
+    :param sound: of each unit: whether its changes may be sent; not those of units that are marked, gone, or to be sent again.
     :param topology: of each unit: the topology of the cluster under which all is sent, with this take, that the backlog had; -1: not known.
     :param scanned: unit to its entries; it is loaded with this take. Its changes follow.
     :param unloaded: units that are to be loaded again after this take.
@@ -39,6 +40,7 @@ class Take:
     verdict: Verdict
     done: Rows
     stamps: Rows
+    sound: Rows
     topology: Longs
     states: dict[Key, bytes | None] = field(default_factory=dict)
     scanned: Mapping[int, Sequence[Page]] = field(default_factory=dict)

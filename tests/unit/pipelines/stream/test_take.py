@@ -32,7 +32,13 @@ def _take(numbers: list[list[int]], *, done: list[bool], more: tuple[bool, ...] 
     unit = np.repeat([0, 1], changes.count)
     settled = np.array(done, bool)
     return Take(
-        changes, np.array([0, 1]), Verdict(unit, settled, settled & False, ~settled), settled, np.zeros(2, bool), np.ones(2, np.int64)
+        changes,
+        np.array([0, 1]),
+        Verdict(unit, settled, settled & False, ~settled),
+        settled,
+        np.zeros(2, bool),
+        np.ones(2, bool),
+        np.ones(2, np.int64),
     )
 
 

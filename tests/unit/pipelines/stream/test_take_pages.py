@@ -22,7 +22,7 @@ CHANGES = changes_of(
 def taken() -> Take:
     units = np.array([3, 5, 8])
     verdict = UnitMemory(9).judge(units, CHANGES)
-    return Take(CHANGES, units, verdict, verdict.send, np.zeros(3, bool), np.zeros(3, np.int64))
+    return Take(CHANGES, units, verdict, verdict.send, np.zeros(3, bool), np.ones(3, bool), np.zeros(3, np.int64))
 
 
 def entries(page: Page) -> list[tuple[bytes, bytes]]:

@@ -72,7 +72,7 @@ final class BacklogReader {
         for (int from = 0; from < filled.size() && bytes < maxBytes; from += GROUP) {
             List<Found> group = filled.subList(from, Math.min(filled.size(), from + GROUP));
 
-            chunks(group);
+            chunks(group, maxBytes - bytes);
             group.forEach(one -> one.looked = true);
             group.forEach(BacklogReader::addExpired);
             bytes += group.stream().mapToLong(Found::bytes).sum();
@@ -94,8 +94,8 @@ final class BacklogReader {
         some.forEach(one -> head(one, values));
     }
 
-    /** Reads on until each unit has changes, or has none; once more where a late chunk came below those that were looked for. */
-    private void chunks(List<Found> group) {
+    /** Reads on until each unit has changes and the bytes are passed, or all is read; once more where a late chunk came below those looked for. */
+    private void chunks(List<Found> group, long maxBytes) {
         List<Found> open = new ArrayList<>(group);
 
         open.removeIf(one -> one.record == null || one.from > one.record.high);
@@ -105,7 +105,10 @@ final class BacklogReader {
 
             while (!read.isEmpty()) {
                 window(read);
-                read.removeIf(one -> !one.changes.isEmpty() || one.from > one.record.high);
+
+                boolean passed = group.stream().mapToLong(Found::bytes).sum() >= maxBytes;
+
+                read.removeIf(one -> one.from > one.record.high || passed && !one.changes.isEmpty());
             }
 
             open.removeIf(one -> one.changes.isEmpty());

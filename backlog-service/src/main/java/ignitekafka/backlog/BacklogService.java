@@ -66,7 +66,7 @@ public interface BacklogService {
      * a question whether the cache still lacks the key.
      *
      * @param units 16 bytes each: int32 cache id, int32 partition, int64 incarnation.
-     * @param maxBytes Of keys and values, passed by at most one group of 64 units.
+     * @param maxBytes Of keys and values, passed by at most 1,024 chunks of 32 changes; below it, units are read to their end.
      * @return 24 bytes: int32 {@code 0x31434B42} ("BKC1"), int32 units U (as asked, in that order), int32 changes N, int32 topology version,
      *     int64 bytes of entries. Columns: int64[U] number of the mark, int64[U] stamp for acknowledging expired keys (0: none),
      *     int64[N] number, int64[N] time in ms of the capturing node, int64[N] hash, int32[U] changes of the unit, int32[U] marks, int32[U] 1 when the unit has
