@@ -1,22 +1,30 @@
-"""Clusters that ask for a password, and an Airflow that knows it."""
+"""Clusters that ask for a password, an Airflow that knows it, and runs of connectors as Kafka tells of them."""
 
 from __future__ import annotations
 
 import shutil
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ignite_kafka.errors import IgniteKafkaError
+from ignite_kafka.kafka.clients import KafkaClients
+from ignite_kafka.kafka.control import Control
+from ignite_kafka.kafka.status import RUNNING, RunStatus, StatusWriter, now_ms
+from ignite_kafka.kafka.topics import Topics
+from ignite_kafka.settings import DEFAULTS
 from tests.support import QUICK_JVM
 from tests.support.airflow_home import ROOT, AirflowHome, use_private_home
 from tools.servers import IgniteCluster, Jars, KafkaBroker
 
 use_private_home()
 ENTRIES = 3_000
+PREFIX, SLOTS = DEFAULTS["internal_topic_prefix"], 2
+Tell = Callable[..., str]
 DAGS = Path(__file__).with_name("dags")
 
 
@@ -62,3 +70,25 @@ def airflow(secured: Secured, tmp_path_factory: pytest.TempPathFactory) -> Airfl
     for folder in (ROOT / "dags", DAGS):
         shutil.copytree(folder, dags, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
     return AirflowHome(tmp_path_factory.mktemp("airflow"), dags, secured.connections()).migrate()
+
+
+@pytest.fixture
+def run(secured: Secured) -> Tell:
+    """``run(connector, state, error)``: a run of a connector, as it stands in Kafka when it has got there; returns its id."""
+    clients = KafkaClients(secured.kafka.client_config)
+    topics = Topics(clients)
+
+    def tell(connector: str, state: str, error: IgniteKafkaError | None = None) -> str:
+        StatusWriter.ensure_topic(topics, PREFIX, 1)
+        control = Control(clients, topics, PREFIX, connector)
+        control.take(SLOTS, "run of the test", {}, 1)
+        control.begin()
+        control.close()
+        ended, told = None if state == RUNNING else now_ms(), error.to_dict() if error else None
+        generation = control.record.generation
+        StatusWriter(clients, PREFIX).run(
+            RunStatus(state, connector, control.record.run_id, "s", generation, "w", now_ms(), ended, {}, told)
+        )
+        return control.record.run_id
+
+    return tell

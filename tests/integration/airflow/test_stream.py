@@ -1,0 +1,144 @@
+"""A continuous connector through Airflow: killed, started again, stopped, cleaned up after."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import psutil
+import pytest
+from confluent_kafka import KafkaException
+
+from airflow_provider_ignite_kafka.connector_status import connector_status
+from airflow_provider_ignite_kafka.request import Request, ask_run
+from ignite_kafka.kafka.clients import KafkaClients
+from ignite_kafka.kafka.status import FAILED, RUNNING, STOPPED, RunStatus, read_runs
+from ignite_kafka.kafka.target import read_target, write_target
+from ignite_kafka.kafka.topics import Topics
+from ignite_kafka.secrets import Secrets, split_kafka
+from ignite_kafka.settings import SourceSettings
+from tests.integration.airflow.conftest import PREFIX, Secured, Tell
+from tests.support.airflow_home import AirflowHome
+from tests.support.oracle import read_committed
+from tests.support.processes import DEADLINE_S, ManagedProcess, alive, await_value, telling
+from tests.support.servers import destroy, fill
+
+STREAM, CLEAN_UP = "stream_once_tried", "ignite_backlog_cleanup"
+
+
+@pytest.fixture
+def cache(secured: Secured, unique: Callable[[str], str]) -> Iterator[str]:
+    name = unique("streamed")
+    yield name
+    with secured.ignite.client() as client:
+        made = [found for found in client.get_cache_names() if found.startswith(name)]
+    for found in made:
+        destroy(secured.ignite, found)
+
+
+def test_killed_started_again_stopped_and_cleaned_up(
+    secured: Secured, airflow: AirflowHome, cache: str, unique: Callable[[str], str]
+) -> None:
+    name = unique("stream")
+    topic, clients = f"{name}-{cache}", KafkaClients(secured.kafka.client_config)
+
+    # the task is told to stop; then the task is killed, and its guard stops the app
+    for tries, number in enumerate((signal.SIGTERM, signal.SIGKILL), 1):
+        fill(secured.ignite, cache, dict.fromkeys(range(100), f"change {tries}"))
+        with running(airflow, name, cache) as process:
+            await_records(secured, process, topic, tries * 100)
+            family = process.family()
+            os.kill(process.pid, number)
+            process.wait(DEADLINE_S)
+            await_end(family, airflow)
+        run = newest(clients, name)
+        assert (run.state, run.error, run.generation) == (STOPPED, None, tries), process.telling()
+    assert airflow.states(STREAM)[0] == "failed"
+
+    fill(secured.ignite, cache, dict.fromkeys(range(90, 100), "while nothing ran"))
+    with running(airflow, name, cache) as process:
+        await_records(secured, process, topic, 210)
+        fill(secured.ignite, f"{cache}-2", dict.fromkeys(range(20), "new cache"))
+        await_records(secured, process, f"{topic}-2", 20)
+        family = process.family()
+        write_target(clients, Topics(clients), PREFIX, name, STOPPED)
+        process.wait(DEADLINE_S)
+        await_end(family, airflow)
+    assert airflow.states(STREAM)[-1] == "success", process.telling()
+    result = airflow.results(STREAM)[-1]
+    assert (result["state"], result["connector"], result["generation"]) == ("STOPPED", name, 3)
+    assert {cache: counts["records"] for cache, counts in result["caches"].items()} == {cache: 10, f"{cache}-2": 20}
+    assert read_committed(secured.kafka.client_config, topic).counts() == {str(key).encode(): 2 + (key >= 90) for key in range(100)}
+
+    output = airflow.run(CLEAN_UP, {"name": name, "force": False})
+    assert airflow.states(CLEAN_UP) == ["success"], telling(output)
+    removed = {"service": f"kafka-connect-backlog-service-{name}", "cache": f"kafka-connect-backlog-{name}"}
+    assert airflow.results(CLEAN_UP) == [{"connector": name, **removed}]
+
+
+@contextmanager
+def running(home: AirflowHome, name: str, cache: str) -> Iterator[ManagedProcess]:
+    process = home.start(STREAM, {"name": name, "cache": cache})
+    try:
+        yield process
+    finally:
+        process.stop()
+
+
+@pytest.mark.parametrize(
+    ("state", "settings", "asked"),
+    [
+        (RUNNING, {"run_mode": "continuous"}, True),
+        (RUNNING, {"failover_policy": "BACKLOG"}, True),
+        (RUNNING, {}, False),
+        (STOPPED, {"run_mode": "continuous"}, False),
+        (None, {"run_mode": "continuous"}, False),
+    ],
+)
+def test_a_stream_at_work_is_asked_through_kafka(
+    secured: Secured, run: Tell, unique: Callable[[str], str], state: str | None, settings: dict[str, str], asked: bool
+) -> None:
+    name, clients = unique("asked"), KafkaClients(secured.kafka.client_config)
+    run_id = run(name, state) if state else "has not begun"
+    plain, secrets = split_kafka(secured.kafka.client_config)
+    given = {"name": name, "bootstrap_servers": plain.pop("bootstrap.servers"), "kafka_config": plain, **settings}
+    assert ask_run(Request(SourceSettings.from_dict(given), run_id, "s", Secrets(kafka=secrets))) is asked
+    assert read_target(clients, Topics(clients), PREFIX, name) == (STOPPED if asked else None)
+
+
+def test_status_of_a_connector(secured: Secured, run: Tell, unique: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> None:
+    name = unique("told")
+    monkeypatch.setenv("AIRFLOW_CONN_KAFKA_DEFAULT", json.dumps({"conn_type": "kafka", "extra": secured.kafka.client_config}))
+    assert connector_status(name) is None
+    for state in (FAILED, RUNNING):
+        run(name, state)
+        told = connector_status(name)
+        assert told is not None
+        assert told.state == state
+
+
+def newest(clients: KafkaClients, connector: str) -> RunStatus:
+    return list(read_runs(clients, PREFIX, connector).values())[-1]
+
+
+def await_records(secured: Secured, process: ManagedProcess, topic: str, count: int) -> None:
+    """Wait until a topic has so many visible records, as long as Airflow runs."""
+
+    def there() -> bool:
+        assert process.running(), process.telling()
+        try:
+            return topic in topics.existing() and len(read_committed(secured.kafka.client_config, topic).records) >= count
+        except KafkaException:  # its partitions have no leader yet
+            return False
+
+    topics = Topics(KafkaClients(secured.kafka.client_config))
+    await_value(there, f"{count} records in {topic}", DEADLINE_S)
+
+
+def await_end(family: list[psutil.Process], home: AirflowHome) -> None:
+    """Nothing of a run is left: no process, no private file."""
+    await_value(lambda: not any(alive(member) for member in family), "end of the app", DEADLINE_S)
+    await_value(lambda: not list(home.private.glob("ignite-kafka-*")), "end of the private folders", DEADLINE_S)
