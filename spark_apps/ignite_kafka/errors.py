@@ -19,6 +19,7 @@ IgniteKafkaError
 ├── BacklogRefused           the backlog service refused a call; `code` says why
 ├── BacklogUnavailable       the nodes could not do what the backlog service was asked    retriable
 ├── NotStopped               a cleanup or a change of offsets while the connector's newest run has not ended as it must
+├── ChangesLost              changes of some partitions were not captured, and they are not to be reloaded
 ├── Fenced                   a newer run of the same connector has taken over               (exit code 3)
 ├── OffsetsLost              the offsets topic of a known connector is missing or unreadable
 ├── SnapshotConflict         caches or settings differ from those fixed under the snapshot id
@@ -136,6 +137,10 @@ class BacklogUnavailable(IgniteKafkaError):
 
 
 class NotStopped(IgniteKafkaError):
+    pass
+
+
+class ChangesLost(IgniteKafkaError):
     pass
 
 

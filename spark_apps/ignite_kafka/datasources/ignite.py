@@ -64,7 +64,7 @@ class ReadOptions:
     secrets_file: str | None = None
 
     @staticmethod
-    def of(options: Mapping[str, str]) -> ReadOptions:
+    def of(options: Mapping[str, str], source: str = "ignite") -> ReadOptions:
         """
         :raises SettingsError: an option is missing, out of range, or a secret.
         """
@@ -79,7 +79,7 @@ class ReadOptions:
         )
         addresses = tuple(address.strip() for address in options.get("addresses", "127.0.0.1:10800").split(","))
         return ReadOptions(
-            required(options, "cache", "ignite"),
+            required(options, "cache", source),
             IgniteEndpoint(addresses, tls),
             parse_partitions(options["partitions"]) if "partitions" in options else None,
             bounded_int(options, "num_partitions", 8, 1, 100_000),

@@ -49,6 +49,13 @@ def boolean(options: Mapping[str, str], name: str, default: bool) -> bool:
     return text == "true"
 
 
+def one_of(options: Mapping[str, str], name: str, default: str, *others: str) -> str:
+    value = options.get(name, default)
+    if value not in (default, *others):
+        raise SettingsError(f"option {name!r} is {value!r}", f"Give {' or '.join((default, *others))}.", setting=name)
+    return value
+
+
 def kafka_options(options: Mapping[str, str], source: str) -> dict[str, str]:
     """librdkafka's settings among the options: ``bootstrap.servers`` and all that begin with ``kafka.``."""
     settings = {name.removeprefix("kafka."): value for name, value in options.items() if name.startswith("kafka.")}

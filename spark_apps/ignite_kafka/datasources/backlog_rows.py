@@ -1,0 +1,166 @@
+"""Rows of the data source `ignite-backlog`: changes as they travel from the planner to the tasks, and as Arrow batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ..errors import UnsupportedType
+from ..pipelines.stream.take import Take, page_of_rows, page_of_states
+from ..thin import codes
+from ..thin.codec import EntryGroup, decode_entries
+from ..thin.codec.fit import fitted
+from ..thin.codec.table import KEY, to_batch
+from ..thin.model import CacheInfo, Page, TypeSource
+from ..thin.service import EXPIRED, REMOVED, UPDATED
+
+CHANGE, NUMBER, PARTITION, TIME = "_change", "_number", "_partition", "_time"
+LOADED = 0
+"""Kind of an entry that was read from the cache because changes of its unit were lost."""
+_NAMES = ("loaded", "created", "updated", "removed", "expired")  # by kind
+_OURS = (
+    pa.field(CHANGE, pa.string()),
+    pa.field(NUMBER, pa.int64()),
+    pa.field(PARTITION, pa.int32()),
+    pa.field(TIME, pa.timestamp("us", "UTC")),
+)
+
+_PIECE_BYTES = 256 << 10  # a Spark task for less is not worth its start
+
+Longs = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class ChangeRows:
+    """N changes in order, with their entries in the form of a scan page; number -1: it has none."""
+
+    partition: npt.NDArray[np.int32]
+    number: Longs
+    time_ms: Longs
+    kind: npt.NDArray[np.int8]
+    entries: bytes
+
+    def __len__(self) -> int:
+        return len(self.number)
+
+
+def with_change_columns(entries: pa.Schema, cache: str) -> pa.Schema:
+    """The schema of changes of entries that have this one.
+
+    :raises UnsupportedType: a field of the entries is named like one of ours.
+    """
+    taken = [name for name in entries.names if name.lower() in {field.name for field in _OURS}]
+    if taken:
+        raise UnsupportedType(f"Field {taken[0]} is named like a column of this source", "Copy the cache as JSON", cache=cache)
+    return pa.schema([*entries, *_OURS], entries.metadata)
+
+
+def without_change_columns(schema: pa.Schema) -> pa.Schema:
+    """The schema of entries whose changes have this one."""
+    ours = {field.name for field in _OURS}
+    return pa.schema([field for field in schema if field.name not in ours], schema.metadata)
+
+
+def rows_of(take: Take, now_ms: int, most: int) -> list[ChangeRows]:
+    """What a take sends, as at most `most` pieces of about the same size; no unit is cut. Units of a take are partitions of one cache."""
+    changes = take.changes
+    position = np.searchsorted(take.units, take.verdict.unit)
+    size = np.bincount(position, changes.key_length + changes.value_length, len(take.units)).astype(np.int64)
+    for place, value in take.states.items():
+        size[np.searchsorted(take.units, place[0])] += len(place[1]) + len(value or b"")
+    most = min(most, 1 + int(size.sum()) // _PIECE_BYTES)
+    piece_of = np.minimum((np.cumsum(size) - size) * most // max(1, int(size.sum())), most - 1)
+    asked = np.flatnonzero(take.verdict.ask)
+    questions = dict(zip(take.places(asked), zip(changes.kind[asked].tolist(), changes.time_ms[asked].tolist(), strict=True), strict=True))
+    pieces = []
+    for piece in np.unique(piece_of).tolist():
+        rows = np.flatnonzero(take.verdict.send & (piece_of[position] == piece))
+        units = set(take.units[piece_of == piece].tolist())
+        states = [(place, value) for place, value in take.states.items() if place[0] in units]
+        if not rows.size and not states:
+            continue
+        kinds, times = [], []
+        for place, value in states:
+            kind, time_ms = questions.get(place, (UPDATED, now_ms))
+            kinds.append(UPDATED if value is not None else EXPIRED if kind == EXPIRED else REMOVED)
+            times.append(time_ms)
+        pages = [page_of_rows(changes, rows)] if rows.size else []
+        pages += [page_of_states([(place[1], value) for place, value in states])] if states else []
+        pieces.append(
+            ChangeRows(
+                np.append(take.verdict.unit[rows], [place[0] for place, _ in states]).astype(np.int32),
+                np.append(changes.number[rows], np.full(len(states), -1)),
+                np.append(changes.time_ms[rows], np.array(times, np.int64)),
+                np.append(changes.kind[rows], np.array(kinds, np.int8)),
+                b"".join(page.data for page in pages),
+            )
+        )
+    return pieces
+
+
+def loaded_rows(pages: Sequence[Page], now_ms: int) -> ChangeRows:
+    """Entries of a scan as rows."""
+    counts = [page.rows for page in pages]
+    rows = sum(counts)
+    return ChangeRows(
+        np.repeat(np.array([page.partition for page in pages], np.int32), counts),
+        np.full(rows, -1),
+        np.full(rows, now_ms),
+        np.full(rows, LOADED, np.int8),
+        b"".join(page.data for page in pages),
+    )
+
+
+def joined(pieces: Iterable[ChangeRows], rows: int) -> Iterator[ChangeRows]:
+    """Pieces put together until they have that many rows: few calls of the decoder for many small ones."""
+    held: list[ChangeRows] = []
+    for piece in pieces:
+        held.append(piece)
+        if sum(map(len, held)) >= rows:
+            yield _one(held)
+            held = []
+    if any(map(len, held)):
+        yield _one(held)
+
+
+def _one(pieces: Sequence[ChangeRows]) -> ChangeRows:
+    def column(name: str) -> npt.NDArray[Any]:
+        return np.concatenate([getattr(piece, name) for piece in pieces])
+
+    entries = b"".join(piece.entries for piece in pieces)
+    return ChangeRows(column("partition"), column("number"), column("time_ms"), column("kind"), entries)
+
+
+def to_change_batch(rows: ChangeRows, schema: pa.Schema, cache: CacheInfo, types: TypeSource) -> pa.RecordBatch:
+    """Rows as a batch of exactly `schema`, in their order; removed and expired keys have null in every other column of the entry.
+
+    :raises UnsupportedType: a value that no column of the schema holds.
+    """
+    entries = without_change_columns(schema)
+    groups = decode_entries([Page(-1, len(rows), memoryview(rows.entries), True)], cache, types)
+    parts = [_keys_alone(group, entries) if group.value_type.code == codes.NULL else to_batch(group, entries) for group in groups]
+    table = pa.Table.from_batches(parts, entries).combine_chunks()
+    if len(groups) > 1:
+        table = table.take(pa.array(np.argsort(np.concatenate([group.rows for group in groups])))).combine_chunks()
+    names = pa.DictionaryArray.from_arrays(pa.array(rows.kind), pa.array(_NAMES)).cast(pa.string())
+    ours = [
+        names,
+        pa.array(rows.number, mask=rows.number < 0),
+        pa.array(rows.partition),
+        pa.array(rows.time_ms * 1000).cast(_OURS[3].type),
+    ]
+    added = dict(zip((field.name for field in _OURS), ours, strict=True))
+    columns = [added[name] if name in added else table[name].combine_chunks() for name in schema.names]
+    columns = [column.chunk(0) if isinstance(column, pa.ChunkedArray) else column for column in columns]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _keys_alone(group: EntryGroup, entries: pa.Schema) -> pa.RecordBatch:
+    size = len(group.key)
+    columns = [fitted(group.key, field.type, KEY) if field.name == KEY else pa.nulls(size, field.type) for field in entries]
+    return pa.RecordBatch.from_arrays(columns, schema=entries)

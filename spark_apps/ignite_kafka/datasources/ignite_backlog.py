@@ -1,0 +1,253 @@
+"""Spark data source `ignite-backlog`: the changes of a cache as a stream of rows, at least once.
+
+    spark.dataSource.register(IgniteBacklogDataSource)
+    spark.readStream.format("ignite-backlog").option("cache", "trades").option("connector", "my-stream").load()
+
+Columns: those of source `ignite` (``_key``, the fields of the values, …), and
+
+============== ====================================================================================================================
+``_change``    created, updated, removed, expired; loaded: see ``on_loss``. Removed and expired keys have null in the value's columns
+``_number``    Ignite's update counter: rises with the changes of a key. Null where the row is no change but what the cache held when a
+               change alone could not tell, after a node died or a key expired, say
+``_partition`` the Ignite partition: all changes of a key have the same
+``_time``      when a node captured it
+============== ====================================================================================================================
+
+=========================== =======================================================================================================
+option                      meaning
+=========================== =======================================================================================================
+``cache``                   name of the cache (required)
+``connector``               name under which the nodes capture for this query alone (required); of one query or pipeline at a time
+``on_loss``                 fail: where changes of partitions were lost, the query ends with an error that names them; reload: their
+                            entries come as ``loaded``. Keys that were removed meanwhile are not told
+``max_bytes``               8388608; bytes of changes in a batch that are aimed at
+``num_partitions``          8; most Spark partitions of a batch's changes
+``poll_interval_ms``        500; time between two looks for changes while there are none
+``backlog_…``               ``cache_name``, ``service_name``, ``cache_backups``, ``memory_region_name``, ``flush_freq_ms``: the pipeline's
+                            settings of these names
+``addresses``, …            the other options of source `ignite`, but for ``partitions``
+=========================== =======================================================================================================
+
+The capture begins with the query's first trigger; read what the cache held before with source `ignite`, after that. It goes on while no
+query runs, until it is ended (``ignite-kafka backlog cleanup``). Of a cache that is empty and has no query entity the columns are not
+known: give them with ``.schema(…)``.
+
+**Guarantee.** The query's checkpoint decides: what is done there is acknowledged, nothing else, so nothing is lost, and a batch that is
+repeated has at least the changes it had. In a batch the changes of a key come in order. Exactly once into Kafka is what the
+pipeline is for. ``trigger(availableNow=True)`` is a bounded catch-up: it ends with what had changed when it began.
+
+As a batch read it shows what waits in the backlog and acknowledges nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxBytes, SupportsTriggerAvailableNow
+from pyspark.sql.types import StructType
+
+from ..errors import IgniteKafkaError, SettingsError, UnsupportedType
+from ..plan import CachePlan
+from ..settings import SourceSettings
+from ..thin.batches import batches
+from ..thin.cluster import Cluster
+from ..thin.scan import scan_partitions
+from .backlog_batches import BacklogTarget, CacheStream, Offset
+from .backlog_rows import ChangeRows, joined, loaded_rows, rows_of, to_change_batch, with_change_columns
+from .ignite import ReadOptions, read_schema
+from .options import bounded_int, one_of, required
+
+_NAME = "ignite-backlog"
+_BATCH_ROWS = 20_000
+
+
+@dataclass(frozen=True)
+class BacklogOptions:
+    """The options of one query, checked."""
+
+    read: ReadOptions
+    settings: SourceSettings
+    reload: bool
+
+    @staticmethod
+    def of(options: Mapping[str, str]) -> BacklogOptions:
+        """
+        :raises SettingsError: an option is missing, out of range, or a secret.
+        """
+        read = ReadOptions.of(options, _NAME)
+        if read.partitions is not None:
+            raise SettingsError("a backlog is read whole", "Leave the option partitions out.", setting="partitions")
+        texts: Any = {name: options[name] for name in _TEXTS if name in options}
+        settings = SourceSettings(
+            name=required(options, "connector", _NAME),
+            batch_bytes=bounded_int(options, "max_bytes", 8 << 20, 1 << 10, 1 << 30),
+            page_bytes=read.page_bytes,
+            poll_interval_ms=bounded_int(options, "poll_interval_ms", 500, 1, 3_600_000),
+            backlog_cache_backups=bounded_int(options, "backlog_cache_backups", 1, 0, 1_000),
+            backlog_flush_freq_ms=bounded_int(options, "backlog_flush_freq_ms", 500, 0, 3_600_000),
+            **texts,
+        )
+        return BacklogOptions(read, settings, one_of(options, "on_loss", "fail", "reload") == "reload")
+
+    def target(self, cluster: Cluster) -> BacklogTarget:
+        """What is read; not captured yet."""
+        info = cluster.cache(self.read.cache)
+        cache = CachePlan(info.name, info.cache_id, "", info.partitions, 0, load=False)
+        return BacklogTarget(cache, self.settings, self.reload, self.read.num_partitions)
+
+    def columns(self, given: StructType | None = None) -> pa.Schema:
+        """Columns of the rows: as the cache tells them, but those of Spark where it has others, or the cache tells none."""
+        with self.read.connect() as cluster:
+            info = cluster.cache(self.read.cache)
+            try:
+                own = with_change_columns(read_schema(self.read, cluster, info), info.name)
+            except UnsupportedType:
+                if given is None:
+                    raise
+                return to_arrow_schema(given, timezone="UTC")
+        return own if given is None or from_arrow_schema(own) == given else to_arrow_schema(given, timezone="UTC")
+
+
+_TEXTS = ("backlog_cache_name", "backlog_service_name", "backlog_memory_region_name")
+
+
+@dataclass(frozen=True)
+class Changes(InputPartition):
+    """What a task turns into rows."""
+
+    pieces: tuple[ChangeRows, ...]
+
+
+@dataclass(frozen=True)
+class Entries(InputPartition):
+    """Partitions of the cache that a task reads."""
+
+    numbers: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Waiting(InputPartition):
+    """Partitions of which a task reads what waits in the backlog."""
+
+    numbers: tuple[int, ...]
+    target: BacklogTarget
+
+
+class IgniteBacklogDataSource(DataSource):
+    """Register with ``spark.dataSource.register(IgniteBacklogDataSource)``."""
+
+    @classmethod
+    def name(cls) -> str:
+        return _NAME
+
+    def schema(self) -> StructType:
+        return from_arrow_schema(BacklogOptions.of(dict(self.options)).columns())
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        options = BacklogOptions.of(dict(self.options))
+        return BacklogStreamReader(options, options.columns(schema))
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        options = BacklogOptions.of(dict(self.options))
+        return BacklogBatchReader(options, options.columns(schema))
+
+
+class _Rows:
+    """What tasks do, of a stream or of a batch read."""
+
+    def __init__(self, options: BacklogOptions, schema: pa.Schema) -> None:
+        self._options, self._schema = options, schema
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        with self._options.read.connect() as cluster:
+            if isinstance(partition, Changes):
+                rows: Iterator[ChangeRows] = iter(partition.pieces)
+            elif isinstance(partition, Entries):
+                rows = self._entries(cluster, partition.numbers)
+            else:
+                assert isinstance(partition, Waiting)
+                rows = self._waiting(cluster, partition)
+            info = cluster.cache(self._options.read.cache)
+            for piece in joined(rows, _BATCH_ROWS):
+                yield to_change_batch(piece, self._schema, info, cluster)
+
+    def _entries(self, cluster: Cluster, numbers: Sequence[int]) -> Iterator[ChangeRows]:
+        page_bytes = self._options.read.page_bytes
+        pages = scan_partitions(cluster, cluster.cache(self._options.read.cache), numbers, page_bytes=page_bytes)
+        for batch in batches(pages, _BATCH_ROWS, 2 * page_bytes):
+            yield loaded_rows(batch, _now_ms())
+
+    def _waiting(self, cluster: Cluster, waiting: Waiting) -> Iterator[ChangeRows]:
+        reader, target = waiting.target.reader(cluster), waiting.target
+        for number in waiting.numbers:
+            takes = reader.all_of(number)
+            target.check(reader.marks)
+            if number in reader.marks:
+                yield from self._entries(cluster, [number])
+                continue
+            if takes[0].changes.more.any():
+                raise IgniteKafkaError(
+                    "more changes wait than one read gives",
+                    "Catch up with a stream: trigger(availableNow=True).",
+                    cache=target.cache.name,
+                    partition=number,
+                )
+            for take in takes:
+                yield from rows_of(take, _now_ms(), 1)
+
+
+class BacklogStreamReader(_Rows, DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Plans in a process of its own beside the driver, as long as the query runs; tasks have a copy that only reads."""
+
+    def __init__(self, options: BacklogOptions, schema: pa.Schema) -> None:
+        super().__init__(options, schema)
+        self._stream = CacheStream(options.read.connect, options.target)
+
+    def initialOffset(self) -> dict[str, Any]:
+        return self._stream.beginning().to_dict()
+
+    def getDefaultReadLimit(self) -> ReadLimit:
+        return ReadMaxBytes(self._options.settings.batch_bytes)
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        self._stream.end_here()
+
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
+        before = Offset.from_dict(start)
+        after = self._stream.latest(before)
+        return start if after is before else after.to_dict()
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
+        batch = self._stream.batch(Offset.from_dict(start), Offset.from_dict(end))
+        most = self._options.read.num_partitions
+        changes = [Changes(tuple(batch.pieces[first::most])) for first in range(min(most, len(batch.pieces)))]
+        return [*changes, *(Entries(numbers) for numbers in _dealt(batch.load, most))]
+
+    def commit(self, end: dict[str, Any]) -> None:
+        self._stream.done(Offset.from_dict(end))
+
+    def stop(self) -> None:
+        self._stream.close()
+
+
+class BacklogBatchReader(_Rows, DataSourceReader):
+    """Each task reads what waits in the backlog of its partitions."""
+
+    def partitions(self) -> list[InputPartition]:
+        with self._options.read.connect() as cluster:
+            target, _ = self._options.target(cluster).captured(cluster)
+        return [Waiting(numbers, target) for numbers in _dealt(range(target.cache.partitions), self._options.read.num_partitions)]
+
+
+def _dealt(numbers: Sequence[int], most: int) -> list[tuple[int, ...]]:
+    return [tuple(numbers[first::most]) for first in range(min(most, len(numbers)))]
+
+
+def _now_ms() -> int:
+    return int(time.time() * 1000)
