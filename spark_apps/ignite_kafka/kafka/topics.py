@@ -12,8 +12,13 @@ from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetS
 from ..errors import KafkaUnavailable, OffsetsLost, TopicError
 from .clients import REQUEST_TIMEOUT_S, ErrorMemory, KafkaClients, translate
 
-# the active segment is not compacted, and every start reads it: four hours of snapshots at most, not the default's week
-COMPACTED = {"cleanup.policy": "compact", "segment.ms": "14400000"}
+# the active segment is not compacted, and every start, and every epoch of a stream, reads it: it stays small
+COMPACTED = {
+    "cleanup.policy": "compact",
+    "segment.bytes": "16777216",
+    "segment.ms": "600000",
+    "min.cleanable.dirty.ratio": "0.1",
+}
 _LEADER_MOVED = {
     KafkaError.LEADER_NOT_AVAILABLE,
     KafkaError.NOT_LEADER_FOR_PARTITION,

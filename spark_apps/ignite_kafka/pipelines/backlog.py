@@ -30,7 +30,7 @@ from .slot_copy import SlotResult
 from .slot_job import Job, streamed
 from .snapshot import new_snapshot_id, planned
 from .source_run import POLL_S, SnapshotRequest, SourceRun
-from .stream.epoch import Epoch
+from .stream.epoch import LOADING_S, STREAMING_S, Epoch
 
 log = logging.getLogger(__name__)
 
@@ -128,8 +128,9 @@ class BacklogRun(SourceRun):
             offset = self._patiently(lambda: self._topics.ends(configs, [0])[0])
             number += 1
             if self._target == target.RUNNING:
+                seconds = STREAMING_S if self._loaded and until is None else LOADING_S
                 self._begin_epoch(control, number)  # a task that was held up since an earlier one ends
-                if self._epoch(Epoch(number, offset, until), control, deployments):
+                if self._epoch(Epoch(number, offset, until, seconds), control, deployments):
                     self._complete()
                     return
             else:

@@ -17,7 +17,8 @@ from ...kafka.control import configs_topic, connector_generation, epoch_of
 from ...kafka.producer import fenced_by_newer
 from ...plan import TransferPlan
 
-EPOCH_S = 20.0
+LOADING_S, STREAMING_S = 20.0, 120.0
+"""While what was there before is sent, an epoch's end tells how far it is. Later each costs up to a second, in which the slots are opened."""
 
 Unit = tuple[int, int]
 """Cache id and partition."""
@@ -35,7 +36,7 @@ class Epoch:
     number: int
     configs_offset: int
     until: Mapping[Unit, int] | None = None
-    seconds: float = EPOCH_S
+    seconds: float = LOADING_S
 
 
 class EpochEnd:
