@@ -18,7 +18,7 @@ from ...kafka.producer import fenced_by_newer
 from ...plan import TransferPlan
 
 LOADING_S, STREAMING_S = 20.0, 120.0
-"""While what was there before is sent, an epoch's end tells how far it is. Later each costs up to a second, in which the slots are opened."""
+"""While what was there before is sent, an epoch's end tells how far it is. Later each costs up to a second: slots are opened anew."""
 
 Unit = tuple[int, int]
 """Cache id and partition."""
