@@ -37,7 +37,13 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 _WHOLE_UNIT = 1 << 30  # bytes: all of one unit that a read gives
-_WHY = {GIVEN_UP: "given up because region or buffer was full", MISSED: "missed while nothing captured", LOST: "lost with their backlog"}
+_TOO_MUCH = 1 << 16  # beside the service's marks
+_WHY = {
+    GIVEN_UP: "given up because region or buffer was full",
+    MISSED: "missed while nothing captured",
+    LOST: "lost with their backlog",
+    _TOO_MUCH: "too many to be read at once where one of them was in doubt",
+}
 _UNITS = np.dtype([("high", "<i8"), ("topology", "<i8"), ("digest", "<u4"), ("touched", "u1")])
 _PATIENCE_S, _RETRY_S = 60.0, 0.5
 
@@ -248,13 +254,13 @@ class CacheReader(BacklogReader):
         self._recognise(units, changes)
         return changes
 
-    def _judged(self, units: Longs, changes: Changes) -> Take:
-        take = super()._judged(units, changes)
+    def _judged(self, units: Longs, changes: Changes, *, whole: bool = False) -> Take:
+        take = super()._judged(units, changes, whole=whole)
         if self._gone.any():
             what = "the cache was destroyed, or made again"
             raise CacheDestroyed(what, "Start the query again.", cache=self._table.caches[0].name)
-        marked = np.flatnonzero(changes.marks)
-        self.marks |= zip(units[marked].tolist(), changes.marks[marked].tolist(), strict=True)
+        unsound = np.flatnonzero(~take.sound)
+        self.marks |= {int(units[position]): int(changes.marks[position]) or _TOO_MUCH for position in unsound.tolist()}
         return take
 
     def _recognise(self, units: Longs, changes: Changes) -> None:

@@ -74,7 +74,7 @@ def changes(rows: Sequence[Row], units: int = 4) -> Changes:
 def taken(read: Changes) -> Take:
     units = np.arange(len(read.count))
     verdict = UnitMemory(len(units)).judge(units, read)
-    return Take(read, units, verdict, verdict.send | verdict.known, np.zeros(len(units), bool), np.full(len(units), 1))
+    return Take(read, units, verdict, verdict.send | verdict.known, np.zeros(len(units), bool), np.ones(len(units), bool), units * 0 + 1)
 
 
 ROWS: list[Row] = [
