@@ -37,6 +37,9 @@ final class NodeCapture {
     /** Changes in one round of writing; bounds what is on its way to the cache. */
     private static final int ROUND_ENTRIES = 10_000;
 
+    /** Part of the region in one round of writing: its fill is looked at before each. */
+    private static final double ROUND_FILL = 1.0 / 64;
+
     private static final long RETRY_MS = 1_000;
 
     final ConnectorSettings settings;
@@ -131,8 +134,8 @@ final class NodeCapture {
      * @throws RuntimeException The cache refused some units, such as those of a lost partition; they are in the buffer again, the others are written.
      */
     synchronized void flush(boolean all) {
-        if (regionFull())
-            dirty.forEach(unit -> giveUp(unit, UnitRecord.FULL, "region '" + settings.regionName + "' is filled to " + REGION_FILL));
+        if (fill() > REGION_FILL)
+            dirty.forEach(this::giveUpForRegion);
 
         RuntimeException failure = null;
 
@@ -200,13 +203,16 @@ final class NodeCapture {
         }
     }
 
-    /** Takes from {@code due} what is to be written now, about {@value #ROUND_ENTRIES} entries of it. */
+    /** Takes from {@code due} what is to be written now, about {@value #ROUND_ENTRIES} entries of it, and what the region has room for. */
     private List<UnitBuffer.Batch> collect(Deque<UnitBuffer> due, boolean all) {
         List<UnitBuffer.Batch> batches = new ArrayList<>();
         long nowMs = System.currentTimeMillis();
+        double before = fill();
+        double more = 0;
 
-        for (int taken = 0; taken < ROUND_ENTRIES && !due.isEmpty(); ) {
+        for (int taken = 0; taken < ROUND_ENTRIES && more < ROUND_FILL && !due.isEmpty(); ) {
             UnitBuffer unit = due.poll();
+
             if (destroyed(unit)) {
                 dirty.remove(unit);
                 done(unit.take());
@@ -222,6 +228,14 @@ final class NodeCapture {
 
             if (!here && !all && nowMs - unit.oldestMs() < HOLD_MS)
                 continue;
+
+            more += fillOf(unit.bytes());
+
+            if (before + more > REGION_FILL) {
+                giveUpForRegion(unit);
+
+                continue;
+            }
 
             dirty.remove(unit);
 
@@ -256,17 +270,24 @@ final class NodeCapture {
         return cache == null || cache.context() != unit.source();
     }
 
-    private boolean regionFull() {
-        return fill() > REGION_FILL;
+    private void giveUpForRegion(UnitBuffer unit) {
+        giveUp(unit, UnitRecord.FULL, "region '" + settings.regionName + "' is filled to " + REGION_FILL);
     }
 
     /** How much of the region is in use on this node, 0 to 1. */
     double fill() {
-        try {
-            DataRegion region = ctx.cache().context().database().dataRegion(settings.regionName);
-            double used = region.metrics().getTotalUsedPages() * (double)region.pageMemory().systemPageSize();
+        DataRegion region = region();
 
-            return used / region.config().getMaxSize();
+        return fillOf(region.metrics().getTotalUsedPages() * (long)region.pageMemory().systemPageSize());
+    }
+
+    private double fillOf(long used) {
+        return (double)used / region().config().getMaxSize();
+    }
+
+    private DataRegion region() {
+        try {
+            return ctx.cache().context().database().dataRegion(settings.regionName);
         }
         catch (IgniteCheckedException e) {
             throw U.convertException(e);

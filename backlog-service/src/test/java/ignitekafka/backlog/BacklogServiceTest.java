@@ -304,6 +304,32 @@ class BacklogServiceTest {
         assertEquals(1, reader.pass(service(), 1 << 20, true));
     }
 
+    @Test void givesUnitsUpBeforeTheRegionIsFullHoweverFastItIsFilled() throws Exception {
+        IgniteCache<Object, Object> cache = cache("a");
+
+        service().start("c", Map.of(ConnectorSettings.FLUSH_FREQUENCY, "2000"), new String[] {"a"});
+
+        for (int from = 0; from < 60_000; from += 4_000) {
+            Map<Integer, byte[]> values = new TreeMap<>();
+
+            for (int key = from; key < from + 4_000; key++)
+                values.put(key, new byte[1_000]);
+
+            cache.putAll(values);
+        }
+
+        service().barrier("c");
+
+        for (String line : (String[])service().status("c").get("nodes"))
+            assertTrue(Double.parseDouble(line.substring(line.indexOf("fill=") + 5)) < 0.9, line);
+
+        TestReader reader = new TestReader(cluster.node(0), "c", "a");
+
+        reader.pass(service(), 1 << 20, false);
+        assertFalse(reader.marks.isEmpty());
+        assertTrue(reader.marks.values().stream().allMatch(mark -> mark == UnitRecord.FULL));
+    }
+
     @Test void givesUnitsUpWhenTheBufferIsFullAndTakesThemAgain() throws Exception {
         IgniteCache<Object, Object> cache = cache("a");
 
