@@ -19,7 +19,7 @@ from ignite_kafka.kafka.target import STOPPED, write_target
 from ignite_kafka.kafka.topics import Topics
 from ignite_kafka.thin.connection import IgniteCredentials, IgniteEndpoint, ThinConnection
 from ignite_kafka.thin.protocol import cache_id
-from ignite_kafka.thin.service import UNIT, BacklogService
+from ignite_kafka.thin.service import GIVEN_UP, UNIT, BacklogService
 from tests.integration.thin.nodes import cache_xml
 from tests.support import QUICK_JVM
 from tests.support.oracle import read_committed
@@ -58,10 +58,10 @@ def mortal_pair(jars: Jars, tmp_path: Path) -> Iterator[IgniteCluster]:
         yield started
 
 
-def small_cluster(directory: Path, jars: Jars) -> IgniteCluster:
+def small_cluster(directory: Path, jars: Jars, nodes: int = 2, **options: Any) -> IgniteCluster:
     """Names that begin with atomic-, tx- or grouped- make caches of 16 partitions and a backup, the last in one group."""
     properties = (("cacheConfiguration", f"<list>{_TEMPLATES}</list>"),)
-    return IgniteCluster(directory, jars=jars, nodes=2, data_region_mib=256, java_options=QUICK_JVM, properties=properties)
+    return IgniteCluster(directory, jars=jars, nodes=nodes, data_region_mib=256, java_options=QUICK_JVM, properties=properties, **options)
 
 
 @pytest.fixture(scope="session")
@@ -175,6 +175,12 @@ class Stream:
         with self._service() as service:
             service.barrier(self.name)
             return int(service.units(self.name).count.sum())
+
+    def given_up(self) -> int:
+        """Units that are marked so: buffer or region was full."""
+        with self._service() as service:
+            service.barrier(self.name)
+            return int(((service.units(self.name).marks & GIVEN_UP) != 0).sum())
 
     def unsent_keys(self, kind: str) -> frozenset[bytes]:
         """Record keys of the cache's changes that stand in the backlog: the others are acknowledged, so they were sent."""
