@@ -24,8 +24,8 @@ demo: $(VENV)/.project .work/jars/.complete ## real servers, real flights: Ignit
 test: $(VENV)/.project .work/jars/.complete ## all tests but the soak, on servers that they start themselves; TESTS=path for some, WORKERS=0 for one after the other
 	@$(PYTHON) -m pytest --numprocesses $(WORKERS) $(TESTS)
 
-soak: $(VENV)/.project .work/jars/.complete ## tests of the backlog service alone: clusters in one JVM, nodes killed under writers; three minutes
-	@$(PYTHON) -m pytest tests/backlog
+soak: $(VENV)/.project .work/jars/.complete ## the long tests: the backlog service alone (JUnit, nodes killed under writers), and faults of a stream that take minutes
+	@$(PYTHON) -m pytest tests/backlog tests/soak
 
 up: $(VENV)/.project .work/jars/.complete ## Ignite, Kafka and Airflow with its web UI stay running on loopback
 	@$(PYTHON) -m tools.stack up
