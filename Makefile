@@ -9,6 +9,9 @@ PYTHON := $(VENV)/bin/python
 TESTS ?= tests/unit tests/integration tests/faults tests/stream
 # processes that run tests side by side, each with servers of its own; 0: none beside this one
 WORKERS ?= 2
+# rounds of random faults in `make soak`, and the seed of the first; each prints its own
+ROUNDS ?= 3
+SEED ?=
 # dates and texts are the same on every machine
 export TZ := UTC
 export PYTHONDONTWRITEBYTECODE := 1
@@ -24,8 +27,8 @@ demo: $(VENV)/.project .work/jars/.complete ## real servers, real flights: Ignit
 test: $(VENV)/.project .work/jars/.complete ## all tests but the soak, on servers that they start themselves; TESTS=path for some, WORKERS=0 for one after the other
 	@$(PYTHON) -m pytest --numprocesses $(WORKERS) $(TESTS)
 
-soak: $(VENV)/.project .work/jars/.complete ## the long tests: the backlog service alone (JUnit, nodes killed under writers), and faults of a stream that take minutes
-	@$(PYTHON) -m pytest tests/backlog tests/soak
+soak: $(VENV)/.project .work/jars/.complete ## the long tests: the backlog service alone, and a stream under faults, in ROUNDS of an order that SEED gives
+	@SOAK_ROUNDS=$(ROUNDS) SOAK_SEED=$(SEED) $(PYTHON) -m pytest tests/backlog tests/soak
 
 up: $(VENV)/.project .work/jars/.complete ## Ignite, Kafka and Airflow with its web UI stay running on loopback
 	@$(PYTHON) -m tools.stack up

@@ -1,4 +1,4 @@
-"""Airflow provider that copies Apache Ignite caches to Kafka topics: it starts and watches Spark apps and never moves a record itself."""
+"""Airflow provider that copies Ignite caches to Kafka topics and back: it starts and watches Spark apps, and moves no record itself."""
 
 from __future__ import annotations
 
@@ -16,39 +16,40 @@ def get_provider_info() -> dict[str, Any]:
     """What Airflow reads through the entry point ``apache_airflow_provider``, without importing a hook or an operator."""
     return {
         "package-name": "airflow-provider-ignite-kafka",
-        "name": "Apache Ignite to Kafka",
-        "description": "Copies `Apache Ignite <https://ignite.apache.org/>`__ caches to Kafka topics on Spark, exactly once.",
+        "name": "Apache Ignite and Kafka",
+        "description": "Copies `Apache Ignite <https://ignite.apache.org/>`__ caches to Kafka topics, and topics to caches, on Spark.",
         "integrations": [
             {
-                "integration-name": "Apache Ignite to Kafka",
+                "integration-name": "Apache Ignite and Kafka",
                 "external-doc-url": "https://ignite.apache.org/docs/latest/thin-clients/getting-started-with-thin-clients",
                 "tags": ["apache"],
             }
         ],
         "operators": [
             {
-                "integration-name": "Apache Ignite to Kafka",
+                "integration-name": "Apache Ignite and Kafka",
                 "python-modules": [
                     "airflow_provider_ignite_kafka.operators.backlog_cleanup",
                     "airflow_provider_ignite_kafka.operators.ignite_to_kafka",
+                    "airflow_provider_ignite_kafka.operators.kafka_to_ignite",
                 ],
             }
         ],
         "sensors": [
             {
-                "integration-name": "Apache Ignite to Kafka",
+                "integration-name": "Apache Ignite and Kafka",
                 "python-modules": ["airflow_provider_ignite_kafka.sensors.cache_watch"],
             }
         ],
         "triggers": [
             {
-                "integration-name": "Apache Ignite to Kafka",
+                "integration-name": "Apache Ignite and Kafka",
                 "python-modules": ["airflow_provider_ignite_kafka.triggers.cache_watch"],
             }
         ],
         "hooks": [
             {
-                "integration-name": "Apache Ignite to Kafka",
+                "integration-name": "Apache Ignite and Kafka",
                 "python-modules": ["airflow_provider_ignite_kafka.hooks.ignite"],
             }
         ],

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from airflow_provider_ignite_kafka.hooks.kafka_config import kafka_config
 from airflow_provider_ignite_kafka.request import hide
+from ignite_kafka.connector_settings import ConnectorSettings
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.status import RunStatus
 from ignite_kafka.kafka.topics import Topics
 from ignite_kafka.secrets import Secrets
-from ignite_kafka.settings import DEFAULTS
 
 
 def connector_status(
-    connector: str, *, kafka_conn_id: str = "kafka_default", internal_topic_prefix: str = DEFAULTS["internal_topic_prefix"]
+    connector: str, *, kafka_conn_id: str = "kafka_default", internal_topic_prefix: str = ConnectorSettings.internal_topic_prefix
 ) -> RunStatus | None:
     """The status record of the run that took a connector last: its state and, by cache, its counts; None where there is none yet.
 

@@ -11,7 +11,7 @@ from ignite_kafka.errors import SettingsError
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
-def app_path(name: str = "ignite_to_kafka.py") -> Path:
+def app_path(name: str) -> Path:
     """Path of a Spark app.
 
     :raises SettingsError: the installation lacks it.

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from airflow.providers.common.compat.sdk import mask_secret
 
@@ -14,14 +14,15 @@ from airflow_provider_ignite_kafka.hooks.ignite import IgniteHook
 from airflow_provider_ignite_kafka.hooks.kafka_config import KafkaConfig, kafka_config
 from ignite_kafka import properties
 from ignite_kafka import secrets as secret_files
+from ignite_kafka.connector_settings import ConnectorSettings
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.status import RunStatus, read_run
 from ignite_kafka.kafka.topics import Topics
 from ignite_kafka.properties import LoadedSettings
 from ignite_kafka.secrets import Secrets
-from ignite_kafka.settings import SourceSettings
 from ignite_kafka.thin.connection import IgniteCredentials, IgniteEndpoint
 
+S = TypeVar("S", bound=ConnectorSettings)
 _BOOTSTRAP = "bootstrap.servers"
 _MASKED_LINE_CHARACTERS = 16
 
@@ -30,12 +31,13 @@ _MASKED_LINE_CHARACTERS = 16
 class Request:
     """One run of a connector: everything the app needs but secrets, and the secrets beside it.
 
+    :param snapshot_id: what is sent once; None where the run is no snapshot.
     :param secrets_file: a mounted file; None: the secrets are to be shipped, where there are any.
     """
 
-    settings: SourceSettings
+    settings: ConnectorSettings
     run_id: str
-    snapshot_id: str
+    snapshot_id: str | None
     secrets: Secrets
     secrets_file: Path | None = None
 
@@ -90,21 +92,22 @@ class Clusters:
 
 def build_request(
     settings: Mapping[str, Any] | str,
+    direction: type[ConnectorSettings],
     clusters: Clusters,
     *,
     default_connector: str,
-    snapshot_id: str,
     run_id: str,
+    snapshot_id: str | None = None,
     secrets_file: Path | None = None,
     arguments: Mapping[str, Any] | None = None,
 ) -> Request:
     """Check the settings and join them with the connections.
 
-    :param settings, arguments: see :func:`joined_settings`.
+    :param settings, direction, arguments: see :func:`joined_settings`.
     :param default_connector: name of the connector where the settings give none.
     :raises SettingsError: a setting is unknown, contradictory or out of range; nothing was started.
     """
-    joined = joined_settings(settings, clusters, arguments or {}, default_connector)
+    joined = joined_settings(settings, direction, clusters, arguments or {}, default_connector)
     secrets = clusters.secrets
     if secrets_file is not None and secrets_file.is_file():
         mounted = secret_files.load(secrets_file)
@@ -114,15 +117,19 @@ def build_request(
 
 
 def joined_settings(
-    settings: Mapping[str, Any] | str, clusters: Clusters, arguments: Mapping[str, Any], default_connector: str = ""
-) -> SourceSettings:
+    settings: Mapping[str, Any] | str, direction: type[S], clusters: Clusters, arguments: Mapping[str, Any], default_connector: str = ""
+) -> S:
     """Settings, over them those that are an operator's arguments, over these where the connections say that the clusters are.
 
     :param settings: settings by name, or the path of a ``.properties`` or ``.json`` file.
+    :param direction: SourceSettings or SinkSettings.
     :param arguments: by the setting's name; None: not given.
     :raises SettingsError: a setting is unknown, contradictory or out of range.
     """
-    given = properties.load(settings) if isinstance(settings, str) else LoadedSettings(settings, dict.fromkeys(settings, "operator"))
+    if isinstance(settings, str):
+        given = properties.load(settings)
+    else:
+        given = LoadedSettings(settings, dict.fromkeys(settings, "operator"), direction=direction)
     chosen = {name: value for name, value in arguments.items() if value is not None}
     if "name" not in given.values:
         chosen.setdefault("name", default_connector)
@@ -132,7 +139,7 @@ def joined_settings(
         "bootstrap_servers": plain.pop(_BOOTSTRAP),
         "kafka_config": plain,
     }
-    return given.with_values(chosen, "operator").with_values(connections, "Airflow connection").settings()
+    return given.with_values(chosen, "operator").with_values(connections, "Airflow connection").settings_of(direction)
 
 
 def _ignite_settings(endpoint: IgniteEndpoint) -> dict[str, Any]:

@@ -78,7 +78,7 @@ def submission(request: Request, folder: Path, place: Place, given: Mapping[str,
         {**_driver_conf(place, given, python), **(given.get("conf") or {})},
         # the app's own copy of the secrets is then in our folder too, and goes with it even if the app was killed
         {**_inherited(os.environ), **_spark_home(), "TMPDIR": str(folder), **(given.get("env_vars") or {}), **python},
-        given.get("name") or f"ignite-to-kafka:{request.settings.name}",
+        given.get("name") or f"ignite-kafka:{request.settings.name}",
     )
 
 

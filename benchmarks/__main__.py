@@ -13,8 +13,8 @@ from pathlib import Path
 from tools.servers.jars import CHECKOUT, WORK
 
 from . import tables
-from .parts import copy, growth, read, stream
-from .report import Section, document, section_text
+from .parts import copy, growth, read, sink, stream
+from .report import Section, document, section_text, updated
 from .stack import FULL, QUICK, Stack
 
 PAGE = CHECKOUT / "docs" / "benchmarks.md"
@@ -25,8 +25,10 @@ PARTS: dict[str, Part] = {
     "copy": copy.whole,
     "spark-read": read.through_spark,
     "fused": copy.fused,
+    "sink": sink.whole,
     "produce": copy.queueing,
     "growth": growth.tenfold,
+    "growth-sink": growth.tenfold_sink,
     "empty": lambda stack, tell: read.empty_units(stack, _EMPTY.cache, tell),
     "capture": stream.capture,
     "catchup": stream.catch_up,
@@ -41,7 +43,9 @@ def arguments(words: Sequence[str] | None) -> argparse.Namespace:
         "--quick", action="store_true", help="small sizes, about a minute: whether the harness works; its figures say nothing"
     )
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS), metavar="PART", help=f"some of: {', '.join(PARTS)}")
-    parser.add_argument("--write", action="store_true", help=f"write the report to {PAGE.relative_to(CHECKOUT)} too")
+    parser.add_argument(
+        "--write", action="store_true", help=f"write the report to {PAGE.relative_to(CHECKOUT)} too; of some parts, their sections"
+    )
     return parser.parse_args(words)
 
 
@@ -76,7 +80,7 @@ def main(words: Sequence[str] | None = None) -> int:
     )
     text = document(sections, command, time.monotonic() - started)
     if chosen.write:
-        PAGE.write_text(text)
+        PAGE.write_text(text if chosen.parts == list(PARTS) else updated(PAGE.read_text(), sections, command))
     print(text.split("\n\n## ", 1)[0])
     return 0
 

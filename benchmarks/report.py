@@ -92,6 +92,17 @@ def document(sections: Sequence[Section], command: str, seconds: float) -> str:
     return "\n\n".join([head, *map(section_text, sections)]) + "\n"
 
 
+def updated(page: str, sections: Sequence[Section], command: str) -> str:
+    """A page that was written before with these sections in the place of older ones, or behind them, and a line that says so."""
+    head, *old = page.rstrip("\n").split("\n\n## ")
+    texts = {text.split("\n", 1)[0]: f"## {text}" for text in old}
+    texts |= {section.title: section_text(section) for section in sections}
+    titles = ", ".join(f"*{section.title}*" for section in sections)
+    date, load = time.strftime("%Y-%m-%d", time.gmtime()), os.getloadavg()[1]
+    line = f"Measured later, by `{command}` on {date}, load of the last five minutes at the end {load:.1f}: {titles}."
+    return "\n\n".join([head, line, *texts.values()]) + "\n"
+
+
 def machine() -> str:
     """Processor, memory, versions and load: without them a figure says nothing."""
     cpu = next(

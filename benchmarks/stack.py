@@ -40,6 +40,7 @@ class Sizes:
     wide: int = 300_000
     pyignite: int = 20_000
     rounds: int = 9
+    sink_rounds: int = 7
     spark_rounds: int = 3
     growth_rounds: int = 3
     produced: int = 500_000
@@ -61,6 +62,7 @@ QUICK = Sizes(
     wide=1_000,
     pyignite=500,
     rounds=1,
+    sink_rounds=1,
     spark_rounds=1,
     growth_rounds=1,
     produced=5_000,

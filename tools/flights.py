@@ -4,65 +4,70 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import polars as pl
+import pyarrow as pa
 
-from .binary_objects import ObjectType
+from ignite_kafka.convert.types import object_field
 
-_INT, _DOUBLE, _TEXT, _TIME = "java.lang.Integer", "java.lang.Double", "java.lang.String", "java.sql.Timestamp"
-_LONG = "java.lang.Long"
+from .entries import struct_of
+
+_INT, _DOUBLE, _TEXT, _TIME = pa.int32(), pa.float64(), pa.string(), pa.timestamp("us", "UTC")
 _READ_AS = {_INT: pl.Float64, _DOUBLE: pl.Float64, _TEXT: pl.String, _TIME: pl.String}
+ROW_NUMBER = pa.field("", pa.int64())
+"""The key of a table that has none: the number of the row, from 1 on; no column of its own for SQL."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """One table and its cache; the cache has the table's name.
-
-    :param key: the column that is the key, or a binary type of columns; None: the number of the row, a Long.
-    :param value: the binary type of the other columns.
-    """
+    """One table and its cache; the cache has the table's name. `key` and `value` are columns, or binary types of columns."""
 
     name: str
     file: str
-    key: str | ObjectType | None
-    value: ObjectType
+    key: pa.Field
+    value: pa.Field
 
     @property
-    def key_fields(self) -> Mapping[str, str]:
-        """Key column to Java type; none when the key is the number of the row."""
-        if isinstance(self.key, ObjectType):
-            return self.key.fields
-        return {self.key: _TEXT} if self.key else {}
+    def columns(self) -> dict[str, pa.DataType]:
+        """Column to type."""
+        return {field.name: field.type for part in (self.key, self.value) for field in _fields(part) if field.name}
 
-    @property
-    def key_type(self) -> str:
-        if isinstance(self.key, ObjectType):
-            return self.key.name
-        return _TEXT if self.key else _LONG
-
-    def batches(self, rows: int) -> Iterator[Mapping[str, list[Any]]]:
-        """Columns of at most ``rows`` rows at a time, None where the table says NA; with `row`, the number of the row from 1 on."""
-        fields = {**self.key_fields, **self.value.fields}
+    def batches(self, rows: int) -> Iterator[pa.Table]:
+        """Columns of at most ``rows`` rows at a time, null where the table says NA; with `row`, the number of the row from 1 on."""
+        columns = self.columns
         frame = pl.read_csv(
-            _read(self.file), null_values=["NA", ""], schema_overrides={name: _READ_AS[kind] for name, kind in fields.items()}
+            _read(self.file), null_values=["NA", ""], schema_overrides={name: _READ_AS[kind] for name, kind in columns.items()}
         )
-        frame = frame.select([_typed(name, kind) for name, kind in fields.items()]).with_row_index("row", 1)
+        frame = frame.select([_typed(name, kind) for name, kind in columns.items()]).with_row_index("row", 1)
         for part in frame.iter_slices(rows):
-            yield part.to_dict(as_series=False)
+            yield part.to_arrow()
+
+    def entries(self, rows: int) -> Iterator[tuple[pa.Array, pa.Array]]:
+        """Keys and values of at most ``rows`` rows at a time."""
+        for batch in self.batches(rows):
+            single = batch[self.key.name or "row"] if not pa.types.is_struct(self.key.type) else None
+            yield struct_of(batch, self.key) if single is None else single.cast(self.key.type), struct_of(batch, self.value)
 
 
-def _typed(name: str, kind: str) -> pl.Expr:
+def _fields(part: pa.Field) -> list[pa.Field]:
+    return list(part.type) if pa.types.is_struct(part.type) else [part]
+
+
+def _typed(name: str, kind: pa.DataType) -> pl.Expr:
     column = pl.col(name)
     if kind == _INT:
         return column.cast(pl.Int32, strict=True)
     if kind == _TIME:
         return column.str.to_datetime("%Y-%m-%dT%H:%M:%SZ", time_unit="us", strict=True)
     return column
+
+
+def _objects(type_name: str, columns: dict[str, pa.DataType]) -> pa.Field:
+    return object_field("", type_name, [pa.field(name, kind) for name, kind in columns.items()])
 
 
 def _read(file: str) -> bytes:
@@ -77,18 +82,18 @@ def _read(file: str) -> bytes:
 
 
 TABLES = (
-    Table("airlines", "airlines.csv", "carrier", ObjectType("Airline", {"name": _TEXT})),
+    Table("airlines", "airlines.csv", pa.field("carrier", _TEXT), _objects("Airline", {"name": _TEXT})),
     Table(
         "airports",
         "airports.csv",
-        "faa",
-        ObjectType("Airport", {"name": _TEXT, "lat": _DOUBLE, "lon": _DOUBLE, "alt": _INT, "tz": _INT, "dst": _TEXT, "tzone": _TEXT}),
+        pa.field("faa", _TEXT),
+        _objects("Airport", {"name": _TEXT, "lat": _DOUBLE, "lon": _DOUBLE, "alt": _INT, "tz": _INT, "dst": _TEXT, "tzone": _TEXT}),
     ),
     Table(
         "planes",
         "planes.csv",
-        "tailnum",
-        ObjectType(
+        pa.field("tailnum", _TEXT),
+        _objects(
             "Plane",
             {
                 "year": _INT,
@@ -105,8 +110,8 @@ TABLES = (
     Table(
         "weather",
         "weather.csv",
-        ObjectType("WeatherKey", {"origin": _TEXT, "time_hour": _TIME}),
-        ObjectType(
+        _objects("WeatherKey", {"origin": _TEXT, "time_hour": _TIME}),
+        _objects(
             "Weather",
             {
                 **dict.fromkeys(("year", "month", "day", "hour"), _INT),
@@ -117,8 +122,8 @@ TABLES = (
     Table(
         "flights",
         "flights.csv.zip",
-        None,
-        ObjectType(
+        ROW_NUMBER,
+        _objects(
             "Flight",
             {
                 **dict.fromkeys(("year", "month", "day", "dep_time", "sched_dep_time", "dep_delay"), _INT),

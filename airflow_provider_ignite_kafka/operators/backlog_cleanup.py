@@ -12,6 +12,7 @@ from airflow_provider_ignite_kafka.hooks.ignite import IgniteHook
 from airflow_provider_ignite_kafka.request import Clusters, joined_settings
 from ignite_kafka.errors import IgniteKafkaError, SettingsError
 from ignite_kafka.setting_kinds import BOOLEAN
+from ignite_kafka.settings import SourceSettings
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
@@ -63,7 +64,7 @@ class BacklogCleanupOperator(BaseOperator):
 
         try:
             clusters = Clusters.of(self.ignite_conn_id, self.kafka_conn_id)
-            settings = joined_settings(self.settings or {}, clusters, {"name": self.connector})
+            settings = joined_settings(self.settings or {}, SourceSettings, clusters, {"name": self.connector})
             cleaned = backlog_control.cleanup(settings, clusters.secrets, force=self._forced())
         except IgniteKafkaError as error:
             raise outcome.raised(error) from error

@@ -2,157 +2,41 @@
 
 from __future__ import annotations
 
-import inspect
-import shutil
-import tempfile
-import uuid
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
-from airflow.providers.common.compat.sdk import BaseOperator
-
-from airflow_provider_ignite_kafka import outcome
-from airflow_provider_ignite_kafka.hooks.ignite import IgniteHook
-from airflow_provider_ignite_kafka.hooks.spark_app import AppExit, SparkAppHook
-from airflow_provider_ignite_kafka.package import app_path
-from airflow_provider_ignite_kafka.request import Clusters, Request, ask_run, build_request, read_status
-from airflow_provider_ignite_kafka.submission import submission
-from ignite_kafka.errors import IgniteKafkaError
-
-if TYPE_CHECKING:
-    from airflow.providers.common.compat.sdk import Context
-
-# the last two let spark-submit go before the app has ended, which it is then not told from one that was lost
-_OURS = frozenset({"self", "conn_id", "conf", "application_args", "java_class", "yarn_track_via_rm_api", "track_driver_via_k8s_api"})
+from airflow_provider_ignite_kafka.operators.spark_copy import RunNames, SparkCopyOperator
+from airflow_provider_ignite_kafka.request import Clusters, Request, build_request
+from ignite_kafka.settings import SourceSettings
 
 
-class IgniteToKafkaOperator(BaseOperator):
+class IgniteToKafkaOperator(SparkCopyOperator):
     """Copy Ignite caches to Kafka topics, exactly once, by a Spark app; return the counts of each cache.
 
     A retried task goes on with its snapshot: what is committed stays and is not sent again. A new Dag run begins a new snapshot. With
     ``run_mode="continuous"`` the app then sends changes as they happen until it is asked to stop (``ignite-kafka stop``), which is success,
-    with ``state`` STOPPED. An error that no retry cures fails the task without one.
+    with ``state`` STOPPED.
 
-    In client mode (``local[*]``, ``spark://``) the app runs beside the task and ends with it; with ``deploy-mode`` cluster (YARN,
-    Kubernetes) the cluster runs it and spark-submit waits for its end.
-
-    :param settings: settings of the connector by name, or the path of a ``.properties`` file on the worker. Templated.
-    :param run_mode: ``once`` or ``continuous``; takes the place of that setting. Templated.
     :param failover_policy: ``NONE``, ``FULL_SNAPSHOT`` or ``BACKLOG``; takes the place of that setting. Templated.
     :param snapshot_id: names the snapshot; default: Dag, task, run id and map index. Templated.
-    :param ignite_conn_id: connection of type `ignite`.
-    :param kafka_conn_id: connection of the Kafka provider; its extra holds librdkafka settings.
-    :param conn_id: connection of the Spark provider.
-    :param secrets_file: file with the secrets, at this path on worker, driver and executors (a mount). Without it the operator writes one
-        from the connections, readable by its user alone, and removes it when the app has ended. Templated.
-    :param conf: Spark properties. Templated.
-    :param num_executors: executors to start (YARN, Kubernetes).
-    :param executor_cores: cores of an executor.
-    :param executor_memory: memory of an executor, such as ``4g``.
-    :param total_executor_cores: cores of all executors together (standalone).
-    :param driver_memory: memory of the driver.
-    :param application: the app, if not the installed one, such as ``local:///opt/app/ignite_to_kafka.py`` in an image. Templated.
-    :param spark_submit: other arguments of the Spark provider's SparkSubmitHook by name: ``archives``, ``deploy_mode``, ``env_vars``,
-        ``files``, ``keytab``, ``principal``, ``properties_file``, ``py_files``, ``spark_binary``, ``yarn_queue`` and so on. Templated.
-    :param stop_timeout_ms: time that the app is given to end after its batch in hand, when the task is killed or runs out of time.
+
+    Other parameters: :class:`.SparkCopyOperator`.
     """
 
-    template_fields: Sequence[str] = (
-        "settings",
-        "run_mode",
-        "failover_policy",
-        "snapshot_id",
-        "ignite_conn_id",
-        "kafka_conn_id",
-        "conn_id",
-        "secrets_file",
-        "conf",
-        "application",
-        "spark_submit",
-    )
-    template_fields_renderers = {"settings": "json", "conf": "json", "spark_submit": "json"}
+    app_name = "ignite_to_kafka.py"
+    template_fields: Sequence[str] = (*SparkCopyOperator.template_fields, "failover_policy", "snapshot_id")
     ui_color = "#fbe3d6"
 
-    def __init__(
-        self,
-        *,
-        settings: Mapping[str, Any] | str,
-        run_mode: str | None = None,
-        failover_policy: str | None = None,
-        snapshot_id: str | None = None,
-        ignite_conn_id: str = IgniteHook.default_conn_name,
-        kafka_conn_id: str = "kafka_default",
-        conn_id: str = "spark_default",
-        secrets_file: str | None = None,
-        conf: Mapping[str, Any] | None = None,
-        num_executors: int | None = None,
-        executor_cores: int | None = None,
-        executor_memory: str | None = None,
-        total_executor_cores: int | None = None,
-        driver_memory: str | None = None,
-        application: str | None = None,
-        spark_submit: Mapping[str, Any] | None = None,
-        stop_timeout_ms: int = 30_000,
-        **kwargs: Any,
-    ) -> None:
+    def __init__(self, *, failover_policy: str | None = None, snapshot_id: str | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.settings = settings
-        self.run_mode = run_mode
         self.failover_policy = failover_policy
         self.snapshot_id = snapshot_id
-        self.ignite_conn_id = ignite_conn_id
-        self.kafka_conn_id = kafka_conn_id
-        self.conn_id = conn_id
-        self.secrets_file = secrets_file
-        self.conf = conf
-        self.num_executors = num_executors
-        self.executor_cores = executor_cores
-        self.executor_memory = executor_memory
-        self.total_executor_cores = total_executor_cores
-        self.driver_memory = driver_memory
-        self.application = application
-        self.spark_submit = spark_submit
-        _check_names(spark_submit)
-        self.stop_timeout_ms = stop_timeout_ms
-        self._hook: SparkAppHook | None = None
-        self._killed = False
 
-    def execute(self, context: Context) -> dict[str, Any]:
-        """Run the app to its end.
-
-        :return: ``state``, ``connector``, ``snapshot_id``, ``run_id``, ``generation``, ``already_complete``, ``seconds``, ``records`` and
-            ``caches``: by name ``topic``, ``entries``, ``records``, ``bytes``, ``units``, ``units_done``, ``seconds``.
-        :raises AirflowFailException: the run failed and no retry cures it.
-        :raises AirflowException: the run failed; a retry goes on with its snapshot.
-        """
-        folder = Path(tempfile.mkdtemp(prefix="ignite-kafka-"))
-        try:
-            request = self._request(context)
-            self._hook = self._submit_hook(request, folder)
-            if self._killed:
-                raise outcome.killed()
-            ended = self._hook.run(self.application or str(app_path()))
-            return self._settle(request, ended)
-        except IgniteKafkaError as error:
-            raise outcome.raised(error) from error
-        finally:
-            if self._hook is not None:
-                self._hook.close()
-            shutil.rmtree(folder, ignore_errors=True)
-
-    def on_kill(self) -> None:
-        """Ask the app to end after its batch in hand; kill it after `stop_timeout_ms`."""
-        self._killed = True
-        if self._hook is not None:
-            self._hook.stop()
-
-    def _request(self, context: Context) -> Request:
-        names = RunNames.of(context)
+    def _request(self, names: RunNames) -> Request:
         return build_request(
             self.settings,
+            SourceSettings,
             Clusters.of(self.ignite_conn_id, self.kafka_conn_id),
             default_connector=names.connector,
             snapshot_id=self.snapshot_id or names.snapshot_id,
@@ -160,63 +44,3 @@ class IgniteToKafkaOperator(BaseOperator):
             secrets_file=Path(self.secrets_file) if self.secrets_file else None,
             arguments={"run_mode": self.run_mode, "failover_policy": self.failover_policy},
         )
-
-    def _submit_hook(self, request: Request, folder: Path) -> SparkAppHook:
-        arguments: dict[str, Any] = {
-            "num_executors": self.num_executors,
-            "executor_cores": self.executor_cores,
-            "executor_memory": self.executor_memory,
-            "total_executor_cores": self.total_executor_cores,
-            "driver_memory": self.driver_memory,
-            "conf": dict(self.conf or {}),
-            **(self.spark_submit or {}),
-        }
-        hook = SparkAppHook(
-            conn_id=self.conn_id,
-            folder=folder,
-            stop_timeout_s=self.stop_timeout_ms / 1000,
-            ask_run=lambda: ask_run(request),
-            **arguments,
-        )
-        hook.take(submission(request, folder, hook.place, arguments))
-        return hook
-
-    def _settle(self, request: Request, ended: AppExit) -> dict[str, Any]:
-        try:
-            status = read_status(request)
-        except IgniteKafkaError as error:
-            if ended.exit_code == 0:
-                raise
-            self.log.warning("The status topic could not be read: %s", error)
-            status = None
-        # a killed task is not done, however well its app ended: Airflow may try it again
-        continuous = request.settings.run_mode == "continuous" and not self._killed
-        if status is None or not outcome.succeeded(status, continuous=continuous):
-            raise outcome.killed() if self._killed else outcome.failure(status, ended)
-        result = outcome.result(status)
-        what = f"Connector {result['connector']}, stopped" if continuous else f"Snapshot {result['snapshot_id']}"
-        self.log.info("%s: %d records in %.1f s", what, result["records"], result["seconds"])
-        return result
-
-
-def _check_names(spark_submit: object) -> None:
-    known = inspect.signature(SparkSubmitHook.__init__).parameters
-    unknown = [name for name in spark_submit if name not in known or name in _OURS] if isinstance(spark_submit, Mapping) else []
-    if unknown:
-        raise ValueError(f"spark_submit has {unknown[0]!r}, which SparkSubmitHook has not or which cannot be set here")
-
-
-@dataclass(frozen=True)
-class RunNames:
-    """Names of a task's run: connector and snapshot are the same for every try, the run id names one try alone."""
-
-    connector: str
-    snapshot_id: str
-    run_id: str
-
-    @staticmethod
-    def of(context: Context) -> RunNames:
-        task = context["ti"]
-        mapped = [str(task.map_index)] if task.map_index is not None and task.map_index >= 0 else []
-        snapshot_id = "/".join([task.dag_id, task.task_id, task.run_id, *mapped])
-        return RunNames(".".join([task.dag_id, task.task_id, *mapped]), snapshot_id, f"{snapshot_id}/{uuid.uuid4()}")

@@ -13,17 +13,18 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import pyarrow as pa
 from confluent_kafka import Consumer
 
-from ignite_kafka.pipelines.run import SnapshotRequest, run_source
+from ignite_kafka.pipelines.run import RunRequest, run_source
+from ignite_kafka.thin.codec import encoded
 from ignite_kafka.thin.connection import IgniteCredentials, IgniteEndpoint, ThinConnection
 from ignite_kafka.thin.protocol import cache_id
-from tools.binary_objects import encode_column
 
 from .session import session, source_settings
 
 _PUT = 1001
-_LONG = "java.lang.Long"
+_LONG = pa.field("", pa.int64())
 _FIRST_RECORD_S = 120.0
 _LAST_RECORD_S = 30.0
 
@@ -36,7 +37,7 @@ def run(request: Mapping[str, Any]) -> Mapping[str, Any]:
     settings = replace(source_settings(request), run_mode="continuous")
     stop, spark = threading.Event(), session()
     with ThreadPoolExecutor(1) as pool, closing(_Puts(request)) as puts, closing(_Records(request)) as records:
-        running = pool.submit(run_source, spark, SnapshotRequest(settings, uuid.uuid4().hex, stop=stop))
+        running = pool.submit(run_source, spark, RunRequest(settings, uuid.uuid4().hex, stop=stop))
         try:
             puts.one()
             records.take(1, _FIRST_RECORD_S)
@@ -66,7 +67,7 @@ class _Puts:
     def one(self) -> None:
         self._key += 1
         head = self._cache.to_bytes(4, "little", signed=True) + b"\0"
-        self._connection.request(_PUT, head + b"".join(encode_column(_LONG, [self._key, time.time_ns()])))
+        self._connection.request(_PUT, head + b"".join(encoded(pa.array([self._key, time.time_ns()]), _LONG).to_pylist()))
 
     def many(self, count: int, per_second: int) -> None:
         started = time.monotonic()

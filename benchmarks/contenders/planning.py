@@ -61,7 +61,7 @@ def run(request: Mapping[str, Any]) -> Mapping[str, Any]:
         stack.enter_context(patch.object(snapshot, "ignite_cluster", lambda *_: SimulatedCluster(caches)))
         stack.enter_context(patch.object(slot_job, "_task", partial(task, caches, broken)))
         try:
-            snapshot.run_snapshot(spark, snapshot.SnapshotRequest(settings, request["run_id"], request["snapshot_id"]))
+            snapshot.run_snapshot(spark, snapshot.RunRequest(settings, request["run_id"], request["snapshot_id"]))
         except IgniteKafkaError as error:
             if FAULT not in str(error):
                 raise

@@ -59,7 +59,7 @@ def one_by_one(request: Mapping[str, Any]) -> Mapping[str, Any]:
         produce, topic = producer._producer.produce, request["topic"]
         for key, value in zip(records.keys.to_pylist(), records.values.to_pylist(), strict=True):
             produce(topic, value, key)
-        producer._await_room(_BATCH, 130)
+        producer.await_room(_BATCH, 130)
 
     return _transaction(request, queue)
 

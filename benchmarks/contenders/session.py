@@ -15,9 +15,12 @@ from pyspark.sql import DataFrame, Observation, SparkSession, functions
 
 from ignite_kafka.datasources.ignite import IgniteDataSource
 from ignite_kafka.datasources.kafka_tx import KafkaTxDataSource
-from ignite_kafka.pipelines.run import SnapshotRequest, run_source
+from ignite_kafka.pipelines.run import RunRequest, run_connector, run_source
 from ignite_kafka.settings import SourceSettings
+from ignite_kafka.sink_settings import SinkSettings
 from tools.servers.jars import IGNITE_JAVA_OPTIONS, Jars
+
+from ..tables import SINK_CACHES, SINK_TOPICS
 
 CORES = 2
 
@@ -71,11 +74,29 @@ def source_settings(request: Mapping[str, Any]) -> SourceSettings:
 def copy(request: Mapping[str, Any]) -> Mapping[str, Any]:
     """One run, as `ignite-kafka run` does it: a snapshot under a new id, or what the settings ask for."""
     snapshot = f"bench-{uuid.uuid4().hex[:12]}"
-    status = run_source(session(), SnapshotRequest(source_settings(request), snapshot, snapshot))
+    status = run_source(session(), RunRequest(source_settings(request), snapshot, snapshot))
     return {
         "entries": sum(cache.records for cache in status.caches.values()),
         "bytes": sum(cache.bytes for cache in status.caches.values()),
     }
+
+
+def sink(request: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A topic into a cache by a connector of its own, from the topic's beginning to its end."""
+    name = f"bench-{uuid.uuid4().hex[:12]}"
+    settings = SinkSettings(
+        name=name,
+        topics=(request["topic"],),
+        topic_prefix=SINK_TOPICS,
+        cache_prefix=SINK_CACHES,
+        process_updates=request["overwrite"],
+        ignite_addresses=(request["address"],),
+        bootstrap_servers=request["bootstrap"],
+        tasks_max=CORES,
+        progress_interval_ms=2_000,
+    )
+    status = run_connector(session(), RunRequest(settings, name))
+    return {"entries": sum(cache.records for cache in status.caches.values())}
 
 
 def _ignite(request: Mapping[str, Any]) -> DataFrame:

@@ -10,6 +10,7 @@ if __name__ == "__main__":
             "latency": latency.run,
             "read_ignite": session.read_ignite,
             "read_jdbc": session.read_jdbc,
+            "sink": session.sink,
             "two_sources": session.two_sources,
             "units": planning.run,
         }

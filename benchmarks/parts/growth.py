@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 import statistics
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from .. import tables
 from ..contender import Contender, Round
 from ..report import Section, Table
 from ..simulated import PARTITIONS
 from ..stack import TOPIC_PARTITIONS, Stack
+from . import sink
 
 _MOST_GROWTH = 11
 _LARGE = 1_000_000
@@ -32,19 +33,42 @@ def tenfold(stack: Stack, tell: Tell) -> Section:
                 session.round(**request)
             rounds.append((size, [_copied(session, request, tell) for _ in range(1 if size > _LARGE else stack.sizes.growth_rounds)]))
             tables.destroy(stack.ignite.address, table.cache)
+    return _section("Ten times the entries", "entries", "Six-field entries, JSON, one warm session.", rounds)
+
+
+def tenfold_sink(stack: Stack, tell: Tell) -> Section:
+    """Topics each with ten times the records of the one before into new caches, in one warm session."""
+    rounds: list[tuple[int, list[Round]]] = []
+    with stack.python("spark", "growth-sink") as session:
+        for size in stack.sizes.growth:
+            table = tables.trades(f"trades-{size}")
+            tell(f"  loading {size:,} records")
+            topic, target = sink.prepared(stack, session, table, size)
+            request = {**stack.places, "topic": topic, "what": "sink", "overwrite": True}
+            found = []
+            for _ in range(1 if size > _LARGE else stack.sizes.growth_rounds + (not rounds)):  # the very first is a cold one
+                sink.remake(stack, target)
+                found.append(_copied(session, request, tell))
+            rounds.append((size, found if rounds else found[1:]))
+            tables.destroy(stack.ignite.address, target.cache)
+    about = "Records of six fields, JSON, into a cache with a query entity that is made anew for each round, one warm session."
+    return _section("Ten times the records", "records", about, rounds)
+
+
+def _section(title: str, unit: str, about: str, rounds: list[tuple[int, list[Round]]]) -> Section:
     rows = [_growth_row(size, found, rounds[at - 1] if at else None) for at, (size, found) in enumerate(rounds)]
     growths = [_median(found) / _median(before) for (_, before), (_, found) in itertools.pairwise(rounds)]
     peaks = [_peak(found, "worker") for _, found in rounds]
     verdict = "reached" if max(growths) <= _MOST_GROWTH else "not reached"
     findings = (
-        f"Ten times the entries take at most **{max(growths):.1f}** times as long (goal {_MOST_GROWTH}: {verdict})",
+        f"{title} take at most **{max(growths):.1f}** times as long (goal {_MOST_GROWTH}: {verdict})",
         f"Peak memory of a Python worker: {' → '.join(f'{peak:.0f}' for peak in peaks)} MiB for these sizes",
     )
-    headers = ("entries", "s", "entries/s", "times the one before", "worker peak MiB", "driver peak MiB", "JVM peak MiB")
-    return Section("Ten times the entries", "Six-field entries, JSON, one warm session.", (Table(headers, tuple(rows)),), findings)
+    headers = (unit, "s", f"{unit}/s", "times the one before", "worker peak MiB", "driver peak MiB", "JVM peak MiB")
+    return Section(title, about, (Table(headers, tuple(rows)),), findings)
 
 
-def _copied(session: Contender, request: dict[str, object], tell: Tell) -> Round:
+def _copied(session: Contender, request: Mapping[str, object], tell: Tell) -> Round:
     one = session.round(**request)
     tell(f"  {one.entries:,} in {one.seconds:.2f} s, worker peak {one.peak_mib.get('worker', 0):.0f} MiB")
     return one

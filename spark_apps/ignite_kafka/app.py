@@ -18,22 +18,50 @@ import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from .errors import SettingsError
+from . import events
+from .connector_settings import ConnectorSettings
+from .errors import IgniteKafkaError, SettingsError
 from .secrets_file import SecretsFile
-from .settings import SourceSettings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from .kafka.status import RunStatus
+    from .pipelines.connector_run import RunRequest
 
 log = logging.getLogger(__name__)
+S = TypeVar("S", bound=ConnectorSettings)
+
+
+def main(argv: Sequence[str] | None, direction: type[S], run: Callable[[SparkSession, RunRequest[S]], RunStatus]) -> int:
+    """Read the request, run it. 0: done; any other code: the last line on stderr says what failed, where, why and what to do."""
+    from pyspark.sql import SparkSession
+
+    from .pipelines.connector_run import RunRequest
+
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
+    try:
+        arguments = Arguments.parse(argv)
+        request = AppRequest.load(arguments.request, direction)
+        stop = stop_on_sigterm(request.settings)
+        spark = SparkSession.builder.appName(f"ignite-kafka {request.settings.name}").getOrCreate()
+        try:
+            with ship_secrets(spark, arguments) as secrets_file:
+                run(spark, RunRequest(request.settings, request.run_id, request.snapshot_id, secrets_file, show_progress, stop))
+        finally:
+            spark.stop()
+    except IgniteKafkaError as error:
+        if error.exit_code == 2:
+            events.emit(events.MISCONFIGURED, reason=str(error))
+        print(f"ignite-kafka: {type(error).__name__} {error}", file=sys.stderr)
+        return error.exit_code
+    return 0
 
 
 @dataclass(frozen=True)
@@ -56,15 +84,15 @@ class Arguments:
 
 
 @dataclass(frozen=True)
-class AppRequest:
+class AppRequest(Generic[S]):
     """One run of a connector. A run id names the status record; a snapshot id names what is sent once."""
 
-    settings: SourceSettings
+    settings: S
     run_id: str
     snapshot_id: str | None
 
     @staticmethod
-    def load(path: str) -> AppRequest:
+    def load(path: str, direction: type[S]) -> AppRequest[S]:
         """
         :raises SettingsError: the file is missing, is not JSON, or holds a bad setting.
         """
@@ -76,7 +104,7 @@ class AppRequest:
                 f"the request cannot be read: {cause!r}", "Give --request a file as the operator writes it.", file=path
             ) from cause
         named = {"name": data["connector"], **settings} if "connector" in data else settings
-        return AppRequest(SourceSettings.from_dict(named), run_id, data.get("snapshot_id"))
+        return AppRequest(direction.from_dict(named), run_id, data.get("snapshot_id"))
 
 
 def local_file(path: str) -> str:
@@ -106,8 +134,8 @@ def ship_secrets(spark: SparkSession, arguments: Arguments) -> Iterator[SecretsF
         yield None
 
 
-def stop_on_sigterm(settings: SourceSettings) -> threading.Event:
-    """Have SIGTERM end this process: a stream after its batch in hand, by the event returned; a snapshot, or a second signal, at once."""
+def stop_on_sigterm(settings: ConnectorSettings) -> threading.Event:
+    """Have SIGTERM end this process: a stream after its batch in hand, by the event returned; another run, or a second signal, at once."""
     stop = threading.Event()
 
     def handle(*_: object) -> None:

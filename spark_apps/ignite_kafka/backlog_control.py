@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .connector_life import NewestRun, newest_run
+from .connector_settings import ConnectorSettings
 from .errors import NotStopped, SettingsError
 from .kafka.topics import Topics
 from .pipelines.connect import ignite_cluster, kafka_clients
 from .secrets import Secrets
-from .settings import SourceSettings
 from .tables import table
 from .thin import protocol
 from .thin.cluster import Cluster
@@ -114,7 +114,7 @@ class Cleaned:
         return f"connector {self.connector}: " + (f"removed {' and '.join(removed)}" if removed else "there was no backlog")
 
 
-def status(settings: SourceSettings, secrets: Secrets) -> BacklogView:
+def status(settings: ConnectorSettings, secrets: Secrets) -> BacklogView:
     """The backlog of a connector; reads all of it on the nodes.
 
     :raises BacklogRefused: nothing is captured for a connector of that name.
@@ -142,7 +142,7 @@ def _marks(bits: int) -> tuple[str, ...]:
     return tuple(name for bit, name in _MARKS.items() if bits & bit)
 
 
-def resend(settings: SourceSettings, secrets: Secrets, cache: str, partition: int | None = None) -> Resend:
+def resend(settings: ConnectorSettings, secrets: Secrets, cache: str, partition: int | None = None) -> Resend:
     """Mark a cache's units, or one of them, as to be sent again from the cache.
 
     :raises SettingsError: the connector does not capture the cache, or the cache has no such partition.
@@ -172,7 +172,7 @@ def _asked(connector: str, known: Mapping[str, Any], cache: str, partition: int 
     return units
 
 
-def cleanup(settings: SourceSettings, secrets: Secrets, *, force: bool) -> Cleaned:
+def cleanup(settings: ConnectorSettings, secrets: Secrets, *, force: bool) -> Cleaned:
     """End the capture of a connector that is no longer wanted and destroy its backlog cache; no other connector is touched. Repeatable.
 
     :param settings: name, internal_topic_prefix, and where both clusters are.
@@ -196,7 +196,7 @@ def _call(cluster: Cluster, question: Callable[[BacklogService], T]) -> T:
     return cluster.ask(lambda connection: question(BacklogService(connection)))
 
 
-def _check_graceful(settings: SourceSettings, secrets: Secrets) -> None:
+def _check_graceful(settings: ConnectorSettings, secrets: Secrets) -> None:
     clients = kafka_clients(settings, secrets)
     clients.check()
     newest = newest_run(clients, Topics(clients), settings.internal_topic_prefix, settings.name)
@@ -204,7 +204,7 @@ def _check_graceful(settings: SourceSettings, secrets: Secrets) -> None:
         raise _refused(settings, newest)
 
 
-def _refused(settings: SourceSettings, newest: NewestRun) -> NotStopped:
+def _refused(settings: ConnectorSettings, newest: NewestRun) -> NotStopped:
     if newest.unknown:
         what = "the nodes have a backlog of this connector, and Kafka knows nothing of it"
         cure = "Check the Kafka brokers and the internal topic prefix"

@@ -1,4 +1,4 @@
-"""The command `ignite-kafka`: check, plan, run, look at and steer source connectors without Airflow.
+"""The command `ignite-kafka`: check, plan, run, look at and steer connectors without Airflow.
 
 Exit codes are those of :mod:`ignite_kafka.errors`: 0 done, 1 failed, 2 settings or arguments are wrong, 3 fenced by a newer run, 4 outcome
 unknown. The last line on stderr of a failure is ``ignite-kafka: <error> <message>``.
@@ -17,9 +17,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from . import events, properties, secrets
+from .connector_settings import ConnectorSettings
 from .errors import IgniteKafkaError, NotAvailableYet, SettingsError
 from .secrets import Secrets
-from .settings import DEFAULTS, SETTINGS, SourceSettings
+from .settings import SourceSettings
+from .sink_settings import SinkSettings
 from .tables import table
 
 _COMMAND_LINE = "the command line"
@@ -48,14 +50,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def parser() -> argparse.ArgumentParser:
     """The arguments of all commands."""
-    top = argparse.ArgumentParser(prog="ignite-kafka", description="Copies Apache Ignite caches to Kafka topics, exactly once.")
+    top = argparse.ArgumentParser(prog="ignite-kafka", description="Moves data between Apache Ignite caches and Kafka topics.")
     top.add_argument("-q", "--quiet", action="store_true", help="log warnings and errors only")
     commands = top.add_subparsers(required=True, metavar="COMMAND")
     _add_file(commands, "validate", validate, "check a settings file and say what it means; no cluster is asked")
     plan_parser = _add_file(commands, "plan", plan, "dry run: what a run would copy and what is done already; nothing is written")
     plan_parser.add_argument("--snapshot-id", help="the snapshot to plan (default: the last unfinished one, else a new one)")
     plan_parser.add_argument("--json", action="store_true", help="print JSON")
-    run_parser = _add_file(commands, "run", run, "copy the caches")
+    run_parser = _add_file(commands, "run", run, "copy the caches to topics, or the topics to caches")
     run_parser.add_argument("--master", help="Spark master (default: local[*], or what spark-defaults.conf says)")
     run_parser.add_argument(
         "--snapshot-id", help="the snapshot to begin or to go on with (default: the last unfinished one, else a new one)"
@@ -148,18 +150,22 @@ def validate(arguments: argparse.Namespace) -> int:
     rows = [
         (name, json.dumps(value), settings.origin.get(name, ""))
         for name, value in settings.to_dict().items()
-        if getattr(settings, name) != DEFAULTS[name]
+        if getattr(settings, name) != settings.defaults()[name]
     ]
     print(table(("setting", "value", "set in"), rows))
-    print(f"{arguments.file} is valid: connector {settings.name}, {len(SETTINGS) - len(rows)} other settings have their defaults")
+    print(f"{arguments.file} is valid: connector {settings.name}, {len(settings.known()) - len(rows)} other settings have their defaults")
     return 0
 
 
 def plan(arguments: argparse.Namespace) -> int:
     """Show what a run would do."""
+    from .sink_views import sink_plan_view
     from .views import plan_view
 
-    return _show(arguments, plan_view(_settings(arguments), _secrets(arguments), arguments.snapshot_id))
+    settings, hidden = _settings(arguments), _secrets(arguments)
+    if isinstance(settings, SinkSettings):
+        return _show(arguments, sink_plan_view(settings, hidden))
+    return _show(arguments, plan_view(_of_source(settings), hidden, arguments.snapshot_id))
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -186,7 +192,7 @@ def verify(arguments: argparse.Namespace) -> int:
     """Compare topics with caches; 1 where they differ."""
     from .views import verify_view
 
-    equal, text = verify_view(_settings(arguments), _secrets(arguments))
+    equal, text = verify_view(_of_source(_settings(arguments)), _secrets(arguments))
     print(text)
     return 0 if equal else 1
 
@@ -283,7 +289,7 @@ def _show(arguments: argparse.Namespace, found: _Shown) -> int:
     return 0
 
 
-def _settings(arguments: argparse.Namespace) -> SourceSettings:
+def _settings(arguments: argparse.Namespace) -> ConnectorSettings:
     """The file's settings with the command line's on top; event 15000 where they are wrong."""
     try:
         return _read_settings(arguments)
@@ -292,7 +298,13 @@ def _settings(arguments: argparse.Namespace) -> SourceSettings:
         raise
 
 
-def _read_settings(arguments: argparse.Namespace) -> SourceSettings:
+def _of_source(settings: ConnectorSettings) -> SourceSettings:
+    if isinstance(settings, SourceSettings):
+        return settings
+    raise NotAvailableYet("this is not available yet for Kafka to Ignite", connector=settings.name)
+
+
+def _read_settings(arguments: argparse.Namespace) -> ConnectorSettings:
     loaded = properties.load(arguments.file) if arguments.file else properties.LoadedSettings({}, {})
     given = {
         "name": getattr(arguments, "name", None),

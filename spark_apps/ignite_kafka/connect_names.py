@@ -10,18 +10,27 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from .connector_settings import ConnectorSettings
 from .errors import NotAvailableYet, SettingsError
-from .settings import DEFAULTS, SETTINGS, refuse_secret
+from .settings import SourceSettings
+from .sink_settings import DEAD_LETTER, LOG_ONLY, STOP, SinkSettings
 from .unknown import did_you_mean
 
-_SOURCE_CLASSES = frozenset({"org.gridgain.kafka.source.IgniteSourceConnector", "IgniteSourceConnector", "IgniteSource"})
+_CLASSES: Mapping[str, type[ConnectorSettings]] = {
+    "org.gridgain.kafka.source.IgniteSourceConnector": SourceSettings,
+    "IgniteSourceConnector": SourceSettings,
+    "IgniteSource": SourceSettings,
+    "org.gridgain.kafka.sink.IgniteSinkConnector": SinkSettings,
+    "IgniteSinkConnector": SinkSettings,
+    "IgniteSink": SinkSettings,
+}
 _CLASS = "connector.class"
+_TOPICS = ("topics", "topics.regex", "topics_regex")  # what only a sink has, and must have
 _CREATION = "topic.creation.default."
 _SECURITY = ("security.", "ssl.", "sasl.")
 _PROVIDED = re.compile(r"\$\{[^}:]+:[^}]*\}")
 
-OF_REFERENCE = {setting.reference: name for name, setting in SETTINGS.items() if setting.reference}
-_OF_CONNECT = {
+_ALL_CONNECT = {
     "name": "name",
     "tasks.max": "tasks_max",
     "key.converter": "key_converter",
@@ -32,9 +41,23 @@ _OF_CONNECT = {
     "value.converter.decimal.format": "decimal_format",
     "transforms": "transforms",
     "bootstrap.servers": "bootstrap_servers",
-    f"{_CREATION}partitions": "topic_partitions",
-    f"{_CREATION}replication.factor": "replication_factor",
 }
+_OF_CONNECT: Mapping[type[ConnectorSettings], Mapping[str, str]] = {
+    SourceSettings: {
+        **_ALL_CONNECT,
+        f"{_CREATION}partitions": "topic_partitions",
+        f"{_CREATION}replication.factor": "replication_factor",
+    },
+    SinkSettings: {
+        **_ALL_CONNECT,
+        "topics.regex": "topics_regex",
+        "errors.deadletterqueue.topic.name": "dead_letter_topic",
+        "errors.deadletterqueue.topic.replication.factor": "replication_factor",
+        "consumer.override.auto.offset.reset": "auto_offset_reset",
+        "consumer.auto.offset.reset": "auto_offset_reset",
+    },
+}
+_TOLERANCE = "errors.tolerance"
 _MAPPINGS = {
     "producer.override.": "producer_override",
     "consumer.override.": "consumer_override",
@@ -47,25 +70,11 @@ _MAPPINGS = {
     "topic_config.": "topic_config",
 }
 _WORKER = "it is a setting of a Connect worker, and there is none here"
-_SINK = "it is a setting of the sink"
+_OTHERS = {SourceSettings: "it is a setting of the sink", SinkSettings: "it is a setting of the source"}
 _IGNORED = {
-    "topics": _SINK,
-    "topics.regex": _SINK,
-    "shallProcessUpdates": _SINK,
-    "cachePrefix": _SINK,
-    "flushOnOffsetCommit": _SINK,
-    "keyFields": _SINK,
-    "keyPolicy": _SINK,
-    "pushInterval": _SINK,
-    "header.converter": "records have no headers",
+    "header.converter": "headers are not converted",
     "config.action.reload": "nothing is reloaded while a run lasts",
-    "exactly.once.support": "records are always sent exactly once",
-    "transaction.boundary": "transactions hold whole partitions of a cache, see the transaction_max_* settings",
-    "transaction.boundary.interval.ms": "see transaction_max_ms",
-    "offsets.storage.topic": "the topic's name follows from internal_topic_prefix and the connector's name",
-    "topic.creation.enable": "topics that are missing are always made",
     "predicates": "it is used only with transforms",
-    "errors.tolerance": "an entry that cannot be sent stops the run, see error_handling_policy",
     "errors.log.enable": "errors are always logged",
     "errors.log.include.messages": "messages name an entry's place, not its content",
     "errors.retry.timeout": "see retry_timeout_ms",
@@ -83,11 +92,23 @@ _IGNORED = {
     "exactly.once.source.support": _WORKER,
     "connector.client.config.override.policy": _WORKER,
 }  # fmt: skip
+_IGNORED_BY: Mapping[type[ConnectorSettings], Mapping[str, str]] = {
+    SourceSettings: {
+        "exactly.once.support": "records are always sent exactly once",
+        "transaction.boundary": "transactions hold whole partitions of a cache, see the transaction_max_* settings",
+        "transaction.boundary.interval.ms": "see transaction_max_ms",
+        "offsets.storage.topic": "the topic's name follows from internal_topic_prefix and the connector's name",
+        "topic.creation.enable": "topics that are missing are always made",
+        _TOLERANCE: "an entry that cannot be sent stops the run, see error_handling_policy",
+        "topics.regex": _OTHERS[SourceSettings],
+    },
+    SinkSettings: {"errors.deadletterqueue.context.headers.enable": "dead letters always have the headers that tell their context"},
+}
 _IGNORED_BEGINNINGS = {
     "admin.override.": "the admin client has the settings of kafka_config",
     "admin.": "the admin client has the settings of kafka_config",
     "predicates.": "it is used only with transforms",
-    "errors.deadletterqueue.": _SINK,
+    "errors.deadletterqueue.": _OTHERS[SourceSettings],
     "offset.": _WORKER,
     "config.storage.": _WORKER,
     "status.storage.": _WORKER,
@@ -101,29 +122,48 @@ _IGNORED_BEGINNINGS = {
 
 def is_connect(data: Mapping[str, Any]) -> bool:
     """Whether names are Connect's: it names the class of a connector, or has a name with a dot or of the reference."""
-    return any("." in name or name in OF_REFERENCE for name in data)
+    return any("." in name or any(name in _reference(settings) for settings in _OTHERS) for name in data)
 
 
-def translate(given: Mapping[str, Any], origin: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str], dict[str, str]]:
-    """Connect's names -> (our values, where each was set, ignored name -> reason).
+def settings_class(data: Mapping[str, Any], origin: Mapping[str, str]) -> type[ConnectorSettings]:
+    """The direction that settings are of: by the connector's class, else a sink where they name topics to read.
+
+    :raises SettingsError: the class is another connector's.
+    """
+    connector = data.get(_CLASS)
+    if connector is None:
+        return SinkSettings if any(name in data for name in _TOPICS) else SourceSettings
+    if connector not in _CLASSES:
+        allowed = f"Allowed: {', '.join(sorted(_CLASSES))}"
+        raise SettingsError(f"{_CLASS} is another connector's", allowed, setting=_CLASS, value=connector, set_in=origin.get(_CLASS))
+    return _CLASSES[connector]
+
+
+def translate(
+    given: Mapping[str, Any], origin: Mapping[str, str]
+) -> tuple[dict[str, Any], dict[str, str], dict[str, str], type[ConnectorSettings]]:
+    """Connect's names -> (our values, where each was set, ignored name -> reason, the direction).
 
     :param origin: where each given name was set.
     :raises SettingsError: a name that nobody knows, a secret, another connector's class, or two names of one setting that disagree.
     :raises NotAvailableYet: a feature of Connect that this version does not have.
     """
-    _check_class(given.get(_CLASS), origin.get(_CLASS))
+    direction = settings_class(given, origin)
     values: dict[str, Any] = {}
     places: dict[str, str] = {}
     ignored: dict[str, str] = {}
     for name, value in given.items():
         if name == _CLASS:
             continue
-        reason = _reason_to_ignore(name)
+        reason = _reason_to_ignore(name, direction)
         if reason:
             ignored[name] = reason
             places[name] = origin.get(name, "")
             continue
-        target, item = _target(name, origin.get(name))
+        if name == _TOLERANCE:
+            _tolerate(values, places, given, origin)
+            continue
+        target, item = _target(name, origin.get(name), direction)
         if isinstance(value, str) and _PROVIDED.search(value):
             remedy = "Write the value itself, or, for a secret, put it into the secrets file"
             raise SettingsError("configuration providers are not asked here", remedy, setting=name, set_in=origin.get(name))
@@ -132,29 +172,40 @@ def translate(given: Mapping[str, Any], origin: Mapping[str, str]) -> tuple[dict
     for side in ("key", "value"):
         if "JsonConverter" in str(given.get(f"{side}.converter")) and f"{side}.converter.schemas.enable" not in given:
             ignored[f"{side}.converter.schemas.enable"] = "it is not set; Connect's default is true, and here it is false"
-    return values, places, ignored
+    return values, places, ignored, direction
 
 
-def _check_class(connector: object, place: str | None) -> None:
-    if connector is None or connector in _SOURCE_CLASSES:
-        return
-    if "Ignite" in str(connector) and "Sink" in str(connector):
-        raise NotAvailableYet("a sink connector (Kafka to Ignite) is not available yet", setting=_CLASS, value=connector, set_in=place)
-    raise SettingsError(
-        f"{_CLASS} is another connector's", f"Allowed: {', '.join(sorted(_SOURCE_CLASSES))}", setting=_CLASS, value=connector, set_in=place
-    )
+def _tolerate(values: dict[str, Any], places: dict[str, str], given: Mapping[str, Any], origin: Mapping[str, str]) -> None:
+    """errors.tolerance of a sink: with a topic for dead letters none of them is lost, without one they are."""
+    tolerant = DEAD_LETTER if given.get("errors.deadletterqueue.topic.name") else LOG_ONLY
+    policy = {"none": STOP, "all": tolerant}.get(given[_TOLERANCE])
+    if policy is None:
+        raise SettingsError(f"{_TOLERANCE} is wrong", setting=_TOLERANCE, allowed="none or all", set_in=origin.get(_TOLERANCE))
+    _put(values, "error_handling_policy", None, policy, _TOLERANCE, origin.get(_TOLERANCE))
+    places["error_handling_policy"] = origin.get(_TOLERANCE, "")
 
 
-def _reason_to_ignore(name: str) -> str | None:
-    if name in _OF_CONNECT or name in SETTINGS:
+def _reference(direction: type[ConnectorSettings]) -> Mapping[str, str]:
+    """The reference's names of a direction -> ours."""
+    return {setting.reference: name for name, setting in direction.known().items() if setting.reference}
+
+
+def _reason_to_ignore(name: str, direction: type[ConnectorSettings]) -> str | None:
+    if name in _OF_CONNECT[direction] or name in direction.known() or name in _reference(direction):
         return None
-    beginnings = (reason for beginning, reason in _IGNORED_BEGINNINGS.items() if name.startswith(beginning))
-    return _IGNORED.get(name) or next(beginnings, None)
+    if (reason := _IGNORED.get(name) or _IGNORED_BY[direction].get(name)) is not None:
+        return reason
+    if any(name in names for other in _OTHERS if other is not direction for names in (_reference(other), _OF_CONNECT[other])):
+        return _OTHERS[direction]
+    if name in _TOPICS:
+        return _OTHERS[direction]
+    return next((reason for beginning, reason in _IGNORED_BEGINNINGS.items() if name.startswith(beginning)), None)
 
 
-def _target(name: str, place: str | None) -> tuple[str, str | None]:
+def _target(name: str, place: str | None, direction: type[ConnectorSettings]) -> tuple[str, str | None]:
     """Our setting, and the name within it where it is a mapping."""
-    ours = _OF_CONNECT.get(name) or OF_REFERENCE.get(name) or (name if name in SETTINGS else None)
+    known, connect, reference = direction.known(), _OF_CONNECT[direction], _reference(direction)
+    ours = connect.get(name) or reference.get(name) or (name if name in known else None)
     if ours is not None:
         return ours, None
     if name.startswith("transforms."):
@@ -164,16 +215,16 @@ def _target(name: str, place: str | None) -> tuple[str, str | None]:
     if name.startswith(_SECURITY):
         return "kafka_config", name
     for beginning, mapping in _MAPPINGS.items():
-        if name.startswith(beginning):
+        if name.startswith(beginning) and mapping in known:
             return mapping, name.removeprefix(beginning)
-    refuse_secret(name, place)
-    hint = did_you_mean(name, [*OF_REFERENCE, *_OF_CONNECT, *SETTINGS])
+    direction.refuse_secret(name, place)
+    hint = did_you_mean(name, [*reference, *connect, *known])
     raise SettingsError("there is no such setting", hint or "See docs/settings.md", setting=name, set_in=place)
 
 
 def _put(values: dict[str, Any], target: str, item: str | None, value: Any, name: str, place: str | None) -> None:
     if target == "transforms" and name != target:
-        values.setdefault(target, DEFAULTS[target])
+        values.setdefault(target, ())
     elif item is not None:
         values[target] = {**values.get(target, {}), item: value}
     elif values.setdefault(target, value) != value:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
+from .connector_settings import ConnectorSettings
 from .errors import SettingsError
 from .kafka.clients import KafkaClients
 from .kafka.control import ConnectorRecord, ControlState, configs_topic, read_control
@@ -15,7 +16,6 @@ from .kafka.target import PAUSED, RUNNING, write_target
 from .kafka.topics import Topics, read_to_end
 from .pipelines.connect import kafka_clients
 from .secrets import Secrets
-from .settings import SourceSettings
 from .unknown import did_you_mean
 
 _POLL_S = 0.5
@@ -80,7 +80,7 @@ def known_connectors(clients: KafkaClients, topics: Topics, prefix: str) -> list
     return sorted(name for kind, name, *_ in map(json.loads, keys) if kind == "connector")
 
 
-def unknown_connector(settings: SourceSettings, known: list[str]) -> SettingsError:
+def unknown_connector(settings: ConnectorSettings, known: list[str]) -> SettingsError:
     """The error of a name that nobody ever started."""
     names = f"Known are {', '.join(known[:_SHOWN_NAMES])}" if known else "None is known there"
     hint = did_you_mean(settings.name, known)
@@ -135,7 +135,7 @@ class Asked:
         return {PAUSED: "the next start begins paused", RUNNING: "nothing runs until it is started again"}.get(self.target, "nothing runs")
 
 
-def ask(settings: SourceSettings, secrets: Secrets, target: str, wait_ms: int = 0) -> Asked:
+def ask(settings: ConnectorSettings, secrets: Secrets, target: str, wait_ms: int = 0) -> Asked:
     """Ask a connector for a target state; with ``wait_ms`` wait that long for its run to end.
 
     :raises SettingsError: nobody ever started a connector of that name.

@@ -11,7 +11,12 @@ IgniteKafkaError
 ├── DecodeError              bytes that do not decode: cache, partition, type id, position
 │   └── UnknownBinaryType    the cluster holds no metadata of a type that an entry has
 ├── UnsupportedType          a converter or column cannot hold a type
+├── EncodeError              a value that its Ignite type cannot hold: field, row
+├── TypeClash                a binary type of the cluster has a field of another type
+├── WriteFailed              a node refused to put, remove or make something: cache, node, address
 ├── TopicError               a topic is missing, refused, or has another partition count
+├── RecordsLost              records were deleted from a topic before they were read
+├── RecordRefused            a record cannot be stored: topic, partition, offset
 ├── RecordTooLarge           a record is larger than the topic or the producer allows
 ├── KafkaUnavailable         the broker did not answer in time, before any commit           retriable
 ├── TransactionTimeout       a unit did not finish within `transaction_timeout_ms`
@@ -108,7 +113,27 @@ class UnsupportedType(IgniteKafkaError):
     pass
 
 
+class EncodeError(IgniteKafkaError):
+    pass
+
+
+class TypeClash(IgniteKafkaError):
+    pass
+
+
+class WriteFailed(IgniteKafkaError):
+    pass
+
+
 class TopicError(IgniteKafkaError):
+    pass
+
+
+class RecordsLost(IgniteKafkaError):
+    pass
+
+
+class RecordRefused(IgniteKafkaError):
     pass
 
 

@@ -48,7 +48,9 @@ class _Fields(dict[str, Any]):
 
 MISCONFIGURED = Event(15000, ERROR, "the configuration is wrong: {reason}", "Correct the setting that the message names and start again.")
 CONFIG_CHANGED = Event(15001, INFO, "some configuration was changed or ignored: {reason}", "Change the configuration as the message says.")
-OBJECT_NOT_BUILT = Event(15010, ERROR, "no Ignite object could be built from a record: {reason}", "Look at the record that is named.")
+OBJECT_NOT_BUILT = Event(
+    15010, ERROR, "no Ignite object could be built from a record, which is passed over: {reason}", "Policy DEAD_LETTER keeps such records."
+)
 NO_SCHEMA = Event(15011, WARNING, "no schema could be built, records go without one: {reason}", "Look at the type that is named.")
 BACKLOG_FAILED = Event(15020, ERROR, "the backlog failed: {reason}", "Start again, or clean the backlog up, as the reason says.")
 QUERY_FAILED = Event(15030, WARNING, "a continuous query failed and is tried again: {reason}", "Look at the Ignite cluster's health.")
@@ -97,6 +99,28 @@ KEYS_NOT_READ_BACK = Event(
     "{count} records of topic {topic} have keys that cannot be turned back into keys of cache {cache}, such as {example}: those of them "
     "that were removed while their changes were not captured stay in the topic",
     "`ignite-kafka verify` names them; the ignite-binary converter has no such keys.",
+)
+UPDATES_NOT_APPLIED = Event(
+    15134, INFO, "entries that are there are neither overwritten nor removed: {reason}", "Set process_updates to true."
+)
+BAD_RECORDS_SKIPPED = Event(
+    15135, WARNING, "records that cannot be stored are passed over: {reason}", "Set error_handling_policy to DEAD_LETTER or STOP_TASK."
+)
+OFFSETS_GUESSED = Event(15136, WARNING, "records that are lost to retention are passed over: {reason}", "Set auto_offset_reset to none.")
+OFFSET_RESET = Event(
+    15151,
+    WARNING,
+    "partition {partition} of topic {topic} is read from offset {start}, not from {wanted}: {reason}",
+    "What lies between is lost: raise the topic's retention, or run more often.",
+)
+TOPICS_CHANGED = Event(15152, INFO, "connector {connector} takes up {added}")
+CACHES_MADE = Event(15153, INFO, "caches were made: {caches}")
+BACKUPS_BEHIND = Event(
+    15154,
+    WARNING,
+    "cache {cache} acknowledges entries before its backups have them (write synchronization mode {synchronization}): those of a node that "
+    "dies may be lost although their offsets are committed",
+    "Make the cache again with write synchronization mode FULL_SYNC: it cannot be altered.",
 )
 TLS_NOT_VERIFIED = Event(15133, WARNING, "the certificate of the other side is not verified: {reason}", "Set ignite_tls_verify to true.")
 

@@ -89,17 +89,18 @@ _INSTEAD = {
     "sasl.login.callback.handler.class": "Java classes cannot run here; use sasl.oauthbearer.method",
     "sasl.client.callback.handler.class": "Java classes cannot run here; use sasl.oauthbearer.method",
 }
+_OFFSETS = "offsets are committed with what was done, in one transaction"
 _SERVERS = "use the setting bootstrap_servers"
 _OURS = {
     "bootstrap.servers": _SERVERS,
     "metadata.broker.list": _SERVERS,
     "transactional.id": "the connector's name and slots make it",
     "transaction.timeout.ms": "use the setting transaction_timeout_ms",
-    "group.id": "offsets are kept in a topic of the connector's own",
-    "enable.auto.commit": "offsets are kept in a topic of the connector's own",
-    "enable.auto.offset.store": "offsets are kept in a topic of the connector's own",
-    "auto.commit.interval.ms": "offsets are kept in a topic of the connector's own",
-    "auto.offset.reset": "positions are given, never guessed",
+    "group.id": "the connector's name makes it",
+    "enable.auto.commit": _OFFSETS,
+    "enable.auto.offset.store": _OFFSETS,
+    "auto.commit.interval.ms": _OFFSETS,
+    "auto.offset.reset": "positions are given, never guessed; a sink has the setting auto_offset_reset",
     "enable.partition.eof": "the connector needs it to find a topic's end",
     "delivery.report.only.error": "the connector needs the reports as they are",
 }

@@ -14,15 +14,15 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from .app import Arguments, ship_secrets, show_progress
+from .connector_settings import ConnectorSettings
 from .kafka.status import RunStatus
-from .pipelines.run import SnapshotRequest, run_source
-from .settings import SourceSettings
+from .pipelines.run import RunRequest, run_connector
 
 _PACKAGE = Path(__file__).parent
 
 
 def run_locally(
-    settings: SourceSettings,
+    settings: ConnectorSettings,
     *,
     master: str | None = None,
     run_id: str | None = None,
@@ -34,7 +34,7 @@ def run_locally(
     """Run a connector.
 
     :param master: Spark's master; without one, what Spark's own configuration says, else ``local[*]``.
-    :param stop: set to have a stream end after the batch in hand.
+    :param stop: set to have a run that streams end after the batch in hand.
     :param run_id: name of the status record; made from the time without one.
     :raises IgniteKafkaError: what ended the run.
     """
@@ -50,10 +50,8 @@ def run_locally(
                 spark.sparkContext.addPyFile(str(pack(Path(folder))))
             arguments = Arguments(request="", secrets=secrets, mounted_secrets=mounted_secrets)
             with ship_secrets(spark, arguments) as secrets_file:
-                request = SnapshotRequest(
-                    settings, run_id or _run_id(), snapshot_id, secrets_file, show_progress, stop or threading.Event()
-                )
-                return run_source(spark, request)
+                request = RunRequest(settings, run_id or _run_id(), snapshot_id, secrets_file, show_progress, stop or threading.Event())
+                return run_connector(spark, request)
     finally:
         spark.stop()
 

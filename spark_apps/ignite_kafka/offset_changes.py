@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 
 from .connector_life import NewestRun, known_connectors, newest_run, unknown_connector
+from .connector_settings import ConnectorSettings
 from .errors import IgniteKafkaError, NotStopped, SettingsError
 from .kafka.clients import KafkaClients
 from .kafka.control import read_control, slot_transactional_id
@@ -19,7 +20,6 @@ from .kafka.topics import Topics
 from .offsets import Owner, SlotState, UnitKey, UnitOffset, slot_of
 from .pipelines.connect import kafka_clients
 from .secrets import Secrets
-from .settings import SourceSettings
 from .unknown import did_you_mean
 
 _TIMEOUT_MS = 30_000
@@ -56,7 +56,7 @@ class Reset:
         return "\n".join(lines) or "there were no offsets"
 
 
-def alter(settings: SourceSettings, secrets: Secrets, cache: str, partition: int, sent: int, *, force: bool = False) -> Altered:
+def alter(settings: ConnectorSettings, secrets: Secrets, cache: str, partition: int, sent: int, *, force: bool = False) -> Altered:
     """Make a unit's offset say that all update numbers up to ``sent`` were sent, and none above; its snapshot stays as it was.
 
     :param force: although the newest run has not ended by its status record.
@@ -77,7 +77,7 @@ def alter(settings: SourceSettings, secrets: Secrets, cache: str, partition: int
 
 
 def reset(
-    settings: SourceSettings, secrets: Secrets, cache: str | None = None, partition: int | None = None, *, force: bool = False
+    settings: ConnectorSettings, secrets: Secrets, cache: str | None = None, partition: int | None = None, *, force: bool = False
 ) -> Reset:
     """Forget the offsets of one unit, of a cache, or of all, a transaction a slot: the next run takes them for never sent. Repeatable.
 
@@ -115,7 +115,7 @@ class _Hold:
     slots: int
 
     @staticmethod
-    def take(settings: SourceSettings, secrets: Secrets, force: bool) -> _Hold:
+    def take(settings: ConnectorSettings, secrets: Secrets, force: bool) -> _Hold:
         clients = kafka_clients(settings, secrets)
         clients.check()
         topics, prefix = Topics(clients), settings.internal_topic_prefix

@@ -6,13 +6,15 @@ Record layout (one compacted topic a connector, partition = slot):
 ================================================ ===================================================================================
 key (JSON)                                       value (JSON)
 ================================================ ===================================================================================
-``["<connector>",{"slot":3}]``                   ``{"generation":7,"attempt":0}``: the run, and its task's attempt, that own the slot
+``["<connector>",{"slot":3}]``                   ``{"generation":7,"epoch":0,"attempt":0}``: the run, its epoch (of a stream), and its
+                                                 task's attempt, that own the slot
 ``["<connector>",{"cache":"c","partition":12}]`` ``{"generation":7,"incarnation":"…","snapshot":…,"ranges":[]}``; the snapshot is
                                                  ``{"id":"…","done":true,"records":9}``; a stream adds ``"unacknowledged"``,
-                                                 ``"key_codes"``, ``"topology"`` and, while it owes a sweep, ``"sweep":[0,0]``
+                                                 ``"key_kinds"``, ``"topology"`` and, while it owes a sweep, ``"sweep":[0,0]``
 ================================================ ===================================================================================
 
-The key of a unit is the layout of Kafka Connect's source offsets (KIP-98/KIP-875): ``[connector, source partition]``.
+The key of a unit is the layout of Kafka Connect's source offsets (KIP-98/KIP-875): ``[connector, source partition]``. Records of a sink are
+in :mod:`.sink_offsets`.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from dataclasses import dataclass, field
 from zlib import crc32
 
 from .errors import OffsetsLost
+from .sink_offsets import PartitionKey, PartitionOffset
 
 
 def slot_of(cache: str, partition: int, slots: int) -> int:
@@ -43,7 +46,7 @@ class UnitOffset:
     ``done`` is false between the decision to send a unit again and its load. ``unacknowledged`` are numbers and hashes of what was sent
     last (:func:`packed`): the backlog may still have them after a crash. ``sweep`` is a debt: the unit was sent again, and the topic may
     still hold keys that the cache no longer has, but none of topic partitions below the first number, nor of the partition with that
-    number below the second, an offset; None: nothing is owed. ``key_codes`` are the type codes of the keys sent of its cache.
+    number below the second, an offset; None: nothing is owed. ``key_kinds`` are those of the keys sent of its cache.
     ``topology`` is that of the cluster when all that the backlog had of the unit was sent; -1: not known.
     """
 
@@ -55,7 +58,7 @@ class UnitOffset:
     ranges: tuple[tuple[int, int], ...] = ()
     unacknowledged: str = ""
     sweep: tuple[int, int] | None = None
-    key_codes: tuple[int, ...] = ()
+    key_kinds: tuple[tuple[int, ...], ...] = ()
     topology: int = -1
 
     @property
@@ -70,8 +73,8 @@ class UnitOffset:
             value["unacknowledged"] = self.unacknowledged
         if self.sweep is not None:
             value["sweep"] = self.sweep
-        if self.key_codes:
-            value["key_codes"] = self.key_codes
+        if self.key_kinds:
+            value["key_kinds"] = self.key_kinds
         if self.topology >= 0:
             value["topology"] = self.topology
         return json.dumps(value, separators=(",", ":")).encode()
@@ -85,9 +88,9 @@ class UnitOffset:
         incarnation, snapshot_id = sys.intern(value["incarnation"]), snapshot["id"] and sys.intern(snapshot["id"])
         counts = snapshot["done"], snapshot["records"]
         sweep = (value["sweep"][0], value["sweep"][1]) if "sweep" in value else None
-        key_codes, topology = tuple(value.get("key_codes", ())), value.get("topology", -1)
+        key_kinds, topology = tuple(map(tuple, value.get("key_kinds", ()))), value.get("topology", -1)
         unacknowledged = value.get("unacknowledged", "")
-        return UnitOffset(value["generation"], incarnation, snapshot_id, *counts, ranges, unacknowledged, sweep, key_codes, topology)
+        return UnitOffset(value["generation"], incarnation, snapshot_id, *counts, ranges, unacknowledged, sweep, key_kinds, topology)
 
 
 @dataclass(frozen=True)
@@ -115,27 +118,31 @@ class SlotKey:
 
 @dataclass(frozen=True, order=True)
 class Owner:
-    """Who owns a slot: a later generation before an earlier one, a later attempt of the same task before an earlier one."""
+    """Who owns a slot: a later generation before an earlier one, in it a later epoch of a stream, in that a later attempt of the task."""
 
     generation: int = 0
-    attempt: int = 0
+    epoch: int = field(default=0, kw_only=True)
+    attempt: int = field(default=0, kw_only=True)
 
     def to_json(self) -> bytes:
-        return json.dumps({"generation": self.generation, "attempt": self.attempt}, separators=(",", ":")).encode()
+        value = {"generation": self.generation, "epoch": self.epoch, "attempt": self.attempt}
+        return json.dumps(value, separators=(",", ":")).encode()
 
     @staticmethod
     def from_json(data: bytes) -> Owner:
         value = json.loads(data)
-        return Owner(value["generation"], value["attempt"])
+        return Owner(value["generation"], epoch=value.get("epoch", 0), attempt=value["attempt"])
 
 
-def parse_key(data: bytes) -> UnitKey | SlotKey:
+def parse_key(data: bytes) -> UnitKey | SlotKey | PartitionKey:
     """The key of an offsets record.
 
     :raises OffsetsLost: the bytes are not a key of this layout.
     """
     try:
         connector, place = json.loads(data)
+        if "kafka_topic" in place:
+            return PartitionKey(connector, place["kafka_topic"], place["kafka_partition"])
         return SlotKey(connector, place["slot"]) if "slot" in place else UnitKey(connector, place["cache"], place["partition"])
     except (ValueError, KeyError, TypeError) as cause:
         raise OffsetsLost(f"a key of the offsets topic cannot be read: {data!r}", "Was the topic written by another program?") from cause
@@ -143,17 +150,26 @@ def parse_key(data: bytes) -> UnitKey | SlotKey:
 
 @dataclass
 class SlotState:
-    """One slot's offsets, folded from its records in the order of the topic (the last record of a key counts)."""
+    """One slot's offsets, folded from its records in the order of the topic (the last record of a key counts).
+
+    Those of a source stand in ``by_cache``, those of a sink in ``by_topic``.
+    """
 
     slot: int
     owner: Owner = Owner()
     by_cache: dict[str, dict[int, UnitOffset]] = field(default_factory=dict)
+    by_topic: dict[tuple[str, int], PartitionOffset] = field(default_factory=dict)
 
     def apply(self, key: bytes, value: bytes | None) -> None:
         """Fold one record in; a null value forgets the unit (an offset that was reset)."""
         parsed = parse_key(key)
         if isinstance(parsed, SlotKey):
             self.owner = max(self.owner, Owner() if value is None else Owner.from_json(value))
+        elif isinstance(parsed, PartitionKey):
+            if value is None:
+                self.by_topic.pop((parsed.topic, parsed.partition), None)
+            else:
+                self.by_topic[parsed.topic, parsed.partition] = PartitionOffset.from_json(value)
         elif value is None:
             self.by_cache.get(parsed.cache, {}).pop(parsed.partition, None)
         else:

@@ -9,15 +9,25 @@ import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Protocol
 
+from .connector_settings import ConnectorSettings
 from .errors import SettingsError
 from .offsets import partitions_of_slot, slot_of, slots_of_tasks
 from .settings import SourceSettings
 
 __all__ = [
-    "CachePlan", "SlotUnits", "TransferPlan", "differences", "fingerprint", "slot_of", "slots_per_task", "unit_count", "units_of_slot",
-]  # fmt: skip
+    "CachePlan",
+    "RunPlan",
+    "SlotUnits",
+    "TransferPlan",
+    "differences",
+    "fingerprint",
+    "slot_of",
+    "slots_per_task",
+    "unit_count",
+    "units_of_slot",
+]
 
 
 @dataclass(frozen=True)
@@ -34,6 +44,24 @@ class CachePlan:
     topic_partitions: int
     incarnation: str = ""
     load: bool = True
+
+
+class RunPlan(Protocol):
+    """What the plans of both directions tell: whose they are."""
+
+    @property
+    def connector(self) -> str: ...
+
+    @property
+    def generation(self) -> int: ...
+
+    @property
+    def slots(self) -> int: ...
+
+    @property
+    def settings(self) -> ConnectorSettings: ...
+
+    def to_json(self) -> str: ...
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,15 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
-from .connect_names import is_connect, translate
+from .connect_names import is_connect, settings_class, translate
+from .connector_settings import ConnectorSettings
 from .errors import SettingsError
 from .events import CONFIG_CHANGED, emit
 from .settings import SourceSettings
 
+S = TypeVar("S", bound=ConnectorSettings)
 _BLANK = " \t\f"
 _NATURAL_LINE = re.compile(r"\r\n|\r|\n")
 _ESCAPES = {"t": "\t", "r": "\r", "n": "\n", "f": "\f"}
@@ -39,24 +41,36 @@ class LoadedSettings:
     :param values: by our names.
     :param origin: where each was set.
     :param ignored: name -> why it was left out.
+    :param direction: the class of the settings.
     """
 
     values: Mapping[str, Any]
     origin: Mapping[str, str]
     ignored: Mapping[str, str] = field(default_factory=dict)
+    direction: type[ConnectorSettings] = SourceSettings
 
     def with_values(self, values: Mapping[str, Any], origin: str) -> LoadedSettings:
         """The same with other values on top, such as the command line's."""
         return replace(self, values={**self.values, **values}, origin={**self.origin, **dict.fromkeys(values, origin)})
 
-    def settings(self) -> SourceSettings:
+    def settings(self) -> ConnectorSettings:
         """The checked settings; logs event 15001 for each ignored name.
 
-        :raises SettingsError: see :meth:`SourceSettings.from_dict`.
+        :raises SettingsError: see :meth:`ConnectorSettings.from_dict`.
         """
         for name, reason in self.ignored.items():
             emit(CONFIG_CHANGED, reason=f"{name}: {reason}", setting=name, set_in=self.origin.get(name))
-        return SourceSettings.from_dict(self.values, self.origin)
+        return self.direction.from_dict(self.values, self.origin)
+
+    def settings_of(self, direction: type[S]) -> S:
+        """:meth:`settings`, which must be of that direction.
+
+        :raises SettingsError: they are of the other direction.
+        """
+        if self.direction is not direction:
+            what = f"settings of the other direction: {self.direction.__name__}, wanted are {direction.__name__}"
+            raise SettingsError(what, "Give those of a sink to what moves data to Ignite, those of a source to what moves data to Kafka")
+        return cast(S, self.settings())
 
 
 def load(path: str | Path) -> LoadedSettings:
@@ -99,7 +113,11 @@ def from_json(content: bytes, file: str) -> LoadedSettings:
     if isinstance(data.get("config"), dict) and data.keys() <= {"name", "config"}:
         data = {**({"name": data["name"]} if "name" in data else {}), **data["config"]}
     origin = dict.fromkeys(data, file)
-    return LoadedSettings(*translate(data, origin)) if is_connect(data) else LoadedSettings(data, origin)
+    return (
+        LoadedSettings(*translate(data, origin))
+        if is_connect(data)
+        else LoadedSettings(data, origin, direction=settings_class(data, origin))
+    )
 
 
 def parse(text: str) -> Iterator[Property]:

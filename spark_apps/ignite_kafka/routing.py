@@ -43,6 +43,11 @@ def check_pattern(pattern: str) -> None:
     _compiled(pattern)
 
 
+def matches_whole(text: str, pattern: str) -> bool:
+    """Whether a regular expression, as Java writes it, matches the whole text."""
+    return bool(_compiled(pattern).fullmatch(text))
+
+
 def matches(cache: str, whitelist: Sequence[str] = (), blacklist: Sequence[str] = ()) -> bool:
     """Whether a cache is copied. The whitelist is analysed first: it lets all through when empty; the blacklist then takes away.
 
@@ -66,13 +71,18 @@ def select(
     return sorted(cache for cache in caches if not is_backlog(cache, backlog_cache_name) and matches(cache, whitelist, blacklist))
 
 
+def is_topic_name(text: str) -> bool:
+    """Whether Kafka takes it as the name of a topic."""
+    return bool(_TOPIC.fullmatch(text)) and text not in (".", "..")
+
+
 def topic_of(cache: str, prefix: str = "") -> str:
     """The topic of a cache: prefix + cache name.
 
     :raises SettingsError: the name is no topic name (1 to 249 of a-z A-Z 0-9 . _ -, and neither . nor ..).
     """
     topic = prefix + cache
-    if not _TOPIC.fullmatch(topic) or topic in (".", ".."):
+    if not is_topic_name(topic):
         raise SettingsError(
             "a topic cannot have the name that the cache gives it: allowed are 1 to 249 of the characters a-z A-Z 0-9 . _ -",
             "Leave the cache out with cache_blacklist, or choose another topic_prefix",

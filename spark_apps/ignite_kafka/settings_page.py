@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from .setting_kinds import Setting
-from .settings import DEFAULTS, SETTINGS
+from collections.abc import Iterable
 
-_HEAD = """# Settings of a source connector
+from .connector_settings import ConnectorSettings
+from .setting_kinds import Setting
+from .settings import SourceSettings
+from .sink_settings import SinkSettings
+
+_HEAD = """# Settings
 
 Names are those of the GridGain Kafka Connector in snake_case (with units where it has none), and so are the defaults. Its `.properties`
 files load as they are, and so does what Kafka Connect's REST interface takes; a name that has no meaning here is left out, and event 15001
-says so. A setting that is unknown, contradictory or out of range stops the run before anything is read. Secrets are no settings: they
-belong into the secrets file or into the Airflow connection.
+says so. `connector.class` says the direction; where it is missing, `topics` or `topics_regex` make a sink. A setting that is unknown,
+contradictory or out of range stops the run before anything is read. Secrets are no settings: they belong into the secrets file or into the
+Airflow connection.
 
 The column *fixed* marks what decides which records are sent and what is in them: it cannot change while a snapshot goes on.
-
+"""
+_COLUMNS = """
 | setting | default | allowed | reference | fixed | meaning |
 |---|---|---|---|---|---|
 """
@@ -21,19 +27,32 @@ The column *fixed* marks what decides which records are sent and what is in them
 
 def page() -> str:
     """The whole page."""
-    return _HEAD + "".join(f"{_row(name, setting)}\n" for name, setting in SETTINGS.items())
+    common = ConnectorSettings.known()
+    return "".join(
+        [
+            _HEAD,
+            _section("Both directions", ConnectorSettings, common),
+            _section("Ignite to Kafka", SourceSettings, SourceSettings.known().keys() - common.keys()),
+            _section("Kafka to Ignite", SinkSettings, SinkSettings.known().keys() - common.keys()),
+        ]
+    )
 
 
-def _row(name: str, setting: Setting) -> str:
+def _section(title: str, settings: type[ConnectorSettings], names: Iterable[str]) -> str:
+    chosen = set(names)
+    rows = (_row(name, setting, settings.defaults()[name]) for name, setting in settings.known().items() if name in chosen)
+    return f"\n## {title}\n{_COLUMNS}" + "".join(f"{row}\n" for row in rows)
+
+
+def _row(name: str, setting: Setting, default: object) -> str:
     reference = f"`{setting.reference}`" if setting.reference else ""
-    cells = [f"`{name}`", _default(name), setting.kind.allowed, reference, "yes" if setting.shapes else "", _meaning(setting)]
+    cells = [f"`{name}`", _shown(name, default), setting.kind.allowed, reference, "yes" if setting.shapes else "", _meaning(setting)]
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-def _default(name: str) -> str:
+def _shown(name: str, value: object) -> str:
     if name == "name":
         return "must be given"
-    value = DEFAULTS[name]
     if value in ("", (), {}, None):
         return "empty" if value is not None else "none"
     text = ", ".join(value) if isinstance(value, tuple) else str(value).lower() if isinstance(value, bool) else str(value)

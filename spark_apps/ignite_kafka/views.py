@@ -8,12 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from .connector_life import NewestRun, known_connectors, unknown_connector
+from .connector_settings import ConnectorSettings
 from .kafka.clients import KafkaClients
 from .kafka.control import ControlState, offsets_topic, read_control
 from .kafka.status import STOPPED, RunStatus, read_runs
 from .kafka.target import RUNNING, read_target
 from .kafka.topics import Topics, read_to_end
-from .offsets import SlotState, slots_of_tasks
+from .offsets import SlotState
 from .pipelines.connect import ignite_cluster, kafka_clients
 from .pipelines.planning import continue_plan, make_plan
 from .pipelines.verify import verify
@@ -24,6 +25,7 @@ from .tables import table
 
 _SLOTS_AT_ONCE = 16  # bounds what is held of an offsets topic
 _NEW = "(new)"
+_UNDECIDED = 0  # slots of a connector that has not run yet: they go by the cores of its Spark
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class PlanView:
     snapshot_id: str
     state: str
     converter: str
-    slots: int
+    slots: int | None
     tasks: int | None
     units: int
     caches: tuple[CachePreview, ...]
@@ -59,11 +61,12 @@ class PlanView:
         head = ("cache", "topic", "topic partitions", "units", "done", "records sent")
         rows = [(c.cache, c.topic, _partitions(c), c.units, c.units_done, c.records_done) for c in self.caches]
         tasks = f"at most {self.tasks} tasks" if self.tasks else "as many tasks as Spark has cores, at most one a slot"
+        slots = f"{self.slots} slots" if self.slots else "slots by the cores that Spark has then"
         done = sum(c.units_done for c in self.caches)
         return "\n".join(
             [
                 f"connector {self.connector}, snapshot {self.snapshot_id} ({self.state}), converter {self.converter}",
-                f"{self.units:,} units, {done:,} done, {self.slots} slots, {tasks}",
+                f"{self.units:,} units, {done:,} done, {slots}, {tasks}",
                 "",
                 table(head, rows),
             ]
@@ -85,13 +88,14 @@ def plan_view(settings: SourceSettings, secrets: Secrets, snapshot_id: str | Non
     topics = Topics(clients)
     state = read_control(clients, topics, settings.internal_topic_prefix, settings.name)
     last = state.snapshot
+    slots = settings.slots or (state.connector.slots if state.connector else _UNDECIDED)
     chosen = snapshot_id or (last.id if last is not None and not last.complete else None)
     with ignite_cluster(settings, secrets) as cluster:
         if last is not None and last.id == chosen:
             plan = continue_plan(TransferPlan.from_dict(dict(last.plan)), settings, topics)
             kind = "complete" if last.complete else "unfinished"
         else:
-            plan, kind = make_plan(settings, cluster, topics, chosen or _NEW), "new"
+            plan, kind = make_plan(settings, cluster, topics, chosen or _NEW, slots), "new"
             ended = state.ended.get(chosen or "")
             kind = ("complete" if ended["complete"] else f"superseded by {ended['superseded_by']}") if ended else kind
     return _preview(plan, kind, clients, topics, known=state.connector is not None)
@@ -120,11 +124,12 @@ def _preview(plan: TransferPlan, kind: str, clients: KafkaClients, topics: Topic
         for cache in plan.caches
     )
     limit = plan.settings.tasks_max
-    tasks = len(slots_of_tasks(plan.slots, limit)) if limit else None
-    return PlanView(plan.connector, plan.snapshot_id, kind, plan.settings.value_converter, plan.slots, tasks, unit_count(plan), caches)
+    tasks = min(plan.slots or limit, limit) if limit else None
+    converter, slots = plan.settings.value_converter, plan.slots or None
+    return PlanView(plan.connector, plan.snapshot_id, kind, converter, slots, tasks, unit_count(plan), caches)
 
 
-def read_slots(clients: KafkaClients, topics: Topics, settings: SourceSettings, slots: int) -> Iterator[SlotState]:
+def read_slots(clients: KafkaClients, topics: Topics, settings: ConnectorSettings, slots: int) -> Iterator[SlotState]:
     """A connector's offsets, slot by slot; some slots at once are held in memory.
 
     :raises OffsetsLost: the topic is not there.
@@ -175,7 +180,7 @@ def _run_row(run: RunStatus) -> tuple[object, ...]:
     return run.run_id, run.state, run.snapshot_id, started, seconds, sum(cache.records for cache in run.caches.values()), error
 
 
-def status_view(settings: SourceSettings, secrets: Secrets) -> StatusView:
+def status_view(settings: ConnectorSettings, secrets: Secrets) -> StatusView:
     """A connector and its runs.
 
     :raises SettingsError: nobody ever started a connector of that name.
@@ -190,7 +195,7 @@ def status_view(settings: SourceSettings, secrets: Secrets) -> StatusView:
     return StatusView(control, runs, read_target(clients, topics, prefix, settings.name))
 
 
-def _states(settings: SourceSettings, secrets: Secrets) -> Iterator[SlotState]:
+def _states(settings: ConnectorSettings, secrets: Secrets) -> Iterator[SlotState]:
     clients = kafka_clients(settings, secrets)
     clients.check()
     topics = Topics(clients)
@@ -200,19 +205,27 @@ def _states(settings: SourceSettings, secrets: Secrets) -> Iterator[SlotState]:
     return read_slots(clients, topics, settings, control.connector.slots)
 
 
-def offset_lines(settings: SourceSettings, secrets: Secrets) -> Iterator[str]:
+def offset_lines(settings: ConnectorSettings, secrets: Secrets) -> Iterator[str]:
     """One JSON line a unit, in Kafka Connect's form: ``{"partition": {"cache", "partition"}, "offset": {…}}``."""
     for state in _states(settings, secrets):
         for (cache, partition), unit in sorted(state.units.items()):
             place = {"cache": cache, "partition": partition}
             yield json.dumps({"partition": place, "offset": json.loads(unit.to_json())}, separators=(",", ":"))
+        for (topic, partition), known in sorted(state.by_topic.items()):
+            place = {"kafka_topic": topic, "kafka_partition": partition}
+            yield json.dumps({"partition": place, "offset": json.loads(known.to_json())}, separators=(",", ":"))
 
 
-def offsets_table(settings: SourceSettings, secrets: Secrets) -> str:
-    """A row a cache, snapshot and incarnation: units that are done under the snapshot, and units that the stream has sent numbers of."""
+def offsets_table(settings: ConnectorSettings, secrets: Secrets) -> str:
+    """A row a cache, snapshot and incarnation: units that are done under the snapshot, and units that the stream has sent numbers of.
+
+    Of a sink a row a topic partition: the next offset.
+    """
     counts: dict[tuple[str, str, str], list[int]] = {}
     highest: dict[tuple[str, str, str], list[int]] = {}
+    positions: list[tuple[str, int, int, str]] = []
     for state in _states(settings, secrets):
+        positions += [(*place, known.offset, known.topic_id) for place, known in state.by_topic.items()]
         for (cache, _), unit in state.units.items():
             place = cache, unit.snapshot_id or "", unit.incarnation
             count = counts.setdefault(place, [0, 0, 0])
@@ -220,6 +233,8 @@ def offsets_table(settings: SourceSettings, secrets: Secrets) -> str:
             count[1] += unit.records
             count[2] += bool(unit.ranges)
             highest.setdefault(place, []).extend(high for _, high in unit.ranges[-1:])
+    if positions:
+        return table(("topic", "partition", "next offset", "topic id"), sorted(positions))
     rows = [(*place, *count, _span(highest[place])) for place, count in sorted(counts.items())]
     return table(("cache", "snapshot", "incarnation", "units done", "records", "units streamed", "numbers sent up to"), rows)
 
@@ -234,7 +249,7 @@ def verify_view(settings: SourceSettings, secrets: Secrets) -> tuple[bool, str]:
     clients = kafka_clients(settings, secrets)
     clients.check()
     with ignite_cluster(settings, secrets) as cluster:
-        found = verify(make_plan(settings, cluster, Topics(clients), _NEW), cluster, clients)
+        found = verify(make_plan(settings, cluster, Topics(clients), _NEW, _UNDECIDED), cluster, clients)
     head = ("cache", "topic", "entries", "records", "repeated", "missing", "different", "unexpected", "verified")
     rows = [
         (v.cache, v.topic, v.entries, v.records, v.repeated, v.missing, v.different, v.unexpected, "yes" if v.equal else "NO")
@@ -245,12 +260,14 @@ def verify_view(settings: SourceSettings, secrets: Secrets) -> tuple[bool, str]:
 
 
 def run_table(run: RunStatus) -> str:
-    """What a run did, a row a topic."""
-    head = ("cache", "topic", "entries", "records", "bytes", "units")
-    rows = [(name, c.topic, c.entries, c.records, c.bytes, c.units_done) for name, c in run.caches.items()]
+    """What a run did, a row a topic; only a sink tells of bad records."""
+    bad = any(c.bad for c in run.caches.values())
+    head = ("cache", "topic", "entries", "records", "bytes", "units", *(("bad records",) if bad else ()))
+    rows = [(name, c.topic, c.entries, c.records, c.bytes, c.units_done, *((c.bad,) if bad else ())) for name, c in run.caches.items()]
     ended = run.ended_ms or run.started_ms
     took = f"after {(ended - run.started_ms) / 1000:.1f} s"
     if run.state == STOPPED:
         return f"{table(head, rows)}\nstopped {took}, as it was asked to"
     what = "was complete already" if run.already_complete else f"is complete {took}"
-    return f"{table(head, rows)}\nsnapshot {run.snapshot_id} {what}"
+    of = f"snapshot {run.snapshot_id}" if run.snapshot_id else "the run"
+    return f"{table(head, rows)}\n{of} {what}"

@@ -10,10 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Producer
 from pyignite.datatypes import LongObject
 
 from ignite_kafka.kafka.clients import KafkaClients
-from ignite_kafka.kafka.topics import Topics
+from ignite_kafka.kafka.topics import Topics, TopicSpec
 from tools.servers import IgniteCluster, KafkaBroker
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
@@ -24,7 +25,7 @@ def command(ignite: IgniteCluster, kafka: KafkaBroker) -> Command:
     """Runs `ignite-kafka` in a process of its own; `ignite` and `kafka` may name other addresses."""
 
     def call(*arguments: str, ignite: str = ",".join(ignite.addresses), kafka: str = kafka.bootstrap) -> subprocess.CompletedProcess[str]:
-        places = ["--kafka", kafka, *(["--ignite", ignite] if arguments[0] not in ("status", "offsets") else [])]
+        places = ["--kafka", kafka, *(["--ignite", ignite] if arguments[0] not in ("status", "stop", "offsets") else [])]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "SPARK_LOCAL_IP": "127.0.0.1"}
         line = [sys.executable, "-m", "ignite_kafka.cli", "-q", *arguments, *places]
         return subprocess.run(line, capture_output=True, text=True, env=environment, timeout=240)
@@ -85,6 +86,46 @@ def test_a_file_of_the_reference_from_dry_run_to_offsets(
     differs = command("verify", str(file))
     assert differs.returncode == 1
     assert "another value" in differs.stdout
+
+
+def test_a_sink_s_file_of_the_reference_from_dry_run_to_offsets(
+    command: Command, ignite: IgniteCluster, kafka: KafkaBroker, unique: Callable[[str], str], tmp_path: Path
+) -> None:
+    name = unique("cli")
+    file = tmp_path / "sink.properties"
+    file.write_text(
+        f"name={name}\nconnector.class=org.gridgain.kafka.sink.IgniteSinkConnector\ntasks.max=2\nigniteCfg=server.xml\ntopics=ignite-{name}\n"
+        f"shallProcessUpdates=true\nslots=2\ninternal_topic_prefix={name}\n"
+    )
+    topics = Topics(KafkaClients(kafka.client_config))
+    topics.ensure([TopicSpec(f"ignite-{name}", 2)])
+    producer = Producer({"bootstrap.servers": kafka.bootstrap})
+    for number in range(100):
+        producer.produce(f"ignite-{name}", b'{"id":%d}' % number, b"%d" % number, number % 2)
+    assert producer.flush(30) == 0
+
+    assert f"connector {name}" in command("validate", str(file)).stdout
+    shown = command("plan", str(file), "--json")
+    assert shown.returncode == 0, shown.stderr
+    (topic,) = json.loads(shown.stdout)["topics"]
+    assert topic == {"topic": f"ignite-{name}", "cache": name, "cache_exists": False, "partitions": 2, "records": 100}
+    with ignite.client() as client:
+        assert name not in client.get_cache_names(), "a dry run makes no cache"
+
+    ran = command("run", str(file), "--master", "local[2]", "--run-id", "r1")
+    assert ran.returncode == 0, ran.stderr
+    assert "the run is complete" in ran.stdout
+    with ignite.client() as client:
+        assert client.get_cache(name).get_size() == 100
+        client.get_cache(name).destroy()
+
+    status = json.loads(command("status", name, "--json", "--internal-topic-prefix", name).stdout)
+    assert (status["runs"]["r1"]["state"], status["runs"]["r1"]["caches"][name]["records"]) == ("COMPLETED", 100)
+    offsets = command("offsets", "show", name, "--json", "--internal-topic-prefix", name).stdout.splitlines()
+    assert [json.loads(line)["offset"]["kafka_offset"] for line in offsets] == [50, 50]
+    assert "next offset" in command("offsets", "show", name, "--internal-topic-prefix", name).stdout
+    assert json.loads(command("plan", str(file), "--json").stdout)["topics"][0]["records"] == 0
+    assert command("stop", name, "--internal-topic-prefix", name).returncode == 0
 
 
 def test_errors_name_what_and_where(command: Command, unique: Callable[[str], str], tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ public class WriteTypes {
         prefix = args[1];
         ClientConfiguration configuration = new ClientConfiguration().setAddresses(args[0]);
         if (args.length > 3)
-            configuration.setBinaryConfiguration(new BinaryConfiguration().setCompactFooter(false));
+            configuration.setAutoBinaryConfigurationEnabled(false).setBinaryConfiguration(new BinaryConfiguration().setCompactFooter(false));
         try (IgniteClient connected = Ignition.startClient(configuration);
             Writer file = new OutputStreamWriter(Files.newOutputStream(Paths.get(args[2])), StandardCharsets.UTF_8)) {
             client = connected;

@@ -107,7 +107,8 @@ def little_room(jars: Jars, tmp_path: Path) -> Iterator[IgniteCluster]:
         yield started
 
 
-def test_the_backlog_fills_while_no_connector_runs(little_room: IgniteCluster, kafka: KafkaBroker, stream: MakeStream) -> None:
+@pytest.mark.parametrize("fast", [False, True], ids=["slowly", "fast"])
+def test_the_backlog_fills_while_no_connector_runs(little_room: IgniteCluster, kafka: KafkaBroker, stream: MakeStream, fast: bool) -> None:
     """Units that are given up are sent again from the cache, with the removals that nobody captured; then changes are captured again."""
     followed = stream(little_room, kafka, "atomic-a")
     with followed.running() as app:
@@ -118,12 +119,13 @@ def test_the_backlog_fills_while_no_connector_runs(little_room: IgniteCluster, k
         large = [f"{number:08192d}" for number in range(6_000)]  # 47 MiB of keys, for values are numbers here
         for start in range(0, len(large), 100):
             cache.put_all(dict.fromkeys(large[start : start + 100], 1))
-            if followed.given_up():  # it waits for what was captured, too: a region that fills within one flush ends its node
+            if not fast and followed.given_up():  # it waits for what was captured, too
                 break
         assert followed.given_up()
         large = large[: start + 100]
         cache.remove_keys(range(500))
-        cache.remove_keys(large[1_000:])
+        for start in range(1_000, len(large), 100):  # a removal of 40 MiB at once hung in Ignite: seen once, not understood
+            cache.remove_keys(large[start : start + 100])
         cache.put_all(dict.fromkeys(range(500, 1_000), 1))
     with followed.running() as app:
         verdicts = followed.await_same(app, "atomic-a")

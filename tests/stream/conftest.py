@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from ignite_kafka.kafka.clients import KafkaClients
@@ -37,6 +38,7 @@ _TEMPLATES = "".join(
     [
         cache_xml("atomic-*", PARTITIONS, **_KIND),
         cache_xml("tx-*", PARTITIONS, **_TRANSACTIONAL),
+        cache_xml("lone-*", PARTITIONS, backups=0, partitionLossPolicy="READ_WRITE_SAFE"),
         cache_xml("grouped-*", PARTITIONS, groupName="together", **_TRANSACTIONAL),
     ]
 )
@@ -58,8 +60,15 @@ def mortal_pair(jars: Jars, tmp_path: Path) -> Iterator[IgniteCluster]:
         yield started
 
 
+@pytest.fixture
+def mortal_broker(jars: Jars, tmp_path: Path) -> Iterator[ProxiedBroker]:
+    """A broker of the test's own behind a proxy."""
+    with ProxiedBroker(tmp_path / "broker", jars) as started:
+        yield started
+
+
 def small_cluster(directory: Path, jars: Jars, nodes: int = 2, **options: Any) -> IgniteCluster:
-    """Names that begin with atomic-, tx- or grouped- make caches of 16 partitions and a backup, the last in one group."""
+    """Names that begin with atomic-, tx- or grouped- make caches of 16 partitions and a backup, the last in one group; lone-: no backup."""
     properties = (("cacheConfiguration", f"<list>{_TEMPLATES}</list>"),)
     return IgniteCluster(directory, jars=jars, nodes=nodes, data_region_mib=256, java_options=QUICK_JVM, properties=properties, **options)
 
@@ -184,15 +193,23 @@ class Stream:
 
     def unsent_keys(self, kind: str) -> frozenset[bytes]:
         """Record keys of the cache's changes that stand in the backlog: the others are acknowledged, so they were sent."""
-        cache = self.cache(kind)
         with self._service() as service:
             service.barrier(self.name)
-            units = np.zeros(PARTITIONS, UNIT)
-            units["cache_id"], units["partition"] = cache_id(cache), range(PARTITIONS)
-            units["incarnation"] = service.status(self.name)[f"incarnation.{cache}"]
-            changes = service.read(self.name, units, 1 << 26)
+            changes = service.read(self.name, self._units(service, kind), 1 << 26)
         assert not changes.more.any()
         return frozenset(str(struct.unpack_from("<q", key, 1)[0]).encode() for key in changes.keys().to_pylist())
+
+    def send_again(self, kind: str) -> None:
+        """Mark the cache's units: they are to be sent again."""
+        with self._service() as service:
+            service.mark(self.name, self._units(service, kind))
+
+    def _units(self, service: BacklogService, kind: str) -> npt.NDArray[np.void]:
+        cache = self.cache(kind)
+        units = np.zeros(PARTITIONS, UNIT)
+        units["cache_id"], units["partition"] = cache_id(cache), range(PARTITIONS)
+        units["incarnation"] = service.status(self.name)[f"incarnation.{cache}"]
+        return units
 
     def clean(self) -> None:
         """End the capture and remove the caches."""

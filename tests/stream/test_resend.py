@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +13,8 @@ from pyspark.sql import SparkSession
 from ignite_kafka.convert.json_keys import key_of
 from ignite_kafka.thin import codes, protocol
 from ignite_kafka.thin.service import UNIT
-from tests.integration.pipelines.test_backlog import World, await_that
+from tests.integration.pipelines.test_backlog import Part, World, await_that
+from tests.support.codec_bytes import Types
 from tools.servers import IgniteCluster, KafkaBroker
 
 
@@ -45,7 +46,7 @@ def test_a_partition_that_was_cleared_is_sent_again(world: World) -> None:
         with world.ignite.client() as client:
             client.get_cache(f"{world.stem}-a").clear()
         texts = sorted(alive(world, "a"))
-        keys = [key_of(text, {codes.LONG}) or b"" for text in texts]
+        keys = [key_of(text, {(codes.LONG,)}, Types()) or b"" for text in texts]
         partitions, there = world.service(lambda service: service.locate(world.stem, f"{world.stem}-a", keys))
         assert not there.any()
         partition = int(partitions[0])
@@ -76,3 +77,25 @@ def test_removals_while_nothing_ran_follow_a_full_snapshot(world: World, form: s
         run.stop()
     tombstones = [key for key, value in world.records("a") if value is None]
     assert len(tombstones) == len(set(tombstones)) == 100
+
+
+def test_removals_of_keys_that_are_objects(world: World) -> None:
+    def put(numbers: Iterable[int], value: str) -> None:
+        with world.ignite.client() as client:
+            client.put_binary_type("Part", schema=Part.schema)
+            cache = client.get_or_create_cache(f"{world.stem}-a")
+            for number in numbers:
+                cache.put(Part(number, f"p{number}"), value)
+
+    put(range(200), "v")
+    with world.running() as run:
+        world.await_equal("a", run)
+        with world.ignite.client() as client:
+            client.get_cache(f"{world.stem}-a").clear()
+        put([7], "back")
+        world.service(lambda service: service.mark(world.stem, units_of(world, "a")))
+        assert world.await_equal("a", run).entries == 1
+        run.stop()
+    assert alive(world, "a") == {b'{"id":7,"name":"p7"}'}
+    tombstones = [key for key, value in world.records("a") if value is None]
+    assert len(tombstones) == len(set(tombstones)) == 199

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from tests.stream.conftest import MakeStream, assert_right
@@ -13,7 +10,7 @@ from tests.support.oracle import ends
 from tests.support.processes import SparkCluster, await_value, kill_process
 from tests.support.servers import ProxiedBroker
 from tests.support.traffic import TrafficProgram
-from tools.servers import IgniteCluster, Jars, KafkaBroker
+from tools.servers import IgniteCluster, KafkaBroker
 
 KINDS = ("atomic-a", "tx-a")
 WRITERS = ("puts:atomic-a", "batches:atomic-a", "tx:tx-a")
@@ -80,15 +77,11 @@ def test_workers_and_executor_killed(
         for process in [executor, *executor.children(recursive=True)]:
             kill_process(process)
         followed.await_records(app, KINDS, 10)
+        followed.fill("atomic-b")  # begins another epoch, whose tasks are first attempts again
+        assert_right(followed.await_same(app, "atomic-b"))
         writers.stop()
         assert_right(followed.await_same(app, *KINDS))
         followed.stop(app)
-
-
-@pytest.fixture
-def mortal_broker(jars: Jars, tmp_path: Path) -> Iterator[ProxiedBroker]:
-    with ProxiedBroker(tmp_path / "broker", jars) as started:
-        yield started
 
 
 def test_broker_killed_and_started_again(

@@ -25,7 +25,8 @@ from tests.support.kafka_proxy import Request, Rule
 from tests.support.spark_archive import archive_options
 from tools.servers import free_ports
 
-APP = Path(ignite_kafka.__file__).parent.parent / "ignite_to_kafka.py"
+_APPS = Path(ignite_kafka.__file__).parent.parent
+APP, SINK_APP = _APPS / "ignite_to_kafka.py", _APPS / "kafka_to_ignite.py"
 SPARK_BIN = Path(pyspark.__file__).parent / "bin"
 EXECUTOR = "CoarseGrainedExecutorBackend"
 _POLL_S = 0.05
@@ -181,7 +182,7 @@ class AppResult:
 
 
 class App(ManagedProcess):
-    """One run of ``ignite_to_kafka.py``."""
+    """One run of an app."""
 
     def result(self, deadline_s: float = DEADLINE_S) -> AppResult:
         return AppResult(self.wait(deadline_s), self.output(), (self.log, *self.servers))
@@ -247,6 +248,7 @@ class AppStarter:
     directory: Path
     master: str = "local[2]"
     conf: Mapping[str, str] = field(default_factory=dict)
+    app: Path = APP
     _runs: int = 0
 
     def start(
@@ -270,7 +272,7 @@ class AppStarter:
             "report_interval_ms": 500,
         }
         stem.with_suffix(".json").write_text(json.dumps(request))
-        arguments = [str(APP), "--request", str(stem.with_suffix(".json"))]
+        arguments = [str(self.app), "--request", str(stem.with_suffix(".json"))]
         if secrets is not None:
             secret_file = stem.with_suffix(".secrets")
             secret_file.touch(mode=0o600)

@@ -83,10 +83,13 @@ class ProxiedBroker:
         self.stop()
 
 
-def small_caches(directory: Path, jars: Jars, nodes: int = 1, **options: Any) -> IgniteCluster:
+def small_caches(
+    directory: Path, jars: Jars, nodes: int = 1, *, data_region_mib: int = 128, properties: Mapping[str, str] | None = None, **options: Any
+) -> IgniteCluster:
     """A cluster with a template for caches of few partitions; the thin protocol cannot ask for a partition count."""
-    template = (("cacheConfiguration", _TEMPLATE),)
-    return IgniteCluster(directory, jars=jars, nodes=nodes, data_region_mib=128, properties=template, java_options=QUICK_JVM, **options)
+    told = {"cacheConfiguration": _TEMPLATE, **(properties or {})}
+    options = {"data_region_mib": data_region_mib, "properties": tuple(told.items()), "java_options": QUICK_JVM, **options}
+    return IgniteCluster(directory, jars=jars, nodes=nodes, **options)
 
 
 def fill(ignite: IgniteCluster, cache: str, entries: Mapping[int, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Source settings of the GridGain Kafka Connector 8 (its configuration page): name, type, default.
+"""Source and sink settings of the GridGain Kafka Connector 8 (its configuration page): name, type, default.
 
 A setting that we do not have stands in WAIVERS with the reason.
 """
@@ -42,6 +42,19 @@ SOURCE = (
     ReferenceSetting("schemaCacheMaxSize", "int", 256),
     ReferenceSetting("schemaCacheTtl", "int", -1),
     ReferenceSetting("topicPrefix", "string", ""),
+    ReferenceSetting("errorHandlingPolicy", "string", "STOP_TASK", ("LOG_ONLY", "STOP_TASK")),
+)
+
+SINK = (
+    ReferenceSetting("igniteCfg", "string", ""),
+    ReferenceSetting("shallProcessUpdates", "boolean", False),
+    ReferenceSetting("cacheFilter", "class", None),
+    ReferenceSetting("cachePrefix", "string", ""),
+    ReferenceSetting("topicPrefix", "string", "ignite-"),
+    ReferenceSetting("flushOnOffsetCommit", "boolean", False),
+    ReferenceSetting("keyFields", "list", None),
+    ReferenceSetting("keyPolicy", "string", "key", ("key", "value", "kafka")),
+    ReferenceSetting("pushInterval", "long", 2_000),
     ReferenceSetting("errorHandlingPolicy", "string", "STOP_TASK", ("LOG_ONLY", "STOP_TASK")),
 )
 

@@ -21,7 +21,7 @@ from ignite_kafka.views import CachePreview, PlanView, StatusView
 @pytest.fixture
 def file(tmp_path: Path) -> str:
     path = tmp_path / "c.properties"
-    path.write_text("name=c\ncacheWhitelist=flights\ntopics=x\n")
+    path.write_text("name=c\ncacheWhitelist=flights\nkeyPolicy=key\n")
     return str(path)
 
 

@@ -69,3 +69,8 @@ def test_provider_info_loads_nothing() -> None:
 def test_plain_values_need_the_standard_library_alone(module: str) -> None:
     modules = loaded(f"import ignite_kafka.{module}") - {"ignite_kafka"}
     assert not {name for name in modules if name in {"airflow", "pyspark", "pyarrow", "polars", "numpy", "confluent_kafka", "pyignite"}}
+
+
+@pytest.mark.parametrize("module", ["backlog_control", "connector_life"])
+def test_commands_that_convert_nothing_load_no_converter(module: str) -> None:
+    assert not {"polars", "pyspark"} & loaded(f"import ignite_kafka.{module}")

@@ -69,20 +69,20 @@ def test_the_layout_of_a_unit_offset() -> None:
 
 def test_a_slot_folds_its_records() -> None:
     state = SlotState(3)
-    state.apply(SlotKey("c", 3).to_json(), Owner(5, 0).to_json())
-    state.apply(SlotKey("c", 3).to_json(), Owner(4, 9).to_json())  # an older run that claimed late does not step back
+    state.apply(SlotKey("c", 3).to_json(), Owner(5).to_json())
+    state.apply(SlotKey("c", 3).to_json(), Owner(4, attempt=9).to_json())  # an older run that claimed late does not step back
     state.apply(UnitKey("c", "a", 1).to_json(), UnitOffset(4, "i", "old", True, 1).to_json())
     state.apply(UnitKey("c", "a", 1).to_json(), UnitOffset(5, "i", "new", True, 2).to_json())
     state.apply(UnitKey("c", "a", 2).to_json(), UnitOffset(5, "other incarnation", "new", True, 3).to_json())
     state.apply(UnitKey("c", "a", 3).to_json(), UnitOffset(5, "i", "new", True, 4).to_json())
     state.apply(UnitKey("c", "a", 3).to_json(), None)
-    assert state.owner == Owner(5, 0)
+    assert state.owner == Owner(5)
     assert state.done("new", "a", "i") == {1: 2}
     assert state.done("old", "a", "i") == {}
 
 
 def test_owners_are_ordered_by_generation_then_attempt() -> None:
-    assert Owner(2, 0) > Owner(1, 3) > Owner(1, 2)
+    assert Owner(2) > Owner(1, epoch=3) > Owner(1, epoch=2, attempt=5) > Owner(1, epoch=2, attempt=4) > Owner(1, attempt=9)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import pytest
 from ignite_kafka import events, properties
 from ignite_kafka.errors import NotAvailableYet, SettingsError
 from ignite_kafka.settings import SourceSettings
+from ignite_kafka.sink_settings import SinkSettings
 
 JAVA = Path(__file__).parents[1] / "java" / "PropertiesReader.java"
 
@@ -28,7 +29,7 @@ def named(entries: dict[str, str]) -> dict[str, str]:
 
 
 def load(text: str) -> SourceSettings:
-    return properties.from_properties(text.encode("iso-8859-1"), "c.properties").settings()
+    return properties.from_properties(text.encode("iso-8859-1"), "c.properties").settings_of(SourceSettings)
 
 
 @pytest.mark.parametrize(
@@ -147,13 +148,89 @@ ignite_addresses=a:1, b:2
     assert settings.ignite_addresses == ("a:1", "b:2")
 
 
+SINK_FILE = """
+name=gridgain-quickstart-sink
+connector.class=org.gridgain.kafka.sink.IgniteSinkConnector
+tasks.max=2
+topics=ignite-a,ignite-b
+igniteCfg=/opt/ignite/server.xml
+cachePrefix=copy-
+topicPrefix=ignite-
+shallProcessUpdates=true
+keyPolicy=value
+keyFields=id, branch
+pushInterval=500
+errorHandlingPolicy=LOG_ONLY
+consumer.override.auto.offset.reset=latest
+consumer.override.fetch.min.bytes=2
+"""
+
+
+def sink(text: str) -> SinkSettings:
+    return properties.from_properties(text.encode(), "s.properties").settings_of(SinkSettings)
+
+
+def test_a_sink_file_of_the_reference_loads_as_it_is() -> None:
+    assert sink(SINK_FILE) == SinkSettings(
+        name="gridgain-quickstart-sink",
+        tasks_max=2,
+        topics=("ignite-a", "ignite-b"),
+        ignite_cfg="/opt/ignite/server.xml",
+        cache_prefix="copy-",
+        process_updates=True,
+        key_policy="value",
+        key_fields=("id", "branch"),
+        push_interval_ms=500,
+        error_handling_policy="LOG_ONLY",
+        auto_offset_reset="latest",
+        consumer_override={"fetch.min.bytes": "2"},
+    )
+
+
+def test_connect_s_dead_letters_become_a_policy() -> None:
+    topic = "name=s\ntopics.regex=t.*\nerrors.deadletterqueue.topic.name=bad\nerrors.deadletterqueue.topic.replication.factor=1\n"
+    found = sink(f"{topic}errors.tolerance=all\nerrors.deadletterqueue.context.headers.enable=false")
+    assert (found.error_handling_policy, found.dead_letter_topic, found.replication_factor) == ("DEAD_LETTER", "bad", 1)
+    assert sink("name=s\ntopics.regex=t.*\nerrors.tolerance=all").error_handling_policy == "LOG_ONLY"
+    assert sink("name=s\ntopics.regex=t.*\nerrors.tolerance=none").error_handling_policy == "STOP_TASK"
+    with pytest.raises(SettingsError, match="Set both"):
+        sink(f"{topic}errors.tolerance=none")
+    with pytest.raises(SettingsError, match="error_handling_policy is set twice"):
+        sink("name=s\ntopics=t\nerrorHandlingPolicy=STOP_TASK\nerrors.tolerance=all")
+    with pytest.raises(SettingsError, match=r"errors\.tolerance is wrong.*none or all"):
+        sink("name=s\ntopics=t\nerrors.tolerance=some")
+
+
+def test_settings_of_the_source_in_a_sink_file_are_ignored(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "ignite_kafka.events")
+    found = sink("name=s\ntopics=t\ncacheWhitelist=a\nfailoverPolicy=BACKLOG\ntopic.creation.default.partitions=3")
+    assert found == SinkSettings(name="s", topics=("t",))
+    ignored = {record.__dict__["event_fields"]["setting"] for record in caplog.records if "a setting of the source" in record.message}
+    assert ignored == {"cacheWhitelist", "failoverPolicy", "topic.creation.default.partitions"}
+
+
+def test_the_direction_is_that_of_the_class_or_of_the_topics(tmp_path: Path) -> None:
+    def direction(**values: str) -> type:
+        file = tmp_path / "c.json"
+        file.write_text(json.dumps({"name": "c", **values}))
+        return type(properties.load(file).settings())
+
+    assert direction(topics="t") is direction(topics_regex="t") is direction(**{"topics.regex": "t"}) is SinkSettings
+    assert direction(**{"connector.class": "IgniteSink", "topics": "t"}) is SinkSettings
+    assert direction(**{"connector.class": "IgniteSource", "topics": "t"}) is direction() is SourceSettings
+    with pytest.raises(SettingsError, match="other direction: SinkSettings, wanted are SourceSettings"):
+        properties.from_properties(b"name=c\ntopics=t", "c.properties").settings_of(SourceSettings)
+
+
 def test_ignored_names_are_logged_with_their_place(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "ignite_kafka.events")
-    load("name=c\ntopics=a,b\nheader.converter=x\noffset.storage.topic=o\nerrors.tolerance=all\nkeyPolicy=key\npredicates.p.type=x")
+    load(
+        "name=c\nconnector.class=IgniteSource\ntopics=a,b\nheader.converter=x\noffset.storage.topic=o\nerrors.tolerance=all\nkeyPolicy=key\npredicates.p.type=x"
+    )
     logged = {record.__dict__["event_fields"]["setting"]: record for record in caplog.records}
     assert set(logged) == {"topics", "header.converter", "offset.storage.topic", "errors.tolerance", "keyPolicy", "predicates.p.type"}
     assert logged["topics"].__dict__["event_id"] == events.CONFIG_CHANGED.id == 15001
-    assert logged["topics"].__dict__["event_fields"]["set_in"] == "c.properties, line 2"
+    assert logged["topics"].__dict__["event_fields"]["set_in"] == "c.properties, line 3"
 
 
 def test_connect_writes_schemas_by_default_and_we_do_not(caplog: pytest.LogCaptureFixture) -> None:
@@ -169,7 +246,6 @@ def test_connect_writes_schemas_by_default_and_we_do_not(caplog: pytest.LogCaptu
         ("transforms=a", "transforms .* is not available yet"),
         ("value.converter=io.confluent.connect.avro.AvroConverter", "value_converter 'avro' is not available yet"),
         ("topic.creation.groups=a", "groups of topics are not available yet"),
-        ("connector.class=org.gridgain.kafka.sink.IgniteSinkConnector", "sink connector .* not available yet"),
         ("cacheFilter=com.acme.F", "cache_filter 'com.acme.F' is not available yet"),
     ],
 )

@@ -14,14 +14,16 @@ import pytest
 from confluent_kafka import cimpl
 
 from ignite_kafka import events
+from ignite_kafka.connector_settings import ConnectorSettings
 from ignite_kafka.errors import NotAvailableYet, SettingsError
 from ignite_kafka.kafka_names import COMMON, CONSUMER, PRODUCER
-from ignite_kafka.setting_checks import notices
-from ignite_kafka.settings import DEFAULTS, SETTINGS, SourceSettings
+from ignite_kafka.settings import SourceSettings
 from ignite_kafka.settings_page import page
+from ignite_kafka.sink_settings import SinkSettings
 from tests.unit import reference_settings
 from tests.unit.reference_settings import ReferenceSetting
 
+SETTINGS, DEFAULTS = SourceSettings.known(), SourceSettings.defaults()
 DOCS = Path(__file__).parents[2] / "docs"
 _TYPES = {"class": "string", "long": "int"}
 _NULL: dict[str, object] = {"list": (), "class": ""}
@@ -34,9 +36,11 @@ def build(**values: object) -> SourceSettings:
 # The reference
 
 
-def missing(reference: Iterable[ReferenceSetting], waivers: Mapping[str, str]) -> list[str]:
+def missing(
+    reference: Iterable[ReferenceSetting], waivers: Mapping[str, str], direction: type[ConnectorSettings] = SourceSettings
+) -> list[str]:
     """What is wrong with the claim that each setting of the reference is a field or is waived for a reason."""
-    ours = {setting.reference: name for name, setting in SETTINGS.items() if setting.reference}
+    ours = {setting.reference: name for name, setting in direction.known().items() if setting.reference}
     names = {setting.name for setting in reference}
     wrong = [f"{name} is waived and exists" for name in waivers if name in ours]
     wrong += [f"{name} is waived and is none of the reference's" for name in waivers if name not in names]
@@ -48,6 +52,7 @@ def missing(reference: Iterable[ReferenceSetting], waivers: Mapping[str, str]) -
 
 def test_every_setting_of_the_reference_is_a_field_or_waived() -> None:
     assert missing(reference_settings.SOURCE, reference_settings.WAIVERS) == []
+    assert missing(reference_settings.SINK, reference_settings.WAIVERS, SinkSettings) == []
 
 
 def test_waivers_that_are_wrong_are_found() -> None:
@@ -59,12 +64,17 @@ def test_waivers_that_are_wrong_are_found() -> None:
     assert missing(reference_settings.SOURCE, {"gone": "why not"}) == ["gone is waived and is none of the reference's"]
 
 
-@pytest.mark.parametrize("setting", reference_settings.SOURCE, ids=lambda setting: setting.name)
-def test_default_type_and_choices_are_the_reference_s(setting: ReferenceSetting) -> None:
-    name = next(name for name, ours in SETTINGS.items() if ours.reference == setting.name)
-    kind = SETTINGS[name].kind
-    assert DEFAULTS[name] == (_NULL[setting.type_name] if setting.default is None else setting.default)
-    assert getattr(build(), name) == DEFAULTS[name]
+@pytest.mark.parametrize(
+    ("direction", "setting"),
+    [
+        *((SourceSettings, setting) for setting in reference_settings.SOURCE),
+        *((SinkSettings, setting) for setting in reference_settings.SINK),
+    ],
+)
+def test_default_type_and_choices_are_the_reference_s(direction: type[ConnectorSettings], setting: ReferenceSetting) -> None:
+    name = next(name for name, ours in direction.known().items() if ours.reference == setting.name)
+    kind = direction.kind_of(name)
+    assert direction.defaults()[name] == (_NULL[setting.type_name] if setting.default is None else setting.default)
     assert kind.type_name == _TYPES.get(setting.type_name, setting.type_name)
     for choice in setting.choices:
         assert kind.parse(choice) == choice
@@ -88,6 +98,8 @@ def test_default_type_and_choices_are_the_reference_s(setting: ReferenceSetting)
         ("cache_whitelist", ["a{1,2}"], ("a{1,2}",)),
         ("tasks_max", None, None),
         ("tasks_max", "3", 3),
+        ("max_records_per_second", None, None),
+        ("max_records_per_second", "1000", 1000),
         ("schema_cache_ttl_ms", "-1", -1),
         ("topic_config", {"retention.ms": 1000, "preallocate": True}, {"retention.ms": "1000", "preallocate": "true"}),
         ("key_converter", "json", "json"),
@@ -100,12 +112,13 @@ def test_texts_and_json_values_are_read(name: str, text: object, value: object) 
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("slots", "8.0"), ("slots", 8.0), ("slots", True), ("slots", ""), ("slots", "١"), ("slots", 0), ("slots", None), ("slots", "1_000"),
+        ("slots", "8.0"), ("slots", 8.0), ("slots", True), ("slots", ""), ("slots", "١"), ("slots", 0), ("slots", "1_000"),
         ("load_initial_data", "yes"), ("load_initial_data", 1), ("load_initial_data", None),
         ("cache_whitelist", 5), ("cache_whitelist", ["a", 1]), ("cache_whitelist", None), ("cache_whitelist", ["*"]),
         ("cache_blacklist", "a("),
         ("topic_config", "a=b"), ("topic_config", {"a": None}), ("topic_config", {"a": ["b"]}),
         ("failover_policy", "none"), ("enum_policy", ""), ("run_mode", "twice"), ("value_converter", "xml"),
+        ("max_records_per_second", 0), ("max_records_per_second", "many"),
         ("topic_partitions", 0), ("topic_partitions", -2), ("replication_factor", 0), ("tasks_max", 0), ("progress_interval_ms", 99),
         ("topic_prefix", "a b"), ("name", ""), ("name", "a/b"), ("name", "n" * 181), ("internal_topic_prefix", ""),
         ("ignite_addresses", []), ("ignite_addresses", "h:port"), ("ignite_addresses", "h:99999"), ("bootstrap_servers", ""),
@@ -302,7 +315,7 @@ def test_the_shape_holds_what_decides_records_and_nothing_else() -> None:
 
 
 def noticed(settings: SourceSettings) -> set[tuple[int, str]]:
-    return {(event.id, str(fields["setting"])) for event, fields in notices(settings, SETTINGS, DEFAULTS)}
+    return {(event.id, str(fields["setting"])) for event, fields in settings.notices()}
 
 
 def test_defaults_that_can_lose_data_name_the_setting_that_prevents_it() -> None:
@@ -313,7 +326,14 @@ def test_defaults_that_can_lose_data_name_the_setting_that_prevents_it() -> None
 
 
 def test_settings_without_effect_are_noticed() -> None:
-    idle = {"ignite_cfg": "x.xml", "batch_size": 5, "poll_interval_ms": 7, "backlog_cache_name": "b", "is_schemaless": True}
+    idle = {
+        "ignite_cfg": "x.xml",
+        "batch_size": 5,
+        "poll_interval_ms": 7,
+        "backlog_cache_name": "b",
+        "is_schemaless": True,
+        "max_records_per_second": 9,
+    }
     assert {name for id_, name in noticed(build(**idle)) if id_ == 15001} == set(idle)
 
 
@@ -325,5 +345,5 @@ def test_notices_are_logged_and_counted() -> None:
 
 def test_the_settings_page_is_made_from_the_fields() -> None:
     assert (DOCS / "settings.md").read_text() == page(), "run: python -m ignite_kafka.settings_page > docs/settings.md"
-    for name in SETTINGS:
+    for name in {**SETTINGS, **SinkSettings.known()}:
         assert f"\n| `{name}` |" in page()

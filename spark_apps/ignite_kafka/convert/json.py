@@ -15,6 +15,7 @@ from ..thin import codes
 from ..thin.codec import EntryGroup, EnumPolicy, TypeRef, decode_entries
 from ..thin.model import BinaryType, CacheInfo, Page, TypeSource
 from .json_columns import JsonForm, text
+from .json_keys import proved_kind
 from .records import Records, gather, taken
 from .types import field_of
 
@@ -51,18 +52,18 @@ class JsonConverter:
         :raises UnsupportedType: a value that JSON cannot hold.
         """
         groups = decode_entries(pages, cache, types, enums=self._enums)
-        records = to_records(groups, self._form)
+        records = to_records(groups, self._form, types)
         return taken(records, np.argsort(np.concatenate([group.rows for group in groups]))) if in_order and len(groups) > 1 else records
 
 
-def to_records(groups: Iterable[EntryGroup], form: JsonForm) -> Records:
+def to_records(groups: Iterable[EntryGroup], form: JsonForm, types: TypeSource) -> Records:
     """Records of decoded groups, one group after the other."""
-    keys, values, codes_seen = [], [], set()
+    keys, values, kinds = [], [], set()
     for group in groups:
-        codes_seen.add(group.key_type.code)
         keys.append(_json(group.key, group.key_type, form))
         values.append(_json(group.value, group.value_type, form))
-    return Records(gather(keys), gather(values), key_codes=frozenset(codes_seen))
+        kinds |= {proved_kind(key, keys[-1][row].as_py(), types) for row, key in group.key_samples}
+    return Records(gather(keys), gather(values), key_kinds=frozenset(kinds))
 
 
 def _json(array: pa.Array, kind: TypeRef, form: JsonForm) -> pa.Array:

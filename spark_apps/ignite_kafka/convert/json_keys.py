@@ -1,7 +1,7 @@
-"""Keys of JSON records back to keys of Ignite: the inverse of converter `json`, for keys of simple types.
+"""Keys of JSON records back to keys of Ignite: the inverse of converter `json`, for keys of simple types and objects of such fields.
 
-JSON does not tell an int from a long, nor a UUID from a string: the type codes of a cache's keys decide. Objects, decimals, timestamps
-(their nanoseconds are not in JSON), enums and containers cannot be turned back.
+JSON does not tell an int from a long, nor a UUID from a string: the kinds of a cache's keys decide. Decimals, timestamps (their
+nanoseconds are not in JSON), enums and containers cannot be turned back, nor objects that have one.
 """
 
 from __future__ import annotations
@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import struct
 import uuid
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from typing import Any
 
 from ..thin import codes
-from ..thin.model import CacheInfo
+from ..thin.model import CacheInfo, TypeSource
+from .object_keys import Forms, Kind, kind_of, object_key
 from .types import java_code
 
 _UUID_TEXT = 36
@@ -59,7 +60,7 @@ def _uuid(value: Any) -> bytes | None:
     return struct.pack("<BQQ", codes.UUID, number >> 64, number & (1 << 64) - 1)
 
 
-_FORMS: Mapping[int, Callable[[Any], bytes | None]] = {
+_FORMS: Forms = {
     codes.BYTE: _integer(codes.BYTE, "b"),
     codes.SHORT: _integer(codes.SHORT, "h"),
     codes.INT: _integer(codes.INT, "i"),
@@ -73,25 +74,41 @@ _FORMS: Mapping[int, Callable[[Any], bytes | None]] = {
 }
 
 
-def key_forms(text: bytes, kinds: Collection[int] = tuple(_FORMS)) -> list[bytes]:
-    """Every key in Ignite's binary form, of these type codes, that the record's key may stand for."""
+SIMPLE_KINDS = frozenset((code,) for code in _FORMS)
+
+
+def key_forms(text: bytes, kinds: Collection[Kind], types: TypeSource) -> list[bytes]:
+    """Every key in Ignite's binary form, of these kinds, that the record's key may stand for."""
     try:
         value = json.loads(text)
     except ValueError:
         return []
-    found = (_FORMS[kind](value) for kind in sorted(kinds) if kind in _FORMS)
+    found = (_form(value, kind, types) for kind in sorted(kinds))
     return [key for key in found if key is not None]
 
 
-def declared_key_codes(cache: CacheInfo) -> set[int]:
-    """Type codes of a cache's keys as far as its query entities tell them."""
-    return {code for entity in cache.query_entities if (code := java_code(entity.key_type)) is not None}
+def _form(value: Any, kind: Kind, types: TypeSource) -> bytes | None:
+    if kind[0] == codes.OBJECT:
+        return object_key(value, kind, types, _FORMS) if type(value) is dict else None
+    return _FORMS[kind[0]](value) if kind[0] in _FORMS else None
 
 
-def key_of(text: bytes, kinds: Collection[int]) -> bytes | None:
-    """The key in Ignite's binary form that a record's key stands for in a cache whose keys have these type codes.
+def declared_kinds(cache: CacheInfo) -> set[Kind]:
+    """Kinds of a cache's keys as far as its query entities tell them: simple ones."""
+    return {(code,) for entity in cache.query_entities if (code := java_code(entity.key_type)) is not None}
 
-    None where it cannot be told: a type that is not turned back, or several that the record's key may be of.
+
+def proved_kind(key: bytes, text: bytes, types: TypeSource) -> Kind:
+    """The kind of a key, given the record's key that stands for it; of an object that does not come back the same, its type code alone."""
+    kind = kind_of(key)
+    return kind if kind[0] != codes.OBJECT or key_forms(text, {kind}, types) == [key] else kind[:1]
+
+
+def key_of(text: bytes, kinds: Collection[Kind], types: TypeSource) -> bytes | None:
+    """The key in Ignite's binary form that a record's key stands for in a cache whose keys are of these kinds.
+
+    None where it cannot be told: a kind that is not turned back, or several that the record's key may be of.
     """
-    forms = key_forms(text, kinds)
-    return forms[0] if len(forms) == 1 and all(kind in _FORMS for kind in kinds) else None
+    forms = key_forms(text, kinds, types)
+    told = all(kind[0] in _FORMS or len(kind) > 1 for kind in kinds)
+    return forms[0] if len(forms) == 1 and told else None

@@ -22,13 +22,13 @@ class Records:
     Both are ``pa.binary()`` arrays of equal length without an Arrow offset, so that base address + offsets name each value.
 
     :param type_ids: Ignite binary types that a reader must know to read them.
-    :param key_codes: type codes of the keys, where the bytes of a key do not tell its type.
+    :param key_kinds: kinds of the keys (:data:`.object_keys.Kind`), where the bytes of a key do not tell its type.
     """
 
     keys: pa.BinaryArray
     values: pa.BinaryArray
     type_ids: frozenset[int] = frozenset()
-    key_codes: frozenset[int] = frozenset()
+    key_kinds: frozenset[tuple[int, ...]] = frozenset()
 
     def __post_init__(self) -> None:
         if len(self.keys) != len(self.values):

@@ -15,13 +15,20 @@ time         int64                      java.sql.Time: milliseconds since 1970-0
 decimal      decimal128(38, s), string  BigDecimal; a string where values differ in scale or do not fit 38 digits
 date         timestamp(ms, UTC)         java.util.Date, all of its range; Spark columns take it as timestamp(us, UTC)
 mixed        dense union                values of several kinds in one column: rows can hold them, Spark columns cannot
+encoded      binary                     values of any type in Ignite's binary format, each with its type code: written as they are
+collection   list                       java.util.ArrayList; without it a list is written as an array. A decoded field has no such mark
 ===========  =========================  ==================================================================================
+
+A field that is written says two things more in its metadata: ``b"ignite.type"`` (:data:`TYPE_NAME`) is the name of a struct's or an
+enum's binary type, ``b"ignite.values"`` (:data:`ENUM_VALUES`) a JSON object of an enum's names and ordinals.
 
 java.sql.Timestamp has nanoseconds and Spark's timestamp has microseconds: columns drop what is below 1 us, the row path keeps it.
 """
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -32,6 +39,8 @@ from ignite_kafka.thin import codes
 from ignite_kafka.thin.model import BinaryType
 
 MARK = b"ignite"
+TYPE_NAME = b"ignite.type"
+ENUM_VALUES = b"ignite.values"
 
 
 @dataclass(frozen=True)
@@ -102,6 +111,53 @@ def mark_of(field: pa.Field) -> str | None:
     return metadata[MARK].decode() if metadata and MARK in metadata else None
 
 
+def object_field(name: str, type_name: str, fields: Iterable[pa.Field]) -> pa.Field:
+    """A field of binary objects of that type."""
+    return pa.field(name, pa.struct(list(fields)), metadata={TYPE_NAME: type_name.encode()})
+
+
+def enum_field(name: str, binary: BinaryType, data_type: pa.DataType = pa.string()) -> pa.Field:  # noqa: B008 (a constant)
+    """A field of an enum's constants, by name or, as int32, by ordinal."""
+    values = json.dumps({label: ordinal for ordinal, label in binary.enum_values.items()})
+    return pa.field(name, data_type, metadata={MARK: b"enum", TYPE_NAME: binary.name.encode(), ENUM_VALUES: values.encode()})
+
+
+def type_name_of(field: pa.Field) -> str:
+    """The binary type of a field of objects or enums. Raises UnsupportedType where the field does not say it."""
+    name = (field.metadata or {}).get(TYPE_NAME)
+    if not name:
+        raise UnsupportedType(f"Field {field.name} does not say its binary type", "Name it in the metadata ignite.type", field=field.name)
+    return str(name, "utf-8")
+
+
+def type_code(field: pa.Field) -> int:
+    """The code that binary metadata has for a field as it is written; the inverse of :func:`declared_field`.
+
+    A java.sql.Date is an object to the metadata, as Java's clients register it.
+
+    :raises UnsupportedType: nothing of Ignite is written for the field's type, or it is null, of which no type is known.
+    """
+    kind, mark = field.type, mark_of(field)
+    for entry in TABLE:
+        if entry.mark == mark and (entry.arrow == kind or (mark == "enum" and kind == pa.int32())):
+            return entry.code
+    if pa.types.is_decimal(kind) or (mark == "decimal" and kind == pa.string()):
+        return codes.DECIMAL
+    if mark == "encoded":
+        return codes.OBJECT
+    if pa.types.is_list(kind):
+        return codes.COLLECTION if mark == "collection" else _ARRAYS.get(type_code(kind.value_field), codes.OBJECT_ARRAY)
+    if pa.types.is_map(kind):
+        return codes.MAP
+    if pa.types.is_struct(kind) or kind == pa.date32():
+        return codes.OBJECT
+    marked = f", marked {mark}," if mark else ""
+    raise UnsupportedType(f"Field {field.name} of type {kind}{marked} has no Ignite type", "Give it another type", field=field.name)
+
+
+_ARRAYS = MappingProxyType({entry.element: entry.code for entry in TABLE if entry.element} | {codes.BYTE: codes.BYTE_ARRAY})
+
+
 def code_name(code: int) -> str:
     """Readable name of a type code for messages."""
     return BY_CODE[code].name if code in BY_CODE else f"type code {code}"
@@ -161,6 +217,17 @@ def java_field(name: str, java_type: str, scale: int = -1) -> pa.Field:
         return field_of(name, pa.decimal128(38, scale), "decimal")
     return pa.field(name, pa.null()) if code is None else declared_field(name, code)
 
+
+def java_type(field: pa.Field) -> str:
+    """The Java class that a query entity names for a field as it is written; the inverse of :func:`java_field`."""
+    if pa.types.is_struct(field.type) or mark_of(field) == "enum":
+        return type_name_of(field)
+    if field.type == pa.date32():
+        return "java.sql.Date"
+    return _JAVA_CLASSES.get(type_code(field), "java.lang.Object")
+
+
+_JAVA_CLASSES = {code: name for name, code in reversed(_JAVA_NAMES.items())}
 
 _SPARK = {_UTC_MS: _UTC_US}
 

@@ -1,4 +1,4 @@
-"""Spark data source `ignite`: a cache as a DataFrame, read in parallel inside the one cache.
+"""Spark data source `ignite`: a cache as a DataFrame, read in parallel inside the one cache, and any DataFrame put into a cache.
 
     spark.dataSource.register(IgniteDataSource)
     spark.read.format("ignite").option("addresses", "127.0.0.1:10800").option("cache", "flights").load()
@@ -23,6 +23,29 @@ option                      meaning
 
 Filters ``_key = …`` and ``_key IN (…)`` on whole numbers and strings become gets by key, the only condition that the
 thin protocol can evaluate without a class on the nodes (``spark.sql.python.filterPushdown.enabled`` must be true).
+
+Written are DataFrames of the same form: a key, and the fields of the value, or ``_value`` alone.
+
+    df.write.format("ignite").option("cache", "flights").option("key", "id").mode("append").save()
+
+=========================== =======================================================================================================
+option                      meaning
+=========================== =======================================================================================================
+``cache``                   name of the cache (required)
+``key``                     ``_key``; the column of the key; several, separated by commas, are the fields of a key that is an object
+``overwrite``               true; false: an entry that is there stays as it is
+``create``                  false; true: a cache that is missing is made, with a query entity from the DataFrame's schema; its table
+                            is named as the value type without its package, or else as the cache
+``backups``                 the cluster's default; of a cache that is made
+``value_type``              ``<cache>.Value``; binary type of the values of a cache without query entity; of several it chooses one
+``key_type``                ``<cache>.Key``; so for keys
+``addresses``, ``tls``, …   as for reading, and ``secrets_file``
+=========================== =======================================================================================================
+
+Nothing here is exactly once: a task that is tried again puts its rows again. Puts are idempotent by key, so that the cache ends alike,
+provided that a key is in one row, or in rows of one Spark partition, of which the last counts (without overwrite, the first). What a job
+has put before it failed stays there. Types are those of the cache's query entity and of the cluster's binary types; a column that does not
+fit them ends the job before anything is put (frame_types.py says what fits). Columns that are left out leave their fields out.
 """
 
 from __future__ import annotations
@@ -31,21 +54,21 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceReader, EqualTo, Filter, In, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, DataSourceReader, EqualTo, Filter, In, InputPartition
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from ..errors import SettingsError
-from ..secrets_file import SecretsFile
 from ..thin.batches import batches
 from ..thin.cluster import Cluster
 from ..thin.codec import decode_entries
 from ..thin.codec.table import entries_schema, to_batch
-from ..thin.connection import IgniteCredentials, IgniteEndpoint, TlsSettings
+from ..thin.connection import IgniteEndpoint
 from ..thin.gets import encodable, get_all
 from ..thin.model import CacheInfo, Page
 from ..thin.scan import scan_partitions
-from .options import boolean, bounded_int, refuse_secrets, required
+from .ignite_write import WriteOptions, ignite_writer
+from .options import bounded_int, connected, ignite_endpoint, refuse_secrets, required
 
 _BATCH_ROWS = 20_000
 _KEY = ("_key",)
@@ -69,18 +92,9 @@ class ReadOptions:
         :raises SettingsError: an option is missing, out of range, or a secret.
         """
         refuse_secrets(options)
-        tls = TlsSettings(
-            boolean(options, "tls", False),
-            options.get("tls_ca_file"),
-            options.get("tls_cert_file"),
-            options.get("tls_key_file"),
-            boolean(options, "tls_verify", True),
-            boolean(options, "tls_check_hostname", True),
-        )
-        addresses = tuple(address.strip() for address in options.get("addresses", "127.0.0.1:10800").split(","))
         return ReadOptions(
             required(options, "cache", source),
-            IgniteEndpoint(addresses, tls),
+            ignite_endpoint(options),
             parse_partitions(options["partitions"]) if "partitions" in options else None,
             bounded_int(options, "num_partitions", 8, 1, 100_000),
             bounded_int(options, "page_bytes", 4 << 20, 1 << 10, 1 << 30),
@@ -89,8 +103,7 @@ class ReadOptions:
         )
 
     def connect(self) -> Cluster:
-        credentials = SecretsFile(self.secrets_file).load().ignite if self.secrets_file else IgniteCredentials()
-        return Cluster(self.endpoint, credentials)
+        return connected(self.endpoint, self.secrets_file)
 
 
 @dataclass(frozen=True)
@@ -118,6 +131,12 @@ class IgniteDataSource(DataSource):
         with options.connect() as cluster:
             info = cluster.cache(options.cache)
             return IgniteReader(options, info, read_schema(options, cluster, info))
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
+        if overwrite:
+            remedy = 'Write with mode("append"); whether entries that are there are replaced says the option overwrite.'
+            raise SettingsError("a cache is not emptied before it is written to", remedy, setting="mode")
+        return ignite_writer(WriteOptions.of(dict(self.options)), schema)
 
 
 class IgniteReader(DataSourceReader):

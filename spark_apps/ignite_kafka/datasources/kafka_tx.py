@@ -1,4 +1,6 @@
-"""Spark data source `kafka-tx`: write any DataFrame of keys and values to Kafka, each Spark partition in one transaction, exactly once.
+"""Spark data source `kafka-tx`: records of Kafka, written in transactions and read from committed ones.
+
+Writes any DataFrame of keys and values, each Spark partition in one transaction, exactly once:
 
     df.write.format("kafka-tx").options(**{"bootstrap.servers": "…", "topic": "t", "name": "w"}).mode("append").save()
 
@@ -20,6 +22,25 @@ option                          meaning
 =============================== ====================================================================================================
 
 A Spark partition is a unit: (cache ``dataframe``, partition number) under snapshot id = ``write_id``.
+
+Reads the committed records of a topic up to its end when the job began; what stands behind a transaction that is open then is not read:
+
+    spark.read.format("kafka-tx").options(**{"bootstrap.servers": "…", "topic": "t"}).load()
+
+Columns: ``key`` and ``value`` (binary, null where the record has none), ``topic``, ``partition`` (int), ``offset`` (long).
+
+=============================== ====================================================================================================
+option                          meaning
+=============================== ====================================================================================================
+``bootstrap.servers``           brokers, host:port separated by commas
+``topic``                       the topic to read (required)
+``starting_offsets``            ``earliest``; the first offset by partition as JSON, ``{"0": 120}``, the others from what is left
+``num_partitions``              as many as the topic has; most Spark partitions; each reads several of the topic's where it has more
+``secrets_file``                as for writing
+``kafka.<name>``                as for writing
+=============================== ====================================================================================================
+
+A read keeps no offsets: where it shall go on next time is for the program to remember. Pipelines do that (`ignite-kafka run`).
 """
 
 from __future__ import annotations
@@ -31,7 +52,8 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
-from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, WriterCommitMessage
+from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, DataSourceReader, WriterCommitMessage
+from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from ..convert.records import Records, gather
@@ -42,6 +64,7 @@ from ..kafka.slots import SlotClaim, SlotWriter, TransactionLimits
 from ..kafka.topics import Topics
 from ..offsets import Owner
 from ..secrets_file import SecretsFile
+from .kafka_tx_read import SCHEMA, KafkaTxReader, ReadOptions
 from .options import bounded_int, kafka_options, refuse_secrets, required
 
 UNIT = "dataframe"
@@ -97,6 +120,12 @@ class KafkaTxDataSource(DataSource):
     def name(cls) -> str:
         return "kafka-tx"
 
+    def schema(self) -> StructType:
+        return from_arrow_schema(SCHEMA)
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        return KafkaTxReader(ReadOptions.of(dict(self.options)))
+
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
         if overwrite:
             raise SettingsError("a topic cannot be overwritten", 'Write with mode("append").', setting="mode")
@@ -133,7 +162,7 @@ class KafkaTxWriter(DataSourceArrowWriter):
                 setting="slots",
             )
         clients = options.clients()
-        claim = SlotClaim.of(options.name, partition, Owner(self._generation, context.attemptNumber()), options.prefix)
+        claim = SlotClaim.of(options.name, partition, Owner(self._generation, attempt=context.attemptNumber()), options.prefix)
         limits = TransactionLimits(timeout_ms=options.transaction_timeout_ms)
         writer = SlotWriter(clients, claim, limits, 1_000_000)
         try:

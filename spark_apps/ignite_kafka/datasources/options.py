@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..errors import SettingsError
+from ..secrets_file import SecretsFile
+from ..thin.cluster import Cluster
+from ..thin.connection import IgniteCredentials, IgniteEndpoint, TlsSettings
 
 _SECRET = ("password", "secret", "passphrase", "token", "jaas")
 
@@ -60,3 +63,21 @@ def kafka_options(options: Mapping[str, str], source: str) -> dict[str, str]:
     """librdkafka's settings among the options: ``bootstrap.servers`` and all that begin with ``kafka.``."""
     settings = {name.removeprefix("kafka."): value for name, value in options.items() if name.startswith("kafka.")}
     return {**settings, "bootstrap.servers": required(options, "bootstrap.servers", source)}
+
+
+def ignite_endpoint(options: Mapping[str, str]) -> IgniteEndpoint:
+    """Where the nodes are, and how they are spoken to: ``addresses`` and the options of TLS."""
+    tls = TlsSettings(
+        boolean(options, "tls", False),
+        options.get("tls_ca_file"),
+        options.get("tls_cert_file"),
+        options.get("tls_key_file"),
+        boolean(options, "tls_verify", True),
+        boolean(options, "tls_check_hostname", True),
+    )
+    return IgniteEndpoint(tuple(address.strip() for address in options.get("addresses", "127.0.0.1:10800").split(",")), tls)
+
+
+def connected(endpoint: IgniteEndpoint, secrets_file: str | None) -> Cluster:
+    """A cluster, with the credentials of the file if there is one."""
+    return Cluster(endpoint, SecretsFile(secrets_file).load().ignite if secrets_file else IgniteCredentials())

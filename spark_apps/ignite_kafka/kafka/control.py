@@ -45,6 +45,11 @@ class ConnectorRecord:
     run_id: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def is_source(self) -> bool:
+        """Whether it moves data to Kafka: its offsets are of caches, those of a sink are of topics."""
+        return "topics" not in self.settings
+
 
 @dataclass(frozen=True)
 class SnapshotRecord:

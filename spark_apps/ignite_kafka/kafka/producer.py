@@ -8,12 +8,12 @@ topic tells what was committed (docs/delivery.md).
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 import numpy as np
-from confluent_kafka import KafkaError, KafkaException, Message, Producer
+from confluent_kafka import KafkaError, KafkaException, Message, Producer, TopicPartition
 
 from ..convert.records import Records
 from ..errors import Fenced, IgniteKafkaError, KafkaUnavailable, RecordTooLarge
@@ -43,6 +43,7 @@ DEFAULTS: dict[str, Any] = {
     **QUICK,
     "retry.backoff.ms": 500,  # see TransactionalProducer.spent
 }
+Header = tuple[str, bytes | None]
 _STILL_S = 0.1
 _EARLIEST_RETRY = 0.8  # of retry.backoff.ms: librdkafka varies it by a fifth
 
@@ -92,10 +93,23 @@ class TransactionalProducer:
     def begin(self) -> None:
         self._call("begin_transaction", "begin_transaction")
 
-    def produce(self, topic: str, key: bytes, value: bytes | None, partition: int = -1) -> None:
-        """Queue one record, for control and offset records."""
+    def produce(
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        partition: int = -1,
+        headers: Sequence[Header] | None = None,
+        timestamp_ms: int = 0,
+    ) -> None:
+        """Queue one record: control and offset records, dead letters.
+
+        :param timestamp_ms: since 1970; 0: now.
+        """
         try:
-            self._producer.produce(topic, value, key, partition, on_delivery=self._on_delivery)
+            self._producer.produce(
+                topic, value, key, partition, on_delivery=self._on_delivery, timestamp=timestamp_ms, headers=list(headers or ())
+            )
         except BufferError as cause:
             raise KafkaUnavailable("the producer's queue is full", topic=topic) from cause
         except KafkaException as cause:
@@ -111,7 +125,7 @@ class TransactionalProducer:
             return
         if not native.supported():
             for key, value in zip(records.keys.to_pylist(), records.values.to_pylist(), strict=True):
-                self._await_room(1, len(key or b"") + len(value or b""))
+                self.await_room(1, len(key or b"") + len(value or b""))
                 self.produce(topic, key, value)
             return
         if topic not in self._topics:
@@ -120,13 +134,13 @@ class TransactionalProducer:
         chunk = int(max(1, min(_CHUNK, self._queue_bytes / 2 / max(1.0, size))))
         for first in range(0, count, chunk):
             last = min(first + chunk, count)
-            self._await_room(last - first, size)
+            self.await_room(last - first, size)
             codes = self._topics[topic].produce(records.keys, records.values, first, last)
             if codes.any():
                 raise _refused(codes, records, first, topic)
 
-    def _await_room(self, count: int, size: float) -> None:
-        """Wait until ``count`` records of ``size`` bytes fit; the queue drains at the broker's speed."""
+    def await_room(self, count: int, size: float) -> None:
+        """Wait until ``count`` records of ``size`` bytes fit into the queue, which drains at the broker's speed."""
         allowed = max(0, int(self._queue_bytes / max(1.0, size)) - count)
         left, moved_at = len(self._producer), time.monotonic()
         while left > allowed:
@@ -141,6 +155,13 @@ class TransactionalProducer:
                     "Check the broker's load.",
                     transactional_id=self.transactional_id,
                 )
+
+    def send_offsets(self, offsets: Sequence[TopicPartition], group_metadata: Any) -> None:
+        """Have a consumer group's offsets committed with the open transaction.
+
+        :param group_metadata: ``Consumer.consumer_group_metadata()``.
+        """
+        self._call("send_offsets_to_transaction", "send_offsets_to_transaction", list(offsets), group_metadata, self._patience_s)
 
     def commit(self) -> None:
         """Commit the open transaction.
@@ -194,7 +215,7 @@ class TransactionalProducer:
         elif topic is not None and partition is not None and offset is not None:
             self.written[topic, partition] = offset
 
-    def _call(self, doing: str, method: str, *arguments: float) -> None:
+    def _call(self, doing: str, method: str, *arguments: object) -> None:
         try:
             getattr(self._producer, method)(*arguments)
         except KafkaException as cause:

@@ -9,16 +9,23 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from confluent_kafka import TopicPartition
 
 from ..convert.records import Records, largest_record
 from ..errors import Fenced, IgniteKafkaError, KafkaUnavailable, RecordTooLarge, TopicError, TransactionTimeout
 from ..offsets import Owner, SlotKey, SlotState, UnitKey, UnitOffset
+from ..sink_offsets import PartitionKey, PartitionOffset
 from .clients import KafkaClients
 from .control import offsets_topic, slot_transactional_id
 from .producer import ProducerFenced, TransactionalProducer, fenced_by_newer
-from .topics import Topics, read_to_end
+from .topics import Place, Topics, read_to_end
+
+if TYPE_CHECKING:  # converters cost a third of a second, which commands that send nothing need not wait
+    from .dead_letters import DeadLetter
 
 log = logging.getLogger(__name__)
 _ABORT_S = 5.0
@@ -74,14 +81,22 @@ class SlotWriter:
 
     :param max_batch_bytes: librdkafka does not split a batch that a topic refuses for its size, so batches are no larger than the
         smallest max.message.bytes of the topics.
+    :param settings: librdkafka's, for the slot's producer.
     :param topics: an admin client that slots may share: each one costs the broker two connections.
     :raises Fenced: from any method, where a newer run, or a newer attempt of the same task, owns the slot.
     :raises TransactionTimeout: a transaction was open longer than the broker allows.
     """
 
     def __init__(
-        self, clients: KafkaClients, claim: SlotClaim, limits: TransactionLimits, max_batch_bytes: int, topics: Topics | None = None
+        self,
+        clients: KafkaClients,
+        claim: SlotClaim,
+        limits: TransactionLimits,
+        max_batch_bytes: int,
+        topics: Topics | None = None,
+        settings: Mapping[str, Any] | None = None,
     ) -> None:
+        self._settings = settings or {}
         self._clients, self._claim, self._limits = clients, claim, limits
         self._topics = topics or Topics(clients)
         self._max_batch_bytes = max_batch_bytes
@@ -96,7 +111,7 @@ class SlotWriter:
 
     def _open(self) -> None:
         transactional_id = slot_transactional_id(self._claim.connector, self._claim.slot)
-        settings = {"batch.size": self._max_batch_bytes}
+        settings = {"batch.size": self._max_batch_bytes, **self._settings}
         self._producer = TransactionalProducer(self._clients, transactional_id, self._limits.timeout_ms, settings=settings)
         try:
             self._producer.init()
@@ -119,9 +134,10 @@ class SlotWriter:
         if owner.generation > self._claim.owner.generation:
             raise fenced_by_newer(self._claim.connector, self._claim.slot, self._claim.owner.generation, owner.generation)
         if owner > self._claim.owner:
+            mine = self._claim.owner
             raise Fenced(
-                f"attempt {owner.attempt} of this task has taken over from attempt {self._claim.owner.attempt}",
-                "Nothing to do: Spark started a newer attempt, which goes on.",
+                f"attempt {owner.attempt} of epoch {owner.epoch} has taken over from attempt {mine.attempt} of epoch {mine.epoch}",
+                "Nothing to do: Spark started a newer attempt of the task, or the driver another epoch, which goes on.",
                 connector=self._claim.connector,
                 slot=self._claim.slot,
             )
@@ -195,6 +211,32 @@ class SlotWriter:
         key = UnitKey(self._claim.connector, cache, partition).to_json()
         self._guarded(self._produce, self._claim.offsets_topic, key, offset.to_json(), self._claim.slot)
 
+    def send_letters(self, letters: Iterable[DeadLetter]) -> None:
+        """Queue dead letters."""
+        for letter in letters:
+            self._guarded(self._send_letter, letter)
+
+    def _send_letter(self, letter: DeadLetter) -> None:
+        self._begin()
+        self._check_open()
+        size = len(letter.key or b"") + len(letter.value or b"")
+        if size > self._largest[0]:
+            self._largest = size, letter.topic, repr((letter.key or b"")[:80])
+        self._producer.await_room(1, size)
+        self._producer.produce(letter.topic, letter.key, letter.value, headers=letter.headers, timestamp_ms=letter.timestamp_ms)
+
+    def positions(self, offsets: Mapping[Place, PartitionOffset], group_metadata: Any) -> None:
+        """Have the next offsets of topic partitions committed with the open transaction: to their consumer group, and the copy of them."""
+        self._guarded(self._positions, offsets, group_metadata)
+
+    def _positions(self, offsets: Mapping[Place, PartitionOffset], group_metadata: Any) -> None:
+        self._begin()
+        for place, offset in offsets.items():
+            key = PartitionKey(self._claim.connector, *place).to_json()
+            self._producer.produce(self._claim.offsets_topic, key, offset.to_json(), self._claim.slot)
+        committed = [TopicPartition(*place, offset.offset, offset.metadata) for place, offset in offsets.items()]
+        self._producer.send_offsets(committed, group_metadata)
+
     def _produce(self, topic: str, key: bytes, value: bytes, partition: int) -> None:
         self._begin()
         self._producer.produce(topic, key, value, partition)
@@ -238,6 +280,7 @@ class SlotWriter:
             self._producer.commit()
         finally:
             self.commit_asked = self._producer.outcome_unknown
+        self.state.owner = max(self.state.owner, self._claim.owner)
         self._opened_at = None
         self._records = self._bytes = 0
         self._data_topics = {}

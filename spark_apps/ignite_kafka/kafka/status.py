@@ -1,10 +1,11 @@
-"""The status topic: one record a run, one a failed task. Compacted, one partition, written without a transaction.
+"""The status topic: one record a run, one a failed task, one a task of a stream. Compacted, one partition, written without a transaction.
 
 ============================================= =====================================================================================
 key (JSON)                                    value (JSON)
 ============================================= =====================================================================================
 ``["run","<connector>","<run id>"]``          :class:`RunStatus`
 ``["task","<connector>",<slot>]``             ``{"run_id","generation","worker","error"}``: what stopped a task of that run
+``["progress","<connector>",<slot>]``         :class:`TaskProgress` of the task whose first slot that is
 ============================================= =====================================================================================
 """
 
@@ -28,7 +29,10 @@ RUNNING, PAUSED, COMPLETED, FAILED, FENCED, STOPPED, UNKNOWN = (
 
 @dataclass(frozen=True)
 class CacheStatus:
-    """Counts of one cache. ``entries`` were read, ``records`` sent, ``bytes`` of keys and values, ``units`` of ``units_total`` done."""
+    """Counts of one cache. ``entries`` were read, ``records`` sent, ``bytes`` of keys and values, ``units_done`` of ``units`` partitions.
+
+    Of a sink ``records`` were read, ``entries`` stored or removed, ``bad`` records passed over; units are partitions of the topic.
+    """
 
     topic: str
     entries: int = 0
@@ -37,6 +41,7 @@ class CacheStatus:
     units: int = 0
     units_done: int = 0
     seconds: float = 0.0
+    bad: int = 0
 
 
 @dataclass(frozen=True)
@@ -65,12 +70,30 @@ class RunStatus:
         return RunStatus(**value)
 
 
+@dataclass(frozen=True)
+class TaskProgress:
+    """How far a task of a stream is in an epoch: ``caches`` has its counts by name; ``loaded``: all that was there before is sent."""
+
+    generation: int
+    epoch: int
+    loaded: bool
+    caches: Mapping[str, Mapping[str, Any]]
+
+    def to_json(self) -> bytes:
+        return json.dumps(asdict(self), separators=(",", ":")).encode()
+
+    @staticmethod
+    def from_json(data: bytes) -> TaskProgress:
+        return TaskProgress(**json.loads(data))
+
+
 def status_topic(prefix: str) -> str:
     return f"{prefix}-status"
 
 
 class StatusWriter:
-    """Writes status records; each call waits until the broker has the record, or raises KafkaUnavailable: it may still be written then."""
+    """Writes status records; each call but that of progress waits until the broker has the record, or raises KafkaUnavailable: it may still
+    be written then."""
 
     def __init__(self, clients: KafkaClients, prefix: str) -> None:
         self._producer = clients.writer()
@@ -87,8 +110,16 @@ class StatusWriter:
         value = {"run_id": run_id, "generation": generation, "worker": socket.gethostname(), "error": error.to_dict()}
         self._send(["task", connector, slot], json.dumps(value).encode(), BRIEF_S)
 
-    def _send(self, key: list[Any], value: bytes, wait_s: float) -> None:
+    def progress(self, connector: str, slot: int, progress: TaskProgress) -> None:
+        """Does not wait: a later record tells more."""
+        self._queue(["progress", connector, slot], progress.to_json())
+        self._producer.poll(0)
+
+    def _queue(self, key: list[Any], value: bytes) -> None:
         self._producer.produce(self._topic, value, json.dumps(key, separators=(",", ":")).encode(), 0)
+
+    def _send(self, key: list[Any], value: bytes, wait_s: float) -> None:
+        self._queue(key, value)
         if self._producer.flush(wait_s):
             raise KafkaUnavailable("a status record was not taken by the broker", topic=self._topic)
 

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from confluent_kafka import IsolationLevel, KafkaError, KafkaException, Message, TopicCollection, TopicPartition
+from confluent_kafka import (
+    IsolationLevel,
+    KafkaError,
+    KafkaException,
+    Message,
+    TopicCollection,
+    TopicPartition,
+)
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetSpec, ResourceType
 
 from ..errors import KafkaUnavailable, OffsetsLost, TopicError
@@ -26,6 +33,9 @@ _LEADER_MOVED = {
     KafkaError.UNKNOWN_LEADER_EPOCH,
 }
 _LEADER_WAIT_S = 0.25
+
+Place = tuple[str, int]
+"""Topic and partition."""
 
 
 @dataclass(frozen=True)
@@ -148,11 +158,25 @@ class Topics:
 
         :raises OffsetsLost: the topic is not there.
         """
+        places = [(topic, number) for number in partitions]
+        try:
+            return {place[1]: offset for place, offset in self.offsets(places, OffsetSpec.latest()).items()}
+        except TopicError as error:
+            raise OffsetsLost(error.what, error.remedy, **error.where) from error
+
+    def offsets(self, places: Iterable[Place], spec: OffsetSpec, *, committed: bool = False) -> dict[Place, int]:
+        """First or end offsets of partitions. Waits while a partition's leader changes.
+
+        :param committed: an end is that of what no open transaction stands before.
+        :raises TopicError: a topic is not there.
+        """
+        wanted = {TopicPartition(*place): spec for place in places}
+        isolation = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
         deadline = time.monotonic() + self._timeout_s
         while True:
             admin = self._admin
             try:
-                return self._ends(admin, topic, partitions)
+                return self._offsets(admin, wanted, isolation) if wanted else {}
             except KafkaUnavailable as error:
                 if not _leader_moved(error) or time.monotonic() > deadline:
                     raise
@@ -163,18 +187,35 @@ class Topics:
             if self._admin is admin:
                 self._admin, self._memory = self._clients.admin()
 
-    def _ends(self, admin: AdminClient, topic: str, partitions: list[int]) -> dict[int, int]:
-        wanted = {TopicPartition(topic, partition): OffsetSpec.latest() for partition in partitions}
-        ends = {}
-        for place, future in admin.list_offsets(
-            wanted, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=self._timeout_s
-        ).items():
+    def _offsets(self, admin: AdminClient, wanted: dict[TopicPartition, OffsetSpec], isolation: IsolationLevel) -> dict[Place, int]:
+        found = {}
+        for place, future in admin.list_offsets(wanted, isolation_level=isolation, request_timeout=self._timeout_s).items():
             try:
-                ends[place.partition] = future.result().offset
+                found[place.topic, place.partition] = future.result().offset
             except KafkaException as cause:
-                error = translate(cause.args[0], "reading end offsets", self._memory, topic=topic, partition=place.partition)
-                raise OffsetsLost(error.what, error.remedy, **error.where) if isinstance(error, TopicError) else error from cause
-        return ends
+                raise translate(cause.args[0], "reading offsets", self._memory, topic=place.topic, partition=place.partition) from cause
+        return found
+
+    def group_offsets(self, group: str, places: Iterable[Place]) -> dict[Place, tuple[int, str | None]]:
+        """Offset and metadata that a consumer group has for each of these partitions; one for which it has none is left out.
+
+        Offsets of a transaction that is being settled are waited for.
+        """
+        wanted = [TopicPartition(*place) for place in places]
+        if not wanted:
+            return {}
+        # not the admin client's list_consumer_group_offsets: it does not wait while the group's coordinator loads
+        consumer = self._clients.reader(**{"group.id": group})
+        try:
+            found = consumer.committed(wanted, self._timeout_s)
+        except KafkaException as cause:
+            raise translate(cause.args[0], "reading a group's offsets", self._memory, group=group) from cause
+        finally:
+            consumer.close()
+        for place in found:
+            if place.error is not None:
+                raise translate(place.error, "reading a group's offsets", self._memory, group=group, topic=place.topic)
+        return {(place.topic, place.partition): (place.offset, place.metadata) for place in found if place.offset >= 0}
 
 
 def _leader_moved(error: KafkaUnavailable) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ..connector_settings import ConnectorSettings
 from ..kafka.clients import BRIEF_S, KafkaClients
 from ..kafka.slots import TransactionLimits
 from ..secrets import Secrets
@@ -11,17 +12,17 @@ from ..settings import SourceSettings
 from ..thin.cluster import Cluster
 
 
-def ignite_cluster(settings: SourceSettings, secrets: Secrets) -> Cluster:
+def ignite_cluster(settings: ConnectorSettings, secrets: Secrets) -> Cluster:
     """A connected cluster: a context manager."""
     return Cluster(settings.ignite_endpoint, secrets.ignite)
 
 
-def kafka_clients(settings: SourceSettings, secrets: Secrets) -> KafkaClients:
+def kafka_clients(settings: ConnectorSettings, secrets: Secrets) -> KafkaClients:
     common = {**settings.kafka_common, **secrets.kafka}
     return KafkaClients(common, settings.producer_override, settings.consumer_override)
 
 
-def slot_clients(settings: SourceSettings, secrets: Secrets) -> KafkaClients:
+def slot_clients(settings: ConnectorSettings, secrets: Secrets) -> KafkaClients:
     """Clients of a slot, whose calls wait no longer than a slot is tried again."""
     clients = kafka_clients(settings, secrets)
     return replace(clients, patience_s=min(clients.patience_s, max(BRIEF_S, settings.retry_timeout_ms / 1000)))

@@ -16,7 +16,7 @@ from ..thin.cluster import Cluster
 _LARGEST_BATCH = 1_000_000
 
 
-def make_plan(settings: SourceSettings, cluster: Cluster, topics: Topics, snapshot_id: str) -> TransferPlan:
+def make_plan(settings: SourceSettings, cluster: Cluster, topics: Topics, snapshot_id: str, slots: int) -> TransferPlan:
     """The plan of a new snapshot or of a stream, before a generation is taken.
 
     :raises CacheNotFound: the lists match no cache of the cluster.
@@ -44,7 +44,7 @@ def make_plan(settings: SourceSettings, cluster: Cluster, topics: Topics, snapsh
         value_converter.check(info, cluster)
         partitions = existing.get(topic, max(0, settings.topic_partitions))  # 0: the broker's default, known once the topic is made
         caches.append(CachePlan(name, info.cache_id, topic, info.partitions, partitions, info.incarnation))
-    return TransferPlan(settings.name, snapshot_id, 0, settings.slots, settings, tuple(caches))
+    return TransferPlan(settings.name, snapshot_id, 0, slots, settings, tuple(caches))
 
 
 def continue_plan(stored: TransferPlan, settings: SourceSettings, topics: Topics) -> TransferPlan:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from confluent_kafka import TopicPartition
 
@@ -15,11 +16,11 @@ from ..errors import IgniteKafkaError
 from ..kafka.clients import KafkaClients, translate
 from ..kafka.control import configs_topic, connector_generation, offsets_topic
 from ..kafka.producer import fenced_by_newer
-from ..kafka.status import status_topic
+from ..kafka.status import TaskProgress, status_topic
 from ..kafka.target import target_of
 from ..kafka.topics import Topics
 from ..offsets import UnitKey, UnitOffset, parse_key
-from ..plan import TransferPlan
+from ..plan import RunPlan, TransferPlan
 
 
 @dataclass
@@ -30,25 +31,27 @@ class CacheProgress:
     records: int = 0
 
 
-class Progress:
-    """Follows a run.
+class RunFollower:
+    """Follows the status topic and the configs topic, from where they end now."""
 
-    :param from_start: count also what earlier runs of the same snapshot committed; None: count nothing.
-    """
-
-    def __init__(self, clients: KafkaClients, topics: Topics, plan: TransferPlan, run_id: str, *, from_start: bool | None) -> None:
-        self._plan, self._run_id = plan, run_id
-        self.caches: dict[str, CacheProgress] = {cache.name: CacheProgress() for cache in plan.caches}
+    def __init__(self, clients: KafkaClients, topics: Topics, plan: RunPlan, run_id: str) -> None:
+        self._run_plan, self._run_id = plan, run_id
         self.error: IgniteKafkaError | None = None
         self.target: str | None = None
+        self.tasks: dict[int, TaskProgress] = {}
+        """Of a stream: what each task, by its first slot, told last."""
         prefix = plan.settings.internal_topic_prefix
-        self._offsets, self._status, self._configs = offsets_topic(prefix, plan.connector), status_topic(prefix), configs_topic(prefix)
-        slots = [] if from_start is None else list(range(plan.slots))
-        starts = dict.fromkeys(slots, 0) if from_start or not slots else topics.ends(self._offsets, slots)
-        status_end, configs_end = topics.ends(self._status, [0])[0], topics.ends(self._configs, [0])[0]
+        self._status, self._configs = status_topic(prefix), configs_topic(prefix)
+        ends = [TopicPartition(topic, 0, topics.ends(topic, [0])[0]) for topic in (self._status, self._configs)]
         self._consumer = clients.reader(**{"enable.partition.eof": False, "fetch.wait.max.ms": 500})  # else 50 requests a second
-        places = [TopicPartition(self._offsets, slot, offset) for slot, offset in starts.items()]
-        self._consumer.assign([*places, TopicPartition(self._status, 0, status_end), TopicPartition(self._configs, 0, configs_end)])
+        self._consumer.assign([*self._places(topics), *ends])
+
+    def _places(self, topics: Topics) -> list[TopicPartition]:
+        """What is followed beside them; :meth:`_record` gets its records."""
+        return []
+
+    def _record(self, key: bytes, value: bytes | None) -> None:
+        """Take in a record of what is followed beside the status topic and the configs topic."""
 
     def poll(self) -> None:
         """Take in what has come since the last call, without waiting.
@@ -67,9 +70,48 @@ class Progress:
             elif message.topic() == self._configs:
                 self._control_record(message.key() or b"", message.value())
             else:
-                self._unit_record(message.key() or b"", message.value())
+                self._record(message.key() or b"", message.value())
 
-    def _unit_record(self, key: bytes, value: bytes | None) -> None:
+    def _task_record(self, key: list[Any], value: bytes | None) -> None:
+        if value is None or key[1] != self._run_plan.connector or key[0] == "run":
+            return
+        if key[0] == "progress":
+            told = TaskProgress.from_json(value)
+            if told.generation == self._run_plan.generation:
+                self.tasks[key[2]] = told
+            return
+        record: Mapping[str, object] = json.loads(value)
+        if record["run_id"] == self._run_id:
+            self.error = self.error or IgniteKafkaError.from_dict(record["error"])  # type: ignore[arg-type]
+
+    def _control_record(self, key: bytes, value: bytes | None) -> None:
+        mine, theirs = self._run_plan.generation, connector_generation(self._run_plan.connector, key, value)
+        self.target = target_of(self._run_plan.connector, key, value) or self.target
+        if theirs > mine:
+            self.error = fenced_by_newer(self._run_plan.connector, None, mine, theirs)
+
+    def close(self) -> None:
+        self._consumer.close()
+
+
+class Progress(RunFollower):
+    """Follows a snapshot: its offsets too.
+
+    :param from_start: count also what earlier runs of the same snapshot committed.
+    """
+
+    def __init__(self, clients: KafkaClients, topics: Topics, plan: TransferPlan, run_id: str, *, from_start: bool) -> None:
+        self._plan, self._from_start = plan, from_start
+        self.caches: dict[str, CacheProgress] = {cache.name: CacheProgress() for cache in plan.caches}
+        super().__init__(clients, topics, plan, run_id)
+
+    def _places(self, topics: Topics) -> list[TopicPartition]:
+        offsets = offsets_topic(self._plan.settings.internal_topic_prefix, self._plan.connector)
+        slots = list(range(self._plan.slots))
+        starts = dict.fromkeys(slots, 0) if self._from_start else topics.ends(offsets, slots)
+        return [TopicPartition(offsets, slot, offset) for slot, offset in starts.items()]
+
+    def _record(self, key: bytes, value: bytes | None) -> None:
         place = parse_key(key)
         if value is None or not isinstance(place, UnitKey) or place.cache not in self.caches:
             return
@@ -77,19 +119,3 @@ class Progress:
         if unit.done and unit.snapshot_id == self._plan.snapshot_id:
             self.caches[place.cache].units += 1
             self.caches[place.cache].records += unit.records
-
-    def _task_record(self, key: list[object], value: bytes | None) -> None:
-        if value is None or key[:2] != ["task", self._plan.connector]:
-            return
-        record: Mapping[str, object] = json.loads(value)
-        if record["run_id"] == self._run_id:
-            self.error = self.error or IgniteKafkaError.from_dict(record["error"])  # type: ignore[arg-type]
-
-    def _control_record(self, key: bytes, value: bytes | None) -> None:
-        mine, theirs = self._plan.generation, connector_generation(self._plan.connector, key, value)
-        self.target = target_of(self._plan.connector, key, value) or self.target
-        if theirs > mine:
-            self.error = fenced_by_newer(self._plan.connector, None, mine, theirs)
-
-    def close(self) -> None:
-        self._consumer.close()

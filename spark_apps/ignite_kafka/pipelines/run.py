@@ -1,18 +1,34 @@
-"""One run of a source connector, whatever its settings ask for."""
+"""One run of a connector, whatever its settings ask for."""
 
 from __future__ import annotations
 
+from typing import cast
+
 from pyspark.sql import SparkSession
 
+from ..connector_settings import ConnectorSettings
 from ..kafka.status import RunStatus
+from ..settings import SourceSettings
+from ..sink_settings import SinkSettings
 from .backlog import run_backlog
+from .connector_run import RunRequest
+from .sink.run import run_sink
 from .snapshot import run_snapshot
-from .source_run import SnapshotRequest
 
-__all__ = ["SnapshotRequest", "run_source"]
+__all__ = ["RunRequest", "run_connector", "run_source"]
 
 
-def run_source(spark: SparkSession, request: SnapshotRequest) -> RunStatus:
+def run_connector(spark: SparkSession, request: RunRequest[ConnectorSettings]) -> RunStatus:
+    """A run of either direction; returns its last record.
+
+    :raises IgniteKafkaError: what ended the run.
+    """
+    if isinstance(request.settings, SinkSettings):
+        return run_sink(spark, cast(RunRequest[SinkSettings], request))
+    return run_source(spark, cast(RunRequest[SourceSettings], request))
+
+
+def run_source(spark: SparkSession, request: RunRequest[SourceSettings]) -> RunStatus:
     """A snapshot alone, or a stream of changes that begins with one; returns the run's last record.
 
     :raises IgniteKafkaError: what ended the run.

@@ -39,7 +39,8 @@ _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.2, 2.0
 
 @dataclass
 class CacheCount:
-    """What one slot did for one cache: ``entries`` read, ``records`` sent. ``entries`` and ``units`` of a snapshot include what an earlier
+    """What one slot did for one cache: ``entries`` read, ``records`` sent; of a sink ``records`` read, ``entries`` stored or removed,
+    ``bad`` records passed over. ``entries`` and ``units`` of a snapshot include what an earlier
     attempt committed; of a stream, all counts are those of one epoch.
 
     ``started`` and ``ended`` are seconds since 1970: the first read and the slot's last commit; 0.0 where nothing was left to do.
@@ -51,18 +52,21 @@ class CacheCount:
     units: int = 0
     started: float = 0.0
     ended: float = 0.0
+    bad: int = 0
 
 
 @dataclass
 class SlotResult:
     """Counts by cache, or the error that ended the slot; ``finished`` and ``loaded`` are false where an epoch of a stream ended
-    before there was nothing more to do, and before all was sent that was there before."""
+    before there was nothing more to do, and before all was sent that was there before; ``ahead_s``: how far its task is ahead of its pace.
+    """
 
     slot: int
     caches: dict[str, CacheCount] = field(default_factory=dict)
     error: IgniteKafkaError | None = None
     finished: bool = True
     loaded: bool = True
+    ahead_s: float = 0.0
 
 
 def copy_slots(
@@ -76,7 +80,7 @@ def copy_slots(
     which bounds memory to one slot's batch and lets all slots share one connection.
     """
     tune_allocation()
-    owner = Owner(plan.generation, attempt)
+    owner = Owner(plan.generation, attempt=attempt)
     with ignite_cluster(plan.settings, secrets) as cluster, ThreadPoolExecutor(_THREADS, "slot") as pool:
         turn = Turn(cluster, Topics(slot_clients(plan.settings, secrets)))
         copies = [pool.submit(SlotCopy(plan, secrets, slot, owner, turn, ends[slot] if ends else None).run) for slot in slots]

@@ -17,10 +17,12 @@ from pyspark.sql import SparkSession
 
 from ..errors import IgniteKafkaError
 from ..kafka.status import StatusWriter
-from ..plan import TransferPlan
+from ..plan import RunPlan, TransferPlan
 from ..secrets import Secrets
 from ..secrets_file import SecretsFile
+from ..sink_plan import SinkPlan
 from .connect import kafka_clients
+from .sink.task import sink_slots
 from .slot_copy import SlotResult, copy_slots
 from .stream.epoch import Epoch
 from .stream.task import stream_slots
@@ -40,14 +42,21 @@ def copied(
 
     :param ends: see :func:`.slot_copy.copy_slots`.
     """
-    return _job(spark, tasks, partial(_task, copy_slots, plan.to_json(), tasks, secrets_file, run_id, ends))
+    return _job(spark, tasks, partial(_task, copy_slots, TransferPlan.from_json, plan.to_json(), tasks, secrets_file, run_id, ends))
 
 
 def streamed(
     spark: SparkSession, plan: TransferPlan, tasks: Sequence[Sequence[int]], secrets_file: SecretsFile | None, run_id: str, epoch: Epoch
 ) -> RDD[SlotResult]:
     """One result a slot once the epoch ends, or its error; running it is what sends."""
-    return _job(spark, tasks, partial(_task, stream_slots, plan.to_json(), tasks, secrets_file, run_id, epoch))
+    return _job(spark, tasks, partial(_task, stream_slots, TransferPlan.from_json, plan.to_json(), tasks, secrets_file, run_id, epoch))
+
+
+def sunk(
+    spark: SparkSession, plan: SinkPlan, tasks: Sequence[Sequence[int]], secrets_file: SecretsFile | None, run_id: str, epoch: Epoch
+) -> RDD[SlotResult]:
+    """One result a slot once its ends are reached or the epoch ends, or its error; running it is what stores."""
+    return _job(spark, tasks, partial(_task, sink_slots, SinkPlan.from_json, plan.to_json(), tasks, secrets_file, run_id, epoch))
 
 
 def _job(spark: SparkSession, tasks: Sequence[Sequence[int]], task: Callable[[Iterable[int]], Iterator[SlotResult]]) -> RDD[SlotResult]:
@@ -56,6 +65,7 @@ def _job(spark: SparkSession, tasks: Sequence[Sequence[int]], task: Callable[[It
 
 def _task(
     work: Callable[..., Iterator[SlotResult]],
+    read_plan: Callable[[str], RunPlan],
     plan_json: str,
     tasks: Sequence[Sequence[int]],
     secrets_file: SecretsFile | None,
@@ -63,7 +73,7 @@ def _task(
     more: Any,
     numbers: Iterable[int],
 ) -> Iterator[SlotResult]:
-    plan = TransferPlan.from_json(plan_json)
+    plan = read_plan(plan_json)
     secrets = secrets_file.load(SparkFiles.get) if secrets_file else Secrets()
     context = TaskContext.get()
     attempt = context.attemptNumber() if context else 0
@@ -76,7 +86,7 @@ def _task(
             yield result
 
 
-def _tell_driver(plan: TransferPlan, secrets: Secrets, result: SlotResult, run_id: str) -> None:
+def _tell_driver(plan: RunPlan, secrets: Secrets, result: SlotResult, run_id: str) -> None:
     """So that the run ends at its first error, not after its last task; the result tells the same if Kafka cannot be reached."""
     assert result.error is not None
     try:
@@ -102,6 +112,16 @@ class Job:
     def ended(self, wait_s: float) -> bool:
         """Whether the job has ended; waits for it for at most that long."""
         return bool(wait([self._results], wait_s).done)
+
+    def all_run(self) -> bool:
+        """Whether no task waits for a core."""
+        tracker = self._context.statusTracker()
+        for job_id in set(tracker.getJobIdsForGroup(self._group)) & set(tracker.getActiveJobsIds()):
+            job = tracker.getJobInfo(job_id)
+            stages = [tracker.getStageInfo(stage) for stage in job.stageIds] if job else []
+            if stages and all(stage and stage.numActiveTasks + stage.numCompletedTasks >= stage.numTasks for stage in stages):
+                return True
+        return False
 
     def result(self) -> list[SlotResult]:
         """Every slot's. Raises a slot's error (a final one before one that may pass), or what ended the job."""

@@ -20,17 +20,19 @@ from ..kafka.control import Control, ControlState, SnapshotRecord, read_control
 from ..kafka.status import CacheStatus, RunStatus
 from ..offsets import slots_of_tasks
 from ..plan import TransferPlan
+from ..settings import SourceSettings
+from . import parallelism
 from .connect import ignite_cluster
+from .connector_run import POLL_S, ConnectorRun, RunRequest
 from .planning import continue_plan, ensure_topics, make_plan
 from .progress import Progress
 from .slot_copy import SlotResult
 from .slot_job import Job, copied
-from .source_run import POLL_S, SnapshotRequest, SourceRun
 
-__all__ = ["SnapshotRequest", "run_snapshot"]
+__all__ = ["RunRequest", "run_snapshot"]
 
 
-def run_snapshot(spark: SparkSession, request: SnapshotRequest) -> RunStatus:
+def run_snapshot(spark: SparkSession, request: RunRequest[SourceSettings]) -> RunStatus:
     """Run or continue a snapshot to its end; the status record of the run is written whatever happens.
 
     :returns: the run's record, state COMPLETED.
@@ -40,7 +42,7 @@ def run_snapshot(spark: SparkSession, request: SnapshotRequest) -> RunStatus:
         return SnapshotRun(spark, request, stack).run()
 
 
-class SnapshotRun(SourceRun):
+class SnapshotRun(ConnectorRun[SourceSettings]):
     """The run of a snapshot."""
 
     def _run(self) -> None:
@@ -96,7 +98,8 @@ class SnapshotRun(SourceRun):
             if state.snapshot is not None and state.snapshot.id == snapshot_id:
                 stored = TransferPlan.from_dict(dict(state.snapshot.plan))
                 return continue_plan(stored, self._settings, self._topics), True
-            return make_plan(self._settings, cluster, self._topics, snapshot_id), False
+            slots = parallelism.slots(self._settings, state, parallelism.cores(self._spark))
+            return make_plan(self._settings, cluster, self._topics, snapshot_id, slots), False
 
     def _copy(self, plan: TransferPlan, control: Control, record: SnapshotRecord, ends: tuple[int, ...] | None) -> None:
         """:param ends: of the slots' offsets, where the snapshot is new; None where it goes on."""
@@ -104,7 +107,7 @@ class SnapshotRun(SourceRun):
         self._stack.callback(progress.close)
         self._status = replace(self._status, generation=plan.generation, caches=planned(plan))
         self._publish()
-        tasks = slots_of_tasks(plan.slots, self._settings.tasks_max or self._spark.sparkContext.defaultParallelism)
+        tasks = slots_of_tasks(plan.slots, parallelism.tasks(self._settings, parallelism.cores(self._spark)))
         slots = copied(self._spark, plan, tasks, self._request.secrets_file, self._request.run_id, ends)
         job = Job(self._spark, slots, f"ignite-kafka-{self._request.run_id}", f"{plan.connector}: snapshot {plan.snapshot_id}")
         try:
@@ -112,7 +115,7 @@ class SnapshotRun(SourceRun):
             caches = _counts(plan, job.result())
         except BaseException:
             job.cancel()
-            self._settle(plan, control)
+            self._settle(control)
             raise
         _check_all_done(plan, caches)
         self._status = replace(self._status, caches=caches)

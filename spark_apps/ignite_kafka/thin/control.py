@@ -9,21 +9,26 @@ from __future__ import annotations
 import struct
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ignite_kafka.thin.model import BinaryField, BinaryType, CacheInfo, QueryEntity, QueryField
 from ignite_kafka.thin.protocol import Reader
 
 MODES = {0: "LOCAL", 1: "REPLICATED", 2: "PARTITIONED"}
+WRITE_SYNCHRONIZATIONS = {0: "FULL_SYNC", 1: "FULL_ASYNC", 2: "PRIMARY_SYNC"}
 ATOMICITIES = {0: "TRANSACTIONAL", 1: "ATOMIC", 2: "TRANSACTIONAL_SNAPSHOT"}
 
 
 @dataclass(frozen=True)
 class Partitions:
-    """Owners of a cache's partitions (op 1101) at one affinity version; `primary` is empty where the node gives no mapping."""
+    """Owners of a cache's partitions (op 1101) at one affinity version; `primary` is empty where the node gives no mapping.
+
+    `affinity_keys`: type id of a key to the id of the field that its partition is taken from, where it is not the whole key.
+    """
 
     affinity: tuple[int, int]
     primary: dict[int, uuid.UUID]
+    affinity_keys: dict[int, int] = field(default_factory=dict)
 
 
 def read_names(body: memoryview) -> list[str]:
@@ -47,7 +52,7 @@ def read_cache(body: memoryview, cache_id: int, partitions: Callable[[str], int]
     reader.take(4 + 8 + 8 + 4 + 4 + 8 + 8)  # rebalance: batch size, prefetch, delay, mode, order, throttle, time-out
     reader.take(1 + 4)  # SQL: escape all, inline size
     reader.text()  # SQL schema
-    reader.take(4)  # write synchronization
+    synchronization = reader.int32()
     for _ in range(reader.int32()):  # affinity key of each key type
         reader.text()
         reader.text()
@@ -61,6 +66,7 @@ def read_cache(body: memoryview, cache_id: int, partitions: Callable[[str], int]
         mode=mode_name,
         atomicity=ATOMICITIES.get(atomicity, str(atomicity)),
         query_entities=entities,
+        write_synchronization=WRITE_SYNCHRONIZATIONS.get(synchronization, str(synchronization)),
     )
 
 
@@ -112,12 +118,14 @@ def read_partitions(body: memoryview, cache_id: int, *, all_mappings: bool) -> P
     reader = Reader(body)
     affinity = (reader.int64(), reader.int32())
     primary: dict[int, uuid.UUID] = {}
+    affinity_keys: dict[int, int] = {}
     for _ in range(reader.int32()):
         mapped, wanted, owners = reader.boolean(), False, {}
         for _ in range(reader.int32()):
-            wanted |= reader.int32() == cache_id
-            if mapped:
-                reader.take(8 * reader.int32())  # affinity key fields
+            this = reader.int32() == cache_id
+            wanted |= this
+            fields = {reader.int32(): reader.int32() for _ in range(reader.int32())} if mapped else {}
+            affinity_keys = fields if this else affinity_keys
         if mapped:
             for _ in range(reader.int32()):
                 node = reader.typed_uuid()
@@ -129,7 +137,7 @@ def read_partitions(body: memoryview, cache_id: int, *, all_mappings: bool) -> P
                 reader.take(1)  # default affinity
         if wanted:
             primary = owners
-    return Partitions(affinity, primary)
+    return Partitions(affinity, primary, affinity_keys)
 
 
 def read_endpoints(body: memoryview) -> dict[uuid.UUID, tuple[str, ...]]:

@@ -3,30 +3,18 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import pyarrow as pa
 
-from . import codes
 from .cluster import Cluster
+from .codec import encoded
+from .codec.pieces import data_of
 from .model import CacheInfo, Page
 
 _GET_ALL = 1003
 _KEEP_BINARY = b"\x01"
-
-
-def _text(value: object) -> bytes:
-    data = str(value).encode()
-    return struct.pack("<Bi", codes.STRING, len(data)) + data
-
-
-_ENCODERS: dict[pa.DataType, Callable[[object], bytes]] = {
-    pa.int8(): lambda value: struct.pack("<Bb", codes.BYTE, value),
-    pa.int16(): lambda value: struct.pack("<Bh", codes.SHORT, value),
-    pa.int32(): lambda value: struct.pack("<Bi", codes.INT, value),
-    pa.int64(): lambda value: struct.pack("<Bq", codes.LONG, value),
-    pa.string(): _text,
-}
+_INTEGERS = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
 
 
 def encodable(key: object, column: pa.Field) -> bool:
@@ -36,14 +24,14 @@ def encodable(key: object, column: pa.Field) -> bool:
         return False
     if kind == pa.string():
         return isinstance(key, str)
-    if kind not in _ENCODERS or not isinstance(key, int) or isinstance(key, bool):
+    if kind not in _INTEGERS or not isinstance(key, int) or isinstance(key, bool):
         return False
     return -(1 << (kind.bit_width - 1)) <= key < 1 << (kind.bit_width - 1)
 
 
 def get_all(cluster: Cluster, cache: CacheInfo, keys: Sequence[object], kind: pa.DataType) -> list[Page]:
     """The entries of some keys, as one page; keys that are not there are left out. See :func:`encodable`."""
-    encoded = [_ENCODERS[kind](key) for key in dict.fromkeys(keys)]
-    payload = struct.pack("<i", cache.cache_id) + _KEEP_BINARY + struct.pack("<i", len(encoded)) + b"".join(encoded)
+    wanted = encoded(pa.array(list(dict.fromkeys(keys)), kind), pa.field("key", kind))
+    payload = struct.pack("<i", cache.cache_id) + _KEEP_BINARY + struct.pack("<i", len(wanted)) + data_of(wanted).data
     body = cluster.connection().request(_GET_ALL, payload)
     return [Page(-1, struct.unpack_from("<i", body)[0], body[4:], True)]

@@ -46,7 +46,10 @@ class QueryEntity:
 
 @dataclass(frozen=True)
 class CacheInfo:
-    """What is known of one cache; `incarnation` changes when the cache is destroyed and made again."""
+    """What is known of one cache; `incarnation` changes when the cache is destroyed and made again.
+
+    `write_synchronization`: with other than FULL_SYNC a node that dies can lose what it has acknowledged, backups or not.
+    """
 
     name: str
     cache_id: int
@@ -56,6 +59,7 @@ class CacheInfo:
     atomicity: str = "ATOMIC"
     query_entities: tuple[QueryEntity, ...] = ()
     incarnation: str = ""
+    write_synchronization: str = "FULL_SYNC"
 
 
 @dataclass(frozen=True)

@@ -16,14 +16,14 @@ from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.control import Control
 from ignite_kafka.kafka.status import RUNNING, RunStatus, StatusWriter, now_ms
 from ignite_kafka.kafka.topics import Topics
-from ignite_kafka.settings import DEFAULTS
+from ignite_kafka.settings import SourceSettings
 from tests.support import QUICK_JVM
 from tests.support.airflow_home import ROOT, AirflowHome, use_private_home
 from tools.servers import IgniteCluster, Jars, KafkaBroker
 
 use_private_home()
 ENTRIES = 3_000
-PREFIX, SLOTS = DEFAULTS["internal_topic_prefix"], 2
+PREFIX, SLOTS = SourceSettings.internal_topic_prefix, 2
 Tell = Callable[..., str]
 DAGS = Path(__file__).with_name("dags")
 

@@ -55,7 +55,7 @@ def test_a_run_from_the_form_its_retry_and_the_next_run(secured: Secured, airflo
     assert times_sent(secured, name) == {1}
 
     again = airflow.run_again(MANUAL, "copy")
-    assert f"Snapshot {first['snapshot_id']}: {2 * ENTRIES} records" in again, telling(again)
+    assert f"snapshot {first['snapshot_id']}: {2 * ENTRIES} records" in again, telling(again)
     assert times_sent(secured, name) == {1}
 
     airflow.run(MANUAL, form(name))

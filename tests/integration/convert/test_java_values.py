@@ -5,12 +5,9 @@ from __future__ import annotations
 import base64
 import itertools
 import struct
-import subprocess
 import uuid
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,49 +15,18 @@ import pytest
 
 from ignite_kafka.convert import converter
 from ignite_kafka.errors import UnsupportedType
-from ignite_kafka.thin.cluster import Cluster
 from ignite_kafka.thin.codec import decode_rows, entry_bounds
 from ignite_kafka.thin.codec import values as rows
-from ignite_kafka.thin.connection import IgniteEndpoint
-from ignite_kafka.thin.model import CacheInfo, Page
-from ignite_kafka.thin.scan import scan_partitions
+from ignite_kafka.thin.model import Page
 from tests.support.connect import DAY_MS, Object, parsed
-from tools.servers import IgniteCluster, Jars
-from tools.servers.jars import IGNITE_JAVA_OPTIONS, java_command
+from tests.support.java_caches import PREFIX, Read
 
-SOURCE = Path(__file__).parents[2] / "java" / "WriteTypes.java"
-PREFIX = "json_"
 NOT_JSON = ("loop", "raw", "optimized")
 CACHES = (
     "flat", "nested", "object_key", "string_key", "uuid_key", "enum_key", "date_key", "decimal_key", "any_key", "plain", "evolved",
     "shared", "empty", "times", "sql_date", "local_date", "local_date_time", "instant", "local_time", "tree_map",
     "list_of", "class_value",
 )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Read:
-    """One cache as scanned."""
-
-    cluster: Cluster
-    info: CacheInfo
-    pages: list[Page]
-
-
-@pytest.fixture(scope="module")
-def read(ignite: IgniteCluster, jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Read]]:
-    classes = tmp_path_factory.mktemp("classes")
-    subprocess.run(["javac", "-encoding", "UTF-8", "-cp", f"{jars.ignite}/*", "-d", str(classes), str(SOURCE)], check=True)
-    arguments = [ignite.address, PREFIX, str(classes / "expected.txt")]
-    options = [*IGNITE_JAVA_OPTIONS, "-Duser.timezone=UTC"]
-    subprocess.run(java_command("WriteTypes", arguments, [classes, jars.ignite], options), check=True, capture_output=True)
-    with Cluster(IgniteEndpoint(ignite.addresses)) as cluster:
-
-        def pages(name: str) -> Read:
-            info = cluster.cache(PREFIX + name)
-            return Read(cluster, info, [page for page in scan_partitions(cluster, info, range(info.partitions)) if page.rows])
-
-        yield pages
 
 
 def agrees(found: Any, value: Any) -> bool:

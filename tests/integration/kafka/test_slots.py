@@ -38,7 +38,7 @@ class Connector:
         return control
 
     def open(self, slot: int, generation: int, attempt: int = 0, end: int | None = None, **limits: int) -> SlotWriter:
-        claim = SlotClaim.of(self.name, slot, Owner(generation, attempt), PREFIX, end)
+        claim = SlotClaim.of(self.name, slot, Owner(generation, attempt=attempt), PREFIX, end)
         return SlotWriter(self.clients, claim, TransactionLimits(**limits), 1_000_000)
 
     def values(self) -> list[tuple[bytes | None, bytes | None]]:
@@ -155,9 +155,9 @@ def test_an_older_attempt_of_a_task_ends_once_a_newer_one_has_written(connector:
     second = connector.open(1, 1, attempt=1)
     second.send(connector.topic, 2, records(b"second"))
     second.commit()
-    with pytest.raises(Fenced, match="attempt 1 of this task"):
+    with pytest.raises(Fenced, match="attempt 1 of epoch 0 has taken over from attempt 0"):
         send_and_commit(first, connector, records(b"first"))
-    with pytest.raises(Fenced, match="attempt 1 of this task"):
+    with pytest.raises(Fenced, match="attempt 1 of epoch 0 has taken over from attempt 0"):
         connector.open(1, 1, attempt=0)
     assert connector.values() == [(b"0", b"second")]
 

@@ -18,12 +18,14 @@ from pyspark.sql import SparkSession
 
 from ignite_kafka.errors import BacklogMissing, Fenced, SettingsError
 from ignite_kafka.kafka import status, target
+from ignite_kafka.kafka.control import configs_topic, epoch_of, read_control
 from ignite_kafka.kafka.status import RunStatus, read_run
 from ignite_kafka.kafka.target import write_target
 from ignite_kafka.kafka.topics import Topics, read_to_end
+from ignite_kafka.pipelines import backlog
 from ignite_kafka.pipelines.connect import ignite_cluster, kafka_clients
 from ignite_kafka.pipelines.planning import make_plan
-from ignite_kafka.pipelines.run import SnapshotRequest, run_source
+from ignite_kafka.pipelines.run import RunRequest, run_source
 from ignite_kafka.pipelines.verify import Verified, verify
 from ignite_kafka.secrets import Secrets
 from ignite_kafka.settings import SourceSettings
@@ -57,8 +59,8 @@ class World:
         )
         self.clients = kafka_clients(self.settings, Secrets())
 
-    def request(self, **changed: Any) -> SnapshotRequest:
-        return SnapshotRequest(replace(self.settings, **changed), uuid.uuid4().hex)
+    def request(self, **changed: Any) -> RunRequest:
+        return RunRequest(replace(self.settings, **changed), uuid.uuid4().hex)
 
     def run(self, **changed: Any) -> RunStatus:
         return run_source(self.spark, self.request(**changed))
@@ -90,7 +92,7 @@ class World:
     def verified(self, cache: str) -> Verified:
         clients, topics = self.clients, Topics(self.clients)
         with ignite_cluster(self.settings, Secrets()) as cluster:
-            plan = make_plan(self.settings, cluster, topics, "any")
+            plan = make_plan(self.settings, cluster, topics, "any", 16)
             wanted = replace(plan, caches=tuple(one for one in plan.caches if one.name == f"{self.stem}-{cache}"))
             return verify(wanted, cluster, clients)[0]
 
@@ -110,6 +112,10 @@ class World:
     def ask(self, state: str) -> None:
         write_target(self.clients, Topics(self.clients), self.settings.internal_topic_prefix, self.stem, state)
 
+    def snapshot_complete(self) -> bool:
+        snapshot = read_control(self.clients, Topics(self.clients), self.settings.internal_topic_prefix, self.stem).snapshot
+        return snapshot is not None and snapshot.complete
+
     def service(self, question: Callable[[BacklogService], Any]) -> Any:
         with ignite_cluster(self.settings, Secrets()) as cluster:
             return cluster.ask(lambda connection: question(BacklogService(connection)))
@@ -118,16 +124,23 @@ class World:
 class Running:
     """A run in a thread."""
 
-    def __init__(self, request: SnapshotRequest, ended: Future[RunStatus]) -> None:
+    def __init__(self, request: RunRequest, ended: Future[RunStatus]) -> None:
         self.request, self.ended = request, ended
 
     def stop(self) -> RunStatus:
         self.request.stop.set()
         return self.ended.result(PATIENCE_S)
 
+    def status(self, world: World) -> RunStatus | None:
+        return read_run(world.clients, world.settings.internal_topic_prefix, world.stem, self.request.run_id)
+
     def state(self, world: World) -> str | None:
-        found = read_run(world.clients, world.settings.internal_topic_prefix, world.stem, self.request.run_id)
+        found = self.status(world)
         return found.state if found else None
+
+    def records(self, world: World, cache: str) -> int:
+        found = self.status(world)
+        return found.caches[f"{world.stem}-{cache}"].records if found else 0
 
 
 def await_that(true: Callable[[], bool], what: str, *runs: Running) -> None:
@@ -191,6 +204,53 @@ def test_once_sends_what_changed_since_the_last_run_and_ends(world: World) -> No
     assert world.verified("a").equal
     assert world.run(run_mode="once").caches[f"{world.stem}-a"].records == 0
     assert len(world.records("a")) == 402
+
+
+def test_a_limited_rate_delays_no_stop(world: World) -> None:
+    """At two records a second the rest would take minutes."""
+    world.put("a", {key: f"v{key}" for key in range(500)})
+    with world.running(max_records_per_second=2) as run:
+        await_that(lambda: len(world.records("a")) >= 5, "the first records", run)
+        stopped = run.stop()
+    sent = stopped.caches[f"{world.stem}-a"].records
+    assert 5 <= sent < 100
+    with world.running() as run:
+        world.await_equal("a", run)
+        run.stop()
+    assert len(world.records("a")) == 500
+
+
+def epoch_of_run(world: World) -> int:
+    topics, configs = Topics(world.clients), configs_topic(world.settings.internal_topic_prefix)
+    records = read_to_end(world.clients, topics, configs, [0])
+    return max(epoch_of(world.stem, record.key() or b"", record.value())[1] for record in records)
+
+
+def test_a_run_tells_how_far_it_is_within_its_first_epoch(world: World) -> None:
+    world.put("a", {key: f"v{key}" for key in range(300)})
+    with world.running(progress_interval_ms=200) as run:
+        world.await_equal("a", run)
+        await_that(lambda: run.records(world, "a") == 300, "entries in the status", run)
+        await_that(lambda: world.snapshot_complete(), "the end of the initial load", run)
+        world.put("a", {key: f"w{key}" for key in range(100)})
+        await_that(lambda: run.records(world, "a") == 400, "changes in the status", run)
+        assert epoch_of_run(world) == 1
+        ended = run.stop()
+    assert ended.caches[f"{world.stem}-a"].records == 400
+    assert ended.caches[f"{world.stem}-a"].units_done == ended.caches[f"{world.stem}-a"].units
+
+
+def test_tasks_that_wait_for_a_core_get_one_in_a_later_epoch(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two cores, four tasks of a slot each."""
+    monkeypatch.setattr(backlog, "LOADING_S", 1.0)
+    monkeypatch.setattr(backlog, "STREAMING_S", 1.0)
+    world.put("a", {key: f"v{key}" for key in range(300)})
+    with world.running(tasks_max=4) as run:
+        world.await_equal("a", run)
+        world.put("a", {key: f"w{key}" for key in range(300)})
+        world.await_equal("a", run)
+        run.stop()
+    assert len(world.records("a")) == 600
 
 
 def test_none_begins_from_now_and_leaves_no_backlog(world: World) -> None:

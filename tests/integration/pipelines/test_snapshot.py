@@ -21,7 +21,7 @@ from ignite_kafka.kafka.topics import Topics, TopicSpec, read_to_end
 from ignite_kafka.kafka.types import type_from_json
 from ignite_kafka.pipelines.connect import ignite_cluster, kafka_clients
 from ignite_kafka.pipelines.planning import make_plan
-from ignite_kafka.pipelines.snapshot import SnapshotRequest, run_snapshot
+from ignite_kafka.pipelines.snapshot import RunRequest, run_snapshot
 from ignite_kafka.pipelines.verify import Verified, verify
 from ignite_kafka.secrets import Secrets
 from ignite_kafka.settings import SourceSettings
@@ -53,13 +53,13 @@ class World:
 
     def run(self, snapshot_id: str | None = None, **changed: Any) -> RunStatus:
         settings = replace(self.settings, **changed)
-        return run_snapshot(self.spark, SnapshotRequest(settings, uuid.uuid4().hex, snapshot_id))
+        return run_snapshot(self.spark, RunRequest(settings, uuid.uuid4().hex, snapshot_id))
 
     def verify(self, **changed: Any) -> dict[str, Verified]:
         settings = replace(self.settings, **changed)
         clients = kafka_clients(settings, Secrets())
         with ignite_cluster(settings, Secrets()) as cluster:
-            plan = make_plan(settings, cluster, Topics(clients), "any")
+            plan = make_plan(settings, cluster, Topics(clients), "any", 16)
             return {result.cache.removeprefix(f"{self.stem}-"): result for result in verify(plan, cluster, clients)}
 
     @property
@@ -272,7 +272,7 @@ def murmur2(data: bytes) -> int:
 def test_the_status_record_tells_what_happened(fresh: World) -> None:
     run_id = uuid.uuid4().hex
     reports: list[RunStatus] = []
-    request = SnapshotRequest(replace(fresh.settings, progress_interval_ms=100), run_id, "s", report=reports.append)
+    request = RunRequest(replace(fresh.settings, progress_interval_ms=100), run_id, "s", report=reports.append)
     result = run_snapshot(fresh.spark, request)
     assert status.read_run(fresh.clients, fresh.settings.internal_topic_prefix, fresh.settings.name, run_id) == result
     assert reports[0].state == status.RUNNING

@@ -13,12 +13,24 @@ from airflow.sdk import DAG
 
 from airflow_provider_ignite_kafka.operators.backlog_cleanup import BacklogCleanupOperator
 from airflow_provider_ignite_kafka.operators.ignite_to_kafka import IgniteToKafkaOperator
+from airflow_provider_ignite_kafka.operators.kafka_to_ignite import KafkaToIgniteOperator
+from airflow_provider_ignite_kafka.operators.spark_copy import SparkCopyOperator
 from airflow_provider_ignite_kafka.sensors.cache_watch import IgniteCacheWatchSensor
 from ignite_kafka.cache_changes import CacheState, state_of, state_to_dict
+from ignite_kafka.connector_settings import ConnectorSettings
 from ignite_kafka.kafka.status import CacheStatus, RunStatus
+from ignite_kafka.settings import SourceSettings
+from ignite_kafka.sink_settings import SinkSettings
 
 DAGS = Path(__file__).parents[3] / "dags"
-NAMES = ["ignite_cache_watch", "ignite_to_kafka_manual", "ignite_to_kafka_snapshot", "ignite_to_kafka_stream"]
+NAMES = [
+    "ignite_cache_watch",
+    "ignite_to_kafka_manual",
+    "ignite_to_kafka_snapshot",
+    "ignite_to_kafka_stream",
+    "kafka_to_ignite_manual",
+    "kafka_to_ignite_scheduled",
+]
 
 
 def read(name: str, dag: str = "dag") -> DAG:
@@ -42,7 +54,7 @@ def test_dag_is_read_without_connections(name: str, monkeypatch: pytest.MonkeyPa
     dag.check_cycle()
     assert dag.dag_id == name
     task = dag.get_task("copy")
-    assert isinstance(task, IgniteToKafkaOperator)
+    assert isinstance(task, KafkaToIgniteOperator if name.startswith("kafka") else IgniteToKafkaOperator)
     assert (task.ignite_conn_id, task.kafka_conn_id, task.conn_id) == ("ignite_default", "kafka_default", "spark_default")
 
 
@@ -88,15 +100,20 @@ def test_watch_beside_the_stream_asks_whether_new_caches_are_taken_up(monkeypatc
     assert [*answers, task.python_callable(*task.op_args)] == [False, False, True]
 
 
-def test_form_of_the_manual_dag_fills_every_setting_with_its_type() -> None:
-    dag = read("ignite_to_kafka_manual")
+@pytest.mark.parametrize(
+    ("name", "direction", "listed"),
+    [("ignite_to_kafka_manual", SourceSettings, "cache_whitelist"), ("kafka_to_ignite_manual", SinkSettings, "topics")],
+)
+def test_form_of_the_manual_dag_fills_every_setting_with_its_type(name: str, direction: type[ConnectorSettings], listed: str) -> None:
+    dag = read(name)
     params = dag.params.validate()
     task = rendered(dag, "copy")
     converters = {"key_converter": "json", "value_converter": "json"}
-    assert isinstance(task, IgniteToKafkaOperator)
+    assert isinstance(task, SparkCopyOperator)
     assert isinstance(task.settings, dict)
     assert task.settings == {name: value for name, value in params.items() if name != "converter"} | converters
-    assert isinstance(task.settings["cache_whitelist"], list)
+    direction.from_dict(task.settings)
+    assert isinstance(task.settings[listed], list)
     assert isinstance(task.settings["tasks_max"], int)
 
 
@@ -107,8 +124,16 @@ def test_form_refuses_what_no_setting_can_be(wrong: dict[str, object]) -> None:
         params.update(wrong)
 
 
-def test_scheduled_dag_never_runs_twice_at_once() -> None:
-    assert read("ignite_to_kafka_snapshot").max_active_runs == 1
+@pytest.mark.parametrize("wrong", [{"topics": []}, {"topics": ["a b"]}, {"error_handling_policy": "IGNORE"}, {"dead_letter_topic": "a b"}])
+def test_form_of_a_sink_refuses_what_no_setting_can_be(wrong: dict[str, object]) -> None:
+    params = read("kafka_to_ignite_manual").params
+    with pytest.raises(ValueError, match="Invalid input"):
+        params.update(wrong)
+
+
+@pytest.mark.parametrize("name", ["ignite_to_kafka_snapshot", "kafka_to_ignite_scheduled"])
+def test_scheduled_dag_never_runs_twice_at_once(name: str) -> None:
+    assert read(name).max_active_runs == 1
 
 
 def test_watching_dags_copy_what_is_new_one_run_after_the_other() -> None:

@@ -21,8 +21,10 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException, Airfl
 
 from airflow_provider_ignite_kafka import outcome
 from airflow_provider_ignite_kafka.hooks.spark_app import SparkAppHook
-from airflow_provider_ignite_kafka.operators import ignite_to_kafka
-from airflow_provider_ignite_kafka.operators.ignite_to_kafka import IgniteToKafkaOperator, RunNames
+from airflow_provider_ignite_kafka.operators import spark_copy
+from airflow_provider_ignite_kafka.operators.ignite_to_kafka import IgniteToKafkaOperator
+from airflow_provider_ignite_kafka.operators.kafka_to_ignite import KafkaToIgniteOperator
+from airflow_provider_ignite_kafka.operators.spark_copy import RunNames
 from airflow_provider_ignite_kafka.package import app_path
 from airflow_provider_ignite_kafka.request import Request
 from airflow_provider_ignite_kafka.submission import Place, submission
@@ -79,7 +81,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, connect: Any) -> Benc
     connect("spark_default", conn_type="spark", host="local[2]")
     made = Bench(tmp_path, lambda: run_status(COMPLETED))
     made.order()
-    monkeypatch.setattr(ignite_to_kafka, "read_status", lambda _request: made.status())
+    monkeypatch.setattr(spark_copy, "read_status", lambda _request: made.status())
     return made
 
 
@@ -98,6 +100,11 @@ def operator(settings: Mapping[str, Any] | str | None = None, **arguments: Any) 
         return IgniteToKafkaOperator(task_id="copy", settings={} if settings is None else settings, **arguments)
 
 
+def sink(settings: Mapping[str, Any] | None = None, **arguments: Any) -> KafkaToIgniteOperator:
+    with DAG("nightly", schedule=None):
+        return KafkaToIgniteOperator(task_id="copy", settings={"topics": ["t-flights"], **(settings or {})}, **arguments)
+
+
 def context(try_number: int = 1, map_index: int = -1, run_id: str = "manual__2025-01-01") -> Any:
     task = SimpleNamespace(dag_id="nightly", task_id="copy", run_id=run_id, map_index=map_index, try_number=try_number)
     return {"ti": task, "params": {"prefix": "p-"}, "run_id": run_id}
@@ -114,7 +121,16 @@ def test_result_holds_counts_per_cache(bench: Bench) -> None:
         "seconds": 2.5,
         "records": 10,
         "caches": {
-            "flights": {"topic": "t-flights", "entries": 10, "records": 10, "bytes": 1000, "units": 4, "units_done": 4, "seconds": 0.5}
+            "flights": {
+                "topic": "t-flights",
+                "entries": 10,
+                "records": 10,
+                "bytes": 1000,
+                "units": 4,
+                "units_done": 4,
+                "seconds": 0.5,
+                "bad": 0,
+            }
         },
     }
 
@@ -126,7 +142,7 @@ def test_app_is_submitted_with_its_library_and_its_python(bench: Bench) -> None:
     assert argv[argv.index("--num-executors") + 1] == "3"
     assert argv[argv.index("--executor-memory") + 1] == "2g"
     assert "spark.ui.enabled=false" in argv
-    assert str(app_path()) in argv
+    assert str(app_path("ignite_to_kafka.py")) in argv
     assert bench.seen["shipped"] == ["ignite_kafka.zip"]
     assert bench.seen["environment"] == {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
 
@@ -192,6 +208,26 @@ def test_settings_with_an_argument_of_their_own(bench: Bench) -> None:
     task.execute(given)
     settings = bench.seen["request"]["settings"]
     assert (settings["run_mode"], settings["failover_policy"]) == ("once", "FULL_SNAPSHOT")
+
+
+def test_the_other_direction_submits_its_own_app_and_no_snapshot(bench: Bench) -> None:
+    sink({"topic_prefix": "t-"}).execute(context())
+    assert str(app_path("kafka_to_ignite.py")) in bench.seen["argv"]
+    request = bench.seen["request"]
+    assert (request["connector"], request["snapshot_id"]) == ("nightly.copy", None)
+    assert (request["settings"]["topics"], request["settings"]["topic_prefix"]) == (["t-flights"], "t-")
+    assert request["settings"]["ignite_addresses"] == ["node:10800"]
+
+
+def test_settings_of_the_wrong_direction_are_refused_before_anything_is_started(bench: Bench) -> None:
+    with pytest.raises(AirflowFailException, match="cache_whitelist"):
+        sink({"cache_whitelist": ["a"]}).execute(context())
+    assert not (bench.folder / "seen.json").exists()
+
+
+def test_a_sink_that_was_asked_to_stop_is_done(bench: Bench) -> None:
+    bench.status = lambda: run_status(STOPPED)
+    assert sink(run_mode="continuous").execute(context())["state"] == "STOPPED"
 
 
 def test_a_stream_that_was_asked_to_stop_is_done(bench: Bench) -> None:
@@ -312,7 +348,7 @@ def test_places_that_cannot_work_are_refused(bench: Bench, connect: Any, master:
 
 
 def test_kubernetes_gets_no_secrets_by_upload(bench: Bench) -> None:
-    request = operator()._request(context())
+    request = operator()._request(RunNames.of(context()))
     with pytest.raises(SettingsError, match="secrets_file"):
         submission(request, bench.folder, Place("k8s://https://m", cluster_mode=True), {})
     mounted = replace(request, secrets_file=Path("/mnt/secrets.json"))
@@ -329,7 +365,7 @@ def test_a_missing_spark_connection_is_an_error(bench: Bench) -> None:
 
 @pytest.mark.parametrize("master", ["yarn", "k8s://https://m"])
 def test_spark_submit_waits_for_the_end_of_the_app(bench: Bench, master: str) -> None:
-    request = replace(operator()._request(context()), secrets_file=Path("/mnt/secrets.json"))
+    request = replace(operator()._request(RunNames.of(context())), secrets_file=Path("/mnt/secrets.json"))
     conf = {"spark.yarn.submit.waitAppCompletion": "false", "spark.kubernetes.submission.waitAppCompletion": False}
     with pytest.raises(SettingsError, match="wait for the end"):
         submission(request, bench.folder, Place(master, cluster_mode=True), {"conf": conf})
@@ -405,7 +441,7 @@ def test_on_kill_in_the_cluster_asks_through_kafka(on_yarn: Bench, monkeypatch: 
         os.kill(on_yarn.seen["pid"], signal.SIGTERM)  # what spark-submit does once the app has ended
         return True
 
-    monkeypatch.setattr(ignite_to_kafka, "ask_run", ask)
+    monkeypatch.setattr(spark_copy, "ask_run", ask)
     assert killed_at_work(operator(stop_timeout_ms=60_000)) == 0
     assert asked == [on_yarn.seen["request"]["run_id"]]
     assert not (on_yarn.folder / "yarn").exists()
@@ -420,7 +456,7 @@ def test_on_kill_in_the_cluster_kills_what_does_not_end(
             raise KafkaUnavailable(answer)
         return answer == "does not end"
 
-    monkeypatch.setattr(ignite_to_kafka, "ask_run", ask)
+    monkeypatch.setattr(spark_copy, "ask_run", ask)
     assert killed_at_work(operator(stop_timeout_ms=timeout_ms)) == -signal.SIGKILL
     assert (on_yarn.folder / "yarn").read_text() == "application -kill application_17_0001\n"
 
@@ -473,7 +509,7 @@ def test_on_kill_amid_a_line_of_the_log(bench: Bench, connect: Any, monkeypatch:
     connect("spark_default", conn_type="spark", host="yarn", extra={"deploy-mode": deploy_mode})
     bench.order(print=["Submitted application application_17_0001", "at work"], until_stopped=True)
     bench.status = lambda: run_status(FAILED, TopicError("what an app may say when its Java is stopped with it"))
-    monkeypatch.setattr(ignite_to_kafka, "ask_run", lambda _request: False)
+    monkeypatch.setattr(spark_copy, "ask_run", lambda _request: False)
     log = LockedLog()
     monkeypatch.setattr(SparkAppHook, "_log", log)
     task = operator(stop_timeout_ms=60_000)

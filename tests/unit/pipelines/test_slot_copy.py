@@ -55,7 +55,7 @@ def failed(monkeypatch: pytest.MonkeyPatch, error: IgniteKafkaError, retry_s: in
     word = SimpleNamespace(is_set=stop.is_set, set=stop.set, wait=clock.wait)
     turn = Turn(cast(Any, None), cast(Any, None), stop=cast(Any, word))
     settings = SourceSettings(name="c", retry_timeout_ms=retry_s * 1000)
-    copy = SlotCopy(TransferPlan("c", "s", 1, 16, settings, ()), Secrets(), 0, Owner(1, 0), turn)
+    copy = SlotCopy(TransferPlan("c", "s", 1, 16, settings, ()), Secrets(), 0, Owner(1), turn)
     clock.now += 3600
     begun = clock.now
     assert copy.run().error is error

@@ -1,6 +1,7 @@
-"""An epoch of a stream: one Spark job, whose tasks go on until its time is over or the driver ends it.
+"""An epoch of a stream: one Spark job, whose tasks go on until the driver ends it.
 
-Short enough that a task that finds no free core waits no longer than that, and that lost or new executors count from the next one on.
+It does so where there is a reason: what the user asks for, caches that came or went, and, after some time, tasks that wait for a core, or
+another number of cores. Without one an epoch goes on: its end costs up to a second, for slots are opened anew.
 """
 
 from __future__ import annotations
@@ -15,10 +16,13 @@ from ...errors import Fenced
 from ...kafka.clients import KafkaClients, translate
 from ...kafka.control import configs_topic, connector_generation, epoch_of
 from ...kafka.producer import fenced_by_newer
-from ...plan import TransferPlan
+from ...plan import RunPlan
 
 LOADING_S, STREAMING_S = 20.0, 120.0
-"""While what was there before is sent, an epoch's end tells how far it is. Later each costs up to a second: slots are opened anew."""
+"""How long a task waits for a core at least, while what was there before is sent, and later."""
+
+LONGEST_S = 3600.0
+"""No task goes on longer without a word of its driver."""
 
 Unit = tuple[int, int]
 """Cache id and partition."""
@@ -31,18 +35,44 @@ class Epoch:
     :param number: rising within a generation; 1 is the first.
     :param configs_offset: where the configs topic ended before it began.
     :param until: for a catch-up: the highest number that each unit's backlog had when the run began; None: the stream has no end.
+    :param ahead_s: how long what the epochs before have sent is ahead of ``max_records_per_second``.
     """
 
     number: int
     configs_offset: int
     until: Mapping[Unit, int] | None = None
     seconds: float = LOADING_S
+    ahead_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class Running:
+    """An epoch with what the driver knows of its job: cores that Spark had at its beginning, and tasks."""
+
+    epoch: Epoch
+    cores: int
+    tasks: int
+
+
+class Times:
+    """Something that is done every so many seconds, the first time after them."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds, self._next_s = seconds, time.monotonic() + seconds
+
+    def due(self) -> bool:
+        """Whether its time has come; then the next time is as many seconds from now."""
+        now = time.monotonic()
+        if now < self._next_s:
+            return False
+        self._next_s = now + self._seconds
+        return True
 
 
 class EpochEnd:
     """Tells a task when its epoch is over: by time, or by what the driver has written."""
 
-    def __init__(self, clients: KafkaClients, plan: TransferPlan, epoch: Epoch) -> None:
+    def __init__(self, clients: KafkaClients, plan: RunPlan, epoch: Epoch) -> None:
         self._plan, self._epoch = plan, epoch
         self._end = time.monotonic() + epoch.seconds
         self._told = False

@@ -20,7 +20,8 @@ from typing import TypeVar
 import numpy as np
 
 from ...convert import converter
-from ...convert.json_keys import declared_key_codes
+from ...convert.json_keys import declared_kinds
+from ...convert.object_keys import Kind
 from ...errors import CacheDestroyed
 from ...kafka.clients import KafkaClients
 from ...kafka.topics import Topics
@@ -32,13 +33,14 @@ from ...thin.scan import scan_partitions
 from ...thin.service import EXPIRED, GONE, BacklogService, Changes
 from .epoch import Unit
 from .sweep import BEGINNING, Place, TopicKeys, TopicSweep
-from .take import Key, Take, without_keys
+from .take import Key, Take, first_of_each, without_keys
 from .unit_memory import Longs, Rows, UnitMemory, hash_of, short
 from .unit_table import UnitTable
 
 _WHOLE_BACKLOG = 64 << 20  # bytes: more than units should have that are to be read whole
 _FIRST_LOAD = 4  # units loaded at once before their size is known
 _KEYS_AT_ONCE = 10_000  # looked up
+_USUAL_BYTES = 1 << 10  # of a change: only so many bytes are read for a batch that may not hold many
 _SWEPT_AT_ONCE = 64  # units whose backlog is read together
 _DEAD_NODE_S = 5.0  # a node that died may have written changes of the last seconds that no other node has
 
@@ -49,15 +51,19 @@ class BacklogReader:
     """Reads the units of one task. For one thread; after any error it is closed and thrown away, and the offsets tell where to begin.
 
     :param clients: reach the topics, to sweep them.
+    :param most_records: that one batch should hold, of changes and beside them of entries that were there before; None: any number.
     """
 
-    def __init__(self, plan: TransferPlan, table: UnitTable, cluster: Cluster, clients: KafkaClients) -> None:
+    def __init__(
+        self, plan: TransferPlan, table: UnitTable, cluster: Cluster, clients: KafkaClients, most_records: int | None = None
+    ) -> None:
         self._plan, self._settings, self._table, self._cluster = plan, plan.settings, table, cluster
         self.memory = UnitMemory(len(table))
         self._loaded = np.zeros(len(table), bool)
         self._gone = np.zeros(len(table), bool)
         self._again: dict[int, int] = {}  # marked unit to the number of its mark
-        self._unit_bytes: float | None = None
+        self._unit_bytes = self._unit_rows = 0.0  # means of what was loaded; 0: nothing was
+        self._most_records = most_records
         self._infos: dict[int, CacheInfo] = {}
         self._topology: int | None = None
         self._topology_of = np.full(len(table), -1, np.int64)
@@ -68,7 +74,7 @@ class BacklogReader:
         self._sent_before = np.zeros(len(table), bool)
         self._owed: dict[int, Place] = {}
         self._sweep: TopicSweep | None = None
-        self.key_codes: dict[str, set[int]] = defaultdict(set)
+        self.key_kinds: dict[str, set[Kind]] = defaultdict(set)
 
     def restore(self, unit: int, offset: UnitOffset | None, sent_before: bool) -> None:
         """Take over what the offsets tell of a unit.
@@ -78,7 +84,7 @@ class BacklogReader:
         cache = self._table.cache_of(unit)
         self._sent_before[unit] = sent_before or offset is not None or not cache.load
         if offset is not None:
-            self.key_codes[cache.name].update(offset.key_codes)
+            self.key_kinds[cache.name].update(offset.key_kinds)
         if offset is not None and (offset.incarnation, offset.snapshot_id) == (cache.incarnation, self._plan.snapshot_id):
             self.memory.restore(unit, offset, time.monotonic())
             self._topology_of[unit] = offset.topology
@@ -118,7 +124,10 @@ class BacklogReader:
     def changes(self) -> list[Take]:
         """What one read gives of the units that are loaded."""
         units = np.flatnonzero(self._ready())
-        take = self._judged(units, self._read_backlog(units, self._settings.batch_bytes))
+        most = self._most_records
+        most_bytes = self._settings.batch_bytes if most is None else min(self._settings.batch_bytes, most * _USUAL_BYTES)
+        changes = self._read_backlog(units, most_bytes)
+        take = self._judged(units, changes if most is None else first_of_each(changes, most))
         self._takes = [take, *self._settled(take)]
         return self._takes
 
@@ -181,7 +190,7 @@ class BacklogReader:
     def _settled(self, take: Take) -> list[Take]:
         """Look up what the changes alone cannot tell; the units concerned leave the take and come in one of their own."""
         doubtful = take.verdict.ask | (take.done & self._other_topology(take))
-        asked = set(take.places(np.flatnonzero(doubtful))) | self._of_dead_nodes(take.changes.topology)
+        asked = set(take.places(np.flatnonzero(doubtful))) | self._of_dead_nodes(take)
         if not asked:
             return []
         states = self._look_up(asked)
@@ -231,15 +240,17 @@ class BacklogReader:
         take.done[rows] = [place in states and not (is_expired and place in newer) for place, is_expired in places]
         take.stamps = take.sound & ~np.isin(take.units, take.verdict.unit[expired & ~take.done])
 
-    def _of_dead_nodes(self, topology: int) -> set[Key]:
-        """Keys of the last seconds when the topology has changed, at once and a little later."""
-        now = time.monotonic()
+    def _of_dead_nodes(self, take: Take) -> set[Key]:
+        """Keys of the last seconds when the topology has changed, at once and a little later. Units that were loaded in these seconds are
+        loaded again: a scan, too, may have read what only a dead node had."""
+        now, topology, ready = time.monotonic(), take.changes.topology, self._ready()
         if self._topology not in (None, topology):
             self._look_again_s = [now, now + _DEAD_NODE_S]
+            again = (ready & self.memory.loaded_since(now - 2 * _DEAD_NODE_S))[take.units]
+            self._again |= dict(zip(take.units[again].tolist(), take.changes.mark_number[again].tolist(), strict=True))
         self._topology = topology
         due = any(at <= now for at in self._look_again_s)
         self._look_again_s = [at for at in self._look_again_s if at > now]
-        ready = self._ready()
         return {place for place in self.memory.sent_since(now - 2 * _DEAD_NODE_S) if ready[place[0]]} if due else set()
 
     def _look_up(self, keys: Iterable[Key]) -> dict[Key, bytes | None]:
@@ -325,7 +336,14 @@ class BacklogReader:
         if not waiting.size:
             return waiting
         of_cache = waiting[self._table.cache[waiting] == self._table.cache[waiting[0]]]
-        return of_cache[: _FIRST_LOAD if self._unit_bytes is None else max(1, int(self._settings.batch_bytes / max(1.0, self._unit_bytes)))]
+        return of_cache[: max(1, self._units_at_once())]
+
+    def _units_at_once(self) -> int:
+        """How many units make a batch, by what those that were loaded had."""
+        if not self._unit_bytes:
+            return _FIRST_LOAD if self._most_records is None else 1
+        fitting = self._settings.batch_bytes / self._unit_bytes
+        return int(fitting if self._most_records is None else min(fitting, self._most_records / max(0.01, self._unit_rows)))
 
     def _scan(self, cache: CachePlan, units: Longs) -> dict[int, list[Page]]:
         unit_of = {self._table.partition(unit): unit for unit in units.tolist()}
@@ -333,8 +351,10 @@ class BacklogReader:
         with closing(scan_partitions(self._cluster, self.info(cache), list(unit_of), page_bytes=self._settings.page_bytes)) as scan:
             for page in scan:
                 pages[unit_of[page.partition]].append(page)
-        mean = sum(len(page.data) for each in pages.values() for page in each) / units.size
-        self._unit_bytes = mean if self._unit_bytes is None else (self._unit_bytes + mean) / 2
+        every = [page for each in pages.values() for page in each]
+        size, rows = max(1.0, sum(len(page.data) for page in every) / units.size), sum(page.rows for page in every) / units.size
+        known = bool(self._unit_bytes)
+        self._unit_bytes, self._unit_rows = ((self._unit_bytes + size) / 2, (self._unit_rows + rows) / 2) if known else (size, rows)
         return pages
 
     # what the topic has and the cache has not
@@ -390,7 +410,7 @@ class BacklogReader:
             turned,
             info,
             self._cluster,
-            self.key_codes[name] or declared_key_codes(info),
+            self.key_kinds[name] or declared_kinds(info),
             lambda wanted: self.ask(lambda service: service.locate(self._plan.connector, name, wanted)),
         )
         place = min(self._owed[unit] for unit in units)

@@ -126,7 +126,7 @@ class SlotsSender:
     ) -> None:
         """:param removed: which entries are tombstones; None: none, and their order does not count."""
         records = self._converter.convert(pages, reader.info(cache), self._cluster, in_order=removed is not None)
-        reader.key_codes[cache.name] |= records.key_codes
+        reader.key_kinds[cache.name] |= records.key_kinds
         if removed is not None:
             records = with_tombstones(records, removed)
         write_types(writer, types_topic(self._settings.internal_topic_prefix), records.type_ids, self._cluster)
@@ -155,7 +155,7 @@ class SlotsSender:
             ((0, high),) if high >= 0 else (),
             packed(numbers, take.changes.hash[rows]) if rows.size else "",
             take.swept[unit] if unit in take.swept else reader.owed(unit, unit in take.scanned),
-            tuple(sorted(reader.key_codes[cache.name])),
+            tuple(sorted(reader.key_kinds[cache.name])),
             int(take.topology[np.searchsorted(take.units, unit)]),
         )
         writer.unit_offset(cache.name, self._table.partition(unit), offset)

@@ -3,7 +3,7 @@
 Whatever made a unit be sent again (changes given up or missed, `clear()`, a new capture) may have hidden removals. So a unit that is loaded
 and was sent before owes a sweep, and its offset record says so until the sweep is done (`UnitOffset.sweep`). The topic is read in small
 steps beside the stream, one partition after the other up to the end that it had when the sweep began; what is found so far, and how far
-the topic was read, is committed when an epoch ends, so that a sweep goes on where it was. What is found twice in that way is sent twice.
+the topic was read, is committed at times, so that a sweep goes on where it was. What is found twice in that way is sent twice.
 
 Only keys of the task's own units that the cache lacks are held, and the sender's protocol decides: :meth:`.reading.BacklogReader.sweep`.
 """
@@ -19,7 +19,8 @@ from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
 from ... import events
 from ...convert import Converter
-from ...convert.json_keys import key_forms, key_of
+from ...convert.json_keys import SIMPLE_KINDS, key_forms, key_of
+from ...convert.object_keys import Kind
 from ...kafka.clients import KafkaClients, translate
 from ...kafka.topics import Topics
 from ...plan import CachePlan
@@ -44,17 +45,17 @@ Locate = Callable[[Sequence[bytes]], tuple[npt.NDArray[np.int32], npt.NDArray[np
 class TopicKeys:
     """Keys of one cache's records and the keys of Ignite that they stand for.
 
-    :param kinds: type codes of the cache's keys.
+    :param kinds: of the cache's keys.
     """
 
-    def __init__(self, converter: Converter, info: CacheInfo, cluster: Cluster, kinds: Iterable[int], locate: Locate) -> None:
+    def __init__(self, converter: Converter, info: CacheInfo, cluster: Cluster, kinds: Iterable[Kind], locate: Locate) -> None:
         self._converter, self._info, self._cluster, self._kinds = converter, info, cluster, frozenset(kinds)
         self._raw = converter.name == "ignite-binary"
         self._locate = locate
 
     def read_back(self, texts: Sequence[bytes]) -> list[bytes | None]:
         """Keys in Ignite's binary form, not wrapped; None for one that cannot be turned back."""
-        return list(texts) if self._raw else [key_of(text, self._kinds) for text in texts]
+        return list(texts) if self._raw else [key_of(text, self._kinds, self._cluster) for text in texts]
 
     def located(self, keys: Sequence[bytes]) -> tuple[Longs, npt.NDArray[np.bool_]]:
         """Partition of each key, and whether the cache has it."""
@@ -73,7 +74,7 @@ class TopicKeys:
         texts = list(absent)
         made = self._converter.convert([page_of_states([(absent[text], None) for text in texts])], self._info, self._cluster, in_order=True)
         same = {text for text, found in zip(texts, made.keys.to_pylist(), strict=True) if text == found}
-        forms = [(text, form) for text in texts if text in same for form in key_forms(text)]
+        forms = [(text, form) for text in texts if text in same for form in key_forms(text, SIMPLE_KINDS | self._kinds, self._cluster)]
         there = self.located([form for _, form in forms])[1]
         present = {text for (text, _), found in zip(forms, there.tolist(), strict=True) if found}
         return same - present, set(texts) - same

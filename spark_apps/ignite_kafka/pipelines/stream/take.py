@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -90,6 +90,21 @@ class Take:
         np.maximum.at(last, np.repeat(np.arange(self.units.size), self.changes.count), number)
         unread = self.changes.more & (last < limits[self.units]) & counts[self.units]
         return bool(unread.any() or (~self.done & (number >= 0) & (number <= limits[unit]) & counts[unit]).any())
+
+
+def first_of_each(changes: Changes, most: int) -> Changes:
+    """The first changes of each unit: as many of each as `most` in all allow, but at least one."""
+    before = changes.count
+    rank = np.arange(changes.number.size) - np.repeat(np.cumsum(before) - before, before)
+    if rank.size <= most:
+        return changes
+    rows = np.flatnonzero(rank < max(1, int(np.partition(rank, most)[most])))
+    count = np.bincount(np.repeat(np.arange(before.size), before)[rows], minlength=before.size).astype(np.int32)
+    cut = count < before
+    columns = {name: getattr(changes, name)[rows] for name in ("number", "time_ms", "hash", "kind", "key_length", "value_length")}
+    stamps = np.where(cut, 0, changes.expired_stamp)
+    entries = page_of_rows(changes, rows).data
+    return replace(changes, count=count, more=changes.more | cut, expired_stamp=stamps, entries=entries, **columns)
 
 
 def page_of_rows(changes: Changes, rows: Longs) -> Page:

@@ -1,4 +1,4 @@
-"""What a Spark task of a stream does: batch after batch of whole slots, until its epoch ends.
+"""What a Spark task of a stream does: batch after batch of whole slots, until its epoch ends; it tells the driver how far it is.
 
 A batch: read the backlog, send it in one transaction a slot, acknowledge; then load a share of what is still to be loaded, in the same way.
 So what was there before delays no change, and no stop, by more than ``batch_bytes`` of it.
@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 
-from ... import events
 from ...errors import IgniteKafkaError, OutcomeUnknown
 from ...offsets import Owner
 from ...plan import TransferPlan
@@ -18,12 +17,15 @@ from ...secrets import Secrets
 from ..allocation import tune_allocation
 from ..connect import ignite_cluster, slot_clients
 from ..slot_copy import CacheCount, SlotResult
-from .epoch import Epoch, EpochEnd
+from ..task_loop import TaskLoop
+from .epoch import Epoch, EpochEnd, Times
+from .pace import Pace
 from .reading import BacklogReader
 from .sending import SlotsSender
+from .take import Take
 from .unit_table import UnitTable
 
-_FIRST_WAIT_S, _LONGEST_WAIT_S = 0.2, 2.0
+_SWEEP_S = 20.0
 
 
 def stream_slots(plan: TransferPlan, secrets: Secrets, slots: Sequence[int], attempt: int, epoch: Epoch) -> Iterator[SlotResult]:
@@ -32,42 +34,30 @@ def stream_slots(plan: TransferPlan, secrets: Secrets, slots: Sequence[int], att
     yield from TaskStream(plan, secrets, slots, attempt, epoch).run()
 
 
-class TaskStream:
+class TaskStream(TaskLoop):
     """The slots of one task from the beginning of an epoch to its end, over as many attempts as the retry budget allows."""
 
     def __init__(self, plan: TransferPlan, secrets: Secrets, slots: Sequence[int], attempt: int, epoch: Epoch) -> None:
-        self._plan, self._secrets, self._slots, self._epoch = plan, secrets, slots, epoch
         self._settings, self._clients = plan.settings, slot_clients(plan.settings, secrets)
-        self._owner = Owner(plan.generation, attempt)
+        super().__init__(plan, self._clients, slots, epoch)
+        self._plan, self._secrets = plan, secrets
+        self._owner = Owner(plan.generation, epoch=epoch.number, attempt=attempt)
         self._table = UnitTable.of(plan, slots)
         self._counts = {slot: {cache.name: CacheCount() for cache in plan.caches} for slot in slots}
-        self._failing_since: float | None = None
+        self._pace = Pace.of_task(self._settings.max_records_per_second, len(slots), plan.slots, epoch.ahead_s)
         self._in_doubt = self._finished = self._loaded = False
+        self._told_loaded = False
+        self._sweeps = Times(_SWEEP_S)  # how far a sweep is, is committed then: a task that dies does not begin it anew
 
-    def run(self) -> list[SlotResult]:
-        error: IgniteKafkaError | None = None
-        wait = _FIRST_WAIT_S
-        with closing(EpochEnd(self._clients, self._plan, self._epoch)) as end:
-            while True:
-                try:
-                    self._attempt(end)
-                    break
-                except IgniteKafkaError as failure:
-                    self._failing_since = self._failing_since or time.monotonic()
-                    if failure.final or time.monotonic() - self._failing_since > self._settings.retry_timeout_ms / 1000:
-                        error = self._verdict(failure)
-                        break
-                    events.emit(events.UNIT_REDONE, slot=", ".join(map(str, self._slots)), reason=str(failure))
-                if end.told(wait):  # its time alone is no way out while nothing works: the time that failures may take goes on
-                    break
-                wait = min(wait * 2, _LONGEST_WAIT_S)
-        return [SlotResult(slot, self._counts[slot], error, self._finished, self._loaded) for slot in self._slots]
+    def _results(self) -> list[SlotResult]:
+        ahead_s = self._pace.ahead_s
+        return [SlotResult(slot, self._counts[slot], None, self._finished, self._loaded, ahead_s) for slot in self._slots]
 
     def _attempt(self, end: EpochEnd) -> None:
         with ignite_cluster(self._settings, self._secrets) as cluster:
             sender = SlotsSender(self._plan, self._clients, self._table, self._owner, cluster, self._counts)
             try:
-                with closing(BacklogReader(self._plan, self._table, cluster, self._clients)) as reader:
+                with closing(BacklogReader(self._plan, self._table, cluster, self._clients, self._pace.batch_records)) as reader:
                     sender.restore(reader)
                     self._in_doubt = False
                     self._batches(reader, sender, end)
@@ -76,23 +66,35 @@ class TaskStream:
                 sender.close()
 
     def _batches(self, reader: BacklogReader, sender: SlotsSender, end: EpochEnd) -> None:
+        if self._pace.ahead_s and end.reached(self._pace.ahead_s):
+            return
         while True:
             started = time.monotonic()
-            sender.commit(reader.changes(), reader)
+            self._commit(reader.changes(), reader, sender)
             if self._epoch.until is not None and reader.caught_up(self._epoch.until):
                 self._finished = self._loaded = True
                 return
-            sender.commit(reader.load(), reader)
-            for take in reader.sweep():
-                sender.commit([take], reader)
-            self._failing_since = None
+            self._commit(reader.load(), reader, sender)
+            for take in reader.sweep(ends=self._sweeps.due()):
+                self._commit([take], reader, sender)
+            self.progressed()
             self._loaded = reader.all_loaded
+            self.tell(self._counts.values(), loaded=self._loaded, at_once=self._loaded != self._told_loaded)
+            self._told_loaded = self._loaded
             reader.memory.forget(time.monotonic())
             next_poll_s = started + self._settings.poll_interval_ms / 1000
-            if end.reached(0.0 if reader.more else max(0.0, next_poll_s - time.monotonic())):
+            if end.reached(max(self._pace.ahead_s, 0.0 if reader.more else next_poll_s - time.monotonic())):
                 for take in reader.sweep(ends=True):
-                    sender.commit([take], reader)
+                    self._commit([take], reader, sender)
                 return
+
+    def _commit(self, takes: Sequence[Take], reader: BacklogReader, sender: SlotsSender) -> None:
+        before = self._records()
+        sender.commit(takes, reader)
+        self._pace.sent(self._records() - before)
+
+    def _records(self) -> int:
+        return sum(count.records for counts in self._counts.values() for count in counts.values())
 
     def _verdict(self, error: IgniteKafkaError) -> IgniteKafkaError:
         if self._in_doubt and not error.final:

@@ -82,7 +82,9 @@ class _Seen:
     number: Longs
     hash: Hashes
     keys: pa.BinaryArray
-    """Null where the change was not sent as it is."""
+    """Null where it is not known."""
+    state: Rows
+    """Whether the change is what was sent then: not where it was sent before, by a task that failed."""
 
 
 @dataclass
@@ -111,7 +113,8 @@ class UnitMemory:
         self._high[unit] = self._floor[unit] = offset.high
         numbers, hashes = unpacked(offset.unacknowledged)
         if numbers.size:
-            self._add(_Seen(now_s, np.full(numbers.size, unit), numbers, hashes, pa.nulls(numbers.size, pa.binary())))
+            none = pa.nulls(numbers.size, pa.binary())
+            self._add(_Seen(now_s, np.full(numbers.size, unit), numbers, hashes, none, np.zeros(numbers.size, bool)))
 
     def high(self, unit: int) -> int:
         """The highest number sent; -1: none."""
@@ -150,17 +153,23 @@ class UnitMemory:
             return
         unit, number = verdict.unit[kept], changes.number[kept]
         np.maximum.at(self._high, unit, number)
-        index = pa.array(kept, mask=~verdict.send[kept])  # a null index gives a null key
-        self._add(_Seen(now_s, unit, number, short(changes.hash[kept]), changes.keys().take(index)))
+        # what was looked up instead is not what the change says
+        index = pa.array(kept, mask=~(verdict.send | verdict.known)[kept])  # a null index gives a null key
+        self._add(_Seen(now_s, unit, number, short(changes.hash[kept]), changes.keys().take(index), verdict.send[kept]))
 
     def remember_state(self, unit: int, key: bytes, value: bytes | None, now_s: float) -> None:
         """A state that was read from the cache is committed."""
         state = np.array([hash_of(key, value)], np.uint32)
-        self._add(_Seen(now_s, np.array([unit]), np.array([-1]), state, pa.array([key], pa.binary())))
+        self._add(_Seen(now_s, np.array([unit]), np.array([-1]), state, pa.array([key], pa.binary()), np.ones(1, bool)))
 
     def loaded(self, unit: int, now_s: float) -> None:
         """The unit was sent from the cache: what was sent last for its keys before is not known any more."""
         self._loaded_s[unit] = now_s
+
+    def loaded_since(self, time_s: float) -> Rows:
+        """Units that were sent from the cache since."""
+        found: Rows = self._loaded_s >= time_s
+        return found
 
     def last_sent(self, units: Iterable[int]) -> dict[tuple[int, bytes], int]:
         """Unit and key of these units to the hash (:func:`hash_of`) of what was sent last, as far as it is remembered."""
@@ -195,7 +204,7 @@ class UnitMemory:
                 window, number, hashed = windows[int(seen.unit[row])], int(seen.number[row]), int(seen.hash[row])
                 window.hashes[number].add(hashed)
                 key = seen.keys[row].as_py()
-                if key is not None:
+                if key is not None and seen.state[row]:
                     window.newest[key] = max(number, window.newest.get(key, -1))
                     if seen.time_s >= self._loaded_s[seen.unit[row]]:
                         window.state[key] = hashed

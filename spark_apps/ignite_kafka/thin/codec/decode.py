@@ -35,6 +35,7 @@ class EntryGroup:
 
     `rows` (int64) are their positions among all entries of the pages given, rising. Objects are a StructArray with all fields of the
     type in the order of its metadata, absent ones null; other values are a plain array. Nullable at no level above the fields.
+    `key_samples` has one key of each layout (of objects: schema and flags), not wrapped, with its position in the group.
     """
 
     rows: Positions
@@ -42,6 +43,7 @@ class EntryGroup:
     value: pa.Array
     key_type: TypeRef
     value_type: TypeRef
+    key_samples: tuple[tuple[int, bytes], ...] = ()
 
 
 def decode_entries(
@@ -94,7 +96,16 @@ def _group(decoder: ColumnDecoder, bounds: EntryBounds, rows: Positions) -> Entr
         spans = bounds.key_start[rows], bounds.key_end[rows], bounds.value_start[rows], bounds.value_end[rows]
     key, key_type = _column(decoder, spans[0], spans[1])
     value, value_type = _column(decoder, spans[2], spans[3])
-    return EntryGroup(rows, key, value, key_type, value_type)
+    return EntryGroup(rows, key, value, key_type, value_type, _samples(decoder.wire, spans[0], spans[1], key_type.code))
+
+
+def _samples(wire: Wire, start: Positions, end: Positions, code: int) -> tuple[tuple[int, bytes], ...]:
+    """A row of each layout, and its bytes; of values that are no objects the first."""
+    rows = [0]
+    if code == codes.OBJECT:
+        layout = wire.ints(start + 16) << 16 | wire.at(start + 2, "<u2")
+        rows = [0] if (layout == layout[0]).all() else np.unique(layout, return_index=True)[1].tolist()
+    return tuple((row, wire.data[start[row] : end[row]].tobytes()) for row in rows)
 
 
 def _column(decoder: ColumnDecoder, start: Positions, end: Positions) -> tuple[pa.Array, TypeRef]:

@@ -14,7 +14,7 @@ from ignite_kafka.thin.codec.values import Instant, LocalDate, LocalDateTime, Lo
 
 EXTERNALIZABLE, SERIALIZABLE = 101, 102
 _HEAD = struct.Struct("<Bih")
-_SQL_DATE, _JAVA_TIME = 1_087_757_882, 104_259_563  # "java.sql.Date".hashCode(), "java.time.Ser".hashCode()
+SQL_DATE, _JAVA_TIME = 1_087_757_882, 104_259_563  # "java.sql.Date".hashCode(), "java.time.Ser".hashCode()
 _YEARS, _NANOS = 999_999_999, 1_000_000_000
 _MONTH_DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
@@ -32,7 +32,7 @@ def read_optimized(payload: memoryview) -> Any:
         raise NotReadable("A value of Java's optimized marshaller")
     kind, class_hash, _ = _HEAD.unpack_from(payload)
     data = payload[_HEAD.size :]
-    if (kind, class_hash) == (SERIALIZABLE, _SQL_DATE):
+    if (kind, class_hash) == (SERIALIZABLE, SQL_DATE):
         return SqlDate(_whole("<q", data)[0])
     if (kind, class_hash) == (EXTERNALIZABLE, _JAVA_TIME) and len(data) and data[0] in _JAVA_TIMES:
         return _JAVA_TIMES[data[0]](data[1:])
@@ -49,7 +49,7 @@ def is_temporal(payload: memoryview) -> bool:
 
 def temporal_size(kind: int, class_hash: int, data: memoryview) -> int | None:
     """Bytes of the data of a java.sql.Date or java.time value at the beginning of `data`; None for another class."""
-    if (kind, class_hash) == (SERIALIZABLE, _SQL_DATE):
+    if (kind, class_hash) == (SERIALIZABLE, SQL_DATE):
         return 8
     if (kind, class_hash) != (EXTERNALIZABLE, _JAVA_TIME) or not len(data) or data[0] not in _JAVA_TIMES:
         return None

@@ -133,6 +133,18 @@ def test_what_only_a_dead_node_had_is_looked_up_by_a_new_reader() -> None:
     assert world.fold == {}
 
 
+def test_what_a_failed_task_sent_is_looked_up_once_its_node_dies() -> None:
+    world = World()
+    settled(world, [("put", 1), ("fail", "acknowledge"), *BATCHES, ("primary_dies", 1)])
+    assert world.fold == {}
+
+
+def test_what_was_scanned_on_a_node_that_dies_is_sent_again() -> None:
+    world = World()
+    settled(world, [("put", 1), ("mark", ASKED), *BATCHES, ("primary_dies", 1)])
+    assert world.fold == {}
+
+
 def test_a_change_counts_more_than_a_state_that_was_looked_up_before_it() -> None:
     settled(World(), [("put", 0), *BATCHES, ("expire", 0), ("meanwhile", ("lookup", "put", 0)), ("batch", 0)])
 

@@ -133,7 +133,7 @@ def test_a_key_that_the_cache_has_under_another_type_is_not_gone() -> None:
     integer = struct.pack("<Bi", 3, 77)  # an int among longs
     world.topic.append((b"77", b"1"))
     world.units[0].entries[integer] = struct.pack("<Bi", 3, 1)
-    task.reader.key_codes["cache"] = {4}
+    task.reader.key_kinds["cache"] = {(4,)}
     world.mark_all(ASKED)
     task.settle()
     task.stop()

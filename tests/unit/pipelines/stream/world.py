@@ -22,6 +22,7 @@ from ignite_kafka.errors import KafkaUnavailable
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.offsets import Owner, SlotState, UnitKey, UnitOffset
 from ignite_kafka.pipelines.slot_copy import CacheCount
+from ignite_kafka.pipelines.stream.pace import Pace
 from ignite_kafka.pipelines.stream.reading import BacklogReader
 from ignite_kafka.pipelines.stream.sending import SlotsSender
 from ignite_kafka.pipelines.stream.take import page_of_states
@@ -119,7 +120,7 @@ class World:
         self.undone: set[tuple[bytes, bytes | None]] = set()
         self.held: dict[bytes, int] = {}  # key to the number of a transaction that is not ended
         self.topic: list[tuple[bytes, bytes | None]] = []
-        self.offsets: dict[int, SlotState] = {slot: SlotState(slot, Owner(1, 0)) for slot in range(SLOTS)}
+        self.offsets: dict[int, SlotState] = {slot: SlotState(slot, Owner(1)) for slot in range(SLOTS)}
         self.failing: set[str] = set()
         self.meanwhile: dict[str, list[Callable[[], None]]] = defaultdict(list)  # done right after an answer was made, one each time
         self.chunk = 3
@@ -432,7 +433,8 @@ class _Reader(BacklogReader):
 
     def __init__(self, world: World, plan: TransferPlan, table: UnitTable) -> None:
         clients = SimpleNamespace(admin=lambda: (None, None), reader=lambda: _Consumer(world), patience_s=1.0)
-        super().__init__(plan, table, cast(Cluster, world), cast(KafkaClients, clients))
+        most_records = Pace.of_task(plan.settings.max_records_per_second, SLOTS, SLOTS, 0.0).batch_records
+        super().__init__(plan, table, cast(Cluster, world), cast(KafkaClients, clients), most_records)
         self._world = world
         self._topics = SimpleNamespace(ends=lambda _, partitions: {one: len(world.topic_partition(one)) for one in partitions})  # type: ignore[assignment]
 
@@ -450,7 +452,7 @@ class _Sender(SlotsSender):
     def __init__(self, world: World, plan: TransferPlan, table: UnitTable) -> None:
         self._world = world
         counts = {slot: {CACHE.name: CacheCount()} for slot in range(SLOTS)}
-        super().__init__(plan, cast(KafkaClients, None), table, Owner(1, 0), cast(Cluster, world), counts)
+        super().__init__(plan, cast(KafkaClients, None), table, Owner(1), cast(Cluster, world), counts)
 
     def _open(self, clients: KafkaClients, owner: Owner, slots: Iterable[int]) -> None:
         self._writers = {slot: cast(Any, _Writer(self._world, slot)) for slot in slots}

@@ -1,4 +1,4 @@
-"""What every run of a source connector does around its pipeline: check, tell the status topic, end with one record whatever happens."""
+"""What every run of a connector does around its pipeline: check, tell the status topic, end with one record whatever happens."""
 
 from __future__ import annotations
 
@@ -9,41 +9,41 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from pyspark.sql import SparkSession
 
 from .. import events
+from ..connector_settings import ConnectorSettings
 from ..errors import IgniteKafkaError, KafkaUnavailable, SettingsError
 from ..kafka import status
 from ..kafka.clients import BRIEF_S, REQUEST_TIMEOUT_S
 from ..kafka.control import Control, read_control
 from ..kafka.status import RunStatus, StatusWriter
 from ..kafka.topics import Topics
-from ..plan import TransferPlan
 from ..secrets import Secrets
 from ..secrets_file import SecretsFile
-from ..settings import SourceSettings
 from .connect import kafka_clients
 
 log = logging.getLogger(__name__)
 
 POLL_S = 0.2
 T = TypeVar("T")
+S = TypeVar("S", bound=ConnectorSettings, covariant=True)
 
 Report = Callable[[RunStatus], None]
 
 
 @dataclass(frozen=True)
-class SnapshotRequest:
+class RunRequest(Generic[S]):
     """What to run.
 
-    :param snapshot_id: None continues the last unfinished snapshot of the connector, or begins one.
+    :param snapshot_id: of a source; None continues the last unfinished snapshot of the connector, or begins one.
     :param secrets_file: where executors find the secrets; None: there are none.
-    :param stop: set to have a stream end after the batch in hand; a snapshot does not look at it.
+    :param stop: set to have a run end after the batch in hand; a snapshot does not look at it.
     """
 
-    settings: SourceSettings
+    settings: S
     run_id: str
     snapshot_id: str | None = None
     secrets_file: SecretsFile | None = None
@@ -51,10 +51,10 @@ class SnapshotRequest:
     stop: threading.Event = field(default_factory=threading.Event)
 
 
-class SourceRun(ABC):
+class ConnectorRun(ABC, Generic[S]):
     """One run. :meth:`run` is all of it; pipelines say what lies between."""
 
-    def __init__(self, spark: SparkSession, request: SnapshotRequest, stack: ExitStack) -> None:
+    def __init__(self, spark: SparkSession, request: RunRequest[S], stack: ExitStack) -> None:
         self._spark, self._request, self._settings, self._stack = spark, request, request.settings, stack
         self._secrets = request.secrets_file.load() if request.secrets_file else Secrets()
         self._clients = kafka_clients(self._settings, self._secrets)
@@ -89,12 +89,12 @@ class SourceRun(ABC):
             raise
         return self._status
 
-    def _settle(self, plan: TransferPlan, control: Control) -> None:
+    def _settle(self, control: Control) -> None:
         """Abort what failed tasks left open, so that no reader waits for its time-out; not where a newer run owns the slots."""
         try:
             self._clients.check(BRIEF_S)
-            state = read_control(self._clients, self._topics, self._settings.internal_topic_prefix, plan.connector)
-            if state.connector is not None and state.connector.generation == plan.generation:
+            state = read_control(self._clients, self._topics, self._settings.internal_topic_prefix, self._settings.name)
+            if state.connector is not None and state.connector.generation == control.record.generation:
                 control.fence_slots()
         except IgniteKafkaError as error:
             log.warning("open transactions could not be settled, they end by their time-out: %s", error)

@@ -1,0 +1,32 @@
+"""Every quarter of an hour: what has come into some Kafka topics goes into Ignite caches, in the order of each key."""
+
+from __future__ import annotations
+
+import pendulum
+from airflow.sdk import DAG
+
+from airflow_provider_ignite_kafka.operators.kafka_to_ignite import KafkaToIgniteOperator
+
+with DAG(
+    "kafka_to_ignite_scheduled",
+    description="Every quarter of an hour: Kafka topics to Ignite caches",
+    schedule="*/15 * * * *",
+    start_date=pendulum.datetime(2025, 1, 1, tz="UTC"),
+    catchup=False,
+    max_active_runs=1,  # a newer run of a connector ends the older one
+    default_args={"retries": 2, "retry_delay": pendulum.duration(minutes=5)},
+    tags=["ignite", "kafka"],
+    doc_md=__doc__,
+) as dag:
+    KafkaToIgniteOperator(
+        task_id="copy",
+        settings={
+            "name": "restored",
+            "topics": ["nightly-flights", "nightly-airlines", "nightly-airports", "nightly-planes", "nightly-weather"],
+            "topic_prefix": "nightly-",
+            "cache_prefix": "restored-",
+            "cache_template": "{name}",  # a cache that is missing is made like the one that its topic came from
+            "process_updates": True,
+            "progress_interval_ms": 2_000,
+        },
+    )

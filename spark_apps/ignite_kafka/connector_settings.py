@@ -1,0 +1,245 @@
+"""What settings of both directions are: frozen, checked once when they are built, read from texts or JSON values.
+
+Names are the reference's in snake_case, with units where it has none; defaults are the reference's. docs/settings.md is made from the
+classes. Secrets are no settings: see `secrets.py`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Self
+
+from . import setting_checks
+from .errors import SettingsError
+from .events import Event, emit
+from .kafka_names import CLIENT_SETTINGS, CONSUMER_SETTINGS, PRODUCER_SETTINGS
+from .secrets import is_secret
+from .setting_kinds import BOOLEAN, OBJECTS, TEXT, TEXTS, Kind, Setting, choice, text_like, whole_number
+from .thin.connection import IgniteEndpoint, TlsSettings
+from .unknown import did_you_mean
+
+_JAVA_CONVERTERS = {
+    "org.apache.kafka.connect.json.JsonConverter": "json",
+    "JsonConverter": "json",
+    "org.gridgain.kafka.IgniteBinaryConverter": "ignite-binary",
+    "IgniteBinaryConverter": "ignite-binary",
+    "io.confluent.connect.avro.AvroConverter": "avro",
+    "org.apache.kafka.connect.storage.StringConverter": "string",
+    "org.apache.kafka.connect.converters.ByteArrayConverter": "bytes",
+}
+_CONVERTER = choice("json", "ignite-binary", "avro", "string", "bytes", aliases=_JAVA_CONVERTERS)
+_LATER_CONVERTERS = ("avro", "string", "bytes")
+NAME = text_like(r"[a-zA-Z0-9._-]{1,180}", "1 to 180 of the characters a-z A-Z 0-9 . _ -, because topics and transactional ids bear it")
+PREFIX = text_like(r"[a-zA-Z0-9._-]{0,200}", "at most 200 of the characters a-z A-Z 0-9 . _ -")
+TIME = whole_number(1, 2_147_483_647)
+_COPIES = whole_number(1, 32_767, besides=-1)
+
+
+def setting(default: object, kind: Kind, help: str, **more: Any) -> Any:
+    """A field that is a setting."""
+    metadata = {"setting": Setting(kind, help, **more)}
+    if isinstance(default, dict):
+        return dataclasses.field(default_factory=dict, metadata=metadata)
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+def _default(item: dataclasses.Field[Any]) -> Any:
+    """A field's default; a setting that must be given has an empty one."""
+    if item.default_factory is not dataclasses.MISSING:
+        return item.default_factory()
+    return "" if item.default is dataclasses.MISSING else item.default
+
+
+@cache
+def _known(settings: type[Any]) -> Mapping[str, Setting]:
+    return {item.name: item.metadata["setting"] for item in dataclasses.fields(settings) if "setting" in item.metadata}
+
+
+@cache
+def _defaults(settings: type[Any]) -> Mapping[str, Any]:
+    return {item.name: _default(item) for item in dataclasses.fields(settings) if "setting" in item.metadata}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConnectorSettings:
+    """The settings that both directions have.
+
+    :param origin: where settings were set (name -> "file, line 3", "command line"), for messages; not part of the settings' value.
+    :raises SettingsError: a value is not allowed or contradicts another; it names setting, value, what is allowed and where it was set.
+    :raises NotAvailableYet: a value whose feature this version does not have.
+    """
+
+    name: str = dataclasses.field(metadata={"setting": Setting(NAME, "Name of the connector: its offsets and slots go by it")})
+    run_mode: str = setting(
+        "once",
+        choice("once", "continuous"),
+        "once ends by itself: after the snapshot, with failover_policy BACKLOG when all is sent that had changed before, and a sink where "
+        "the topics ended when it began; continuous goes on until it is stopped",
+    )
+
+    # What is moved
+    cache_filter: str = setting("", TEXT, "A filter of entries", reference="cacheFilter", later=None, shapes=True)
+    where: str = setting("", TEXT, "A condition in Spark SQL that entries must meet", later=None, shapes=True)
+    select: str = setting("", TEXT, "Columns in Spark SQL that records get", later=None, shapes=True)
+    transforms: tuple[str, ...] = setting((), TEXTS, "Single message transforms", later=None, shapes=True)
+    overrides: Mapping[str, Any] = setting({}, OBJECTS, "Settings for caches or topics whose name matches", later=None, shapes=True)
+
+    # What records look like
+    key_converter: str = setting(
+        "json", _CONVERTER, "How keys become bytes; Connect's class names are understood", later=_LATER_CONVERTERS, shapes=True
+    )
+    value_converter: str = setting(
+        "json", _CONVERTER, "How values become bytes; must be that of the keys", later=_LATER_CONVERTERS, shapes=True
+    )
+    key_converter_schemas_enable: bool = setting(False, BOOLEAN, "Keys carry their schema", later=(True,), shapes=True)
+    value_converter_schemas_enable: bool = setting(False, BOOLEAN, "Values carry their schema", later=(True,), shapes=True)
+    decimal_format: str = setting(
+        "BASE64", choice("BASE64", "NUMERIC"), "Form of decimals in JSON, as decimal.format of Kafka's JsonConverter", shapes=True
+    )
+
+    # Ignite
+    ignite_addresses: tuple[str, ...] = setting(("127.0.0.1:10800",), TEXTS, "host:port of the nodes' client connectors")
+    ignite_connect_timeout_ms: int = setting(5_000, TIME, "How long to wait for a connection and its handshake")
+    ignite_request_timeout_ms: int = setting(60_000, TIME, "How long to wait for a node's reply")
+    ignite_tls_enabled: bool = setting(False, BOOLEAN, "Use TLS")
+    ignite_tls_ca_file: str = setting("", TEXT, "PEM file with the authorities to trust; the system's when empty")
+    ignite_tls_cert_file: str = setting("", TEXT, "PEM file with the client's certificate")
+    ignite_tls_key_file: str = setting("", TEXT, "PEM file with the client's key; in ignite_tls_cert_file when empty")
+    ignite_tls_verify: bool = setting(True, BOOLEAN, "Verify the node's certificate")
+    ignite_tls_check_hostname: bool = setting(True, BOOLEAN, "The certificate must be for the node's host name")
+    ignite_cfg: str = setting(
+        "", TEXT, "The Spring XML file of a node", reference="igniteCfg",
+        idle="no node is started here, so the file is not read: the cluster is reached through ignite_addresses",
+    )  # fmt: skip
+
+    # Kafka
+    bootstrap_servers: str = setting("127.0.0.1:9092", text_like(r"\S+", "host:port, with commas between"), "host:port of brokers")
+    kafka_config: Mapping[str, str] = setting(
+        {}, CLIENT_SETTINGS, "librdkafka settings of every Kafka client, such as security.protocol; no secrets"
+    )
+    producer_override: Mapping[str, str] = setting({}, PRODUCER_SETTINGS, "librdkafka or Kafka settings of producers")
+    consumer_override: Mapping[str, str] = setting({}, CONSUMER_SETTINGS, "librdkafka or Kafka settings of consumers")
+    replication_factor: int = setting(
+        -1, _COPIES, "Replicas of a topic that is made, internal ones too; -1: the broker's default (KIP-158)"
+    )
+    internal_topic_prefix: str = setting("ignite-kafka", NAME, "Names of the internal topics begin with it")
+
+    # How the work is done
+    slots: int | None = setting(
+        None,
+        whole_number(1, 10_000, optional=True),
+        "Transactional ids, and partitions of the offsets topic; more tasks than slots never run. Fixed for a connector's life; none: "
+        "two a Spark core of its first run, from 4 to 64",
+    )
+    tasks_max: int | None = setting(None, whole_number(1, optional=True), "Most Spark tasks; none: as many as Spark has cores")
+    transaction_timeout_ms: int = setting(
+        600_000, whole_number(1_000, 2_147_483_647), "The broker aborts a transaction that is open longer"
+    )
+    retry_timeout_ms: int = setting(300_000, TIME, "How long failures that may pass are tried again without any progress")
+    progress_interval_ms: int = setting(10_000, whole_number(100, 2_147_483_647), "Time between two reports of progress")
+
+    origin: Mapping[str, str] = dataclasses.field(default_factory=dict, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        setting_checks.check(self)
+        self.check_together()
+
+    def check_together(self) -> None:
+        """Check what settings of one direction must hold together."""
+
+    @classmethod
+    def known(cls) -> Mapping[str, Setting]:
+        """What is known of each setting, by name, in the order of the fields."""
+        return _known(cls)  # type: ignore[arg-type]  # mypy takes the __hash__ of instances for the class's
+
+    @classmethod
+    def defaults(cls) -> Mapping[str, Any]:
+        """The default of each setting."""
+        return _defaults(cls)  # type: ignore[arg-type]
+
+    @classmethod
+    def kind_of(cls, name: str) -> Kind:
+        """What a setting's value may be."""
+        return cls.known()[name].kind
+
+    @property
+    def streams(self) -> bool:
+        """Whether a run goes on until it is stopped, or catches up with changes: SIGTERM ends it after the batch in hand."""
+        raise NotImplementedError
+
+    @property
+    def ignite_endpoint(self) -> IgniteEndpoint:
+        """Where the cluster is; without user and password."""
+        tls = TlsSettings(
+            enabled=self.ignite_tls_enabled,
+            ca_file=self.ignite_tls_ca_file or None,
+            cert_file=self.ignite_tls_cert_file or None,
+            key_file=self.ignite_tls_key_file or None,
+            verify=self.ignite_tls_verify,
+            check_hostname=self.ignite_tls_check_hostname,
+        )
+        return IgniteEndpoint(self.ignite_addresses, tls, self.ignite_connect_timeout_ms, self.ignite_request_timeout_ms)
+
+    @property
+    def kafka_common(self) -> dict[str, str]:
+        """librdkafka settings of every client; without secrets."""
+        return {**self.kafka_config, "bootstrap.servers": self.bootstrap_servers}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every setting, JSON-ready; :meth:`from_dict` reads it back."""
+        return {name: list(value) if isinstance(value := getattr(self, name), tuple) else _copied(value) for name in self.known()}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any], origin: str | Mapping[str, str] = "settings") -> Self:
+        """Settings from JSON values or texts.
+
+        :param origin: where they were set: one place for all, or a place by name.
+        :raises SettingsError: see the class; also an unknown name, with the closest known one, and a secret, with its place.
+        """
+        places = dict.fromkeys(values, origin) if isinstance(origin, str) else dict(origin)
+        for name in values:
+            cls.refuse_secret(name, places.get(name))
+            if name not in cls.known():
+                hint = did_you_mean(name, cls.known())
+                raise SettingsError("there is no such setting", hint or "See docs/settings.md", setting=name, set_in=places.get(name))
+        if "name" not in values:
+            raise SettingsError("name is missing", "Give the connector a name: its offsets go by it", setting="name")
+        return cls(**{name: cls._parsed(name, value, places) for name, value in values.items()}, origin=places)
+
+    @classmethod
+    def refuse_secret(cls, name: str, origin: str | None) -> None:
+        """Raise SettingsError where a setting's name is that of a secret; its value is not shown."""
+        if name not in cls.known() and is_secret(name):
+            raise SettingsError(
+                "a secret is no setting",
+                "Put it into the secrets file (--secrets) or into the Airflow connection, where no plan, log or command line shows it",
+                setting=name,
+                set_in=origin,
+            )
+
+    @classmethod
+    def _parsed(cls, name: str, value: object, places: Mapping[str, str]) -> Any:
+        kind = cls.kind_of(name)
+        try:
+            return kind.parse(value)
+        except ValueError as error:
+            shown = setting_checks.shown(value) if kind.shown else None
+            raise SettingsError(
+                f"{name} is wrong: {error}", setting=name, value=shown, allowed=kind.allowed, set_in=places.get(name)
+            ) from error
+
+    def notices(self) -> list[tuple[Event, dict[str, Any]]]:
+        """Events that a start should log: settings without effect, and choices that can lose data, with the setting that prevents it."""
+        return setting_checks.notices(self)
+
+    def emit_notices(self) -> None:
+        """Log :meth:`notices`."""
+        for event, fields in self.notices():
+            emit(event, **fields)
+
+
+def _copied(value: Any) -> Any:
+    return dict(value) if isinstance(value, Mapping) else value

@@ -1,0 +1,120 @@
+"""Many JSON records parsed at once by Arrow, as strictly as one by one; the few on which that fails are found by halving.
+
+Records are put one after the other and parsed as one block. No record can reach into the next: each begins with `{` and ends with `}`
+(all others are put into an object first, or left out), and what stands between two of them, `}` line feed `{`, is never inside of a
+JSON value. So every record holds at least one value, and as many values as records means one each.
+
+Arrow, not polars, though that is a third faster: polars takes the last of two equal names, numbers for texts, and half of a surrogate pair
+(docs/decisions/0012-json-to-columns.md).
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.json as pj
+
+_BINARY = pa.binary()
+_NOTHING, _LINE = pa.scalar(b"", _BINARY), pa.scalar(b"\n", _BINARY)
+_OPEN, _CLOSE = pa.scalar(b'{"":', _BINARY), pa.scalar(b"}\n", _BINARY)
+# a null where a record is due ends the process (pyarrow 26)
+_NULL_RECORD = re.compile(rb"\}[ \t\r\n]*null")
+_SMALLEST = 32  # a call of the parser costs as much as ten rows one by one, and there are several on the way down
+
+Flags = npt.NDArray[np.bool_]
+
+
+def parsed(texts: pa.BinaryArray, kind: pa.DataType, *, ignore: bool = False) -> Iterator[tuple[slice, pa.Array | None]]:
+    """Runs of rows in order, each with its values as the plain JSON type `kind`; None for rows that only rows can judge.
+
+    :param texts: not null. A struct is parsed from objects, any other kind from whatever JSON values.
+    :param ignore: pass over members of objects that the struct lacks; else they are for rows to judge.
+    """
+    if pa.types.is_struct(kind):
+        texts = _trimmed(texts)
+        fit = _are_objects(texts)
+        schema = pa.schema(list(kind))
+        whole = pc.binary_join_element_wise(texts, _NOTHING, _LINE)
+    else:
+        fit = np.asarray(pc.greater(pc.binary_length(texts), 0))
+        schema = pa.schema([("", kind)])
+        whole = pc.binary_join_element_wise(_OPEN, texts, _CLOSE, _NOTHING)
+    for run in _runs(fit):
+        if not fit[run.start]:
+            yield run, None
+            continue
+        for part, table in _halved(whole, run, schema, "ignore" if ignore else "error"):
+            if table is None:
+                yield part, None
+            elif pa.types.is_struct(kind):
+                columns = [_one(column) for column in table.columns]
+                yield part, pa.StructArray.from_arrays(columns, fields=list(kind))
+            else:
+                yield part, _one(table.column(0))
+
+
+def _halved(whole: pa.BinaryArray, rows: slice, schema: pa.Schema, unexpected: str) -> Iterator[tuple[slice, pa.Table | None]]:
+    waiting = [rows]
+    while waiting:
+        part = waiting.pop()
+        table = _read(whole.slice(part.start, part.stop - part.start), schema, unexpected)
+        if table is not None or part.stop - part.start <= _SMALLEST:
+            yield part, table
+        else:
+            middle = (part.start + part.stop) // 2
+            waiting += [slice(middle, part.stop), slice(part.start, middle)]
+
+
+def _read(texts: pa.BinaryArray, schema: pa.Schema, unexpected: str) -> pa.Table | None:
+    """A table of as many rows as there are texts, or None."""
+    offsets = np.frombuffer(texts.buffers()[1], np.int32, len(texts) + 1, texts.offset * 4)
+    block = texts.buffers()[2].slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
+    if _NULL_RECORD.search(block) or not np.frombuffer(block, np.uint8).all():  # Arrow takes a zero byte for the end
+        return None
+    try:
+        texts.cast(pa.string())  # the parser does not look whether text is UTF-8
+        table = pj.read_json(
+            pa.BufferReader(block),
+            pj.ReadOptions(use_threads=False, block_size=block.size + 1),
+            pj.ParseOptions(explicit_schema=schema, newlines_in_values=False, unexpected_field_behavior=unexpected),
+        )
+    except pa.ArrowInvalid:
+        return None
+    return table if table.num_rows == len(texts) else None
+
+
+def _trimmed(texts: pa.BinaryArray) -> pa.BinaryArray:
+    if _are_objects(texts).all():
+        return texts
+    return pc.ascii_trim(texts.view(pa.string()), " \t\r\n").view(_BINARY)
+
+
+def _are_objects(texts: pa.BinaryArray) -> Flags:
+    """Whether each text's first byte is { and its last one }."""
+    offsets = np.frombuffer(texts.buffers()[1], np.int32, len(texts) + 1, texts.offset * 4)
+    data = texts.buffers()[2]
+    if data is None or not data.size:
+        return np.zeros(len(texts), bool)
+    letters = np.frombuffer(data, np.uint8)
+    there = offsets[1:] > offsets[:-1]
+    first = letters[np.minimum(offsets[:-1], letters.size - 1)]
+    last = letters[offsets[1:] - 1]
+    fit: Flags = there & (first == ord("{")) & (last == ord("}"))
+    return fit
+
+
+def _runs(flags: Flags) -> Iterator[slice]:
+    """Runs of equal flags."""
+    if flags.size:
+        cuts = [0, *(np.flatnonzero(np.diff(flags)) + 1).tolist(), flags.size]
+        yield from (slice(a, b) for a, b in itertools.pairwise(cuts))
+
+
+def _one(column: pa.ChunkedArray) -> pa.Array:
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()

@@ -1,0 +1,98 @@
+"""What goes into the conversion of Kafka records to Ignite entries, and what comes out: plain frozen values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ...thin.model import BinaryType, TypeSource
+
+Rows = npt.NDArray[np.int64]
+
+
+class Stage(StrEnum):
+    """Where a record failed, in the words of Kafka Connect's dead letters (``__connect.errors.stage``)."""
+
+    KEY = "KEY_CONVERTER"
+    VALUE = "VALUE_CONVERTER"
+
+
+@dataclass(frozen=True)
+class Consumed:
+    """Records of one partition of a topic, in their order: row i of `keys`, `values` and `offsets` (int64) is one record.
+
+    A null in `values` is a tombstone, a null in `keys` a record without a key; both are ``pa.binary()``.
+    """
+
+    topic: str
+    partition: int
+    keys: pa.BinaryArray
+    values: pa.BinaryArray
+    offsets: Rows
+
+    def __post_init__(self) -> None:
+        if not len(self.keys) == len(self.values) == len(self.offsets):
+            raise ValueError(f"{len(self.keys)} keys, {len(self.values)} values and {len(self.offsets)} offsets")
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+
+@dataclass(frozen=True)
+class BadRecord:
+    """A record that is no entry: its row in the :class:`Consumed`, and why, with the name of the field at fault."""
+
+    row: int
+    stage: Stage
+    reason: str
+
+
+@dataclass(frozen=True)
+class Entries:
+    """Entries of a batch in the order of their records: `rows` (rising) are the records' rows in the :class:`Consumed`.
+
+    `keys` and `values` are ``pa.binary()`` arrays of values in Ignite's binary format, each with its type code; a null value removes
+    its key. `bad` are the records that are no entries, in the order of their rows: every record is in one of the two.
+    """
+
+    rows: Rows
+    keys: pa.BinaryArray
+    values: pa.BinaryArray
+    bad: tuple[BadRecord, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not len(self.rows) == len(self.keys) == len(self.values):
+            raise ValueError(f"{len(self.rows)} rows, {len(self.keys)} keys and {len(self.values)} values")
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+
+@dataclass(frozen=True)
+class EntryTypes:
+    """Types of a cache's keys and values as marked Arrow fields (convert/types.py, shapes.py).
+
+    :param objects: name of a binary type to the fields that a query entity declares.
+    :param key_objects: which of them are keys.
+    """
+
+    key: pa.Field
+    value: pa.Field
+    objects: Mapping[str, tuple[pa.Field, ...]] = field(default_factory=dict)
+    key_objects: frozenset[str] = frozenset()
+
+
+class Types(TypeSource, Protocol):
+    """The binary types of a cluster, which the conversion reads and extends."""
+
+    def register(self, kind: BinaryType) -> BinaryType:
+        """Add a type, or the fields and schemas that it lacks, and give the type as the cluster holds it then.
+
+        :raises UnsupportedType: the cluster has a field of the type under another type code.
+        """

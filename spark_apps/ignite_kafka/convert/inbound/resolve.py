@@ -1,0 +1,84 @@
+"""The types of a cache's keys and values: from its query entity, and where that says nothing, from the entries themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pyarrow as pa
+
+from ...errors import UnknownBinaryType, UnsupportedType
+from ...thin.codec.classes import java_hash
+from ...thin.model import CacheInfo, QueryEntity, QueryField, TypeSource
+from ..types import enum_field, java_code, java_field
+from .model import EntryTypes
+from .shapes import any_kind, collection_of, map_of, reference
+
+_COLLECTIONS = frozenset(
+    f"java.util.{name}" for name in ("Collection", "List", "Set", "ArrayList", "LinkedList", "HashSet", "LinkedHashSet")
+)
+_MAPS = frozenset(f"java.util.{name}" for name in ("Map", "HashMap", "LinkedHashMap"))
+_PRIMITIVES = {"S": "short", "I": "int", "J": "long", "F": "float", "D": "double", "C": "char", "Z": "boolean"}
+
+
+def entry_types(cache: CacheInfo, types: TypeSource) -> EntryTypes:
+    """Types by the cache's query entity; without one keys and values tell their own, and objects are ``<cache>.Key`` and ``<cache>.Value``.
+
+    :raises UnsupportedType: several query entities, of which records do not say one; a Java class that no JSON is turned into.
+    """
+    names = f"{cache.name}.Key", f"{cache.name}.Value"
+    if not cache.query_entities:
+        return EntryTypes(any_kind("", names[0]), any_kind("", names[1]), key_objects=frozenset(names[:1]))
+    if len(cache.query_entities) > 1:
+        what = f"the cache has {len(cache.query_entities)} query entities, and records of JSON do not say which of them they are of"
+        raise UnsupportedType(what, "Use converter ignite-binary, or a cache for each type.", cache=cache.name)
+    (entity,) = cache.query_entities
+    key, value = (_field(cache, types, "", java_type) for java_type in (entity.key_type, entity.value_type))
+    objects = {}
+    if java_code(entity.key_type) is None:
+        objects[entity.key_type] = _fields(cache, types, (one for one in entity.fields if one.is_key), entity.key_type)
+    if java_code(entity.value_type) is None:
+        objects[entity.value_type] = _fields(cache, types, _value_fields(entity), entity.value_type)
+    return EntryTypes(key, value, objects, frozenset({entity.key_type} & set(objects)))
+
+
+def _value_fields(entity: QueryEntity) -> Iterable[QueryField]:
+    """Columns of the value: not those of the key, nor the names that the whole key or the whole value have in SQL."""
+    return (one for one in entity.fields if not one.is_key and one.name not in (entity.key_field, entity.value_field))
+
+
+def _fields(cache: CacheInfo, types: TypeSource, columns: Iterable[QueryField], type_name: str) -> tuple[pa.Field, ...]:
+    """Fields of an object; columns such as `address.city` are of objects within, which tell their own types."""
+    made = []
+    for one in columns:
+        if "." not in one.name:
+            field = _field(cache, types, one.name, one.java_type, one.scale, f"{type_name}.{one.name}")
+            made.append(field.with_nullable(not one.not_null))
+    return tuple(made)
+
+
+def _field(cache: CacheInfo, types: TypeSource, name: str, java_type: str, scale: int = -1, inner: str = "") -> pa.Field:
+    """The field of a Java class: simple ones by the type table; any other class is a binary type of that name, or an enum.
+
+    :param inner: the name of a binary type for objects of which the class says none.
+    """
+    inner = inner or f"{cache.name}.Value"
+    simple = java_field(name, java_type, scale)
+    if not pa.types.is_null(simple.type):
+        return simple
+    if java_type in ("java.lang.Object", ""):
+        return any_kind(name, inner)
+    if java_type in _COLLECTIONS:
+        return collection_of(name, any_kind("item", inner))
+    if java_type in _MAPS:
+        return map_of(name, inner)
+    if java_type.startswith("["):
+        element = _field(cache, types, "item", _PRIMITIVES.get(java_type[1:]) or java_type[2:].rstrip(";"), scale, inner)
+        return pa.field(name, pa.list_(element.with_nullable(java_type[1:] not in _PRIMITIVES)))
+    if java_type.startswith(("java.", "javax.")):
+        what = f"the query entity has a {java_type}{f' (field {name})' if name else ''}, which no JSON is turned into"
+        raise UnsupportedType(what, "Use converter ignite-binary for this topic.", cache=cache.name, field=name or None)
+    try:
+        binary = types.binary_type(java_hash(java_type.lower()))
+    except UnknownBinaryType:
+        return reference(name, java_type)
+    return enum_field(name, binary) if binary.is_enum else reference(name, java_type)

@@ -1,0 +1,39 @@
+"""Columns of a DataFrame brought into the form that their fields are written in: objects' fields by name and in order, numbers widened."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..errors import EncodeError
+
+
+def conformed(array: pa.Array, field: pa.Field) -> pa.Array:
+    """An array as its field's type has it, with no value changed.
+
+    :raises EncodeError: a value that the type does not hold, as an instant of less than a millisecond in a java.util.Date.
+    """
+    kind = field.type
+    mask = array.is_null() if array.null_count else None
+    if pa.types.is_struct(kind):
+        inner = {one.name.lower(): column for one, column in zip(array.type, array.flatten(), strict=True)}
+        columns = [conformed(inner[one.name.lower()], one) for one in kind]
+        return pa.StructArray.from_arrays(columns, fields=list(kind), mask=mask)
+    if pa.types.is_list(kind):
+        return pa.ListArray.from_arrays(_offsets(array), conformed(array.flatten(), kind.value_field), type=kind, mask=mask)
+    if pa.types.is_map(kind):
+        lists = array.cast(pa.list_(pa.struct([array.type.key_field, array.type.item_field])))
+        keys, items = lists.flatten().flatten()
+        return pa.MapArray.from_arrays(_offsets(lists), conformed(keys, kind.key_field), conformed(items, kind.item_field), kind, mask=mask)
+    try:
+        return array.cast(kind)
+    except pa.ArrowInvalid as error:
+        raise EncodeError(f"{error} in field {field.name}", "Nothing was rounded", field=field.name) from error
+
+
+def _offsets(lists: pa.ListArray) -> pa.Array:
+    """Where each row's elements begin among those of all rows, null rows having none."""
+    offsets = np.zeros(len(lists) + 1, np.int32)
+    np.cumsum(pc.fill_null(pc.list_value_length(lists), 0), out=offsets[1:])
+    return pa.array(offsets)

@@ -1,0 +1,231 @@
+"""What the columns of a DataFrame are written to Ignite as: by the cache's query entity and the cluster's binary types, else as they are.
+
+A column fits a field where every value of its type is one of the field's: integers and floats widen, a decimal has no more places than are
+declared, and nothing is parsed or rounded. Names are compared without case, as Ignite and Spark do. All of it is decided by the schema,
+before an entry is written. Only what types do not tell is found later: a text that is no UUID, no enum's constant, no decimal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from ..convert.inbound.model import Types
+from ..convert.inbound.objects import ObjectTypes
+from ..convert.inbound.resolve import entry_types
+from ..convert.inbound.shapes import ANY, OBJECT, REASON, REFUSED, UNKNOWN, any_kind, collection_of, is_a
+from ..convert.types import TYPE_NAME, code_name, mark_of, object_field, type_code
+from ..errors import SettingsError, UnsupportedType
+from ..thin.codec.layout import ObjectLayout
+from ..thin.codec.table import KEY, TYPE, VALUE
+from ..thin.model import CacheInfo
+
+_TEXTS = ("uuid", "enum", "class", "decimal")
+
+
+@dataclass(frozen=True)
+class Part:
+    """The key or the value of entries: its field as it is written, and the columns that it is made of.
+
+    :param whole: whether the one column is the key or value itself; otherwise columns are the fields of an object.
+    """
+
+    field: pa.Field
+    columns: tuple[str, ...]
+    whole: bool
+
+
+def entry_parts(
+    schema: pa.Schema, cache: CacheInfo, types: Types, keys: Sequence[str], key_type: str | None, value_type: str | None
+) -> tuple[Part, Part]:
+    """Key and value of the entries that rows become.
+
+    :param keys: the columns of the key; several are an object. The others are the fields of the value, or ``_value`` alone the whole value.
+    :param key_type: the binary type of keys that are objects, where the cache has no query entity; so `value_type`, which also chooses one
+        of several query entities.
+    :raises SettingsError: the key's columns are not there, no column is left, or the types named are not the cache's.
+    :raises UnsupportedType: a column that does not fit; names it, its type, and the one that the cache has.
+    """
+    columns = _by_name(schema, cache.name)
+    missing = [name for name in keys if name.lower() not in columns]
+    if missing:
+        what = f"the DataFrame has no column {missing[0]} for the key; it has {', '.join(schema.names)}"
+        raise SettingsError(what, "Name the key's columns in the option key.", setting="key", cache=cache.name)
+    if TYPE in columns:
+        what = f"column {TYPE} says that the rows are of several types, which are written one by one"
+        raise SettingsError(what, f"Filter by it, drop it, and name the type in the option value_type. [{TYPE}]", cache=cache.name)
+    key_names = tuple(columns[name.lower()].name for name in keys)
+    value_names = tuple(name for name in schema.names if name not in key_names)
+    if not value_names:
+        raise SettingsError(
+            "no column is left for the value", "Keep one, or name fewer in the option key.", setting="key", cache=cache.name
+        )
+    frame = _FrameTypes(cache, types, key_type, value_type)
+    return (
+        frame.part(frame.key, [columns[name.lower()] for name in key_names], KEY, "key"),
+        frame.part(frame.value, [columns[name.lower()] for name in value_names], VALUE, "value"),
+    )
+
+
+def layouts(field: pa.Field) -> Iterator[ObjectLayout]:
+    """The binary types within a field, inner ones first."""
+    kind = field.type
+    if pa.types.is_map(kind):
+        yield from layouts(kind.key_field)
+        yield from layouts(kind.item_field)
+    elif pa.types.is_list(kind):
+        yield from layouts(kind.value_field)
+    elif pa.types.is_struct(kind):
+        for one in kind:
+            yield from layouts(one)
+        yield ObjectLayout.of(field)
+
+
+class _FrameTypes:
+    def __init__(self, cache: CacheInfo, types: Types, key_type: str | None, value_type: str | None) -> None:
+        cache = _of_one_entity(cache, key_type, value_type)
+        known = entry_types(cache, types)
+        self.key, self.value = known.key, known.value
+        key_objects = known.key_objects
+        if not cache.query_entities:
+            self.key, self.value = any_kind("", key_type or f"{cache.name}.Key"), any_kind("", value_type or f"{cache.name}.Value")
+            key_objects = frozenset([_type_name(self.key)])
+        self._cache, self._keys = cache.name, key_objects
+        self._declared = {name for name, fields in known.objects.items() if fields}
+        self._objects = ObjectTypes(types, known.objects, key_objects)
+
+    def part(self, known: pa.Field, columns: Sequence[pa.Field], whole: str, role: str) -> Part:
+        """The key or value of these columns, where `known` is what the cache has for it."""
+        names = tuple(column.name for column in columns)
+        is_object = is_a(known, OBJECT)
+        struct = pa.types.is_struct(columns[0].type)
+        if len(columns) == 1 and (names[0].lower() == whole or (role == "key" and (struct or not is_object))):
+            name = "" if names[0].lower() == whole else names[0]
+            return Part(self._field(known, columns[0], _type_name(known), role).with_name(name), names, whole=True)
+        if not is_object and not is_a(known, ANY):
+            what = f"the {role}s of the cache are {_shown(known)}, and columns {', '.join(names)} would be fields of an object"
+            raise UnsupportedType(what, f"Give the {role} as one column {whole}.", cache=self._cache)
+        return Part(self._object("", _type_name(known), columns, role), names, whole=False)
+
+    def _field(self, known: pa.Field | None, column: pa.Field, type_name: str, path: str) -> pa.Field:
+        """The field that a column is written as; `type_name`: of objects, where what is known does not say it."""
+        name = column.name if known is None else known.name
+        if known is None or is_a(known, UNKNOWN):
+            return self._own(name, column, type_name, path)
+        if is_a(known, ANY):
+            return self._own(name, column, _type_name(known), path)
+        if is_a(known, REFUSED):
+            raise UnsupportedType(f"Field {path} {known.metadata[REASON].decode()}", "Leave the column out.", cache=self._cache, field=path)
+        kind, wanted = column.type, known.type
+        if is_a(known, OBJECT):
+            if pa.types.is_struct(kind):
+                return self._object(name, _type_name(known), list(kind), path)
+        elif pa.types.is_list(wanted):
+            if pa.types.is_list(kind):
+                element = self._field(wanted.value_field, kind.value_field, type_name, f"{path}[]")
+                return known.with_type(pa.list_(element))
+        elif pa.types.is_map(wanted):
+            if pa.types.is_map(kind):
+                key = self._field(wanted.key_field, kind.key_field, type_name, f"{path} key").with_nullable(False)
+                return known.with_type(pa.map_(key, self._field(wanted.item_field, kind.item_field, type_name, f"{path} value")))
+        elif mark_of(known) == "decimal" and wanted == pa.string() and pa.types.is_decimal128(kind):
+            return known.with_type(kind)  # no scale is declared: each value has that of the column
+        elif _holds(known, kind):
+            return known
+        what = f"Column {path} is {kind}, and the cache has {_shown(known)} for it"
+        raise UnsupportedType(what, "Cast the column, or write to another cache.", cache=self._cache, field=path)
+
+    def _own(self, name: str, column: pa.Field, type_name: str, path: str) -> pa.Field:
+        """A field of which nothing is known, by the column alone."""
+        kind = column.type
+        if pa.types.is_struct(kind):
+            return self._object(name, type_name, list(kind), path)
+        if pa.types.is_list(kind):
+            return collection_of(name, self._own("item", kind.value_field, type_name, f"{path}[]"))
+        if pa.types.is_map(kind):
+            key = self._own("key", kind.key_field, type_name, f"{path} key").with_nullable(False)
+            return pa.field(name, pa.map_(key, self._own("value", kind.item_field, type_name, f"{path} value")))
+        field = pa.field(name, kind)
+        try:
+            type_code(field)
+        except UnsupportedType:
+            what = f"Column {path} is {kind}, which Ignite has no type for"
+            raise UnsupportedType(what, "Cast the column, or leave it out.", cache=self._cache, field=path) from None
+        return field
+
+    def _object(self, name: str, type_name: str, columns: Sequence[pa.Field], path: str) -> pa.Field:
+        """An object with the fields of its type in their order, then those that only the columns have; others of the type are left out.
+
+        Fields of a declared type, and of the type of keys, are fixed: a key that lacks a field, or has one more, would be another key.
+        """
+        fields = {one.name.lower(): one for one in self._objects.fields(type_name)}
+        found = _by_name(columns, self._cache)
+        is_key = type_name in self._keys
+        more = [column.name for column in columns if column.name.lower() not in fields]
+        if more and (type_name in self._declared or (is_key and fields)):
+            what = f"Column {more[0]} is no field of {type_name}, the type of the cache's {'key' if is_key else 'value'}s, which has "
+            what += ", ".join(one.name for one in fields.values())
+            raise UnsupportedType(what, "Leave it out, or rename it.", cache=self._cache, field=more[0])
+        lacking = [one.name for label, one in fields.items() if label not in found and (is_key or not one.nullable)]
+        if lacking:
+            what = f"There is no column {lacking[0]}, which every object of {type_name} has"
+            raise UnsupportedType(what, f"Add it to {path}.", cache=self._cache, field=lacking[0])
+        within = [(one, found[label]) for label, one in fields.items() if label in found]
+        within += [(None, found[label.lower()]) for label in more]
+        made = [self._field(one, column, f"{type_name}.{column.name}", f"{path}.{column.name}") for one, column in within]
+        return object_field(name, type_name, made)
+
+
+def _of_one_entity(cache: CacheInfo, key_type: str | None, value_type: str | None) -> CacheInfo:
+    """The cache with the query entity that is meant."""
+    entities = cache.query_entities
+    for setting, given, of_entity in (("key_type", key_type, "key_type"), ("value_type", value_type, "value_type")):
+        left = tuple(entity for entity in entities if given in (None, getattr(entity, of_entity)))
+        if entities and not left:
+            has = ", ".join(getattr(entity, of_entity) for entity in entities)
+            raise SettingsError(
+                f"{setting} is {given}, and the cache has {has}", "Leave the option out.", setting=setting, cache=cache.name
+            )
+        entities = left
+    if len(entities) > 1:
+        what = f"the cache has several query entities: {', '.join(entity.value_type for entity in entities)}"
+        raise SettingsError(what, "Name one in the option value_type.", setting="value_type", cache=cache.name)
+    return replace(cache, query_entities=entities)
+
+
+def _holds(known: pa.Field, kind: pa.DataType) -> bool:
+    """Whether every value of a column's type is one of a field without inner values."""
+    wanted, mark = known.type, mark_of(known)
+    if mark in _TEXTS and wanted == pa.string():
+        return bool(kind == pa.string())
+    if pa.types.is_timestamp(wanted):
+        return bool(pa.types.is_timestamp(kind) and kind.tz)
+    if pa.types.is_decimal(wanted):
+        return bool(pa.types.is_decimal128(kind) and kind.scale <= wanted.scale)
+    if (pa.types.is_integer(wanted) and pa.types.is_integer(kind)) or (pa.types.is_floating(wanted) and pa.types.is_floating(kind)):
+        return bool(kind.bit_width <= wanted.bit_width)
+    return bool(kind == wanted)
+
+
+def _by_name(fields: pa.Schema | Sequence[pa.Field], cache: str) -> dict[str, pa.Field]:
+    found: dict[str, pa.Field] = {}
+    for field in fields:
+        other = found.setdefault(field.name.lower(), field)
+        if other is not field:
+            what = f"Columns {other.name} and {field.name} have one name in Ignite, which does not tell case apart"
+            raise UnsupportedType(what, "Rename one.", cache=cache, field=field.name)
+    return found
+
+
+def _type_name(field: pa.Field) -> str:
+    return str((field.metadata or {}).get(TYPE_NAME, b""), "utf-8")
+
+
+def _shown(field: pa.Field) -> str:
+    if is_a(field, OBJECT):
+        return f"objects of {_type_name(field)}"
+    if pa.types.is_list(field.type) and pa.types.is_null(field.type.value_type) and mark_of(field) != "collection":
+        return "Object[]"
+    return code_name(type_code(field)) + (f" of scale {field.type.scale}" if pa.types.is_decimal(field.type) else "")

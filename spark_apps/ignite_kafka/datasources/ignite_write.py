@@ -1,0 +1,148 @@
+"""The writing side of data source `ignite`: Arrow batches of a DataFrame to binary objects, put into a cache. See ignite.py."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+from ..convert.inbound import ClusterTypes, Entries, compacted
+from ..errors import CacheNotFound, EncodeError, SettingsError
+from ..thin.cluster import Cluster
+from ..thin.codec import encoded
+from ..thin.connection import IgniteEndpoint
+from ..thin.create import NewCache, get_or_create_cache, query_entity
+from ..thin.model import CacheInfo
+from ..thin.puts import CacheWriter
+from .frame_arrays import conformed
+from .frame_types import Part, entry_parts, layouts
+from .options import boolean, bounded_int, connected, ignite_endpoint, refuse_secrets, required
+
+
+@dataclass(frozen=True)
+class WriteOptions:
+    """The options of one write, checked."""
+
+    cache: str
+    endpoint: IgniteEndpoint
+    key: tuple[str, ...] = ("_key",)
+    overwrite: bool = True
+    create: bool = False
+    backups: int | None = None
+    key_type: str | None = None
+    value_type: str | None = None
+    secrets_file: str | None = None
+
+    @staticmethod
+    def of(options: Mapping[str, str]) -> WriteOptions:
+        """
+        :raises SettingsError: an option is missing, out of range, or a secret.
+        """
+        refuse_secrets(options)
+        key = tuple(name.strip() for name in options.get("key", "_key").split(","))
+        if not all(key) or len({name.lower() for name in key}) < len(key):
+            raise SettingsError(
+                f"option 'key' is {options['key']!r}", "Give names of columns, each once, as id or day,number.", setting="key"
+            )
+        return WriteOptions(
+            required(options, "cache", "ignite"),
+            ignite_endpoint(options),
+            key,
+            boolean(options, "overwrite", True),
+            boolean(options, "create", False),
+            bounded_int(options, "backups", 0, 0, 1_000) if "backups" in options else None,
+            options.get("key_type"),
+            options.get("value_type"),
+            options.get("secrets_file"),
+        )
+
+    def connect(self) -> Cluster:
+        return connected(self.endpoint, self.secrets_file)
+
+
+@dataclass
+class Written(WriterCommitMessage):
+    """How many entries one partition has put; of rows with one key one counts."""
+
+    entries: int
+
+
+def ignite_writer(options: WriteOptions, schema: StructType) -> IgniteWriter:
+    """What puts rows of this schema; the cache is there then, and the cluster knows the types. For the driver.
+
+    :raises SettingsError, UnsupportedType, TypeClash: the columns do not fit the cache.
+    :raises CacheNotFound: there is no such cache, and it is not to be made.
+    """
+    arrow = to_arrow_schema(schema, timezone="UTC")
+    with options.connect() as cluster:
+        types = ClusterTypes(cluster)
+
+        def parts_of(cache: CacheInfo) -> tuple[Part, Part]:
+            return entry_parts(arrow, cache, types, options.key, options.key_type, options.value_type)
+
+        try:
+            cache = cluster.cache(options.cache)
+        except CacheNotFound as missing:
+            if not options.create:
+                raise CacheNotFound(
+                    "there is no such cache", "Make it, or set the option create to true.", cache=options.cache
+                ) from missing
+            key, value = parts_of(CacheInfo(options.cache, 0))
+            table = options.value_type.rpartition(".")[2] if options.value_type else options.cache
+            entity = query_entity(table, key.field, value.field)
+            cache = get_or_create_cache(cluster, NewCache(options.cache, backups=options.backups, query_entities=(entity,)))
+        parts = parts_of(cache)
+        for part in parts:
+            for layout in layouts(part.field):
+                types.register(layout.metadata)
+    return IgniteWriter(options, cache, *parts)
+
+
+class IgniteWriter(DataSourceArrowWriter):
+    """Made on the driver; its tasks run on executors."""
+
+    def __init__(self, options: WriteOptions, cache: CacheInfo, key: Part, value: Part) -> None:
+        self._options, self._cache, self._key, self._value = options, cache, key, value
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        context = TaskContext.get()
+        assert context is not None
+        rows = count = 0
+        with self._options.connect() as cluster, CacheWriter(cluster, self._cache, overwrite=self._options.overwrite) as writer:
+            for batch in iterator:
+                try:
+                    entries = self._entries(batch)
+                except EncodeError as error:
+                    where = error.where | {"row": rows + int(error.where.get("row", 0))}
+                    raise EncodeError(
+                        error.what, error.remedy, cache=self._cache.name, spark_partition=context.partitionId(), **where
+                    ) from error
+                writer.flush()  # of the batch before, which the nodes took meanwhile: two batches may have one key
+                writer.put(entries.keys, entries.values)
+                rows += batch.num_rows
+                count += len(entries)
+            writer.flush()
+        return Written(count)
+
+    def _entries(self, batch: pa.RecordBatch) -> Entries:
+        """Rows as entries, each key once."""
+        keys, values = (_encoded(batch, part, role) for part, role in ((self._key, "key"), (self._value, "value")))
+        return compacted(Entries(np.arange(batch.num_rows), keys, values), overwrite=self._options.overwrite)
+
+
+def _encoded(batch: pa.RecordBatch, part: Part, role: str) -> pa.BinaryArray:
+    columns = [batch.column(name) for name in part.columns]
+    if not part.whole:
+        return encoded(conformed(pa.StructArray.from_arrays(columns, part.columns), part.field), part.field)
+    (column,) = columns
+    if column.null_count:
+        row = int(np.flatnonzero(np.asarray(column.is_null()))[0])
+        what = f"A {role} is null, which no cache holds, in column {part.columns[0]}"
+        raise EncodeError(what, "Leave such rows out.", field=part.columns[0], row=row)
+    return encoded(conformed(column, part.field), part.field)

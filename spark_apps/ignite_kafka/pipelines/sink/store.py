@@ -1,0 +1,113 @@
+"""One batch of records into caches: converted, one operation a key, sent, and acknowledged by the nodes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pyarrow as pa
+
+from ... import events
+from ...convert.inbound import BadRecord, ClusterTypes, Consumed, Entries, Inbound, InboundRules, compacted
+from ...errors import RecordRefused
+from ...kafka.dead_letters import refused
+from ...kafka.topics import Place
+from ...sink_plan import SinkPlan, TopicPlan
+from ...sink_settings import LOG_ONLY, STOP, SinkSettings
+from ...thin.cluster import Cluster
+from ...thin.puts import CacheWriter
+
+
+@dataclass
+class Stored:
+    """What became of a batch. ``bad`` are the records that were passed over; ``stopped`` the first that must not be, and where."""
+
+    entries: dict[Place, int] = field(default_factory=dict)
+    bad: list[tuple[Consumed, tuple[BadRecord, ...]]] = field(default_factory=list)
+    stopped: dict[Place, RecordRefused] = field(default_factory=dict)
+
+
+class Store:
+    """The caches of one task. For one thread; close it when it has failed."""
+
+    def __init__(self, plan: SinkPlan, cluster: Cluster) -> None:
+        self._settings, self._cluster = plan.settings, cluster
+        self._plans = {topic.name: topic for topic in plan.topics}
+        self._types = ClusterTypes(cluster)
+        self._rules = inbound_rules(plan.settings)
+        self._overwrite = plan.settings.process_updates
+        self._sinks: dict[str, tuple[Inbound, CacheWriter]] = {}
+
+    def store(self, batch: Sequence[Consumed]) -> Stored:
+        """Convert the batch while the one before is on its way, wait for that, and send what this one says; :meth:`flush` waits for it.
+
+        Records of one key are all of one partition, or have no order: so one operation a key and topic is left, the last one, or where
+        entries are not overwritten the first.
+        """
+        stored, by_topic = Stored(), defaultdict(list)
+        for consumed in batch:
+            inbound, _ = self._sink(self._plans[consumed.topic])
+            entries = self._judged(consumed, inbound.convert(consumed), stored)
+            stored.entries[consumed.topic, consumed.partition] = len(entries)
+            by_topic[consumed.topic].append(entries)
+        lefts = [(self._sinks[topic][1], compacted(_joined(parts), overwrite=self._overwrite)) for topic, parts in by_topic.items()]
+        self.flush()
+        for writer, left in lefts:
+            _write(writer, left)
+        return stored
+
+    def flush(self) -> None:
+        """Return once all batches are in the caches."""
+        for _, writer in self._sinks.values():
+            writer.flush()
+
+    def _sink(self, topic: TopicPlan) -> tuple[Inbound, CacheWriter]:
+        if topic.name not in self._sinks:
+            cache = self._cluster.cache(topic.cache)
+            writer = CacheWriter(self._cluster, cache, overwrite=self._overwrite)
+            self._sinks[topic.name] = Inbound(cache, self._types, self._rules), writer
+        return self._sinks[topic.name]
+
+    def _judged(self, consumed: Consumed, entries: Entries, stored: Stored) -> Entries:
+        """What of the entries is to be stored, by the error policy."""
+        if not entries.bad:
+            return entries
+        if self._settings.error_handling_policy == STOP:
+            first = entries.bad[0]
+            stored.stopped[consumed.topic, consumed.partition] = refused(consumed, first)
+            count = int(np.searchsorted(entries.rows, first.row))
+            return Entries(entries.rows[:count], entries.keys[:count], entries.values[:count])
+        stored.bad.append((consumed, entries.bad))
+        if self._settings.error_handling_policy == LOG_ONLY:
+            for bad in entries.bad:
+                error = refused(consumed, bad)
+                events.emit(events.OBJECT_NOT_BUILT, **{"reason": error.what, **error.where})
+        return entries
+
+    def close(self) -> None:
+        """Forget what is on its way."""
+        for _, writer in self._sinks.values():
+            writer.close()
+
+
+def _write(writer: CacheWriter, entries: Entries) -> None:
+    """Send entries of different keys."""
+    if not entries.values.null_count:
+        writer.put(entries.keys, entries.values)
+        return
+    put = entries.values.is_valid()
+    writer.put(entries.keys.filter(put), entries.values.filter(put))
+    writer.remove(entries.keys.filter(entries.values.is_null()))
+
+
+def inbound_rules(settings: SinkSettings) -> InboundRules:
+    return InboundRules(settings.key_converter, settings.value_converter, settings.key_policy, settings.key_fields, settings.decimal_format)
+
+
+def _joined(parts: Sequence[Entries]) -> Entries:
+    if len(parts) == 1:
+        return parts[0]
+    keys, values = pa.concat_arrays([part.keys for part in parts]), pa.concat_arrays([part.values for part in parts])
+    return replace(parts[0], rows=np.arange(len(keys)), keys=keys, values=values, bad=())

@@ -1,0 +1,44 @@
+"""How fast a stream may send: ``max_records_per_second``, shared over tasks by the slots that they own.
+
+A debt that time pays off: what is sent counts, and the next batch waits until its time has come. Batches are small beside that
+(:attr:`Pace.batch_records`), so records leave evenly; only a unit that is sent from the cache is sent whole, and waited for afterwards.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+_BATCH_S = 0.5
+
+
+class Pace:
+    """Of one task.
+
+    :param per_second: records; None: as fast as it goes.
+    :param ahead_s: how long what was sent before is ahead of its time.
+    """
+
+    def __init__(self, per_second: float | None, ahead_s: float = 0.0, clock: Callable[[], float] = time.monotonic) -> None:
+        self._per_second, self._clock = per_second, clock
+        self._due_s = clock() + ahead_s
+
+    @staticmethod
+    def of_task(per_second: int | None, slots: int, all_slots: int, ahead_s: float) -> Pace:
+        """The share of a task that owns so many of a connector's slots."""
+        return Pace(None if per_second is None else per_second * slots / all_slots, ahead_s)
+
+    @property
+    def batch_records(self) -> int | None:
+        """Most records that one batch should hold; None: any number."""
+        return None if self._per_second is None else max(1, int(self._per_second * _BATCH_S))
+
+    def sent(self, records: int) -> None:
+        """So many were sent now."""
+        if self._per_second is not None:
+            self._due_s = max(self._due_s, self._clock()) + records / self._per_second
+
+    @property
+    def ahead_s(self) -> float:
+        """How long to wait before more may be sent."""
+        return max(0.0, self._due_s - self._clock())

@@ -1,0 +1,212 @@
+"""Entries into a cache, many a request, several requests on their way to each node.
+
+Entries go to the primary node of their partition, which spares a hop; any other node would pass them on. A request that a lost
+connection leaves without answer is sent again to another node: putting or removing the same entries twice leaves the same cache.
+"""
+
+from __future__ import annotations
+
+import struct
+import time
+import uuid
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ignite_kafka.errors import CacheDestroyed, IgniteKafkaError, IgniteUnreachable, WriteFailed
+from ignite_kafka.thin import protocol
+from ignite_kafka.thin.cluster import Cluster
+from ignite_kafka.thin.codec.hashes import key_hashes, partitions_of
+from ignite_kafka.thin.codec.pieces import data_of, joined, lengths_of
+from ignite_kafka.thin.connection import ThinConnection
+from ignite_kafka.thin.model import CacheInfo
+from ignite_kafka.thin.protocol import ThinError
+
+_SKIP_STORE, _KEEP_BINARY, _FLUSH, _CLOSE = 0x02, 0x04, 0x08, 0x10
+_INSERT = struct.Struct("<iBiiBi")
+_WRITE = struct.Struct("<iBi")
+_CLUSTER_DEFAULT = -1
+_NULL = 101
+_MOST_TRIES = 3
+_UPDATE_FAILED = "retry update if possible"
+_MAY_PASS = (_UPDATE_FAILED, "retry transaction", "topology")
+_MAY_PASS_REMEDY = "Check the cluster's nodes: their logs say whether one has left, or the cache's data region is out of memory"
+_CAUSES = {
+    "read-only": "Activate the cluster for writing (control.sh --set-state ACTIVE)",
+    "inactive": "Activate the cluster (control.sh --set-state ACTIVE)",
+    "Out of memory": "Make the cache's data region larger, or let it evict or persist",
+}
+
+
+@dataclass(frozen=True)
+class WriteLimits:
+    """How much one request holds, and how many requests may wait for their answer at one node."""
+
+    entries: int = 20_000
+    size_bytes: int = 8 << 20
+    in_flight: int = 1
+
+
+class CacheWriter:
+    """Puts and removes entries of one cache. For one thread; a context manager that forgets what was not flushed when it fails.
+
+    Between two flushes a key may be given once only: requests on their way have no order among them, nor has one that is sent again.
+
+    :param overwrite: False: an entry that is there stays as it is (as a data streamer without allowOverwrite does).
+    """
+
+    def __init__(self, cluster: Cluster, cache: CacheInfo, *, overwrite: bool, limits: WriteLimits | None = None) -> None:
+        self.cluster, self.cache, self.overwrite = cluster, cache, overwrite
+        self.limits = limits or WriteLimits()
+        self._waiting: dict[uuid.UUID | None, deque[_Request]] = {}
+
+    def put(self, keys: pa.BinaryArray, values: pa.BinaryArray) -> None:
+        """Send entries, encoded as :func:`ignite_kafka.thin.codec.encoded` gives them; the answers are awaited by :meth:`flush`.
+
+        :raises IgniteUnreachable, WriteFailed, CacheDestroyed: as :meth:`flush`, also for entries of earlier calls.
+        """
+        self._write(protocol.CACHE_PUT_ALL if self.overwrite else protocol.STREAMER_START, keys, values)
+
+    def remove(self, keys: pa.BinaryArray) -> None:
+        """Send keys whose entries shall go; raises as :meth:`put`."""
+        self._write(protocol.CACHE_REMOVE_KEYS, keys, None)
+
+    def flush(self) -> None:
+        """Return once everything that was given is in the cache.
+
+        :raises IgniteUnreachable: no node took some entries in the endpoint's time-out, or none answers.
+        :raises WriteFailed: a node refused some entries: cache, node, address; says why.
+        :raises CacheDestroyed: the cache is not there any more.
+        """
+        for waiting in self._waiting.values():
+            while waiting:
+                self._await(waiting.popleft())
+
+    def close(self) -> None:
+        """Forget the requests whose answers were not awaited: whether they are done is not known."""
+        for waiting in self._waiting.values():
+            for request in waiting:
+                request.connection.forget(request.request_id)
+            waiting.clear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _write(self, op: int, keys: pa.BinaryArray, values: pa.BinaryArray | None) -> None:
+        for node, rows in self._by_node(keys):
+            part = keys if rows is None else keys.take(rows)
+            entries = part if values is None else joined([part, values if rows is None else values.take(rows)])
+            for start, stop in self._cuts(entries):
+                piece = entries.slice(start, stop - start)
+                self._send(node, op, self._head(op, len(piece)) + data_of(piece).data)
+
+    def _by_node(self, keys: pa.BinaryArray) -> Iterator[tuple[uuid.UUID | None, pa.Array | None]]:
+        """Nodes and the rows of the keys that they are primary for; None for any node, None for all rows in their order.
+
+        Keys of a TRANSACTIONAL cache are sorted: two writers that lock the same keys in one order do not wait for each other.
+        """
+        if not len(keys):
+            return
+        order = pc.array_sort_indices(keys) if self.cache.atomicity == "TRANSACTIONAL" else None
+        owners = self.cluster.partitions(self.cache.cache_id)
+        nodes = list(dict.fromkeys(owners.primary.values()))
+        if len(nodes) < 2 or owners.affinity_keys:
+            yield (nodes[0] if len(nodes) == 1 else None), order
+            return
+        owner_of = np.full(max(owners.primary) + 2, -1)  # the last one for keys of unknown hash
+        owner_of[list(owners.primary)] = [nodes.index(node) for node in owners.primary.values()]
+        hashes, known = key_hashes(keys)
+        owner = owner_of[np.where(known, partitions_of(hashes, len(owners.primary)), -1)]
+        rows = np.arange(len(keys)) if order is None else order.to_numpy()
+        for number in np.unique(owner):
+            yield (nodes[number] if number >= 0 else None), pa.array(rows[owner[rows] == number])
+
+    def _cuts(self, entries: pa.BinaryArray) -> Iterator[tuple[int, int]]:
+        """Ranges of rows for one request each; an entry that is larger than a request may be goes alone."""
+        ends = np.cumsum(lengths_of([entries]))
+        start = 0
+        while start < len(entries):
+            before = int(ends[start - 1]) if start else 0
+            stop = int(np.searchsorted(ends, before + self.limits.size_bytes, side="right"))
+            stop = min(max(stop, start + 1), start + self.limits.entries, len(entries))
+            yield start, stop
+            start = stop
+
+    def _head(self, op: int, count: int) -> bytes:
+        cache_id = self.cache.cache_id
+        if op == protocol.STREAMER_START:
+            flags = _SKIP_STORE | _KEEP_BINARY | _FLUSH | _CLOSE
+            return _INSERT.pack(cache_id, flags, _CLUSTER_DEFAULT, _CLUSTER_DEFAULT, _NULL, count)
+        return _WRITE.pack(cache_id, 0, count)
+
+    def _send(self, node: uuid.UUID | None, op: int, payload: bytes) -> None:
+        waiting = self._waiting.setdefault(node, deque())
+        while len(waiting) >= self.limits.in_flight:
+            self._await(waiting.popleft())
+        connection = self.cluster.connection(node)
+        try:
+            waiting.append(_Request(op, payload, connection, connection.send(op, payload)))
+        except IgniteUnreachable as error:
+            self._again(op, payload, error)
+
+    def _await(self, request: _Request) -> None:
+        try:
+            request.connection.receive(request.request_id)
+        except ThinError as error:
+            self._again(request.op, request.payload, self._refused(request.connection, error))
+        except IgniteUnreachable as error:
+            self._again(request.op, request.payload, error)
+
+    def _again(self, op: int, payload: bytes, error: IgniteKafkaError) -> None:
+        """Send a request once more and wait for its answer, until the endpoint's time for a request is over."""
+        deadline = time.monotonic() + self.cluster.endpoint.request_timeout_ms / 1000
+        for _ in range(_MOST_TRIES):
+            if error.final or time.monotonic() > deadline:
+                raise error
+            connection = self.cluster.connection()
+            try:
+                connection.request(op, payload)
+                return
+            except ThinError as refused:
+                error = self._refused(connection, refused)
+            except IgniteUnreachable as lost:
+                error = lost
+        raise error
+
+    def _refused(self, connection: ThinConnection, error: ThinError) -> IgniteKafkaError:
+        place = {"cache": self.cache.name, "node": connection.node_id, "address": connection.address}
+        if error.status == protocol.CACHE_DOES_NOT_EXIST:
+            return CacheDestroyed("a cache went away while entries were put into it", "Make it again, or stop writing to it", **place)
+        what = f"Ignite did not take entries of a cache: {_without_keys(error.message)}"
+        if error.status == protocol.SECURITY_VIOLATION:
+            return WriteFailed(what, "Give the user the right to put and remove entries of the cache", **place)
+        for cause, remedy in _CAUSES.items():
+            if cause.lower() in error.message.lower():
+                return WriteFailed(what, remedy, **place)
+        if any(cause in error.message.lower() for cause in _MAY_PASS):
+            return IgniteUnreachable(what, _MAY_PASS_REMEDY, **place)
+        return WriteFailed(what, "The node's log says more", **place)
+
+
+def _without_keys(message: str) -> str:
+    """Of a failed update a node tells every key, and not the cause, which it keeps to its log."""
+    head, found, _ = message.partition(_UPDATE_FAILED)
+    return f"{head}{found})" if found else message
+
+
+@dataclass(frozen=True)
+class _Request:
+    """One request on its way, with all that is needed to send it again."""
+
+    op: int
+    payload: bytes
+    connection: ThinConnection
+    request_id: int

@@ -1,0 +1,156 @@
+"""Topics read as DataFrames, on a real broker: what was committed, between offsets that are fixed when the job begins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, Row, SparkSession
+
+from ignite_kafka.datasources.kafka_tx import KafkaTxDataSource
+from ignite_kafka.datasources.kafka_tx_read import KafkaTxReader, ReadOptions, parse_offsets
+from ignite_kafka.errors import SettingsError
+from ignite_kafka.kafka.clients import KafkaClients
+from ignite_kafka.kafka.topics import Topics, TopicSpec
+from tools.servers import KafkaBroker
+
+PARTITIONS = 3
+
+
+class Topic:
+    """A topic of a test's own."""
+
+    def __init__(self, spark: SparkSession, kafka: KafkaBroker, name: str) -> None:
+        self.spark, self.bootstrap, self.name = spark, kafka.bootstrap, name
+        Topics(KafkaClients({"bootstrap.servers": kafka.bootstrap})).ensure([TopicSpec(name, PARTITIONS)])
+
+    @property
+    def options(self) -> dict[str, str]:
+        return {"bootstrap.servers": self.bootstrap, "topic": self.name}
+
+    def producer(self, **settings: Any) -> Producer:
+        return Producer({"bootstrap.servers": self.bootstrap, "linger.ms": 5, "enable.idempotence": True, **settings})
+
+    def send(self, numbers: range, producer: Producer | None = None) -> None:
+        """Records of these numbers as keys and values, each in the partition of its remainder."""
+        producer = producer or self.producer()
+        for number in numbers:
+            producer.produce(self.name, f"value {number}".encode(), str(number).encode(), number % PARTITIONS)
+        assert producer.flush(30) == 0
+
+    def read(self, **options: str) -> DataFrame:
+        return self.spark.read.format("kafka-tx").options(**{**self.options, **options}).load()
+
+
+def values(rows: list[Row]) -> list[str]:
+    return sorted(row["value"].decode() for row in rows)
+
+
+def of(numbers: range | list[int]) -> list[str]:
+    return sorted(f"value {number}" for number in numbers)
+
+
+@pytest.fixture
+def topic(spark: SparkSession, kafka: KafkaBroker, unique: Callable[[str], str]) -> Topic:
+    spark.dataSource.register(KafkaTxDataSource)
+    return Topic(spark, kafka, unique("read"))
+
+
+def test_a_topic_is_a_frame_of_as_many_partitions(topic: Topic) -> None:
+    topic.send(range(9_000))
+    frame = topic.read()
+    assert frame.dtypes == [("key", "binary"), ("value", "binary"), ("topic", "string"), ("partition", "int"), ("offset", "bigint")]
+    assert frame.rdd.getNumPartitions() == PARTITIONS
+    expected = [(str(n).encode(), f"value {n}".encode(), topic.name, n % PARTITIONS, n // PARTITIONS) for n in range(9_000)]
+    assert sorted(map(tuple, frame.collect())) == sorted(expected)
+    assert frame.groupBy("partition").count().collect() == [(number, 3_000) for number in range(PARTITIONS)]
+
+
+def test_fewer_spark_partitions_read_several_of_the_topic_each(topic: Topic) -> None:
+    topic.send(range(300))
+    assert topic.read(num_partitions="2").rdd.getNumPartitions() == 2
+    assert topic.read(num_partitions="50").rdd.getNumPartitions() == PARTITIONS
+    assert values(topic.read(num_partitions="2").collect()) == of(range(300))
+
+
+def test_keys_and_values_may_be_null_or_empty(topic: Topic) -> None:
+    producer = topic.producer()
+    producer.produce(topic.name, None, b"gone", 0)
+    producer.produce(topic.name, b"", None, 1)
+    assert producer.flush(30) == 0
+    assert sorted((row["partition"], row["key"], row["value"]) for row in topic.read().collect()) == [(0, b"gone", None), (1, None, b"")]
+
+
+def test_an_empty_topic_is_an_empty_frame(topic: Topic) -> None:
+    assert topic.read().count() == 0
+
+
+def test_only_what_is_committed_is_read(topic: Topic) -> None:
+    topic.send(range(30))
+    aborted = topic.producer(**{"transactional.id": f"{topic.name}-a"})
+    aborted.init_transactions(30)
+    aborted.begin_transaction()
+    topic.send(range(30, 60), aborted)
+    aborted.abort_transaction(30)
+    topic.send(range(60, 90))
+    still_open = topic.producer(**{"transactional.id": f"{topic.name}-b"})
+    still_open.init_transactions(30)
+    still_open.begin_transaction()
+    topic.send(range(90, 120), still_open)
+    assert values(topic.read().collect()) == of([*range(30), *range(60, 90)])  # without waiting for the open one
+    still_open.commit_transaction(30)
+    assert values(topic.read().collect()) == of([*range(30), *range(60, 120)])
+
+
+def test_a_read_begins_at_offsets_that_are_given(topic: Topic) -> None:
+    topic.send(range(30))
+    rows = topic.read(starting_offsets='{"0": 7, "1": 10}').collect()
+    assert sorted((row["partition"], row["offset"]) for row in rows) == [(0, n) for n in range(7, 10)] + [(2, n) for n in range(10)]
+
+
+def test_ends_are_those_of_the_planning(topic: Topic) -> None:
+    topic.send(range(30))
+    reader = KafkaTxReader(ReadOptions.of(topic.options))
+    planned = reader.partitions()
+    topic.send(range(30, 60))
+    assert sum(batch.num_rows for part in planned for batch in reader.read(part)) == 30
+
+
+def test_records_that_are_gone(topic: Topic) -> None:
+    topic.send(range(30))
+    admin = AdminClient({"bootstrap.servers": topic.bootstrap})
+    (future,) = admin.delete_records([TopicPartition(topic.name, 0, 4)]).values()
+    future.result(30)
+    assert values(topic.read().collect()) == of([n for n in range(30) if n % PARTITIONS or n >= 12])
+    with pytest.raises(PySparkException, match="the first that is left has offset 4"):
+        topic.read(starting_offsets='{"0": 3}').collect()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"topic": ""}, "option 'topic' of kafka-tx is missing"),
+        ({"topic": "no-such-topic"}, "the topic does not exist"),
+        ({"bootstrap.servers": ""}, "option 'bootstrap.servers' of kafka-tx is missing"),
+        ({"starting_offsets": "latest"}, "option 'starting_offsets' is 'latest'"),
+        ({"starting_offsets": '{"9": 0}'}, "a partition that the topic does not have"),
+        ({"starting_offsets": '{"0": 5}'}, "the partition ends at offset 0, before the start that is given"),
+        ({"num_partitions": "0"}, "num_partitions"),
+        ({"kafka.sasl.password": "hunter2"}, "secrets_file"),
+    ],
+)
+def test_a_bad_option_ends_with_its_own_message(topic: Topic, options: dict[str, str], message: str) -> None:
+    with pytest.raises(PySparkException) as raised:
+        topic.read(**options).collect()
+    assert message in str(raised.value)
+    assert "hunter2" not in str(raised.value)
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"a": 1}', '{"0": -1}', '{"0": "1"}', '{"0": true}', "7"])
+def test_offsets_that_are_none(text: str) -> None:
+    with pytest.raises(SettingsError, match="starting_offsets"):
+        parse_offsets(text)

@@ -1,0 +1,220 @@
+"""Entries put into caches of a real cluster and read again."""
+
+from __future__ import annotations
+
+import struct
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyignite.datatypes.cluster_state import ClusterState
+
+from ignite_kafka.errors import CacheDestroyed, IgniteUnreachable, TypeClash, UnsupportedType, WriteFailed
+from ignite_kafka.thin.cluster import Cluster
+from ignite_kafka.thin.codec import ObjectLayout, decode_rows, encode_objects, encoded
+from ignite_kafka.thin.connection import IgniteEndpoint
+from ignite_kafka.thin.create import NewCache, get_or_create_cache, register_type
+from ignite_kafka.thin.model import CacheInfo
+from ignite_kafka.thin.puts import CacheWriter, WriteLimits
+from ignite_kafka.thin.scan import scan_partitions
+from tests.integration.thin.nodes import THIRD, endpoint_of
+from tests.integration.thin.nodes import writer as writer_of
+from tests.support import QUICK_JVM
+from tools.servers import IgniteCluster, Jars
+
+LONG, TEXT = pa.field("long", pa.int64()), pa.field("text", pa.string())
+LAYOUT = ObjectLayout("Put", (LONG, TEXT))
+_DESTROY = 1056
+NewCacheOf = Callable[..., CacheInfo]
+
+
+@pytest.fixture
+def new_cache(cluster: Cluster) -> Iterator[NewCacheOf]:
+    """`new_cache(**settings)`: an empty cache with a name of its own, destroyed after the test."""
+    made: list[CacheInfo] = []
+
+    def make(**settings: Any) -> CacheInfo:
+        made.append(get_or_create_cache(cluster, NewCache(f"put-{uuid.uuid4().hex[:8]}", **settings)))
+        return made[-1]
+
+    yield make
+    for info in made:
+        destroy(cluster, info)
+
+
+def destroy(cluster: Cluster, cache: CacheInfo) -> None:
+    cluster.ask(lambda connection: connection.request(_DESTROY, struct.pack("<i", cache.cache_id)))
+
+
+def rows_of(cluster: Cluster, cache: CacheInfo) -> list[tuple[Any, Any]]:
+    pages = [page for page in scan_partitions(cluster, cache, range(cache.partitions)) if page.rows]
+    return list(decode_rows(pages, cache, cluster))
+
+
+def entries_of(cluster: Cluster, cache: CacheInfo) -> dict[Any, Any]:
+    rows = rows_of(cluster, cache)
+    assert len(dict(rows)) == len(rows)
+    return dict(rows)
+
+
+def longs(*numbers: int) -> pa.BinaryArray:
+    return encoded(pa.array(numbers, pa.int64()), LONG)
+
+
+def texts(*values: str) -> pa.BinaryArray:
+    return encoded(pa.array(values, pa.string()), TEXT)
+
+
+KINDS = [
+    {"atomicity": "ATOMIC", "mode": "PARTITIONED", "backups": 1},
+    {"atomicity": "TRANSACTIONAL", "mode": "PARTITIONED", "backups": 1},
+    {"atomicity": "ATOMIC", "mode": "REPLICATED"},
+]
+
+
+@pytest.mark.parametrize("settings", KINDS, ids=lambda settings: f"{settings['atomicity']}-{settings['mode']}")
+def test_entries_are_put_and_removed(cluster: Cluster, new_cache: NewCacheOf, settings: dict[str, Any]) -> None:
+    cache = new_cache(**settings)
+    assert {name: getattr(cache, name) for name in settings} == settings
+    keys = range(5_000)
+    with CacheWriter(cluster, cache, overwrite=True, limits=WriteLimits(entries=700, size_bytes=9_000)) as writer:
+        writer.put(longs(*keys), texts(*(f"first {key}" for key in keys)))
+        writer.flush()
+        writer.put(longs(*range(1_000)), texts(*["second"] * 1_000))
+        writer.remove(longs(*range(1_000, 2_000), 9_999))
+        writer.flush()
+    expected = dict.fromkeys(range(1_000), "second") | {key: f"first {key}" for key in range(2_000, 5_000)}
+    assert entries_of(cluster, cache) == expected
+
+
+@pytest.mark.parametrize("settings", KINDS, ids=lambda settings: f"{settings['atomicity']}-{settings['mode']}")
+def test_without_overwriting_what_is_there_stays(cluster: Cluster, new_cache: NewCacheOf, settings: dict[str, Any]) -> None:
+    cache = new_cache(**settings)
+    with CacheWriter(cluster, cache, overwrite=False, limits=WriteLimits(entries=300)) as writer:
+        writer.put(longs(*range(500)), texts(*["first"] * 500))
+        writer.flush()
+        writer.put(longs(*range(1_000)), texts(*["second"] * 1_000))
+        writer.flush()
+        writer.remove(longs(7))
+        writer.flush()
+    entries = entries_of(cluster, cache)
+    assert entries == dict.fromkeys([*range(7), *range(8, 500)], "first") | dict.fromkeys(range(500, 1_000), "second")
+
+
+def test_objects_are_put_once_their_type_is_registered(cluster: Cluster, new_cache: NewCacheOf) -> None:
+    cache = new_cache()
+    register_type(cluster, LAYOUT.metadata)
+    register_type(cluster, LAYOUT.metadata)
+    columns = [pa.array([1, None]), pa.array(["one", None])]
+    with CacheWriter(cluster, cache, overwrite=True) as writer:
+        writer.put(encode_objects(LAYOUT, columns), encode_objects(LAYOUT, columns))
+        writer.flush()
+    rows = sorted((key.fields["text"] or "", key.fields, value.fields) for key, value in rows_of(cluster, cache))
+    expected = [{"long": None, "text": None}, {"long": 1, "text": "one"}]
+    assert [row[1:] for row in rows] == [(fields, fields) for fields in expected]
+    with pytest.raises(TypeClash, match="Field text of binary type Put is String in the cluster, and long is to be written"):
+        register_type(cluster, ObjectLayout("Put", (LONG, LONG.with_name("text"))).metadata)
+
+
+def test_a_type_gets_new_fields(cluster: Cluster) -> None:
+    name = f"Grows{uuid.uuid4().hex[:8]}"
+    register_type(cluster, ObjectLayout(name, (LONG,)).metadata)
+    register_type(cluster, ObjectLayout(name, (LONG, TEXT)).metadata)
+    known = cluster.binary_type(ObjectLayout(name, (LONG,)).type_id)
+    assert {field.name for field in known.fields} == {"long", "text"}
+    assert len(known.schemas) == 2
+
+
+def test_a_cache_that_went_away_is_named(cluster: Cluster) -> None:
+    cache = CacheInfo("gone", 4711)
+    with CacheWriter(cluster, cache, overwrite=True) as writer:
+        writer.put(longs(1), texts("x"))
+        with pytest.raises(CacheDestroyed, match="cache gone"):
+            writer.flush()
+
+
+@pytest.mark.parametrize("overwrite", [True, False])
+def test_a_node_that_dies_loses_nothing(third: IgniteCluster, new_cache: NewCacheOf, overwrite: bool) -> None:
+    with Cluster(endpoint_of(third)) as cluster:
+        cache = new_cache(atomicity="ATOMIC", backups=1)
+        await_owners(cluster, cache, 3)
+        keys = range(40_000)
+        with CacheWriter(cluster, cache, overwrite=overwrite, limits=WriteLimits(entries=500, in_flight=10)) as writer:
+            writer.put(longs(*keys[:20_000]), texts(*map(str, keys[:20_000])))
+            third.kill(THIRD)
+            writer.put(longs(*keys[20_000:]), texts(*map(str, keys[20_000:])))
+            writer.flush()
+        assert entries_of(cluster, cache) == {key: str(key) for key in keys}
+
+
+def test_entries_go_to_the_primary_node_of_their_partition(cluster: Cluster, new_cache: NewCacheOf) -> None:
+    cache = new_cache(atomicity="ATOMIC")
+    await_owners(cluster, cache, 2)
+    keys = encoded(pa.array([f"key {number}" for number in range(500)]), TEXT)
+    with CacheWriter(cluster, cache, overwrite=True) as writer:
+        parts = list(writer._by_node(keys))
+        writer.put(keys, keys)
+        writer.flush()
+    assert len(parts) == 2
+    primary = cluster.primary_nodes(cache.cache_id)
+    for node, rows in parts:
+        mine = {row.as_py() for row in keys.take(rows)}
+        held = {
+            encoded(pa.array([key]), TEXT)[0].as_py()
+            for page in scan_partitions(cluster, cache, [part for part, owner in primary.items() if owner == node])
+            for key, _ in decode_rows([page], cache, cluster)
+        }
+        assert held == mine
+
+
+def test_a_read_only_cluster_is_named(pair: IgniteCluster, cluster: Cluster, new_cache: NewCacheOf) -> None:
+    cache = new_cache()
+    with read_only(pair), CacheWriter(cluster, cache, overwrite=True) as writer:
+        writer.put(longs(1), texts("x"))
+        with pytest.raises(WriteFailed, match="read-only") as caught:
+            writer.flush()
+    assert {"cache", "node", "address"} <= caught.value.where.keys()
+    assert "--set-state ACTIVE" in caught.value.remedy
+
+
+def test_no_node_that_answers_is_an_error(pair: IgniteCluster) -> None:
+    endpoint = IgniteEndpoint((pair.addresses[THIRD],), connect_timeout_ms=500)
+    with (
+        Cluster(endpoint) as cluster,
+        CacheWriter(cluster, CacheInfo("any", 1), overwrite=True) as writer,
+        pytest.raises(IgniteUnreachable),
+    ):
+        writer.put(longs(1), texts("x"))
+
+
+def await_owners(cluster: Cluster, cache: CacheInfo, nodes: int) -> None:
+    """Return once partitions of the cache are spread over so many nodes."""
+    deadline = time.monotonic() + 30
+    while len(set(cluster.primary_nodes(cache.cache_id).values())) < nodes:
+        assert time.monotonic() < deadline
+        cluster.cache(cache.name)
+
+
+@contextmanager
+def read_only(nodes: IgniteCluster) -> Iterator[None]:
+    with writer_of(nodes) as client:
+        client.get_cluster().set_state(ClusterState.ACTIVE_READ_ONLY)
+        try:
+            yield
+        finally:
+            client.get_cluster().set_state(ClusterState.ACTIVE)
+
+
+def test_objects_are_not_written_in_a_form_that_the_nodes_do_not_have(jars: Jars, tmp_path: Path) -> None:
+    form = '<bean class="org.apache.ignite.configuration.BinaryConfiguration"><property name="compactFooter" value="false"/></bean>'
+    with (
+        IgniteCluster(tmp_path, jars=jars, backlog_mib=0, properties=(("binaryConfiguration", form),), java_options=QUICK_JVM) as nodes,
+        Cluster(endpoint_of(nodes)) as cluster,
+        pytest.raises(UnsupportedType, match="compact"),
+    ):
+        register_type(cluster, LAYOUT.metadata)

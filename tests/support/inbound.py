@@ -1,0 +1,56 @@
+"""A cluster's binary types without a cluster, and records for the conversion to entries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ignite_kafka.convert.inbound import Consumed, Entries
+from ignite_kafka.thin.codec import decode_rows
+from ignite_kafka.thin.create import merged_type
+from ignite_kafka.thin.model import BinaryType, CacheInfo, Page, QueryEntity, QueryField
+from tests.support.codec_bytes import NULL, Types
+
+TRADE = {
+    "id": "java.lang.Long", "symbol": "java.lang.String", "price": "java.lang.Double", "qty": "java.lang.Integer",
+    "ts": "java.sql.Timestamp", "note": "java.lang.String",
+}  # fmt: skip
+
+
+class GrowingTypes(Types):
+    """Types that can be registered, merged as a cluster does; clashes are found by the code that asks a cluster."""
+
+    def register(self, kind: BinaryType) -> BinaryType:
+        held = self.known.get(kind.type_id)
+        if held is not None:
+            kind = merged_type(held, kind)
+            known = {field.field_id for field in held.fields}
+            fields = held.fields + tuple(field for field in kind.fields if field.field_id not in known)
+            kind = replace(held, fields=fields, schemas={**held.schemas, **kind.schemas})
+        self.known[kind.type_id] = kind
+        return kind
+
+
+def cache_of(fields: Mapping[str, str], *, key: str = "java.lang.Long", value: str = "Trade", scale: int = -1) -> CacheInfo:
+    """A cache with a query entity of these columns: name to Java class."""
+    columns = tuple(QueryField(name, kind, scale=scale) for name, kind in fields.items())
+    return CacheInfo("tested", 1, query_entities=(QueryEntity(key, value, fields=columns),))
+
+
+def consumed(values: Sequence[bytes | None], keys: Sequence[bytes | None] | None = None) -> Consumed:
+    """Records with these values and, where no keys are given, the keys 0, 1, 2, ..."""
+    given = [str(row).encode() for row in range(len(values))] if keys is None else keys
+    return Consumed("topic", 3, pa.array(given, pa.binary()), pa.array(values, pa.binary()), np.arange(len(values)) + 100)
+
+
+def decoded(entries: Entries, types: Types) -> list[tuple[Any, Any]]:
+    """Keys and values by the row decoder; a removal is None."""
+    data = [
+        (key, NULL if value is None else value) for key, value in zip(entries.keys.to_pylist(), entries.values.to_pylist(), strict=True)
+    ]
+    page = Page(0, len(data), memoryview(b"".join(key + value for key, value in data)), True)
+    return list(decode_rows([page], CacheInfo("tested", 1), types))

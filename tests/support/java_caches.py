@@ -1,0 +1,45 @@
+"""Caches that a Java client wrote, with every type (tests/java/WriteTypes.java), and their entries as scanned."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from ignite_kafka.thin.cluster import Cluster
+from ignite_kafka.thin.connection import IgniteEndpoint
+from ignite_kafka.thin.model import CacheInfo, Page
+from ignite_kafka.thin.scan import scan_partitions
+from tools.servers import IgniteCluster, Jars
+from tools.servers.jars import IGNITE_JAVA_OPTIONS, java_command
+
+SOURCE = Path(__file__).parents[1] / "java" / "WriteTypes.java"
+PREFIX = "json_"
+
+
+@dataclass(frozen=True)
+class Read:
+    """One cache as scanned."""
+
+    cluster: Cluster
+    info: CacheInfo
+    pages: list[Page]
+
+
+@contextmanager
+def java_caches(ignite: IgniteCluster, jars: Jars, classes: Path) -> Iterator[Callable[[str], Read]]:
+    """Write the caches, and give what reads one by its name without the prefix."""
+    subprocess.run(["javac", "-encoding", "UTF-8", "-cp", f"{jars.ignite}/*", "-d", str(classes), str(SOURCE)], check=True)
+    arguments = [ignite.address, PREFIX, str(classes / "expected.txt")]
+    options = [*IGNITE_JAVA_OPTIONS, "-Duser.timezone=UTC"]
+    subprocess.run(java_command("WriteTypes", arguments, [classes, jars.ignite], options), check=True, capture_output=True)
+    with Cluster(IgniteEndpoint(ignite.addresses)) as cluster:
+        yield lambda name: read(cluster, PREFIX + name)
+
+
+def read(cluster: Cluster, name: str) -> Read:
+    """All pages of a cache that hold entries."""
+    info = cluster.cache(name)
+    return Read(cluster, info, [page for page in scan_partitions(cluster, info, range(info.partitions)) if page.rows])

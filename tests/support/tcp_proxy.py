@@ -1,0 +1,81 @@
+"""A link that can be cut, slowed, or left half open: a TCP proxy in front of one port of this machine."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+import time
+from dataclasses import dataclass, field
+
+_CHUNK = 1 << 16
+
+
+@dataclass
+class _Link:
+    client: socket.socket
+    server: socket.socket
+    silent: threading.Event = field(default_factory=threading.Event)
+
+    def close(self) -> None:
+        for end in (self.client, self.server):
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+            end.close()
+
+
+class TcpProxy:
+    """Forwards each connection to ``port``; a context manager.
+
+    :attr:`delay_s` holds back whatever comes, each way.
+    """
+
+    def __init__(self, port: int) -> None:
+        self._port, self._links, self.delay_s = port, list[_Link](), 0.0
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    @property
+    def links(self) -> int:
+        """Connections made so far."""
+        return len(self._links)
+
+    def cut(self) -> None:
+        """Close what is connected."""
+        for link in self._links:
+            link.close()
+
+    def silence(self) -> None:
+        """Let what is connected stand half open: nothing comes through any more. New connections are not concerned."""
+        for link in self._links:
+            link.silent.set()
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = self._listener.accept()
+                try:
+                    link = _Link(client, socket.create_connection(("127.0.0.1", self._port)))
+                except OSError:  # nothing listens there now
+                    client.close()
+                    continue
+                self._links.append(link)
+                for ends in ((link.client, link.server), (link.server, link.client)):
+                    threading.Thread(target=self._pump, args=(link, *ends), daemon=True).start()
+
+    def _pump(self, link: _Link, source: socket.socket, sink: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(_CHUNK):
+                time.sleep(self.delay_s)
+                if not link.silent.is_set():
+                    sink.sendall(data)
+        if not link.silent.is_set():
+            link.close()
+
+    def __enter__(self) -> TcpProxy:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._listener.close()
+        self.cut()

@@ -1,0 +1,121 @@
+"""What a writer makes of a node's refusals, and how it cuts entries into requests; the rest needs real nodes."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pyarrow as pa
+import pytest
+
+from ignite_kafka.errors import CacheDestroyed, IgniteKafkaError, IgniteUnreachable, WriteFailed
+from ignite_kafka.thin import protocol
+from ignite_kafka.thin.connection import IgniteEndpoint, ThinConnection, ThinError
+from ignite_kafka.thin.control import Partitions
+from ignite_kafka.thin.model import CacheInfo
+from ignite_kafka.thin.puts import CacheWriter, WriteLimits
+
+FAILED = protocol.FAILED
+PARTIAL = "Failed to update keys (retry update if possible).: [5]"
+
+
+class Node:
+    """A node that gives these answers in turn, None where it takes the entries, and notes what it was sent."""
+
+    def __init__(self, *answers: Exception | None) -> None:
+        self.answers, self.sent = list(answers), list[bytes]()
+        self.endpoint = IgniteEndpoint()
+
+    def partitions(self, _: int) -> Partitions:
+        return Partitions((1, 0), {})
+
+    def connection(self, _: object = None) -> ThinConnection:
+        return cast(ThinConnection, SimpleNamespace(node_id=7, address="a:1", send=self.send, receive=self.receive, request=self.request))
+
+    def send(self, _: int, payload: bytes) -> int:
+        self.sent.append(payload)
+        return len(self.sent)
+
+    def receive(self, _: int) -> None:
+        answer = self.answers.pop(0) if self.answers else None
+        if answer is not None:
+            raise answer
+
+    def request(self, op: int, payload: bytes) -> None:
+        self.receive(self.send(op, payload))
+
+
+def writer(node: Node, **limits: Any) -> CacheWriter:
+    return CacheWriter(cast(Any, node), CacheInfo("c", 1), overwrite=True, limits=WriteLimits(**limits))
+
+
+def binary(*values: bytes) -> pa.BinaryArray:
+    return pa.array(values, pa.binary())
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "message"),
+    [
+        (ThinError(protocol.CACHE_DOES_NOT_EXIST, "Cache does not exist"), CacheDestroyed, "went away"),
+        (ThinError(protocol.SECURITY_VIOLATION, "Authorization failed"), WriteFailed, "right to put and remove"),
+        (ThinError(FAILED, "Failed to perform cache operation (cluster is in read-only mode)"), WriteFailed, "set-state ACTIVE"),
+        (ThinError(FAILED, "Can not perform the operation because the cluster is inactive."), WriteFailed, "Activate the cluster"),
+        (ThinError(FAILED, "Out of memory in data region [name=default]"), WriteFailed, "data region larger"),
+        (ThinError(FAILED, "Failed to update index"), WriteFailed, "Failed to update index"),
+    ],
+)
+def test_a_refusal_says_what_to_do_and_is_not_tried_again(answer: ThinError, kind: type[IgniteKafkaError], message: str) -> None:
+    node = Node(answer)
+    with writer(node) as entries:
+        entries.put(binary(b"k"), binary(b"v"))
+        with pytest.raises(kind, match=message) as caught:
+            entries.flush()
+    assert caught.value.where == {"cache": "c", "node": 7, "address": "a:1"}
+    assert len(node.sent) == 1
+
+
+@pytest.mark.parametrize("answer", [IgniteUnreachable("lost"), ThinError(FAILED, PARTIAL)])
+def test_what_may_pass_is_sent_again(answer: Exception) -> None:
+    node = Node(answer, answer)
+    with writer(node) as entries:
+        entries.put(binary(b"k"), binary(b"v"))
+        entries.flush()
+    assert node.sent == [node.sent[0]] * 3
+
+
+def test_what_does_not_pass_is_an_error() -> None:
+    node = Node(*[ThinError(FAILED, PARTIAL)] * 10)
+    with writer(node) as entries:
+        entries.put(binary(b"k"), binary(b"v"))
+        with pytest.raises(IgniteUnreachable, match="retry update") as caught:
+            entries.flush()
+    assert len(node.sent) == 4
+    assert "out of memory" in caught.value.remedy
+
+
+def test_keys_of_a_failed_update_are_not_told() -> None:
+    node = Node(*[ThinError(FAILED, "Failed to update keys (retry update if possible).: [Smith, Miller]")] * 10)
+    with writer(node) as entries:
+        entries.put(binary(b"k"), binary(b"v"))
+        with pytest.raises(IgniteUnreachable) as caught:
+            entries.flush()
+    assert caught.value.what == "Ignite did not take entries of a cache: Failed to update keys (retry update if possible)"
+
+
+def test_requests_hold_no_more_than_the_limits_but_one_entry_at_least() -> None:
+    node = Node()
+    with writer(node, entries=3, size_bytes=10, in_flight=100) as entries:
+        entries.put(binary(*[b"k"] * 8), binary(*[b"v"] * 4, b"v" * 50, b"v" * 5, b"v" * 3, b"v"))
+        entries.flush()
+    head = 4 + 1 + 4
+    assert [request[head:] for request in node.sent] == [b"kv" * 3, b"kv", b"k" + b"v" * 50, b"k" + b"v" * 5 + b"k" + b"v" * 3, b"kv"]
+    assert [int.from_bytes(request[5:head], "little") for request in node.sent] == [3, 1, 1, 2, 1]
+
+
+def test_nothing_is_sent_for_no_entries() -> None:
+    node = Node()
+    with writer(node) as entries:
+        entries.put(binary(), binary())
+        entries.remove(binary())
+        entries.flush()
+    assert node.sent == []

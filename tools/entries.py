@@ -1,0 +1,42 @@
+"""Caches of a running cluster from Arrow columns: what the demonstration and the benchmarks load their tables with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pyarrow as pa
+
+from ignite_kafka.thin.cluster import Cluster
+from ignite_kafka.thin.codec import ObjectLayout, encoded
+from ignite_kafka.thin.create import NewCache, get_or_create_cache, query_entity, register_type
+from ignite_kafka.thin.model import CacheInfo
+from ignite_kafka.thin.puts import CacheWriter
+
+
+def make_cache(cluster: Cluster, name: str, key: pa.Field, value: pa.Field, *, sql: bool = True) -> CacheInfo:
+    """The cache, and the binary types of its keys and values.
+
+    :param sql: with a query entity, so that SQL sees a table of the cache's name in a schema of the same name.
+    """
+    for field in (key, value):
+        if pa.types.is_struct(field.type):
+            register_type(cluster, ObjectLayout.of(field).metadata)
+    entities = (query_entity(name.upper(), key, value),) if sql else ()
+    return get_or_create_cache(cluster, NewCache(name, query_entities=entities))
+
+
+def put(cluster: Cluster, cache: CacheInfo, key: pa.Field, value: pa.Field, batches: Iterable[tuple[pa.Array, pa.Array]]) -> int:
+    """Put batches of keys and values; the answer is the number of rows."""
+    rows = 0
+    with CacheWriter(cluster, cache, overwrite=True) as writer:
+        for keys, values in batches:
+            writer.put(encoded(keys, key), encoded(values, value))
+            rows += len(keys)
+        writer.flush()
+    return rows
+
+
+def struct_of(columns: pa.Table, field: pa.Field) -> pa.StructArray:
+    """The columns of a struct field, each cast to its type, as one array."""
+    arrays = [columns[inner.name].combine_chunks().cast(inner.type) for inner in field.type]
+    return pa.StructArray.from_arrays(arrays, fields=list(field.type))
