@@ -133,6 +133,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         "spark.sql.warehouse.dir": str(place / "warehouse"),
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.session.timeZone": "UTC",
+        "spark.python.worker.faulthandler.enabled": "true",  # a worker that crashes tells where
         "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
         "spark.driver.extraJavaOptions": f"-Dderby.system.home={place}",
     }
