@@ -168,7 +168,7 @@ class ConnectorSettings:
     @property
     def streams(self) -> bool:
         """Whether a run goes on until it is stopped, or catches up with changes: SIGTERM ends it after the batch in hand."""
-        raise NotImplementedError
+        return self.run_mode == "continuous"
 
     @property
     def ignite_endpoint(self) -> IgniteEndpoint:

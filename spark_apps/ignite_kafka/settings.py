@@ -121,7 +121,7 @@ class SourceSettings(ConnectorSettings):
     @property
     def streams(self) -> bool:
         """Whether changes are captured and sent, not a snapshot alone."""
-        return self.run_mode == "continuous" or self.failover_policy == "BACKLOG"
+        return super().streams or self.failover_policy == "BACKLOG"
 
     def shape(self) -> dict[str, Any]:
         """The settings that decide which records are sent and what is in them: fixed under a snapshot id."""

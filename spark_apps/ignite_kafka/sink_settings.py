@@ -94,10 +94,6 @@ class SinkSettings(ConnectorSettings):
     )
 
     @property
-    def streams(self) -> bool:
-        return self.run_mode == "continuous"
-
-    @property
     def group_id(self) -> str:
         """The consumer group that holds the offsets: that of a Kafka Connect sink of the same name."""
         return f"connect-{self.name}"
