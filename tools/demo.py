@@ -167,8 +167,7 @@ def _outcome(ignite: str, bootstrap: str) -> tuple[RunStatus, list[Verified]]:
 def _word(result: Verified) -> str:
     if result.equal and not result.repeated and result.records == result.entries:
         return "verified"
-    counts = f"missing {result.missing}, different {result.different}, unexpected {result.unexpected}, repeated {result.repeated}"
-    return "; ".join([f"NOT EQUAL: {counts}", *result.examples])
+    return f"NOT EQUAL: repeated {result.repeated}, {result.differences}"
 
 
 def _summary(entries: Mapping[str, int], status: RunStatus, verified: Sequence[Verified]) -> str:

@@ -141,5 +141,4 @@ def _verdict(result: Verified) -> str:
     """What the comparison of a topic's last records with the entries says."""
     if result.equal:
         return f"every key's last record is its entry; {result.records - result.entries:,} records were earlier states or removed keys"
-    counts = f"missing {result.missing}, different {result.different}, unexpected {result.unexpected}"
-    return "; ".join([f"NOT EQUAL: {counts}", *result.examples])
+    return f"NOT EQUAL: {result.differences}"

@@ -8,45 +8,30 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from ..comparison import EXAMPLES, Comparison
 from ..convert.json_values import json_value, same_json
 from ..kafka.clients import KafkaClients
 from ..kafka.topics import Topics, read_to_end
 from ..plan import CachePlan, TransferPlan
 from ..thin.cluster import Cluster
-from ..thin.codec import decode_rows, entry_bounds
-from ..thin.model import CacheInfo, Page
+from ..thin.codec import decode_rows, raw_entries
+from ..thin.model import CacheInfo
 from ..thin.scan import scan_partitions
-
-_EXAMPLES = 5
 
 
 @dataclass
-class Verified:
-    """How a topic compares with its cache. ``repeated`` counts records of a key that an equal or other record follows: more than one
-    snapshot into one topic gives them too."""
+class Verified(Comparison):
+    """How a topic's last records compare with its cache. ``repeated`` counts records of a key that an equal or other record follows: more
+    than one snapshot into one topic gives them too."""
 
     cache: str
     topic: str
-    entries: int = 0
     records: int = 0
     repeated: int = 0
-    missing: int = 0
-    different: int = 0
-    unexpected: int = 0
-    examples: list[str] = field(default_factory=list)
-
-    @property
-    def equal(self) -> bool:
-        """Each entry's last record equals it, and no record is of a key that the cache does not have."""
-        return not (self.missing or self.different or self.unexpected)
-
-    def note(self, what: str) -> None:
-        if len(self.examples) < _EXAMPLES:
-            self.examples.append(what)
 
 
 def verify(
@@ -82,12 +67,12 @@ def _verify_cache(plan: TransferPlan, cache: CachePlan, cluster: Cluster, client
         found = last.pop(key)
         if not _same(expected, found, raw):
             result.different += 1
-            result.note(f"key {key!r}: the entry gives {expected!r}, the record is {found!r}"[:600])
+            result.note(f"key {key!r}: the entry gives {expected!r}, the record is {found!r}")
     tombstones = [key for key, value in last.items() if value is None]
     for key in tombstones:
         del last[key]
     result.unexpected = len(last)
-    for key in list(last)[:_EXAMPLES]:
+    for key in list(last)[:EXAMPLES]:
         result.note(f"a record of key {key!r} that the cache does not have")
     return result
 
@@ -112,14 +97,7 @@ def _json_entries(plan: TransferPlan, cluster: Cluster, info: CacheInfo) -> Iter
 
 def _raw_entries(plan: TransferPlan, cluster: Cluster, info: CacheInfo) -> Iterator[tuple[bytes, bytes]]:
     for page in scan_partitions(cluster, info, range(info.partitions), page_bytes=plan.settings.page_bytes):
-        yield from _slices(page, info)
-
-
-def _slices(page: Page, info: CacheInfo) -> Iterator[tuple[bytes, bytes]]:
-    bounds = entry_bounds(page, info.name)
-    columns = (bounds.key_start, bounds.key_end, bounds.value_start, bounds.value_end)
-    for key_start, key_end, value_start, value_end in zip(*(column.tolist() for column in columns), strict=True):
-        yield bytes(page.data[key_start:key_end]), bytes(page.data[value_start:value_end])
+        yield from raw_entries(page, info.name)
 
 
 def canonical(key: bytes | None) -> str:

@@ -15,7 +15,7 @@ import pytest
 
 from ignite_kafka.convert import converter
 from ignite_kafka.errors import UnsupportedType
-from ignite_kafka.thin.codec import decode_rows, entry_bounds
+from ignite_kafka.thin.codec import decode_rows, entry_bounds, raw_entries
 from ignite_kafka.thin.codec import values as rows
 from ignite_kafka.thin.model import Page
 from tests.support.connect import DAY_MS, Object, parsed
@@ -143,11 +143,7 @@ def test_what_json_cannot_hold_is_an_error_that_names_the_cache(read: Callable[[
 def test_ignite_binary_is_what_the_wire_had(read: Callable[[str], Read], name: str) -> None:
     cache = read(name)
     records = converter("ignite-binary").convert(cache.pages, cache.info, cache.cluster)
-    wire = []
-    for page in cache.pages:
-        bounds = entry_bounds(page)
-        spans = zip(bounds.key_start, bounds.key_end, bounds.value_start, bounds.value_end, strict=True)
-        wire += [(bytes(page.data[a:b]), bytes(page.data[c:d])) for a, b, c, d in spans]
+    wire = [entry for page in cache.pages for entry in raw_entries(page)]
     assert list(zip(records.keys.to_pylist(), records.values.to_pylist(), strict=True)) == wire
     assert all(value[0] != 27 for _, value in wire)
     assert len(wire) == sum(page.rows for page in cache.pages) > 0

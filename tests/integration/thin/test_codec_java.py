@@ -16,7 +16,7 @@ from ignite_kafka.convert.json import JsonConverter
 from ignite_kafka.convert.json_keys import key_of
 from ignite_kafka.errors import IgniteKafkaError, UnsupportedType
 from ignite_kafka.thin.cluster import Cluster
-from ignite_kafka.thin.codec import EnumPolicy, decode_entries, decode_rows, entry_bounds
+from ignite_kafka.thin.codec import EnumPolicy, decode_entries, decode_rows, raw_entries
 from ignite_kafka.thin.codec.table import entries_schema, to_batch
 from ignite_kafka.thin.connection import IgniteCredentials, IgniteEndpoint
 from ignite_kafka.thin.model import CacheInfo, Page
@@ -136,10 +136,7 @@ def test_what_nothing_can_hold_is_refused_by_both_paths(written: Written, cache:
 def test_object_keys_come_back_from_json_as_java_wrote_them(written: Written) -> None:
     info, pages = written.pages("object_key")
     records = JsonConverter().convert(pages, info, written.cluster, in_order=True)
-    bounds = [(page, entry_bounds(page, info.name)) for page in pages if page.rows]
-    keys = [
-        bytes(page.data[start:end]) for page, at in bounds for start, end in zip(at.key_start.tolist(), at.key_end.tolist(), strict=True)
-    ]
+    keys = [key for page in pages for key, _ in raw_entries(page, info.name)]
     assert len(keys) == len(records) > 0
     assert [key_of(text, records.key_kinds, written.cluster) for text in records.keys.to_pylist()] == keys
 

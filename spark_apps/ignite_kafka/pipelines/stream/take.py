@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from ...thin import codes
-from ...thin.codec import entry_bounds
+from ...thin.codec import raw_entries
 from ...thin.model import Page
 from ...thin.service import Changes
 from .unit_memory import Longs, Rows, Verdict
@@ -130,11 +130,5 @@ def _entry(value: bytes) -> bytes:
 
 def without_keys(page: Page, keys: set[bytes], cache: str) -> Page:
     """The entries of a page whose keys are none of these."""
-    bounds = entry_bounds(page, cache)
-    columns = zip(bounds.key_start.tolist(), bounds.key_end.tolist(), bounds.value_start.tolist(), bounds.value_end.tolist(), strict=True)
-    kept = [
-        (bytes(page.data[key_start:key_end]), bytes(page.data[value_start:value_end]))
-        for key_start, key_end, value_start, value_end in columns
-        if bytes(page.data[key_start:key_end]) not in keys
-    ]
+    kept = [(key, value) for key, value in raw_entries(page, cache) if key not in keys]
     return Page(page.partition, len(kept), page_of_states(kept).data, page.last)

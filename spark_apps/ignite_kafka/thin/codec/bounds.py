@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,6 +35,14 @@ def entry_bounds(page: Page, cache: str = "") -> EntryBounds:
         return EntryBounds(none, none, none, none)
     bounds = _fixed(data, page.rows) or _wrapped_objects(data, page.rows) or _wrapped_both(data, page.rows)
     return bounds or _one_by_one(page, cache)
+
+
+def raw_entries(page: Page, cache: str = "") -> Iterator[tuple[bytes, bytes]]:
+    """Key and value of each entry of `page` as Ignite writes them, unwrapped; raises DecodeError as :func:`entry_bounds` does."""
+    bounds = entry_bounds(page, cache)
+    columns = (bounds.key_start, bounds.key_end, bounds.value_start, bounds.value_end)
+    for key_start, key_end, value_start, value_end in zip(*(column.tolist() for column in columns), strict=True):
+        yield bytes(page.data[key_start:key_end]), bytes(page.data[value_start:value_end])
 
 
 def joined_bounds(pages: Sequence[Page], wire: Wire) -> EntryBounds:

@@ -9,7 +9,7 @@ import numpy as np
 from ignite_kafka.pipelines.stream.take import Take, page_of_rows, page_of_states, without_keys
 from ignite_kafka.pipelines.stream.unit_memory import UnitMemory
 from ignite_kafka.thin import codes
-from ignite_kafka.thin.codec import entry_bounds
+from ignite_kafka.thin.codec import raw_entries
 from ignite_kafka.thin.model import Page
 from tests.unit.pipelines.stream.world import Change, changes_of, key_bytes, value_bytes
 
@@ -26,9 +26,7 @@ def taken() -> Take:
 
 
 def entries(page: Page) -> list[tuple[bytes, bytes]]:
-    bounds = entry_bounds(page, "c")
-    cuts = zip(bounds.key_start, bounds.key_end, bounds.value_start, bounds.value_end, strict=True)
-    return [(bytes(page.data[a:b]), bytes(page.data[c:d])) for a, b, c, d in cuts]
+    return list(raw_entries(page, "c"))
 
 
 def test_rows_are_found_by_their_units() -> None:

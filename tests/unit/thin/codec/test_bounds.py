@@ -11,7 +11,7 @@ import pytest
 
 from ignite_kafka.errors import DecodeError
 from ignite_kafka.thin import codes
-from ignite_kafka.thin.codec import entry_bounds
+from ignite_kafka.thin.codec import entry_bounds, raw_entries
 from ignite_kafka.thin.model import Page
 from tests.support.codec_bytes import Types, binary, boolean, decimal, number, page, string, uuid_, wrapped, written
 
@@ -58,6 +58,7 @@ def test_bounds_of_every_kind(key: str, value: str) -> None:
         assert data[bounds.key_start[row] : bounds.key_end[row]] == bare(key_bytes)
         assert data[bounds.value_start[row] : bounds.value_end[row]] == bare(value_bytes)
     assert len(bounds.key_start) == 300
+    assert list(raw_entries(one)) == [(bare(key_bytes), bare(value_bytes)) for key_bytes, value_bytes in entries]
 
 
 def bare(data: bytes) -> bytes:
