@@ -1,13 +1,8 @@
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import java.util.ArrayList;
 import java.util.Collection;
-import java.util.List;
 import java.util.Properties;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import javax.cache.Cache;
 import org.apache.ignite.Ignition;
 import org.apache.ignite.binary.BinaryObject;
@@ -34,20 +29,7 @@ public final class HandWrittenCopy {
 
     static long copyAll(JsonNode request) throws Exception {
         int threads = request.get("threads").asInt();
-        ExecutorService pool = Executors.newFixedThreadPool(threads);
-        try {
-            List<Future<Long>> parts = new ArrayList<>();
-            for (int i = 0; i < threads; i++) {
-                int thread = i;
-                parts.add(pool.submit(() -> copy(request, thread, thread * PARTITIONS / threads, (thread + 1) * PARTITIONS / threads)));
-            }
-            long entries = 0;
-            for (Future<Long> part : parts)
-                entries += part.get();
-            return entries;
-        } finally {
-            pool.shutdown();
-        }
+        return Serve.inThreads(threads, thread -> copy(request, thread, thread * PARTITIONS / threads, (thread + 1) * PARTITIONS / threads));
     }
 
     static long copy(JsonNode request, int thread, int from, int to) throws Exception {

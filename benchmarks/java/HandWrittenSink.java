@@ -7,9 +7,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import org.apache.ignite.Ignition;
 import org.apache.ignite.binary.BinaryObjectBuilder;
 import org.apache.ignite.client.ClientCache;
@@ -34,20 +31,7 @@ public final class HandWrittenSink {
 
     static long copyAll(JsonNode request) throws Exception {
         int threads = request.get("threads").asInt();
-        ExecutorService pool = Executors.newFixedThreadPool(threads);
-        try {
-            List<Future<Long>> parts = new ArrayList<>();
-            for (int i = 0; i < threads; i++) {
-                int thread = i;
-                parts.add(pool.submit(() -> copy(request, thread, threads)));
-            }
-            long records = 0;
-            for (Future<Long> part : parts)
-                records += part.get();
-            return records;
-        } finally {
-            pool.shutdown();
-        }
+        return Serve.inThreads(threads, thread -> copy(request, thread, threads));
     }
 
     static long copy(JsonNode request, int thread, int threads) throws Exception {

@@ -1,13 +1,8 @@
 import com.fasterxml.jackson.databind.JsonNode;
 import java.sql.Timestamp;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Random;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import org.apache.ignite.Ignition;
 import org.apache.ignite.binary.BinaryObject;
 import org.apache.ignite.client.ClientCache;
@@ -24,20 +19,7 @@ public final class Puts {
 
     static long putAll(JsonNode request) throws Exception {
         int threads = request.get("threads").asInt();
-        ExecutorService pool = Executors.newFixedThreadPool(threads);
-        try {
-            List<Future<Long>> parts = new ArrayList<>();
-            for (int i = 0; i < threads; i++) {
-                int thread = i;
-                parts.add(pool.submit(() -> put(request, thread, request.get("puts").asInt() / threads)));
-            }
-            long entries = 0;
-            for (Future<Long> part : parts)
-                entries += part.get();
-            return entries;
-        } finally {
-            pool.shutdown();
-        }
+        return Serve.inThreads(threads, thread -> put(request, thread, request.get("puts").asInt() / threads));
     }
 
     static long put(JsonNode request, int seed, int puts) {
