@@ -84,6 +84,14 @@ UPDATES_NOT_CAPTURED = Event(
 )
 REMOVALS_NOT_SENT = Event(15131, INFO, "removed keys leave no tombstone in Kafka: {reason}", "Set process_removals to true.")
 NOTHING_TO_SEND = Event(15132, WARNING, "this run sends nothing: {reason}", "Set load_initial_data to true.")
+TLS_NOT_VERIFIED = Event(15133, WARNING, "the certificate of the other side is not verified: {reason}", "Set ignite_tls_verify to true.")
+UPDATES_NOT_APPLIED = Event(
+    15134, INFO, "entries that are there are neither overwritten nor removed: {reason}", "Set process_updates to true."
+)
+BAD_RECORDS_SKIPPED = Event(
+    15135, WARNING, "records that cannot be stored are passed over: {reason}", "Set error_handling_policy to DEAD_LETTER or STOP_TASK."
+)
+OFFSETS_GUESSED = Event(15136, WARNING, "records that are lost to retention are passed over: {reason}", "Set auto_offset_reset to none.")
 CAPTURE_BEGUN = Event(15140, INFO, "connector {connector} captures {caches} caches, capture {capture_id}")
 CAPTURE_LOST = Event(
     15141,
@@ -100,13 +108,6 @@ KEYS_NOT_READ_BACK = Event(
     "that were removed while their changes were not captured stay in the topic",
     "`ignite-kafka verify` names them; the ignite-binary converter has no such keys.",
 )
-UPDATES_NOT_APPLIED = Event(
-    15134, INFO, "entries that are there are neither overwritten nor removed: {reason}", "Set process_updates to true."
-)
-BAD_RECORDS_SKIPPED = Event(
-    15135, WARNING, "records that cannot be stored are passed over: {reason}", "Set error_handling_policy to DEAD_LETTER or STOP_TASK."
-)
-OFFSETS_GUESSED = Event(15136, WARNING, "records that are lost to retention are passed over: {reason}", "Set auto_offset_reset to none.")
 OFFSET_RESET = Event(
     15151,
     WARNING,
@@ -122,7 +123,6 @@ BACKUPS_BEHIND = Event(
     "dies may be lost although their offsets are committed",
     "Make the cache again with write synchronization mode FULL_SYNC: it cannot be altered.",
 )
-TLS_NOT_VERIFIED = Event(15133, WARNING, "the certificate of the other side is not verified: {reason}", "Set ignite_tls_verify to true.")
 
 EVENTS: dict[int, Event] = {event.id: event for event in tuple(globals().values()) if isinstance(event, Event)}
 
