@@ -5,19 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.faults.conftest import Copy
-from tests.support.kafka_proxy import Api, Rule
-from tests.support.processes import App, kill_process
-
-
-def killed_at(app: App, rule: Rule) -> None:
-    """Kill the driver and all that it started, as a machine that goes away does, and lose the held frame."""
-    try:
-        app.reaches(rule)
-        for process in app.family():
-            kill_process(process)
-        rule.drop()
-    finally:
-        app.stop()
+from tests.support.kafka_proxy import Api
+from tests.support.processes import killed_at
 
 
 def test_second_run_goes_on_where_the_first_died_while_it_claimed(copy: Copy) -> None:

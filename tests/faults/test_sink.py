@@ -14,8 +14,8 @@ from confluent_kafka import ConsumerGroupTopicPartitions, Producer, TopicPartiti
 from confluent_kafka.admin import OffsetSpec
 
 from tests.faults.conftest import create_topic
-from tests.support.kafka_proxy import Api, Rule
-from tests.support.processes import DEADLINE_S, SINK_APP, App, AppResult, AppStarter, kill_process
+from tests.support.kafka_proxy import Api
+from tests.support.processes import DEADLINE_S, SINK_APP, App, AppResult, AppStarter, killed_at
 from tests.support.servers import CACHE_TEMPLATE, ProxiedBroker, small_caches
 from tools.servers import IgniteCluster, Jars
 
@@ -106,17 +106,6 @@ def sunk(broker: ProxiedBroker, ignite: IgniteCluster, tmp_path: Path) -> Sunk:
     made = make_sunk(broker, ignite, tmp_path)
     made.write(1)
     return made
-
-
-def killed_at(app: App, rule: Rule) -> None:
-    """Kill the driver and all that it started, as a machine that goes away does, and lose the held frame."""
-    try:
-        app.reaches(rule)
-        for process in app.family():
-            kill_process(process)
-        rule.drop()
-    finally:
-        app.stop()
 
 
 @pytest.mark.parametrize("nth", [1, 4], ids=["before the first commit", "after some commits"])

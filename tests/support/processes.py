@@ -215,6 +215,17 @@ class App(ManagedProcess):
         return found
 
 
+def killed_at(app: App, rule: Rule) -> None:
+    """Kill the driver and all that it started, as a machine that goes away does, and lose the held frame."""
+    try:
+        app.reaches(rule)
+        for process in app.family():
+            kill_process(process)
+        rule.drop()
+    finally:
+        app.stop()
+
+
 def spark_env() -> dict[str, str]:
     """Environment of drivers and workers: this interpreter everywhere, loopback only."""
     return {
