@@ -8,14 +8,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.stream.conftest import ENTRIES, MakeStream, assert_right, small_cluster
+from tests.stream.conftest import ENTRIES, KINDS, RATE, WRITERS, MakeStream, assert_right, small_cluster
 from tests.support.processes import App, await_value, kill_process
 from tests.support.traffic import TrafficProgram
 from tools.servers import IgniteCluster, Jars, KafkaBroker
 
-KINDS = ("atomic-a", "tx-a")
-WRITERS = ("puts:atomic-a", "batches:atomic-a", "tx:tx-a")
-RATE = 80.0
 THIRD = 2
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.soak.test_stream_faults_long import python_workers
-from tests.stream.conftest import MakeStream, assert_right
+from tests.stream.conftest import KINDS, RATE, WRITERS, MakeStream, assert_right
 from tests.support.kafka_proxy import Api
 from tests.support.oracle import ends
 from tests.support.processes import await_value
@@ -11,10 +11,6 @@ from tests.support.servers import ProxiedBroker
 from tests.support.tcp_proxy import TcpProxy
 from tests.support.traffic import TrafficProgram
 from tools.servers import IgniteCluster, KafkaBroker
-
-KINDS = ("atomic-a", "tx-a")
-WRITERS = ("puts:atomic-a", "batches:atomic-a", "tx:tx-a")
-RATE = 80.0
 
 
 def test_a_task_that_stalls_beyond_the_time_of_its_transaction(

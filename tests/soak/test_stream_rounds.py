@@ -10,7 +10,7 @@ from contextlib import ExitStack
 import pytest
 
 from tests.soak.test_stream_faults_long import python_workers
-from tests.stream.conftest import MakeStream, Stream, assert_right
+from tests.stream.conftest import RATE, MakeStream, Stream, assert_right
 from tests.support.kafka_proxy import Api
 from tests.support.oracle import ends
 from tests.support.processes import App, await_value, kill_process
@@ -20,7 +20,6 @@ from tools.servers import IgniteCluster
 
 KINDS = ("atomic-a", "tx-a", "grouped-a", "grouped-b")
 WRITERS = ("puts:atomic-a", "batches:atomic-a", "tx:tx-a", "tx:grouped-a,grouped-b")
-RATE = 80.0
 FAULTS_A_ROUND = 4
 SEED = int(os.environ.get("SOAK_SEED") or random.SystemRandom().randrange(1 << 31))
 ROUNDS = int(os.environ.get("SOAK_ROUNDS") or 2)

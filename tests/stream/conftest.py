@@ -32,6 +32,10 @@ from tools.servers import IgniteCluster, Jars, KafkaBroker
 
 PARTITIONS = 16
 ENTRIES = 2_000
+# what is followed while something fails, the traffic on it, and its operations a second
+KINDS = ("atomic-a", "tx-a")
+WRITERS = ("puts:atomic-a", "batches:atomic-a", "tx:tx-a")
+RATE = 80.0
 _KIND: dict[str, Any] = {"backups": 1, "writeSynchronizationMode": "FULL_SYNC"}
 _TRANSACTIONAL = {**_KIND, "atomicityMode": "TRANSACTIONAL"}
 _TEMPLATES = "".join(

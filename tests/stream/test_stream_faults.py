@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.stream.conftest import MakeStream, assert_right
+from tests.stream.conftest import KINDS, RATE, WRITERS, MakeStream, assert_right
 from tests.support.kafka_proxy import Api
 from tests.support.oracle import ends
 from tests.support.processes import SparkCluster, await_value, kill_process
 from tests.support.servers import ProxiedBroker
 from tests.support.traffic import TrafficProgram
 from tools.servers import IgniteCluster, KafkaBroker
-
-KINDS = ("atomic-a", "tx-a")
-WRITERS = ("puts:atomic-a", "batches:atomic-a", "tx:tx-a")
-RATE = 80.0
 
 
 @pytest.mark.parametrize("whole", [True, False], ids=["with its workers", "alone"])
