@@ -71,12 +71,7 @@ def test_a_persistent_cluster_killed_as_a_whole_goes_on(mode: str, jars: Jars, t
         writers = Writers(nodes)
         try:
             reader.follow(SECONDS_A_PHASE)
-            for node in range(2):
-                nodes.kill(node)
-            for node in range(2):
-                nodes.start_node(node, wait=False)
-            for node in range(2):
-                nodes.await_node(node)
+            nodes.kill_and_start_nodes()
             reader.await_capture()
             reader.follow(SECONDS_A_PHASE)
         finally:

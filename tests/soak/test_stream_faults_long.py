@@ -153,12 +153,7 @@ def test_all_nodes_killed_and_started_again(
     with traffic.start(persistent_pair, followed.writers(*WRITERS), seed=35, rate=RATE) as writers, followed.running() as app:
         followed.await_records(app, KINDS)
         writers.await_operations(100)
-        for number in range(2):
-            persistent_pair.kill(number)
-        for number in range(2):
-            persistent_pair.start_node(number, wait=False)
-        for number in range(2):
-            persistent_pair.await_node(number)
+        persistent_pair.kill_and_start_nodes()
         writers.await_operations(100)
         writers.stop()
         assert_right(followed.await_same(app, *KINDS), besides=("repeated",))

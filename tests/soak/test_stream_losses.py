@@ -37,12 +37,7 @@ def test_all_nodes_of_a_cluster_in_memory_killed(mortal_pair: IgniteCluster, kaf
     followed = stream(mortal_pair, kafka, "atomic-a")
     with followed.running() as app:
         assert_right(followed.await_same(app, "atomic-a"))
-        for number in range(2):
-            mortal_pair.kill(number)
-        for number in range(2):
-            mortal_pair.start_node(number, wait=False)
-        for number in range(2):
-            mortal_pair.await_node(number)
+        mortal_pair.kill_and_start_nodes()
         app.result().assert_exit(1)
     with mortal_pair.client() as client:
         client.get_or_create_cache(followed.cache("atomic-a")).put_all(dict.fromkeys(range(500), 7))

@@ -80,15 +80,24 @@ class IgniteCluster:
         :raises ServerFailed: a node ended or did not answer in time.
         """
         try:
-            for index in range(len(self._ports)):
-                self.start_node(index, wait=False)
-            for index in range(len(self._ports)):
-                self.await_node(index)
+            self._start_nodes()
             self._activate()
         except BaseException:
             self.stop()
             raise
         return self
+
+    def kill_and_start_nodes(self) -> None:
+        """kill -9 of all nodes; then they start again, and each answers."""
+        for index in range(len(self._ports)):
+            self.kill(index)
+        self._start_nodes()
+
+    def _start_nodes(self) -> None:
+        for index in range(len(self._ports)):
+            self.start_node(index, wait=False)
+        for index in range(len(self._ports)):
+            self.await_node(index)
 
     def start_node(self, index: int, *, wait: bool = True) -> None:
         """Start a node, again or for the first time."""
