@@ -5,54 +5,61 @@ from __future__ import annotations
 import itertools
 import statistics
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from .. import tables
 from ..contender import Contender, Round
 from ..report import Section, Table
+from ..rounds import Case
 from ..simulated import PARTITIONS
 from ..stack import TOPIC_PARTITIONS, Stack
+from ..tables import BenchTable
 from . import sink
 
 _MOST_GROWTH = 11
 _LARGE = 1_000_000
 Tell = Callable[[str], None]
+Prepared = Callable[[Contender, BenchTable, int], tuple[BenchTable, Case]]
+"""From session, table and size to the cache that is to be destroyed afterwards, and what is measured."""
 
 
 def tenfold(stack: Stack, tell: Tell) -> Section:
     """The copy of caches each ten times as large as the one before, in one warm session."""
-    rounds: list[tuple[int, list[Round]]] = []
-    with stack.python("spark", "growth") as session:
-        for size in stack.sizes.growth:
-            table = tables.trades(f"trades-{size}")
-            tell(f"  loading {size:,} entries")
-            tables.load(stack.ignite.address, table, size)
-            request: dict[str, object] = {**stack.places, "cache": table.cache, "what": "copy", "connector": f"growth-{size}"}
-            request["settings"] = {"topic_partitions": TOPIC_PARTITIONS}
-            if not rounds:
-                session.round(**request)
-            rounds.append((size, [_copied(session, request, tell) for _ in range(1 if size > _LARGE else stack.sizes.growth_rounds)]))
-            tables.destroy(stack.ignite.address, table.cache)
+
+    def filled(session: Contender, table: BenchTable, size: int) -> tuple[BenchTable, Case]:
+        tables.load(stack.ignite.address, table, size)
+        request = {**stack.places, "cache": table.cache, "what": "copy", "connector": f"growth-{size}"}
+        return table, Case(table.cache, session, {**request, "settings": {"topic_partitions": TOPIC_PARTITIONS}})
+
+    rounds = _grown(stack, "growth", filled, tell)
     return _section("Ten times the entries", "entries", "Six-field entries, JSON, one warm session.", rounds)
 
 
 def tenfold_sink(stack: Stack, tell: Tell) -> Section:
     """Topics each with ten times the records of the one before into new caches, in one warm session."""
-    rounds: list[tuple[int, list[Round]]] = []
-    with stack.python("spark", "growth-sink") as session:
-        for size in stack.sizes.growth:
-            table = tables.trades(f"trades-{size}")
-            tell(f"  loading {size:,} records")
-            topic, target = sink.prepared(stack, session, table, size)
-            request = {**stack.places, "topic": topic, "what": "sink", "overwrite": True}
-            found = []
-            for _ in range(1 if size > _LARGE else stack.sizes.growth_rounds + (not rounds)):  # the very first is a cold one
-                sink.remake(stack, target)
-                found.append(_copied(session, request, tell))
-            rounds.append((size, found if rounds else found[1:]))
-            tables.destroy(stack.ignite.address, target.cache)
+
+    def written(session: Contender, table: BenchTable, size: int) -> tuple[BenchTable, Case]:
+        topic, target = sink.prepared(stack, session, table, size)
+        request = {**stack.places, "topic": topic, "what": "sink", "overwrite": True}
+        return target, Case(target.cache, session, request, lambda: sink.remake(stack, target))
+
+    rounds = _grown(stack, "growth-sink", written, tell)
     about = "Records of six fields, JSON, into a cache with a query entity that is made anew for each round, one warm session."
     return _section("Ten times the records", "records", about, rounds)
+
+
+def _grown(stack: Stack, name: str, prepared: Prepared, tell: Tell) -> list[tuple[int, list[Round]]]:
+    """The rounds of each size; the very first of all is a cold one and left out."""
+    rounds: list[tuple[int, list[Round]]] = []
+    with stack.python("spark", name) as session:
+        for size in stack.sizes.growth:
+            tell(f"  loading {size:,}")
+            table, case = prepared(session, tables.trades(f"trades-{size}"), size)
+            if not rounds:
+                _round(case, tell)
+            rounds.append((size, [_round(case, tell) for _ in range(1 if size > _LARGE else stack.sizes.growth_rounds)]))
+            tables.destroy(stack.ignite.address, table.cache)
+    return rounds
 
 
 def _section(title: str, unit: str, about: str, rounds: list[tuple[int, list[Round]]]) -> Section:
@@ -68,8 +75,9 @@ def _section(title: str, unit: str, about: str, rounds: list[tuple[int, list[Rou
     return Section(title, about, (Table(headers, tuple(rows)),), findings)
 
 
-def _copied(session: Contender, request: Mapping[str, object], tell: Tell) -> Round:
-    one = session.round(**request)
+def _round(case: Case, tell: Tell) -> Round:
+    case.prepare()
+    one = case.contender.round(**case.request)
     tell(f"  {one.entries:,} in {one.seconds:.2f} s, worker peak {one.peak_mib.get('worker', 0):.0f} MiB")
     return one
 
