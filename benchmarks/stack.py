@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from confluent_kafka import ConsumerGroupTopicPartitions, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from tools.servers import IgniteCluster, IgniteOptions, Jars, KafkaBroker
@@ -113,6 +114,25 @@ class Stack:
         admin = AdminClient({**self.kafka.client_config})
         admin.create_topics([NewTopic(name, TOPIC_PARTITIONS)])[name].result(30)
         return name
+
+    def rewind(self, connector: str, topic: str) -> None:
+        """Have a sink read a topic from its beginning once more, as `kafka-consumer-groups --reset-offsets` does."""
+        places = [TopicPartition(topic, partition, 0) for partition in range(TOPIC_PARTITIONS)]
+        group = ConsumerGroupTopicPartitions(f"connect-{connector}", places)
+        admin = AdminClient({**self.kafka.client_config})
+        admin.alter_consumer_group_offsets([group])[group.group_id].result(30)
+
+    def produce(self, topic: str, records: Iterable[tuple[bytes, bytes]]) -> None:
+        """Records with key and value, in their order, where Java clients put their keys."""
+        producer = Producer({**self.kafka.client_config, "linger.ms": 20, "compression.type": "lz4", "partitioner": "murmur2_random"})
+        for key, value in records:
+            while True:
+                try:
+                    producer.produce(topic, value, key)
+                    break
+                except BufferError:
+                    producer.poll(0.1)
+        producer.flush()
 
     def python(self, module: str, name: str) -> AbstractContextManager[Contender]:
         """A contender of this package."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -120,9 +121,26 @@ def destroy(address: str, cache: str) -> None:
             client.get_cache(cache).destroy()
 
 
-def _batches(table: BenchTable, first: int, last: int) -> Iterator[tuple[pa.Array, pa.Array]]:
+def records(table: BenchTable, rows: int) -> Iterator[tuple[bytes, bytes]]:
+    """Key and value of each row in the order of the ids, as Kafka Connect's JsonConverter writes them without schemas."""
+    for first, last in _ranges(0, rows):
+        columns = table.columns(first, last)
+        for key, values in enumerate(zip(*columns.values(), strict=True), first):
+            value = json.dumps(dict(zip(columns, values, strict=True)), separators=(",", ":"), default=_millis)
+            yield str(key).encode(), value.encode()
+
+
+def _millis(time: datetime) -> int:
+    return round(time.replace(tzinfo=UTC).timestamp() * 1000)
+
+
+def _ranges(first: int, last: int) -> Iterator[tuple[int, int]]:
     for start in range(first, last, _BATCH_ROWS):
-        end = min(start + _BATCH_ROWS, last)
+        yield start, min(start + _BATCH_ROWS, last)
+
+
+def _batches(table: BenchTable, first: int, last: int) -> Iterator[tuple[pa.Array, pa.Array]]:
+    for start, end in _ranges(first, last):
         columns = table.columns(start, end)
         arrays = [pa.array(columns[field.name], field.type) for field in table.value.type]
         yield pa.array(range(start, end), _LONG), pa.StructArray.from_arrays(arrays, fields=list(table.value.type))

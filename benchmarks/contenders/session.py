@@ -82,10 +82,9 @@ def copy(request: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def sink(request: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A topic into a cache by a connector of its own, from the topic's beginning to its end."""
-    name = f"bench-{uuid.uuid4().hex[:12]}"
+    """One run: a topic into a cache, from where the connector's group stands to the topic's end."""
     settings = SinkSettings(
-        name=name,
+        name=request["connector"],
         topics=(request["topic"],),
         topic_prefix=SINK_TOPICS,
         cache_prefix=SINK_CACHES,
@@ -95,7 +94,7 @@ def sink(request: Mapping[str, Any]) -> Mapping[str, Any]:
         tasks_max=CORES,
         progress_interval_ms=2_000,
     )
-    status = run_connector(session(), RunRequest(settings, name))
+    status = run_connector(session(), RunRequest(settings, f"bench-{uuid.uuid4().hex[:12]}"))
     return {"entries": sum(cache.records for cache in status.caches.values())}
 
 

@@ -39,9 +39,8 @@ def tenfold_sink(stack: Stack, tell: Tell) -> Section:
     """Topics each with ten times the records of the one before into new caches, in one warm session."""
 
     def written(session: Contender, table: BenchTable, size: int) -> tuple[BenchTable, Case]:
-        topic, target = sink.prepared(stack, session, table, size)
-        request = {**stack.places, "topic": topic, "what": "sink", "overwrite": True}
-        return target, Case(target.cache, session, request, lambda: sink.remake(stack, target))
+        topic = sink.written(stack, table, size)
+        return topic.target, topic.case("ours", session, what="sink", overwrite=True)
 
     rounds = _grown(stack, "growth-sink", written, tell)
     about = "Records of six fields, JSON, into a cache with a query entity that is made anew for each round, one warm session."

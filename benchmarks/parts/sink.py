@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ignite_kafka.convert.types import type_name_of
 
@@ -16,66 +16,88 @@ from ..tables import SINK_CACHES, SINK_TOPICS, TRADES, WIDE, BenchTable, java_ty
 
 _GOAL, _AIM = 1.0, 1.5
 _THREADS = 2
-_AGAIN = "-again"
+_COPIED = "-copied"
 Tell = Callable[[str], None]
 
 
 def whole(stack: Stack, tell: Tell) -> Section:
-    """The topic of each table into a new cache each round, by turns."""
+    """The topic of each table into a new cache each round, by turns; that of the six-field one in two orders."""
     found_tables, findings = [], []
     with stack.python("spark", "sink") as ours, stack.java("HandWrittenSink") as java:
         for table, rows in ((TRADES, stack.sizes.trades), (WIDE, stack.sizes.wide)):
-            topic, target = prepared(stack, ours, table, rows)
-            request = _request(stack, target, topic)
+            sink = written(stack, table, rows)
             cases = [
-                _case(stack, target, "ours", ours, {**request, "what": "sink", "overwrite": True}),
-                _case(stack, target, "by hand in Java", java, {**request, "threads": _THREADS}),
-                _case(stack, target, "ours, new entries only", ours, {**request, "what": "sink", "overwrite": False}),
+                sink.case("ours", ours, what="sink", overwrite=True),
+                sink.case("ours, new entries only", ours, what="sink", overwrite=False),
+                sink.case("by hand in Java", java, threads=_THREADS),
             ]
-            mine, peer, inserted = in_turn(cases, stack.sizes.sink_rounds, tell).values()
-            found_tables.append(series_table([mine, inserted, peer]))
+            if table is TRADES:
+                again = copied(stack, ours, table, rows)
+                cases.append(again.case("ours, from a copy's topic", ours, what="sink", overwrite=True))
+                cases.append(again.case("by hand, from a copy's topic", java, threads=_THREADS))
+            series = list(in_turn(cases, stack.sizes.sink_rounds, tell).values())
+            mine, inserted, peer, *of_copy = series
+            found_tables.append(series_table(series))
             findings.append(f"{ratio_text(f'{table.cache}: into a cache against Java by hand', mine, peer, _GOAL)} (aim {_AIM})")
             findings.append(ratio_text(f"{table.cache}: new entries only (process_updates off) against overwriting", inserted, mine))
             if table is TRADES:
-                findings.append(_against_pyignite(stack, target, request, mine, tell))
-            tables.destroy(stack.ignite.address, target.cache)
+                findings.append(ratio_text(f"{table.cache}: from a copy's topic against Java by hand", of_copy[0], of_copy[1], _GOAL))
+                findings.append(_against_pyignite(stack, sink, mine, tell))
+                tables.destroy(stack.ignite.address, again.target.cache)
+            tables.destroy(stack.ignite.address, sink.target.cache)
     about = (
-        "`run_connector` in one Spark session, local[2], a new connector each round: all that a run does, plan, read the topic to its "
-        f"end, store, commit offsets, status. The peer has {_THREADS} threads with a consumer each, knows the types and commits "
-        "nothing. The cache has a query entity and is made anew before each round."
+        "`run_connector` in one Spark session, local[2], a connector whose group begins anew each round: all that a run does, plan, "
+        f"read the topic to its end, store, commit offsets, status. The peer has {_THREADS} threads with a consumer each, knows the types "
+        "and commits nothing. The cache has a query entity and is made anew before each round. The topic has its records in the order "
+        "of their ids, as an application writes them; *a copy's topic* was written by the copy of a cache, in the order of its partitions."
     )
     return Section("From a topic into a cache", about, tuple(found_tables), tuple(findings))
 
 
-def prepared(stack: Stack, ours: Contender, table: BenchTable, rows: int) -> tuple[str, BenchTable]:
-    """A topic with the table's entries as JSON, copied there by ours from a cache that is gone afterwards; and where they go from there."""
-    source = replace(table, cache=f"{table.cache}{_AGAIN}")
+@dataclass(frozen=True)
+class Sink:
+    """A topic, and the table that its entries make in a cache of its own."""
+
+    stack: Stack
+    topic: str
+    target: BenchTable
+
+    @property
+    def request(self) -> Mapping[str, object]:
+        fields = {"type": type_name_of(self.target.value), "fields": java_types(self.target)}
+        return {**self.stack.places, "topic": self.topic, "cache": self.target.cache, "connector": self.target.cache, **fields}
+
+    def prepare(self) -> None:
+        """The cache empty, and all of the topic to be read."""
+        tables.destroy(self.stack.ignite.address, self.target.cache)
+        tables.make_cache(self.stack.ignite.address, self.target, sql=True)
+        self.stack.rewind(self.target.cache, self.topic)
+
+    def case(self, label: str, contender: Contender, **asked: object) -> Case:
+        table = self.target.cache.removeprefix(SINK_CACHES).removesuffix(_COPIED)
+        return Case(f"{table}: {label}", contender, {**self.request, **asked}, self.prepare)
+
+
+def written(stack: Stack, table: BenchTable, rows: int) -> Sink:
+    """A topic with the table's entries as JSON in the order of their ids."""
+    topic = stack.topic(f"{SINK_TOPICS}{table.cache}")
+    stack.produce(topic, tables.records(table, rows))
+    return Sink(stack, topic, replace(table, cache=f"{SINK_CACHES}{table.cache}"))
+
+
+def copied(stack: Stack, ours: Contender, table: BenchTable, rows: int) -> Sink:
+    """A topic with the table's entries as JSON, copied there by ours from a cache that is gone afterwards."""
+    source = replace(table, cache=f"{table.cache}{_COPIED}")
     settings: Mapping[str, object] = {"topic_partitions": TOPIC_PARTITIONS, "topic_prefix": SINK_TOPICS}
     tables.load(stack.ignite.address, source, rows)
     ours.round(**stack.places, cache=source.cache, what="copy", connector=f"source-of-{table.cache}", settings=settings)
     tables.destroy(stack.ignite.address, source.cache)
-    return f"{SINK_TOPICS}{source.cache}", replace(table, cache=f"{SINK_CACHES}{source.cache}")
+    return Sink(stack, f"{SINK_TOPICS}{source.cache}", replace(table, cache=f"{SINK_CACHES}{source.cache}"))
 
 
-def remake(stack: Stack, table: BenchTable) -> None:
-    """The cache, empty."""
-    tables.destroy(stack.ignite.address, table.cache)
-    tables.make_cache(stack.ignite.address, table, sql=True)
-
-
-def _request(stack: Stack, target: BenchTable, topic: str) -> Mapping[str, object]:
-    return {**stack.places, "topic": topic, "cache": target.cache, "type": type_name_of(target.value), "fields": java_types(target)}
-
-
-def _case(stack: Stack, target: BenchTable, label: str, contender: Contender, request: Mapping[str, object]) -> Case:
-    name = target.cache.removeprefix(SINK_CACHES).removesuffix(_AGAIN)
-    return Case(f"{name}: {label}", contender, request, lambda: remake(stack, target))
-
-
-def _against_pyignite(stack: Stack, target: BenchTable, request: Mapping[str, object], mine: Series, tell: Tell) -> str:
+def _against_pyignite(stack: Stack, sink: Sink, mine: Series, tell: Tell) -> str:
     with stack.python("put_all", "put_all") as single:
-        asked = {**request, "what": "put_all", "count": stack.sizes.pyignite}
-        found = in_turn([_case(stack, target, "pyignite", single, asked)], 1, tell)
+        found = in_turn([sink.case("pyignite", single, what="put_all", count=stack.sizes.pyignite)], 1, tell)
     (peer,) = found.values()
     times = mine.per_second / peer.per_second
     return f"{TRADES.cache}: against pyignite's put_all ({peer.per_second:,.0f} records/s): **{times:.0f}** times as fast"
