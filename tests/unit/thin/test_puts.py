@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import random
+import uuid
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -9,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from ignite_kafka.errors import CacheDestroyed, IgniteKafkaError, IgniteUnreachable, WriteFailed
-from ignite_kafka.thin import protocol
+from ignite_kafka.thin import codes, protocol
 from ignite_kafka.thin.connection import IgniteEndpoint, ThinConnection, ThinError
 from ignite_kafka.thin.control import Partitions
 from ignite_kafka.thin.model import CacheInfo
@@ -22,12 +25,13 @@ PARTIAL = "Failed to update keys (retry update if possible).: [5]"
 class Node:
     """A node that gives these answers in turn, None where it takes the entries, and notes what it was sent."""
 
-    def __init__(self, *answers: Exception | None) -> None:
+    def __init__(self, *answers: Exception | None, partitions: int = 0) -> None:
         self.answers, self.sent = list(answers), list[bytes]()
         self.endpoint = IgniteEndpoint()
+        self.owners = Partitions((1, 0), dict.fromkeys(range(partitions), uuid.UUID(int=7)))
 
     def partitions(self, _: int) -> Partitions:
-        return Partitions((1, 0), {})
+        return self.owners
 
     def connection(self, _: object = None) -> ThinConnection:
         return cast(ThinConnection, SimpleNamespace(node_id=7, address="a:1", send=self.send, receive=self.receive, request=self.request))
@@ -110,6 +114,43 @@ def test_requests_hold_no_more_than_the_limits_but_one_entry_at_least() -> None:
     head = 4 + 1 + 4
     assert [request[head:] for request in node.sent] == [b"kv" * 3, b"kv", b"k" + b"v" * 50, b"k" + b"v" * 5 + b"k" + b"v" * 3, b"kv"]
     assert [int.from_bytes(request[5:head], "little") for request in node.sent] == [3, 1, 1, 2, 1]
+
+
+def long_key(number: int) -> bytes:
+    return bytes([codes.LONG]) + number.to_bytes(8, "little", signed=True)
+
+
+def sent_keys(node: Node) -> list[int]:
+    """Of long keys with values of one byte."""
+    head = 4 + 1 + 4
+    rows = node.sent[0][head:]
+    return [int.from_bytes(rows[at + 1 : at + 9], "little", signed=True) for at in range(0, len(rows), 10)]
+
+
+@pytest.mark.parametrize("atomicity", ["ATOMIC", "TRANSACTIONAL"])
+def test_entries_go_in_the_order_of_the_trees_of_a_node(atomicity: str) -> None:
+    numbers = random.Random(1).sample(range(-1_000, 1_000), 300)
+    node = Node(partitions=16)
+    with CacheWriter(cast(Any, node), CacheInfo("c", 1, atomicity=atomicity), overwrite=True) as entries:
+        entries.put(binary(*map(long_key, numbers)), binary(*[b"v"] * 300))
+        entries.flush()
+
+    def place(number: int) -> tuple[int, int]:
+        code = number ^ (number >> 32)  # Long.hashCode
+        return (code ^ (code % 2**32 >> 16)) % 16, code
+
+    assert sent_keys(node) == sorted(numbers, key=place)
+
+
+def test_keys_of_one_hash_are_locked_in_one_order() -> None:
+    orders = []
+    for numbers in itertools.permutations([1, 1 << 32, -2, (5 << 32) + 4]):  # of hash code 1, 1, 1, 1
+        node = Node(partitions=16)
+        with CacheWriter(cast(Any, node), CacheInfo("c", 1, atomicity="TRANSACTIONAL"), overwrite=True) as entries:
+            entries.put(binary(*map(long_key, numbers)), binary(*[b"v"] * 4))
+            entries.flush()
+        orders.append(sent_keys(node))
+    assert len(set(map(tuple, orders))) == 1
 
 
 def test_nothing_is_sent_for_no_entries() -> None:
