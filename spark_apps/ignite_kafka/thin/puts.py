@@ -138,7 +138,7 @@ class CacheWriter:
         places = (partitions.astype(np.int64) << 32) + hashes
         if self.cache.atomicity != "TRANSACTIONAL":
             return np.argsort(places)
-        rows = pc.array_sort_indices(keys).to_numpy()
+        rows = pc.array_sort_indices(keys).to_numpy().astype(np.int64)
         return rows[np.argsort(places[rows], kind="stable")]
 
     def _cuts(self, entries: pa.BinaryArray) -> Iterator[tuple[int, int]]:
