@@ -114,7 +114,7 @@ def kafka_broker(jars: Jars, tmp_path: Path) -> Iterator[Callable[..., KafkaBrok
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """``local[2]`` without a web UI; its Python workers run this interpreter."""
+    """``local[2,4]`` without a web UI: a task whose Python worker dies is tried again, as on a cluster; workers run this interpreter."""
     from pyspark.sql import SparkSession
 
     place = tmp_path_factory.mktemp("spark")
@@ -123,7 +123,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     environment.setenv("PYSPARK_DRIVER_PYTHON", sys.executable)
     environment.setenv("PYTHONPATH", os.pathsep.join(sys.path))
     environment.setenv("SPARK_LOCAL_IP", "127.0.0.1")
-    builder = SparkSession.builder.master("local[2]").appName("tests")
+    builder = SparkSession.builder.master("local[2,4]").appName("tests")
     settings = {
         "spark.ui.enabled": "false",
         "spark.driver.memory": "1g",

@@ -36,13 +36,12 @@ if TYPE_CHECKING:
     from .pipelines.connector_run import RunRequest
 
 log = logging.getLogger(__name__)
+_FAULTS = "spark.python.worker.faulthandler.enabled"
 S = TypeVar("S", bound=ConnectorSettings)
 
 
 def main(argv: Sequence[str] | None, direction: type[S], run: Callable[[SparkSession, RunRequest[S]], RunStatus]) -> int:
     """Read the request, run it. 0: done; any other code: the last line on stderr says what failed, where, why and what to do."""
-    from pyspark.sql import SparkSession
-
     from .pipelines.connector_run import RunRequest
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
@@ -50,7 +49,7 @@ def main(argv: Sequence[str] | None, direction: type[S], run: Callable[[SparkSes
         arguments = Arguments.parse(argv)
         request = AppRequest.load(arguments.request, direction)
         stop = stop_on_sigterm(request.settings)
-        spark = SparkSession.builder.appName(f"ignite-kafka {request.settings.name}").getOrCreate()
+        spark = session_builder(request.settings.name).getOrCreate()
         try:
             with ship_secrets(spark, arguments) as secrets_file:
                 run(spark, RunRequest(request.settings, request.run_id, request.snapshot_id, secrets_file, show_progress, stop))
@@ -62,6 +61,15 @@ def main(argv: Sequence[str] | None, direction: type[S], run: Callable[[SparkSes
         print(f"ignite-kafka: {type(error).__name__} {error}", file=sys.stderr)
         return error.exit_code
     return 0
+
+
+def session_builder(connector: str) -> SparkSession.Builder:
+    """A session's builder; where Spark's configuration does not say otherwise, a Python worker that crashes tells where."""
+    from pyspark import SparkConf
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.appName(f"ignite-kafka {connector}")
+    return builder.config(_FAULTS, SparkConf().get(_FAULTS, "true"))
 
 
 @dataclass(frozen=True)

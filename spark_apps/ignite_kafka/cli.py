@@ -58,7 +58,7 @@ def parser() -> argparse.ArgumentParser:
     plan_parser.add_argument("--snapshot-id", help="the snapshot to plan (default: the last unfinished one, else a new one)")
     plan_parser.add_argument("--json", action="store_true", help="print JSON")
     run_parser = _add_file(commands, "run", run, "copy the caches to topics, or the topics to caches")
-    run_parser.add_argument("--master", help="Spark master (default: local[*], or what spark-defaults.conf says)")
+    run_parser.add_argument("--master", help="Spark master (default: local[*,4], or what spark-defaults.conf says)")
     run_parser.add_argument(
         "--snapshot-id", help="the snapshot to begin or to go on with (default: the last unfinished one, else a new one)"
     )

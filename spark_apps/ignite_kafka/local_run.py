@@ -11,14 +11,15 @@ import uuid
 import zipfile
 from pathlib import Path
 
-from pyspark.sql import SparkSession
+from pyspark import SparkConf
 
-from .app import Arguments, ship_secrets, show_progress
+from .app import Arguments, session_builder, ship_secrets, show_progress
 from .connector_settings import ConnectorSettings
 from .kafka.status import RunStatus
 from .pipelines.run import RunRequest, run_connector
 
 _PACKAGE = Path(__file__).parent
+_LOCAL = "local[*,4]"  # all cores; a task whose Python worker dies is tried again, as often as on a cluster
 
 
 def run_locally(
@@ -33,7 +34,7 @@ def run_locally(
 ) -> RunStatus:
     """Run a connector.
 
-    :param master: Spark's master; without one, what Spark's own configuration says, else ``local[*]``.
+    :param master: Spark's master; without one, what Spark's own configuration says, else ``local[*,4]``.
     :param stop: set to have a run that streams end after the batch in hand.
     :param run_id: name of the status record; made from the time without one.
     :raises IgniteKafkaError: what ended the run.
@@ -42,8 +43,8 @@ def run_locally(
         # Python workers and the driver must be one Python: Spark takes `python3` from the path otherwise
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-    builder = SparkSession.builder.appName(f"ignite-kafka {settings.name}").config("spark.ui.showConsoleProgress", "false")
-    spark = (builder.master(master) if master else builder).getOrCreate()
+    builder = session_builder(settings.name).config("spark.ui.showConsoleProgress", "false")
+    spark = builder.master(master or SparkConf().get("spark.master", _LOCAL)).getOrCreate()
     try:
         with tempfile.TemporaryDirectory(prefix="ignite-kafka-") as folder:
             if not str(spark.sparkContext.master).startswith("local"):
