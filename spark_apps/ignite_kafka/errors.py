@@ -14,6 +14,7 @@ IgniteKafkaError
 ├── EncodeError              a value that its Ignite type cannot hold: field, row
 ├── TypeClash                a binary type of the cluster has a field of another type
 ├── WriteFailed              a node refused to put, remove or make something: cache, node, address
+│   └── EntriesRefused       a column of the cache's table does not take the value of some entry
 ├── TopicError               a topic is missing, refused, or has another partition count
 ├── RecordsLost              records were deleted from a topic before they were read
 ├── RecordRefused            a record cannot be stored: topic, partition, offset
@@ -122,6 +123,10 @@ class TypeClash(IgniteKafkaError):
 
 
 class WriteFailed(IgniteKafkaError):
+    pass
+
+
+class EntriesRefused(WriteFailed):
     pass
 
 

@@ -6,12 +6,13 @@ connection leaves without answer is sent again to another node: putting or remov
 
 from __future__ import annotations
 
+import re
 import struct
 import time
 import uuid
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Self
 
 import numpy as np
@@ -19,7 +20,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ignite_kafka.errors import CacheDestroyed, IgniteKafkaError, IgniteUnreachable, WriteFailed
+from ignite_kafka.errors import CacheDestroyed, EntriesRefused, IgniteKafkaError, IgniteUnreachable, WriteFailed
 from ignite_kafka.thin import protocol
 from ignite_kafka.thin.cluster import Cluster
 from ignite_kafka.thin.codec.hashes import Hashes, key_hashes, partitions_of
@@ -37,6 +38,9 @@ _MOST_TRIES = 3
 _UPDATE_FAILED = "retry update if possible"
 _MAY_PASS = (_UPDATE_FAILED, "retry transaction", "topology")
 _MAY_PASS_REMEDY = "Check the cluster's nodes: their logs say whether one has left, or the cache's data region is out of memory"
+_OF_A_COLUMN = re.compile(r"for (a )?column '")
+"""What a node says of a value that a column does not take: too long, out of range, null, of another type (QueryTypeDescriptorImpl); then it
+has taken no entry of the request."""
 _CAUSES = {
     "read-only": "Activate the cluster for writing (control.sh --set-state ACTIVE)",
     "inactive": "Activate the cluster (control.sh --set-state ACTIVE)",
@@ -58,13 +62,15 @@ class CacheWriter:
 
     Between two flushes a key may be given once only: requests on their way have no order among them, nor has one that is sent again.
 
-    :param overwrite: False: an entry that is there stays as it is (as a data streamer without allowOverwrite does).
+    :param overwrite: False: an entry that is there stays as it is. A data streamer of the node does it, which may lose entries while nodes
+        come or go, although it says that they are there: then :meth:`flush` says so.
     """
 
     def __init__(self, cluster: Cluster, cache: CacheInfo, *, overwrite: bool, limits: WriteLimits | None = None) -> None:
         self.cluster, self.cache, self.overwrite = cluster, cache, overwrite
         self.limits = limits or WriteLimits()
         self._waiting: dict[uuid.UUID | None, deque[_Request]] = {}
+        self._inserting: _Inserting | None = None
 
     def put(self, keys: pa.BinaryArray, values: pa.BinaryArray) -> None:
         """Send entries, encoded as :func:`ignite_kafka.thin.codec.encoded` gives them; the answers are awaited by :meth:`flush`.
@@ -80,13 +86,28 @@ class CacheWriter:
     def flush(self) -> None:
         """Return once everything that was given is in the cache.
 
-        :raises IgniteUnreachable: no node took some entries in the endpoint's time-out, or none answers.
+        :raises IgniteUnreachable: no node took some entries in the endpoint's time-out, or none answers; or nodes came or went while
+            entries were inserted: all since the last flush must be given again.
         :raises WriteFailed: a node refused some entries: cache, node, address; says why.
+        :raises EntriesRefused: that was for what they are; the answers to all other requests have come.
         :raises CacheDestroyed: the cache is not there any more.
         """
+        refused = None
         for waiting in self._waiting.values():
             while waiting:
-                self._await(waiting.popleft())
+                try:
+                    self._await(waiting.popleft())
+                except EntriesRefused as error:
+                    refused = refused or error
+        if refused is not None:
+            raise refused
+        inserting, self._inserting = self._inserting, None
+        if inserting is not None and inserting.changed():
+            raise IgniteUnreachable(
+                "nodes came or went while entries were inserted; the data streamer may have lost some of them",
+                "Nothing to do where the same entries are put once more, as a sink does",
+                cache=self.cache.name,
+            )
 
     def close(self) -> None:
         """Forget the requests whose answers were not awaited: whether they are done is not known."""
@@ -94,6 +115,7 @@ class CacheWriter:
             for request in waiting:
                 request.connection.forget(request.request_id)
             waiting.clear()
+        self._inserting = None
 
     def __enter__(self) -> Self:
         return self
@@ -102,6 +124,8 @@ class CacheWriter:
         self.close()
 
     def _write(self, op: int, keys: pa.BinaryArray, values: pa.BinaryArray | None) -> None:
+        if op == protocol.STREAMER_START and self._inserting is None:
+            self._inserting = _Inserting(self.cluster.partitions(self.cache.cache_id).affinity)
         for node, rows in self._by_node(keys):
             part = keys if rows is None else keys.take(rows)
             entries = part if values is None else joined([part, values if rows is None else values.take(rows)])
@@ -172,10 +196,15 @@ class CacheWriter:
     def _await(self, request: _Request) -> None:
         try:
             request.connection.receive(request.request_id)
+            self._taken_by(request.connection)
         except ThinError as error:
             self._again(request.op, request.payload, self._refused(request.connection, error))
         except IgniteUnreachable as error:
             self._again(request.op, request.payload, error)
+
+    def _taken_by(self, connection: ThinConnection) -> None:
+        if self._inserting is not None:
+            self._inserting.connections.add(connection)
 
     def _again(self, op: int, payload: bytes, error: IgniteKafkaError) -> None:
         """Send a request once more and wait for its answer, until the endpoint's time for a request is over."""
@@ -186,6 +215,7 @@ class CacheWriter:
             connection = self.cluster.connection()
             try:
                 connection.request(op, payload)
+                self._taken_by(connection)
                 return
             except ThinError as refused:
                 error = self._refused(connection, refused)
@@ -200,6 +230,8 @@ class CacheWriter:
         what = f"Ignite did not take entries of a cache: {_without_keys(error.message)}"
         if error.status == protocol.SECURITY_VIOLATION:
             return WriteFailed(what, "Give the user the right to put and remove entries of the cache", **place)
+        if _OF_A_COLUMN.search(error.message):
+            return EntriesRefused(what, "Correct the value, or the column in the cache's query entity", **place)
         for cause, remedy in _CAUSES.items():
             if cause.lower() in error.message.lower():
                 return WriteFailed(what, remedy, **place)
@@ -212,6 +244,23 @@ def _without_keys(message: str) -> str:
     """Of a failed update a node tells every key, and not the cause, which it keeps to its log."""
     head, found, _ = message.partition(_UPDATE_FAILED)
     return f"{head}{found})" if found else message
+
+
+@dataclass
+class _Inserting:
+    """Entries that data streamers insert: the affinity's version before, and the connections of the nodes that have taken them."""
+
+    since: tuple[int, int]
+    connections: set[ThinConnection] = field(default_factory=set)
+
+    def changed(self) -> bool:
+        """Whether one of those nodes knows of another version now, which any reply tells, or is gone."""
+        try:
+            for connection in self.connections:
+                connection.request(protocol.CLUSTER_STATE, b"")
+        except IgniteUnreachable:
+            return True
+        return any(connection.affinity is not None and connection.affinity > self.since for connection in self.connections)
 
 
 @dataclass(frozen=True)

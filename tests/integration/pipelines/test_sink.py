@@ -32,6 +32,8 @@ from ignite_kafka.pipelines.snapshot import run_snapshot
 from ignite_kafka.secrets import Secrets
 from ignite_kafka.settings import SourceSettings
 from ignite_kafka.sink_settings import SinkSettings
+from ignite_kafka.thin.create import NewCache, get_or_create_cache
+from ignite_kafka.thin.model import QueryEntity, QueryField
 from tests.support.processes import await_value
 from tools.servers import IgniteCluster, KafkaBroker
 
@@ -259,6 +261,43 @@ def test_a_dead_letter_topic_that_takes_no_such_record_stops_the_run(sink: Sink)
     with pytest.raises(RecordTooLarge, match=f"{letters}"):
         sink.run(error_handling_policy="DEAD_LETTER", dead_letter_topic=letters)
     assert (sink.group()[0], sink.messages(letters)) == (0, [])
+
+
+def cache_of_short_symbols(sink: Sink) -> None:
+    """The sink's cache, whose table takes symbols of 8 characters at most."""
+    fields = tuple(QueryField(name, kind, precision=8 if name == "symbol" else -1) for name, kind in COLUMNS.items())
+    entity = QueryEntity("java.lang.Long", f"Trade{sink.name}", table="TRADES", fields=fields)
+    with ignite_cluster(sink.settings, Secrets()) as cluster:
+        get_or_create_cache(cluster, NewCache(sink.cache, query_entities=(entity,)))
+
+
+def test_a_value_that_a_column_does_not_take_stops_the_run_with_all_before_it_stored(sink: Sink) -> None:
+    cache_of_short_symbols(sink)
+    sink.send([trade(1), trade(2), trade(2, symbol="far too long"), trade(3), trade(1, price=7.0)], partition=0)
+    with pytest.raises(RecordRefused, match=r"column 'SYMBOL' is too long\. Maximum length: 8, actual length: 12") as stopped:
+        sink.run()
+    assert stopped.value.where == {"topic": sink.topic, "partition": 0, "offset": 2, "stage": "TASK_PUT"}
+    assert (sink.entries(), sink.group()[0]) == ({1: expected(1), 2: expected(2)}, 2)
+
+
+@pytest.mark.parametrize("policy", ["LOG_ONLY", "DEAD_LETTER"])
+def test_values_that_a_column_does_not_take_are_bad_records_like_others(sink: Sink, policy: str) -> None:
+    cache_of_short_symbols(sink)
+    refused = {7, 8, 100, 299}
+    records = [trade(number, symbol="far too long") if number in refused else trade(number) for number in range(300)]
+    broken = [(b"50", b"{"), trade(60, symbol="far too long, and not the first of its key")]
+    sink.send([*records, *broken], partition=0)
+    letters = f"{sink.name}-letters"
+    named = {"dead_letter_topic": letters} if policy == "DEAD_LETTER" else {}
+    counts = sink.run(error_handling_policy=policy, **named).caches[sink.cache]
+    assert (counts.records, counts.entries, counts.bad) == (302, 296, 6)
+    assert sink.entries() == {number: expected(number) for number in range(300) if number not in refused}
+    assert sink.group()[0] == 302
+    if named:
+        keys = [int(letter.key() or b"") for letter in sink.messages(letters)]
+        stages = [dict(cast(Any, letter.headers()))["__connect.errors.stage"] for letter in sink.messages(letters)]
+        assert keys == [*sorted(refused), 50, 60]
+        assert stages == [b"TASK_PUT"] * 4 + [b"VALUE_CONVERTER", b"TASK_PUT"]
 
 
 def test_a_group_that_has_expired_is_no_loss(sink: Sink) -> None:

@@ -25,6 +25,7 @@ from ignite_kafka.thin.scan import scan_partitions
 from tests.integration.thin.nodes import THIRD, endpoint_of
 from tests.integration.thin.nodes import writer as writer_of
 from tests.support import QUICK_JVM
+from tests.support.processes import await_value
 from tools.servers import IgniteCluster, Jars
 
 LONG, TEXT = pa.field("long", pa.int64()), pa.field("text", pa.string())
@@ -138,17 +139,34 @@ def test_a_cache_that_went_away_is_named(cluster: Cluster) -> None:
             writer.flush()
 
 
+def stable(put: Callable[[Callable[[], None]], None], meanwhile: Callable[[], None] = lambda: None) -> bool:
+    """Whether all is put; False: nodes came or went meanwhile."""
+    try:
+        put(meanwhile)
+    except IgniteUnreachable as error:
+        if "nodes came or went" not in error.what:
+            raise
+        return False
+    return True
+
+
 @pytest.mark.parametrize("overwrite", [True, False])
 def test_a_node_that_dies_loses_nothing(third: IgniteCluster, new_cache: NewCacheOf, overwrite: bool) -> None:
     with Cluster(endpoint_of(third)) as cluster:
         cache = new_cache(atomicity="ATOMIC", backups=1)
         await_owners(cluster, cache, 3)
         keys = range(40_000)
-        with CacheWriter(cluster, cache, overwrite=overwrite, limits=WriteLimits(entries=500, in_flight=10)) as writer:
-            writer.put(longs(*keys[:20_000]), texts(*map(str, keys[:20_000])))
-            third.kill(THIRD)
-            writer.put(longs(*keys[20_000:]), texts(*map(str, keys[20_000:])))
-            writer.flush()
+
+        def put(meanwhile: Callable[[], None]) -> None:
+            with CacheWriter(cluster, cache, overwrite=overwrite, limits=WriteLimits(entries=500, in_flight=10)) as writer:
+                writer.put(longs(*keys[:20_000]), texts(*map(str, keys[:20_000])))
+                meanwhile()
+                writer.put(longs(*keys[20_000:]), texts(*map(str, keys[20_000:])))
+                writer.flush()
+
+        if not stable(put, lambda: third.kill(THIRD)):
+            assert not overwrite
+            await_value(lambda: stable(put), "an insert while no node comes or goes")
         assert entries_of(cluster, cache) == {key: str(key) for key in keys}
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import itertools
 import random
 import uuid
-from types import SimpleNamespace
 from typing import Any, cast
 
 import pyarrow as pa
 import pytest
 
-from ignite_kafka.errors import CacheDestroyed, IgniteKafkaError, IgniteUnreachable, WriteFailed
+from ignite_kafka.errors import CacheDestroyed, EntriesRefused, IgniteKafkaError, IgniteUnreachable, WriteFailed
 from ignite_kafka.thin import codes, protocol
 from ignite_kafka.thin.connection import IgniteEndpoint, ThinConnection, ThinError
 from ignite_kafka.thin.control import Partitions
@@ -22,6 +21,14 @@ FAILED = protocol.FAILED
 PARTIAL = "Failed to update keys (retry update if possible).: [5]"
 
 
+class Connected:
+    """The connection to a :class:`Node`."""
+
+    def __init__(self, node: Node) -> None:
+        self.node_id, self.address, self.affinity = 7, "a:1", (1, 0)
+        self.send, self.receive, self.request = node.send, node.receive, node.request
+
+
 class Node:
     """A node that gives these answers in turn, None where it takes the entries, and notes what it was sent."""
 
@@ -29,12 +36,13 @@ class Node:
         self.answers, self.sent = list(answers), list[bytes]()
         self.endpoint = IgniteEndpoint()
         self.owners = Partitions((1, 0), dict.fromkeys(range(partitions), uuid.UUID(int=7)))
+        self.connected = Connected(self)
 
     def partitions(self, _: int) -> Partitions:
         return self.owners
 
     def connection(self, _: object = None) -> ThinConnection:
-        return cast(ThinConnection, SimpleNamespace(node_id=7, address="a:1", send=self.send, receive=self.receive, request=self.request))
+        return cast(ThinConnection, self.connected)
 
     def send(self, _: int, payload: bytes) -> int:
         self.sent.append(payload)
@@ -45,7 +53,7 @@ class Node:
         if answer is not None:
             raise answer
 
-    def request(self, op: int, payload: bytes) -> None:
+    def request(self, op: int, payload: bytes = b"") -> None:
         self.receive(self.send(op, payload))
 
 
@@ -114,6 +122,32 @@ def test_requests_hold_no_more_than_the_limits_but_one_entry_at_least() -> None:
     head = 4 + 1 + 4
     assert [request[head:] for request in node.sent] == [b"kv" * 3, b"kv", b"k" + b"v" * 50, b"k" + b"v" * 5 + b"k" + b"v" * 3, b"kv"]
     assert [int.from_bytes(request[5:head], "little") for request in node.sent] == [3, 1, 1, 2, 1]
+
+
+@pytest.mark.parametrize("affinity", [(1, 0), (2, 0), (1, 1)])
+def test_inserts_while_nodes_came_or_went_are_to_be_given_again(affinity: tuple[int, int]) -> None:
+    node = Node()
+    with CacheWriter(cast(Any, node), CacheInfo("c", 1), overwrite=False) as entries:
+        entries.put(binary(b"k"), binary(b"v"))
+        node.connected.affinity = affinity
+        if affinity == node.owners.affinity:
+            entries.flush()
+            return
+        with pytest.raises(IgniteUnreachable, match="came or went"):
+            entries.flush()
+        node.owners = Partitions(affinity, {})
+        entries.put(binary(b"k"), binary(b"v"))
+        entries.flush()
+
+
+def test_a_value_that_a_column_does_not_take_is_told_once_all_have_answered() -> None:
+    node = Node(ThinError(FAILED, "Null value is not allowed for column 'TEXT'"), None, None)
+    with writer(node, entries=1, in_flight=9) as entries:
+        entries.put(binary(b"a", b"b", b"c"), binary(b"v", b"v", b"v"))
+        with pytest.raises(EntriesRefused, match="Null value is not allowed for column 'TEXT'"):
+            entries.flush()
+        assert not node.answers
+        entries.flush()
 
 
 def long_key(number: int) -> bytes:

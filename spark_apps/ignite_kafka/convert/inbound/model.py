@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
@@ -21,6 +21,7 @@ class Stage(StrEnum):
 
     KEY = "KEY_CONVERTER"
     VALUE = "VALUE_CONVERTER"
+    PUT = "TASK_PUT"
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,17 @@ class Entries:
 
     def __len__(self) -> int:
         return len(self.keys)
+
+    def part(self, first: int, last: int) -> Entries:
+        """The entries from the one to the other (excluded), without bad records."""
+        return Entries(self.rows[first:last], self.keys[first:last], self.values[first:last])
+
+    def without(self, refused: Sequence[BadRecord]) -> Entries:
+        """The entries without those of some records, which are bad ones then."""
+        good = ~np.isin(self.rows, [record.row for record in refused])
+        mask = pa.array(good)
+        bad = sorted([*self.bad, *refused], key=lambda record: record.row)
+        return Entries(self.rows[good], self.keys.filter(mask), self.values.filter(mask), tuple(bad))
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
 
 from ... import events
-from ...convert.inbound import BadRecord, ClusterTypes, Consumed, Entries, Inbound, InboundRules, compacted
-from ...errors import RecordRefused
+from ...convert.inbound import BadRecord, ClusterTypes, Consumed, Entries, Inbound, InboundRules, Stage, compacted
+from ...errors import EntriesRefused, RecordRefused
 from ...kafka.dead_letters import refused
 from ...kafka.topics import Place
 from ...sink_plan import SinkPlan, TopicPlan
@@ -30,9 +31,14 @@ class Stored:
 
 
 class Store:
-    """The caches of one task. For one thread; close it when it has failed."""
+    """The caches of one task. For one thread; close it when it has failed.
 
-    def __init__(self, plan: SinkPlan, cluster: Cluster) -> None:
+    :param in_order: records of a partition are put in their order, each part of them once what was before it is in the cache. So those
+        that the cache refuses are found, and are bad records then; without it they end :meth:`store` or :meth:`flush`.
+    """
+
+    def __init__(self, plan: SinkPlan, cluster: Cluster, *, in_order: bool = False) -> None:
+        self._in_order = in_order
         self._settings, self._cluster = plan.settings, cluster
         self._plans = {topic.name: topic for topic in plan.topics}
         self._types = ClusterTypes(cluster)
@@ -45,13 +51,20 @@ class Store:
 
         Records of one key are all of one partition, or have no order: so one operation a key and topic is left, the last one, or where
         entries are not overwritten the first.
+
+        :raises EntriesRefused: a cache does not take some entry of this batch, or of the one before.
         """
         stored, by_topic = Stored(), defaultdict(list)
         for consumed in batch:
-            inbound, _ = self._sink(self._plans[consumed.topic])
-            entries = self._judged(consumed, inbound.convert(consumed), stored)
+            inbound, writer = self._sink(self._plans[consumed.topic])
+            entries = inbound.convert(consumed)
+            if self._in_order:
+                entries = entries.without(self._put_in_order(writer, entries))
+            entries = self._judged(consumed, entries, stored)
             stored.entries[consumed.topic, consumed.partition] = len(entries)
             by_topic[consumed.topic].append(entries)
+        if self._in_order:
+            return stored
         lefts = [(self._sinks[topic][1], compacted(_joined(parts), overwrite=self._overwrite)) for topic, parts in by_topic.items()]
         self.flush()
         for writer, left in lefts:
@@ -70,6 +83,23 @@ class Store:
             self._sinks[topic.name] = Inbound(cache, self._types, self._rules), writer
         return self._sinks[topic.name]
 
+    def _put_in_order(self, writer: CacheWriter, entries: Entries) -> list[BadRecord]:
+        """Put entries, of a run that stops those before the first bad record; the answer is what was refused."""
+        stops = self._settings.error_handling_policy == STOP
+        end = int(np.searchsorted(entries.rows, entries.bad[0].row)) if stops and entries.bad else len(entries)
+        refused: list[BadRecord] = []
+        at, size = 0, end
+        while at < end and not (stops and refused):
+            part = entries.part(at, min(at + size, end))
+            error = _refusal(writer, compacted(part, overwrite=self._overwrite))
+            if error is not None and len(part) > 1:
+                size = len(part) // 2
+                continue
+            if error is not None:
+                refused.append(BadRecord(int(part.rows[0]), Stage.PUT, error.what))
+            at, size = at + len(part), size * 2
+        return refused
+
     def _judged(self, consumed: Consumed, entries: Entries, stored: Stored) -> Entries:
         """What of the entries is to be stored, by the error policy."""
         if not entries.bad:
@@ -78,7 +108,7 @@ class Store:
             first = entries.bad[0]
             stored.stopped[consumed.topic, consumed.partition] = refused(consumed, first)
             count = int(np.searchsorted(entries.rows, first.row))
-            return Entries(entries.rows[:count], entries.keys[:count], entries.values[:count])
+            return entries.part(0, count)
         stored.bad.append((consumed, entries.bad))
         if self._settings.error_handling_policy == LOG_ONLY:
             for bad in entries.bad:
@@ -100,6 +130,18 @@ def _write(writer: CacheWriter, entries: Entries) -> None:
     put = entries.values.is_valid()
     writer.put(entries.keys.filter(put), entries.values.filter(put))
     writer.remove(entries.keys.filter(entries.values.is_null()))
+
+
+def _refusal(writer: CacheWriter, entries: Entries) -> EntriesRefused | None:
+    """Why the cache does not take some of these entries, or None: all are in it. Either way nothing is on its way."""
+    try:
+        _write(writer, entries)
+        writer.flush()
+    except EntriesRefused as error:
+        with suppress(EntriesRefused):
+            writer.flush()
+        return error
+    return None
 
 
 def inbound_rules(settings: SinkSettings) -> InboundRules:

@@ -7,11 +7,13 @@ a slot the group's offsets, their copies, and the dead letters. A task that dies
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 
 from ...convert.inbound import Consumed
+from ...errors import EntriesRefused
 from ...kafka.dead_letters import DeadLetter, dead_letters
 from ...kafka.reader import BatchLimits, RecordReader
 from ...kafka.topics import Place
@@ -27,6 +29,7 @@ from ..task_loop import TaskLoop
 from .slots import SinkSlots
 from .store import Store, Stored
 
+log = logging.getLogger(__name__)
 _CHECK_S = 5.0  # a topic that is deleted and made again is noticed that soon; its offsets would be those of the one before
 _GATHER_S = 0.2  # of a run that ends: how long a batch that is not full waits for more
 
@@ -50,17 +53,27 @@ class SinkTask(TaskLoop):
         self._wait_s = self._settings.push_interval_ms / 1000 if self._settings.streams else _GATHER_S
         self._commit_s = self._settings.push_interval_ms / 1000
         self._finished, self._checks = False, Times(_CHECK_S)
+        self._in_order = False
 
     def _results(self) -> list[SlotResult]:
         return [SlotResult(slot, self._counts[slot], None, self._finished) for slot in self._slots]
 
     def _attempt(self, end: EpochEnd) -> None:
+        try:
+            self._copy(end)
+        except EntriesRefused as refused:
+            # not known which record it was: from what is committed on they are put in their order
+            log.warning("a cache refused entries; they are put in order now, to find them: %s", refused)
+            self._in_order = True
+            self._copy(end)
+
+    def _copy(self, end: EpochEnd) -> None:
         limits = BatchLimits(self._settings.batch_size, self._settings.batch_bytes)
         ends = None if self._settings.streams else {(t.name, p): t.ends[p] for _, t, p in self._plan.places(self._slots)}
         with (
             ignite_cluster(self._settings, self._secrets) as cluster,
             closing(SinkSlots(self._plan, self._clients, self._slots, self._owner)) as slots,
-            closing(Store(self._plan, cluster)) as store,
+            closing(Store(self._plan, cluster, in_order=self._in_order)) as store,
         ):
             starts = slots.starts()
             with closing(RecordReader(self._clients, self._settings.group_id, starts.offsets, ends, limits)) as reader:
