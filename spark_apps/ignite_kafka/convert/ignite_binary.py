@@ -30,7 +30,7 @@ class IgniteBinaryConverter:
 
         The joined pages are seen, without a copy, as one array of pieces (key, gap, value, gap, key, ...); every fourth one is taken.
 
-        :raises DecodeError: a page whose entries do not fill it exactly: cache, partition, position.
+        :raises DecodeError: a page whose entries do not fill it exactly: cache, partition, position; a type that the cluster does not know.
         """
         size = sum(len(page.data) for page in pages)
         if not size and not any(page.rows for page in pages):
@@ -42,7 +42,10 @@ class IgniteBinaryConverter:
         cuts = _cuts(bounds)
         pieces = pa.Array.from_buffers(pa.binary(), cuts.size - 1, [None, pa.py_buffer(cuts), pa.py_buffer(wire.data)])
         keys, values = (pa.array(np.arange(first, cuts.size - 1, 4, dtype=np.int32)) for first in (0, 2))
-        return Records(pieces.take(keys), pieces.take(values), frozenset(type_ids_within(wire, bounds)))
+        type_ids = type_ids_within(wire, bounds)
+        for type_id in type_ids:
+            types.binary_type(type_id)
+        return Records(pieces.take(keys), pieces.take(values), frozenset(type_ids))
 
 
 def _cuts(bounds: EntryBounds) -> npt.NDArray[np.int32]:

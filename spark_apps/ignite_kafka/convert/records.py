@@ -65,6 +65,18 @@ def taken(records: Records, rows: npt.NDArray[np.int64]) -> Records:
     return replace(records, keys=records.keys.take(index), values=records.values.take(index))
 
 
+def joined(parts: Sequence[Records]) -> Records:
+    """Records one part after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    return Records(
+        gather([part.keys for part in parts]),
+        gather([part.values for part in parts]),
+        frozenset[int]().union(*(part.type_ids for part in parts)),
+        frozenset[tuple[int, ...]]().union(*(part.key_kinds for part in parts)),
+    )
+
+
 def with_tombstones(records: Records, removed: npt.NDArray[np.bool_]) -> Records:
     """The records with null for the value of each removed key."""
     if not removed.any():
@@ -109,7 +121,15 @@ def largest_record(records: Records) -> tuple[int, int]:
     """Row and size (bytes of key and value) of the largest record; (0, 0) of none."""
     if not len(records):
         return 0, 0
-    keys, values = (np.diff(np.frombuffer(array.buffers()[1], np.int32, len(array) + 1)) for array in (records.keys, records.values))
-    sizes = keys.astype(np.int64) + values
+    sizes = record_sizes(records)
     row = int(np.argmax(sizes))
     return row, int(sizes[row])
+
+
+def record_sizes(records: Records) -> npt.NDArray[np.int64]:
+    """Bytes of key and value of each record."""
+    if not len(records):
+        return np.zeros(0, np.int64)
+    bounds = [np.frombuffer(array.buffers()[1], np.int32, len(array) + 1).astype(np.int64) for array in (records.keys, records.values)]
+    total = bounds[0] + bounds[1]
+    return total[1:] - total[:-1]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Protocol
 
 import numpy as np
@@ -12,16 +11,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ...thin.model import BinaryType, TypeSource
+from ..stage import Stage
 
 Rows = npt.NDArray[np.int64]
-
-
-class Stage(StrEnum):
-    """Where a record failed, in the words of Kafka Connect's dead letters (``__connect.errors.stage``)."""
-
-    KEY = "KEY_CONVERTER"
-    VALUE = "VALUE_CONVERTER"
-    PUT = "TASK_PUT"
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -166,22 +167,38 @@ def _wrapped_both(data: Bytes, rows: int) -> EntryBounds | None:
 
 def _one_by_one(page: Page, cache: str) -> EntryBounds:
     """Any types, one value after the other."""
-    data = page.data if page.data.format == "B" else page.data.cast("B")
-    size = len(data)
+    data = _bytes_of(page)
     spans: list[int] = []
     add = spans.extend
-    position = 0
+    try:
+        for position, end in pairwise(entry_cuts(page, cache)):
+            add(_unwrap(data, position, end) if data[position] == codes.WRAPPED else (position, end))
+    except Malformed as error:
+        raise _broken(page, cache, error.position, error.what) from None
+    flat = np.array(spans, np.int64).reshape(-1, 4)
+    return EntryBounds(flat[:, 0].copy(), flat[:, 1].copy(), flat[:, 2].copy(), flat[:, 3].copy())
+
+
+def entry_cuts(page: Page, cache: str = "") -> list[int]:
+    """Where each key and each value of `page` begins, as it travels (wrapped or not), and where the last one ends: 2 * rows + 1 positions.
+
+    :raises DecodeError: they do not fill the page exactly: cache, partition, position.
+    """
+    data = _bytes_of(page)
+    size, position, cuts = len(data), 0, [0]
     try:
         for _ in range(2 * page.rows):
-            end = end_of(data, position, size)
-            add(_unwrap(data, position, end) if data[position] == codes.WRAPPED else (position, end))
-            position = end
+            position = end_of(data, position, size)
+            cuts.append(position)
     except Malformed as error:
         raise _broken(page, cache, error.position, error.what) from None
     if position != size:
         raise _broken(page, cache, position, f"{size - position} bytes are left after the last of {page.rows} entries")
-    flat = np.array(spans, np.int64).reshape(-1, 4)
-    return EntryBounds(flat[:, 0].copy(), flat[:, 1].copy(), flat[:, 2].copy(), flat[:, 3].copy())
+    return cuts
+
+
+def _bytes_of(page: Page) -> memoryview:
+    return page.data if page.data.format == "B" else page.data.cast("B")
 
 
 def _unwrap(data: memoryview, position: int, end: int) -> tuple[int, int]:
