@@ -16,9 +16,10 @@ import numpy as np
 from confluent_kafka import KafkaError, KafkaException, Message, Producer, TopicPartition
 
 from ..convert.records import Records
-from ..errors import Fenced, IgniteKafkaError, KafkaUnavailable, RecordTooLarge
+from ..errors import Fenced, IgniteKafkaError, KafkaUnavailable
 from . import native
 from .clients import QUICK, REQUEST_TIMEOUT_S, ErrorMemory, KafkaClients, translate
+from .record_size import RECORD_OVERHEAD, SizeLimit, too_large
 
 _FENCED = {
     KafkaError._FENCED,
@@ -27,7 +28,6 @@ _FENCED = {
     KafkaError.INVALID_PRODUCER_ID_MAPPING,
 }
 _CHUNK = 20_000
-_RECORD_OVERHEAD = 70  # bytes of a record batch's head: what librdkafka adds when it compares with message.max.bytes
 
 DEFAULTS: dict[str, Any] = {
     "linger.ms": 20,
@@ -78,6 +78,7 @@ class TransactionalProducer:
         config = {**DEFAULTS, **(settings or {}), **clients.common, **clients.producer}
         config |= {"transactional.id": transactional_id, "transaction.timeout.ms": timeout_ms, "error_cb": self._memory}
         config.setdefault("message.timeout.ms", min(timeout_ms, 300_000))
+        self.size_limit = SizeLimit.of(config)
         self._producer = Producer(config)
         self._topics: dict[str, native.NativeTopic] = {}
         # past the transaction's time-out the broker has ended it one way or the other
@@ -236,12 +237,8 @@ def _refused(codes: np.ndarray, records: Records, first: int, topic: str) -> Ign
     key, value = records.keys[row].as_py(), records.values[row].as_py()
     size = len(key or b"") + len(value or b"")
     if code == KafkaError.MSG_SIZE_TOO_LARGE:
-        return RecordTooLarge(
-            f"a record of {size + _RECORD_OVERHEAD} bytes is larger than the producer's message.max.bytes",
-            "Raise message.max.bytes in producer_override and max.message.bytes of the topic.",
-            topic=topic,
-            key=repr((key or b"")[:80]),
-        )
+        what = f"a record of {size + RECORD_OVERHEAD} bytes is larger than the producer's message.max.bytes"
+        return too_large(what, topic, key=repr((key or b"")[:80]))
     return KafkaUnavailable(f"librdkafka refused a record: {native.describe(code)}", topic=topic, key=repr((key or b"")[:80]))
 
 
