@@ -49,6 +49,17 @@ PARAMS = {
         enum=["json", "ignite-binary"],
         section="Where to",
     ),
+    "error_handling_policy": Param(
+        "STOP_TASK",
+        title="An entry that cannot be sent",
+        description_md="Stops the run, is passed over and logged, or goes to the dead-letter topic.",
+        type="string",
+        enum=["STOP_TASK", "LOG_ONLY", "DEAD_LETTER"],
+        section="How",
+    ),
+    "dead_letter_topic": Param(
+        "", title="Dead-letter topic", description_md="With DEAD_LETTER alone.", type="string", pattern="^[A-Za-z0-9._-]*$", section="How"
+    ),
     "tasks_max": Param(2, title="Tasks at the same time", type="integer", minimum=1, maximum=1_000, section="How"),
     "load_initial_data": Param(True, title="Send the entries that are there", type="boolean", section="How"),
 }
@@ -75,6 +86,8 @@ with DAG(
             "topic_partitions": "{{ params.topic_partitions }}",
             "key_converter": "{{ params.converter }}",
             "value_converter": "{{ params.converter }}",
+            "error_handling_policy": "{{ params.error_handling_policy }}",
+            "dead_letter_topic": "{{ params.dead_letter_topic }}",
             "tasks_max": "{{ params.tasks_max }}",
             "load_initial_data": "{{ params.load_initial_data }}",
         },

@@ -10,10 +10,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from .connector_settings import ConnectorSettings
+from .connector_settings import DEAD_LETTER, LOG_ONLY, STOP, ConnectorSettings
 from .errors import NotAvailableYet, SettingsError
 from .settings import SourceSettings
-from .sink_settings import DEAD_LETTER, LOG_ONLY, STOP, SinkSettings
+from .sink_settings import SinkSettings
 from .unknown import did_you_mean
 
 _CLASSES: Mapping[str, type[ConnectorSettings]] = {
@@ -41,6 +41,8 @@ _ALL_CONNECT = {
     "value.converter.decimal.format": "decimal_format",
     "transforms": "transforms",
     "bootstrap.servers": "bootstrap_servers",
+    "errors.deadletterqueue.topic.name": "dead_letter_topic",
+    "errors.deadletterqueue.topic.replication.factor": "replication_factor",
 }
 _OF_CONNECT: Mapping[type[ConnectorSettings], Mapping[str, str]] = {
     SourceSettings: {
@@ -51,8 +53,6 @@ _OF_CONNECT: Mapping[type[ConnectorSettings], Mapping[str, str]] = {
     SinkSettings: {
         **_ALL_CONNECT,
         "topics.regex": "topics_regex",
-        "errors.deadletterqueue.topic.name": "dead_letter_topic",
-        "errors.deadletterqueue.topic.replication.factor": "replication_factor",
         "consumer.override.auto.offset.reset": "auto_offset_reset",
         "consumer.auto.offset.reset": "auto_offset_reset",
     },
@@ -76,6 +76,7 @@ _IGNORED = {
     "config.action.reload": "nothing is reloaded while a run lasts",
     "predicates": "it is used only with transforms",
     "errors.log.enable": "errors are always logged",
+    "errors.deadletterqueue.context.headers.enable": "dead letters always have the headers that tell their context",
     "errors.log.include.messages": "messages name an entry's place, not its content",
     "errors.retry.timeout": "see retry_timeout_ms",
     "errors.retry.delay.max.ms": "see retry_timeout_ms",
@@ -99,16 +100,14 @@ _IGNORED_BY: Mapping[type[ConnectorSettings], Mapping[str, str]] = {
         "transaction.boundary.interval.ms": "see transaction_max_ms",
         "offsets.storage.topic": "the topic's name follows from internal_topic_prefix and the connector's name",
         "topic.creation.enable": "topics that are missing are always made",
-        _TOLERANCE: "an entry that cannot be sent stops the run, see error_handling_policy",
         "topics.regex": _OTHERS[SourceSettings],
     },
-    SinkSettings: {"errors.deadletterqueue.context.headers.enable": "dead letters always have the headers that tell their context"},
+    SinkSettings: {},
 }
 _IGNORED_BEGINNINGS = {
     "admin.override.": "the admin client has the settings of kafka_config",
     "admin.": "the admin client has the settings of kafka_config",
     "predicates.": "it is used only with transforms",
-    "errors.deadletterqueue.": _OTHERS[SourceSettings],
     "offset.": _WORKER,
     "config.storage.": _WORKER,
     "status.storage.": _WORKER,
@@ -176,7 +175,7 @@ def translate(
 
 
 def _tolerate(values: dict[str, Any], places: dict[str, str], given: Mapping[str, Any], origin: Mapping[str, str]) -> None:
-    """errors.tolerance of a sink: with a topic for dead letters none of them is lost, without one they are."""
+    """errors.tolerance: with a topic for dead letters none of them is lost, without one they are."""
     tolerant = DEAD_LETTER if given.get("errors.deadletterqueue.topic.name") else LOG_ONLY
     policy = {"none": STOP, "all": tolerant}.get(given[_TOLERANCE])
     if policy is None:

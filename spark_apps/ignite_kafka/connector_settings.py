@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from . import setting_checks
 from .errors import SettingsError
-from .events import Event, emit
+from .events import BAD_RECORDS_SKIPPED, Event, emit
 from .kafka_names import CLIENT_SETTINGS, CONSUMER_SETTINGS, PRODUCER_SETTINGS
 from .secrets import is_secret
 from .setting_kinds import BOOLEAN, OBJECTS, TEXT, TEXTS, Kind, Setting, choice, text_like, whole_number
@@ -36,6 +36,7 @@ NAME = text_like(r"[a-zA-Z0-9._-]{1,180}", "1 to 180 of the characters a-z A-Z 0
 PREFIX = text_like(r"[a-zA-Z0-9._-]{0,200}", "at most 200 of the characters a-z A-Z 0-9 . _ -")
 TIME = whole_number(1, 2_147_483_647)
 _COPIES = whole_number(1, 32_767, besides=-1)
+STOP, LOG_ONLY, DEAD_LETTER = "STOP_TASK", "LOG_ONLY", "DEAD_LETTER"
 
 
 def setting(default: object, kind: Kind, help: str, **more: Any) -> Any:
@@ -127,6 +128,15 @@ class ConnectorSettings:
     )
     internal_topic_prefix: str = setting("ignite-kafka", NAME, "Names of the internal topics begin with it")
 
+    # Errors
+    error_handling_policy: str = setting(
+        STOP, choice(STOP, LOG_ONLY, DEAD_LETTER, aliases={"STOP": STOP}),
+        "What an entry that cannot be sent, or a record that cannot be stored, does: stop the run, be passed over, or go to "
+        "dead_letter_topic",
+        reference="errorHandlingPolicy",
+    )  # fmt: skip
+    dead_letter_topic: str = setting("", PREFIX, "Topic for what cannot be sent or stored; made with one partition where it is missing")
+
     # How the work is done
     slots: int | None = setting(
         None,
@@ -148,7 +158,10 @@ class ConnectorSettings:
         self.check_together()
 
     def check_together(self) -> None:
-        """Check what settings of one direction must hold together."""
+        """Check what settings must hold together; a direction adds its own."""
+        if (self.error_handling_policy == DEAD_LETTER) != bool(self.dead_letter_topic):
+            reason = f"error_handling_policy is {self.error_handling_policy}"
+            raise setting_checks.wrong(self, "dead_letter_topic", reason, "Set both: policy DEAD_LETTER and the topic, or none of them")
 
     @classmethod
     def known(cls) -> Mapping[str, Setting]:
@@ -233,7 +246,10 @@ class ConnectorSettings:
 
     def notices(self) -> list[tuple[Event, dict[str, Any]]]:
         """Events that a start should log: settings without effect, and choices that can lose data, with the setting that prevents it."""
-        return setting_checks.notices(self)
+        found = setting_checks.notices(self)
+        if self.error_handling_policy == LOG_ONLY:
+            found.append((BAD_RECORDS_SKIPPED, {"reason": "error_handling_policy is LOG_ONLY", "setting": "error_handling_policy"}))
+        return found
 
     def emit_notices(self) -> None:
         """Log :meth:`notices`."""

@@ -59,7 +59,9 @@ FILTER_NOT_MADE = Event(15050, ERROR, "the filter could not be made: {reason}", 
 FILTER_FAILED = Event(15051, ERROR, "the filter raised an error: {reason}", "Correct the filter.")
 IGNITE_CONNECTED = Event(15060, INFO, "connected to Ignite at {address}")
 IGNITE_DISCONNECTED = Event(15061, INFO, "disconnected from Ignite at {address}")
-CONVERTER_FAILED = Event(15070, ERROR, "a converter failed: {reason}", "Look at the entry or the type that is named.")
+CONVERTER_FAILED = Event(
+    15070, ERROR, "no record could be made of an entry, which is passed over: {reason}", "Policy DEAD_LETTER keeps such entries."
+)
 
 RUN_STARTED = Event(15100, INFO, "run {run_id} of connector {connector} started with generation {generation}")
 RUN_COMPLETED = Event(15101, INFO, "run {run_id} of connector {connector} is complete")
@@ -89,7 +91,7 @@ UPDATES_NOT_APPLIED = Event(
     15134, INFO, "entries that are there are neither overwritten nor removed: {reason}", "Set process_updates to true."
 )
 BAD_RECORDS_SKIPPED = Event(
-    15135, WARNING, "records that cannot be stored are passed over: {reason}", "Set error_handling_policy to DEAD_LETTER or STOP_TASK."
+    15135, WARNING, "what cannot be sent or stored is passed over: {reason}", "Set error_handling_policy to DEAD_LETTER or STOP_TASK."
 )
 OFFSETS_GUESSED = Event(15136, WARNING, "records that are lost to retention are passed over: {reason}", "Set auto_offset_reset to none.")
 CAPTURE_BEGUN = Event(15140, INFO, "connector {connector} captures {caches} caches, capture {capture_id}")

@@ -9,8 +9,9 @@ key (JSON)                                       value (JSON)
 ``["<connector>",{"slot":3}]``                   ``{"generation":7,"epoch":0,"attempt":0}``: the run, its epoch (of a stream), and its
                                                  task's attempt, that own the slot
 ``["<connector>",{"cache":"c","partition":12}]`` ``{"generation":7,"incarnation":"…","snapshot":…,"ranges":[]}``; the snapshot is
-                                                 ``{"id":"…","done":true,"records":9}``; a stream adds ``"unacknowledged"``,
-                                                 ``"key_kinds"``, ``"topology"`` and, while it owes a sweep, ``"sweep":[0,0]``
+                                                 ``{"id":"…","done":true,"records":9}``, with ``"bad":1`` where entries were
+                                                 passed over; a stream adds ``"unacknowledged"``, ``"key_kinds"``,
+                                                 ``"topology"`` and, while it owes a sweep, ``"sweep":[0,0]``
 ================================================ ===================================================================================
 
 The key of a unit is the layout of Kafka Connect's source offsets (KIP-98/KIP-875): ``[connector, source partition]``. Records of a sink are
@@ -48,6 +49,7 @@ class UnitOffset:
     still hold keys that the cache no longer has, but none of topic partitions below the first number, nor of the partition with that
     number below the second, an offset; None: nothing is owed. ``key_kinds`` are those of the keys sent of its cache.
     ``topology`` is that of the cluster when all that the backlog had of the unit was sent; -1: not known.
+    ``bad`` entries of a snapshot were passed over, or are dead letters.
     """
 
     generation: int
@@ -60,6 +62,7 @@ class UnitOffset:
     sweep: tuple[int, int] | None = None
     key_kinds: tuple[tuple[int, ...], ...] = ()
     topology: int = -1
+    bad: int = 0
 
     @property
     def high(self) -> int:
@@ -68,6 +71,8 @@ class UnitOffset:
 
     def to_json(self) -> bytes:
         snapshot = None if self.snapshot_id is None else {"id": self.snapshot_id, "done": self.done, "records": self.records}
+        if snapshot is not None and self.bad:
+            snapshot["bad"] = self.bad
         value = {"generation": self.generation, "incarnation": self.incarnation, "snapshot": snapshot, "ranges": self.ranges}
         if self.unacknowledged:
             value["unacknowledged"] = self.unacknowledged
@@ -89,8 +94,8 @@ class UnitOffset:
         counts = snapshot["done"], snapshot["records"]
         sweep = (value["sweep"][0], value["sweep"][1]) if "sweep" in value else None
         key_kinds, topology = tuple(map(tuple, value.get("key_kinds", ()))), value.get("topology", -1)
-        unacknowledged = value.get("unacknowledged", "")
-        return UnitOffset(value["generation"], incarnation, snapshot_id, *counts, ranges, unacknowledged, sweep, key_kinds, topology)
+        unacknowledged, bad = value.get("unacknowledged", ""), snapshot.get("bad", 0)
+        return UnitOffset(value["generation"], incarnation, snapshot_id, *counts, ranges, unacknowledged, sweep, key_kinds, topology, bad)
 
 
 @dataclass(frozen=True)
@@ -180,10 +185,10 @@ class SlotState:
         """Every unit by cache and partition."""
         return {(cache, partition): unit for cache, units in self.by_cache.items() for partition, unit in units.items()}
 
-    def done(self, snapshot_id: str, cache: str, incarnation: str) -> dict[int, int]:
-        """Partitions of a cache that are done under a snapshot id -> records sent."""
+    def done(self, snapshot_id: str, cache: str, incarnation: str) -> dict[int, UnitOffset]:
+        """Partitions of a cache that are done under a snapshot id."""
         return {
-            partition: unit.records
+            partition: unit
             for partition, unit in self.by_cache.get(cache, {}).items()
             if unit.done and unit.snapshot_id == snapshot_id and unit.incarnation == incarnation
         }

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
 
 from .connector_settings import ConnectorSettings
@@ -35,6 +35,7 @@ class CachePlan:
     """One cache: ``partitions`` of Ignite go to ``topic``, which has ``topic_partitions``.
 
     :param load: whether a stream sends the entries that were there before it began.
+    :param topic_bytes: max.message.bytes of the topic.
     """
 
     name: str
@@ -44,6 +45,7 @@ class CachePlan:
     topic_partitions: int
     incarnation: str = ""
     load: bool = True
+    topic_bytes: int = 1_048_588
 
 
 class RunPlan(Protocol):
@@ -70,6 +72,7 @@ class TransferPlan:
 
     :param generation: of the run that follows the plan; 0 while none does (dry run).
     :param max_batch_bytes: smallest max.message.bytes of the topics: no batch of records may be larger.
+    :param max_letter_bytes: max.message.bytes of the dead-letter topic; 0: there is none.
     :param capture_id: of the backlog service's capture that a stream reads; 0 for a snapshot alone.
     """
 
@@ -80,11 +83,13 @@ class TransferPlan:
     settings: SourceSettings
     caches: tuple[CachePlan, ...]
     max_batch_bytes: int = 1_000_000
+    max_letter_bytes: int = 0
     capture_id: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form."""
-        own = {name: getattr(self, name) for name in ("connector", "snapshot_id", "generation", "slots", "max_batch_bytes", "capture_id")}
+        names = ("connector", "snapshot_id", "generation", "slots", "max_batch_bytes", "max_letter_bytes", "capture_id")
+        own = {name: getattr(self, name) for name in names}
         return {**own, "settings": self.settings.to_dict(), "caches": [asdict(cache) for cache in self.caches]}
 
     def to_json(self) -> str:
@@ -156,7 +161,7 @@ def differences(before: TransferPlan, now: TransferPlan) -> list[str]:
 
 
 def _fixed(plan: TransferPlan) -> dict[str, Any]:
-    caches = {cache.name: asdict(cache) for cache in plan.caches}
+    caches = {cache.name: asdict(replace(cache, topic_bytes=0)) for cache in plan.caches}  # a topic's limit may be raised meanwhile
     return {"connector": plan.connector, "slots": plan.slots, "setting": plan.settings.shape(), "cache": caches}
 
 

@@ -59,13 +59,6 @@ class SourceSettings(ConnectorSettings):
         idle=_SCHEMAS,
     )
 
-    # Errors
-    error_handling_policy: str = setting(
-        "STOP_TASK", choice("LOG_ONLY", "STOP_TASK"), "Whether an entry that cannot be sent is skipped or stops the run",
-        reference="errorHandlingPolicy", later=("LOG_ONLY",),
-    )  # fmt: skip
-    dead_letter_topic: str = setting("", PREFIX, "Topic for entries that cannot be sent", later=None)
-
     # Kafka
     topic_partitions: int = setting(
         -1, whole_number(1, 1_000_000, besides=-1), "Partitions of a topic that is made; -1: the broker's default (KIP-158)"
@@ -128,6 +121,7 @@ class SourceSettings(ConnectorSettings):
         return {name: value for name, value in self.to_dict().items() if self.known()[name].shapes}
 
     def check_together(self) -> None:
+        super().check_together()
         for name in ("cache_whitelist", "cache_blacklist"):
             for pattern in getattr(self, name):
                 setting_checks.check_pattern(self, name, pattern)

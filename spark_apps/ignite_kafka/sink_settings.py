@@ -8,10 +8,9 @@ from typing import Any
 
 from . import routing, setting_checks
 from .connector_settings import PREFIX, TIME, ConnectorSettings, setting
-from .events import BAD_RECORDS_SKIPPED, OFFSETS_GUESSED, UPDATES_NOT_APPLIED, Event
+from .events import OFFSETS_GUESSED, UPDATES_NOT_APPLIED, Event
 from .setting_kinds import BOOLEAN, MAPPING, TEXT, TEXTS, Kind, choice, text_like, whole_number
 
-STOP, LOG_ONLY, DEAD_LETTER = "STOP_TASK", "LOG_ONLY", "DEAD_LETTER"
 KEY, VALUE, KAFKA = "key", "value", "kafka"
 OWN_NAME = "{name}"  # in cache_template
 NONE, EARLIEST, LATEST = "none", "earliest", "latest"
@@ -69,14 +68,6 @@ class SinkSettings(ConnectorSettings):
         {}, MAPPING, "SQL columns of caches that are made: field name and Java class; fields of the key are named in key_fields"
     )
 
-    # Errors
-    error_handling_policy: str = setting(
-        STOP, choice(STOP, LOG_ONLY, DEAD_LETTER, aliases={"STOP": STOP}),
-        "What a record that cannot be stored does: stop the run, be passed over, or go to dead_letter_topic",
-        reference="errorHandlingPolicy",
-    )  # fmt: skip
-    dead_letter_topic: str = setting("", PREFIX, "Topic for records that cannot be stored; made with one partition where it is missing")
-
     # How the work is done
     batch_size: int = setting(20_000, whole_number(1), "Most records that a task stores at once")
     batch_bytes: int = setting(16 << 20, whole_number(1 << 10, 1 << 30), "Bytes of records that a task stores at once, about")
@@ -99,6 +90,7 @@ class SinkSettings(ConnectorSettings):
         return f"connect-{self.name}"
 
     def check_together(self) -> None:
+        super().check_together()
         if bool(self.topics) == bool(self.topics_regex):
             reason = "topics_regex is given too" if self.topics else "neither topics nor topics_regex is given"
             raise setting_checks.wrong(self, "topics", reason, "Give one of them")
@@ -108,9 +100,6 @@ class SinkSettings(ConnectorSettings):
             if not routing.is_topic_name(topic):
                 raise setting_checks.wrong(self, "topics", f"{topic!r} is no name of a topic")
         self._check_key()
-        if (self.error_handling_policy == DEAD_LETTER) != bool(self.dead_letter_topic):
-            reason = f"error_handling_policy is {self.error_handling_policy}"
-            raise setting_checks.wrong(self, "dead_letter_topic", reason, "Set both: policy DEAD_LETTER and the topic, or none of them")
         if self.dead_letter_topic in self.topics:
             raise setting_checks.wrong(self, "dead_letter_topic", "it is one of the topics that are read", "Choose another topic")
         if self.cache_fields and not self.cache_value_type:
@@ -129,8 +118,6 @@ class SinkSettings(ConnectorSettings):
         found = super().notices()
         if not self.process_updates:
             found.append((UPDATES_NOT_APPLIED, {"reason": "process_updates is false", "setting": "process_updates"}))
-        if self.error_handling_policy == LOG_ONLY:
-            found.append((BAD_RECORDS_SKIPPED, {"reason": "error_handling_policy is LOG_ONLY", "setting": "error_handling_policy"}))
         if self.auto_offset_reset != NONE:
             reason = f"auto_offset_reset is {self.auto_offset_reset}"
             found.append((OFFSETS_GUESSED, {"reason": reason, "setting": "auto_offset_reset"}))

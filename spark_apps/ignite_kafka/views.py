@@ -260,9 +260,9 @@ def verify_view(settings: SourceSettings, secrets: Secrets) -> tuple[bool, str]:
 
 
 def run_table(run: RunStatus) -> str:
-    """What a run did, a row a topic; only a sink tells of bad records."""
+    """What a run did, a row a topic."""
     bad = any(c.bad for c in run.caches.values())
-    head = ("cache", "topic", "entries", "records", "bytes", "units", *(("bad records",) if bad else ()))
+    head = ("cache", "topic", "entries", "records", "bytes", "units", *(("bad",) if bad else ()))
     rows = [(name, c.topic, c.entries, c.records, c.bytes, c.units_done, *((c.bad,) if bad else ())) for name, c in run.caches.items()]
     ended = run.ended_ms or run.started_ms
     took = f"after {(ended - run.started_ms) / 1000:.1f} s"

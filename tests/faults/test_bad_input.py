@@ -23,6 +23,7 @@ from confluent_kafka.admin import (
 )
 
 from tests.faults.conftest import Copy, create_topic, make_copy
+from tests.support.bad_entries import OF_UNKNOWN_TYPE, long, put_bytes
 from tests.support.kafka_proxy import Api
 from tests.support.processes import AppResult
 from tests.support.servers import ProxiedBroker, destroy, fill, small_caches
@@ -195,6 +196,16 @@ def test_topic_that_may_not_be_written(secured: Copy) -> None:
         rule(secured.broker, secured.topic, operation, AclPermissionType.ALLOW)
     one_error(secured.run(secrets=RIGHT), 1, "TopicError", secured.topic, "TOPIC_AUTHORIZATION_FAILED")
     assert secured.assert_nothing_half() == 0
+
+
+def test_dead_letter_topic_that_may_not_be_written(secured: Copy) -> None:
+    letters = create_topic(secured.broker, f"letters-{secured.connector}", 1)
+    for operation in (AclOperation.DESCRIBE, AclOperation.DESCRIBE_CONFIGS):
+        rule(secured.broker, letters, operation, AclPermissionType.ALLOW)
+    put_bytes(secured.ignite, secured.cache, {long(100_000): OF_UNKNOWN_TYPE})
+    settings = {"error_handling_policy": "DEAD_LETTER", "dead_letter_topic": letters}
+    one_error(secured.run(secrets=RIGHT, settings=settings), 1, "TopicError", letters, "TOPIC_AUTHORIZATION_FAILED")
+    assert secured.assert_nothing_half() < len(secured.entries)
 
 
 def test_topic_that_may_not_be_seen(secured: Copy) -> None:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.faults.conftest import Copy
+from tests.support.bad_entries import OF_UNKNOWN_TYPE, long, put_bytes
 from tests.support.kafka_proxy import Api
+from tests.support.oracle import read_committed
 from tests.support.processes import killed_at
+from tests.support.servers import PARTITIONS
 
 
 def test_second_run_goes_on_where_the_first_died_while_it_claimed(copy: Copy) -> None:
@@ -22,6 +25,20 @@ def test_second_run_goes_on(copy: Copy, nth: int) -> None:
     assert copy.assert_nothing_half() < len(copy.entries)
     copy.run().assert_exit(0)
     copy.assert_complete()
+
+
+def test_each_dead_letter_is_sent_once(copy: Copy) -> None:
+    """One bad entry a unit: some letters are committed before the driver dies, some were sent in the transaction that dies with it."""
+    letters = f"letters-{copy.connector}"
+    copy.settings |= {"error_handling_policy": "DEAD_LETTER", "dead_letter_topic": letters}
+    bad = {long(key): OF_UNKNOWN_TYPE for key in range(100_000, 100_000 + PARTITIONS)}
+    put_bytes(copy.ignite, copy.cache, bad)
+    killed_at(copy.start(), copy.broker.proxy.hold_request(Api.END_TXN, copy.slot_id(1), 3))
+    before = read_committed(copy.broker.bootstrap, letters, settled=False).counts()
+    assert 0 < before.total() < len(bad)
+    copy.run().assert_exit(0)
+    copy.assert_complete()
+    assert read_committed(copy.broker.bootstrap, letters).counts() == dict.fromkeys(bad, 1)
 
 
 def test_complete_snapshot_is_not_sent_again(copy: Copy) -> None:

@@ -53,7 +53,7 @@ def test_validate_reads_the_secrets_file_too(file: str, tmp_path: Path, capsys: 
     ("content", "last"),
     [
         ("name=c\nslots=0", "ignite-kafka: SettingsError slots is wrong: it is out of range"),
-        ("name=c\nerrorHandlingPolicy=LOG_ONLY", "ignite-kafka: NotAvailableYet error_handling_policy 'LOG_ONLY' is not available yet"),
+        ("name=c\nfieldNullabilityPolicy=EAGER", "ignite-kafka: NotAvailableYet field_nullability_policy 'EAGER' is not available yet"),
         ("slots=1", "ignite-kafka: SettingsError name is missing"),
     ],
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -65,6 +67,7 @@ def test_the_layout_of_a_unit_offset() -> None:
     assert UnitOffset(7, "inc", "s", True, 9, ((1, 2),)).to_json() == (
         b'{"generation":7,"incarnation":"inc","snapshot":{"id":"s","done":true,"records":9},"ranges":[[1,2]]}'
     )
+    assert json.loads(UnitOffset(7, "inc", "s", True, 9, bad=2).to_json())["snapshot"] == {"id": "s", "done": True, "records": 9, "bad": 2}
 
 
 def test_a_slot_folds_its_records() -> None:
@@ -77,7 +80,7 @@ def test_a_slot_folds_its_records() -> None:
     state.apply(UnitKey("c", "a", 3).to_json(), UnitOffset(5, "i", "new", True, 4).to_json())
     state.apply(UnitKey("c", "a", 3).to_json(), None)
     assert state.owner == Owner(5)
-    assert state.done("new", "a", "i") == {1: 2}
+    assert {partition: unit.records for partition, unit in state.done("new", "a", "i").items()} == {1: 2}
     assert state.done("old", "a", "i") == {}
 
 

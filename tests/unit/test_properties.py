@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from ignite_kafka import events, properties
+from ignite_kafka.connector_settings import ConnectorSettings
 from ignite_kafka.errors import NotAvailableYet, SettingsError
 from ignite_kafka.settings import SourceSettings
 from ignite_kafka.sink_settings import SinkSettings
@@ -187,18 +188,22 @@ def test_a_sink_file_of_the_reference_loads_as_it_is() -> None:
     )
 
 
-def test_connect_s_dead_letters_become_a_policy() -> None:
-    topic = "name=s\ntopics.regex=t.*\nerrors.deadletterqueue.topic.name=bad\nerrors.deadletterqueue.topic.replication.factor=1\n"
-    found = sink(f"{topic}errors.tolerance=all\nerrors.deadletterqueue.context.headers.enable=false")
+@pytest.mark.parametrize("head", ["name=s\ntopics.regex=t.*", "name=c\nconnector.class=IgniteSource"], ids=["sink", "source"])
+def test_connect_s_dead_letters_become_a_policy(head: str) -> None:
+    def settings(text: str) -> ConnectorSettings:
+        return properties.from_properties(f"{head}\n{text}".encode(), "c.properties").settings()
+
+    topic = "errors.deadletterqueue.topic.name=bad\nerrors.deadletterqueue.topic.replication.factor=1\n"
+    found = settings(f"{topic}errors.tolerance=all\nerrors.deadletterqueue.context.headers.enable=false")
     assert (found.error_handling_policy, found.dead_letter_topic, found.replication_factor) == ("DEAD_LETTER", "bad", 1)
-    assert sink("name=s\ntopics.regex=t.*\nerrors.tolerance=all").error_handling_policy == "LOG_ONLY"
-    assert sink("name=s\ntopics.regex=t.*\nerrors.tolerance=none").error_handling_policy == "STOP_TASK"
+    assert settings("errors.tolerance=all").error_handling_policy == "LOG_ONLY"
+    assert settings("errors.tolerance=none").error_handling_policy == "STOP_TASK"
     with pytest.raises(SettingsError, match="Set both"):
-        sink(f"{topic}errors.tolerance=none")
+        settings(f"{topic}errors.tolerance=none")
     with pytest.raises(SettingsError, match="error_handling_policy is set twice"):
-        sink("name=s\ntopics=t\nerrorHandlingPolicy=STOP_TASK\nerrors.tolerance=all")
+        settings("errorHandlingPolicy=STOP_TASK\nerrors.tolerance=all")
     with pytest.raises(SettingsError, match=r"errors\.tolerance is wrong.*none or all"):
-        sink("name=s\ntopics=t\nerrors.tolerance=some")
+        settings("errors.tolerance=some")
 
 
 def test_settings_of_the_source_in_a_sink_file_are_ignored(caplog: pytest.LogCaptureFixture) -> None:
@@ -225,10 +230,10 @@ def test_the_direction_is_that_of_the_class_or_of_the_topics(tmp_path: Path) -> 
 def test_ignored_names_are_logged_with_their_place(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "ignite_kafka.events")
     load(
-        "name=c\nconnector.class=IgniteSource\ntopics=a,b\nheader.converter=x\noffset.storage.topic=o\nerrors.tolerance=all\nkeyPolicy=key\npredicates.p.type=x"
+        "name=c\nconnector.class=IgniteSource\ntopics=a,b\nheader.converter=x\noffset.storage.topic=o\nerrors.log.enable=true\nkeyPolicy=key\npredicates.p.type=x"
     )
     logged = {record.__dict__["event_fields"]["setting"]: record for record in caplog.records}
-    assert set(logged) == {"topics", "header.converter", "offset.storage.topic", "errors.tolerance", "keyPolicy", "predicates.p.type"}
+    assert set(logged) == {"topics", "header.converter", "offset.storage.topic", "errors.log.enable", "keyPolicy", "predicates.p.type"}
     assert logged["topics"].__dict__["event_id"] == events.CONFIG_CHANGED.id == 15001
     assert logged["topics"].__dict__["event_fields"]["set_in"] == "c.properties, line 3"
 

@@ -185,7 +185,7 @@ def test_json_and_pickle_both_ways() -> None:
     [
         ("cache_filter", "com.acme.Filter"), ("where", "a > 1"), ("select", "a"), ("transforms", "t"),
         ("overrides", {"a.*": {"topic_prefix": "x"}}),
-        ("error_handling_policy", "LOG_ONLY"), ("dead_letter_topic", "d"), ("field_nullability_policy", "EAGER"),
+        ("field_nullability_policy", "EAGER"),
         ("key_converter_schemas_enable", "true"), ("value_converter_schemas_enable", True),
     ],
 )  # fmt: skip
@@ -321,6 +321,7 @@ def noticed(settings: SourceSettings) -> set[tuple[int, str]]:
 def test_defaults_that_can_lose_data_name_the_setting_that_prevents_it() -> None:
     assert noticed(build()) == {(15130, "failover_policy"), (15131, "process_removals")}
     assert noticed(build(failover_policy="FULL_SNAPSHOT")) == {(15131, "process_removals")}
+    assert (15135, "error_handling_policy") in noticed(build(error_handling_policy="LOG_ONLY"))
     assert (15132, "load_initial_data") in noticed(build(load_initial_data=False))
     assert (15133, "ignite_tls_verify") in noticed(build(ignite_tls_enabled=True, ignite_tls_verify=False))
 

@@ -1,29 +1,23 @@
-"""Records that could not be stored, as Kafka Connect sends them to a dead letter queue.
+"""What could not be moved, for a dead-letter topic: the original, and behind its headers those that tell the context.
 
-Key, value, timestamp and headers stay as they were; headers that tell the context follow them, under the names and in the order of
-``org.apache.kafka.connect.runtime.errors.DeadLetterQueueReporter`` (KIP-298), each as text.
+These have the names and the order of ``org.apache.kafka.connect.runtime.errors.DeadLetterQueueReporter`` (KIP-298), each as text. An entry
+of Ignite was never in a topic: it has no Kafka place, and headers of our own say where it was.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, KafkaError, Message, TopicPartition
-
-from ..convert.inbound import BadRecord, Consumed, Inbound
-from ..errors import KafkaUnavailable, RecordRefused, RecordsLost
-from .clients import KafkaClients, translate
+from ..errors import IgniteKafkaError
 from .producer import Header
 
-_PREFIX = "__connect.errors."
-_AT_ONCE, _STEP_S = 1_000, 0.05
+_CONNECT, _OURS = "__connect.errors.", "ignite_kafka.errors."
 
 
 @dataclass(frozen=True)
 class DeadLetter:
-    """A record for the dead letter topic."""
+    """A record for the dead letter topic. A timestamp of 0 is the time at which it is sent."""
 
     topic: str
     key: bytes | None
@@ -32,78 +26,33 @@ class DeadLetter:
     timestamp_ms: int = 0
 
 
-def refused(consumed: Consumed, bad: BadRecord) -> RecordRefused:
-    """The error that a bad record is."""
-    return RecordRefused(
-        bad.reason,
-        "Correct what writes the topic; to go on without such records set error_handling_policy to DEAD_LETTER.",
-        topic=consumed.topic,
-        partition=consumed.partition,
-        offset=int(consumed.offsets[bad.row]),
-        stage=str(bad.stage),
-    )
+def context_headers(
+    error: IgniteKafkaError, stage: str, component: type, connector: str, task: int, place: Mapping[str, object]
+) -> list[Header]:
+    """The headers that tell what failed.
 
-
-def context_headers(connector: str, task: int, error: RecordRefused) -> list[Header]:
-    """The headers that tell what failed where."""
+    :param stage: in Kafka Connect's words.
+    :param component: the class whose work it was.
+    :param place: topic, partition and offset of a record; nothing of an entry.
+    """
     exception = f"{type(error).__module__}.{type(error).__name__}"
-    where: Mapping[str, object] = error.where
     context = {
-        "topic": where["topic"],
-        "partition": where["partition"],
-        "offset": where["offset"],
+        **place,
         "connector.name": connector,
         "task.id": task,
-        "stage": where["stage"],
-        "class.name": f"{Inbound.__module__}.{Inbound.__name__}",
+        "stage": stage,
+        "class.name": f"{component.__module__}.{component.__name__}",
         "exception.class.name": exception,
         "exception.message": error.what,
         "exception.stacktrace": f"{exception}: {error}",
     }
-    return [(f"{_PREFIX}{name}", str(value).encode()) for name, value in context.items()]
+    return _headers(_CONNECT, context)
 
 
-def dead_letters(
-    clients: KafkaClients, letter_topic: str, connector: str, task: int, consumed: Consumed, bad: Sequence[BadRecord]
-) -> list[DeadLetter]:
-    """The letters of a batch's bad records. Their headers and timestamps are read now, as only they need them.
-
-    :raises RecordsLost: such a record is not in the topic any more.
-    """
-    wanted = {int(consumed.offsets[record.row]): record for record in bad}
-    letters = []
-    for offset, message in _messages(clients, consumed.topic, consumed.partition, sorted(wanted)):
-        headers = [*(message.headers() or ()), *context_headers(connector, task, refused(consumed, wanted[offset]))]
-        kind, timestamp_ms = message.timestamp()
-        letters.append(
-            DeadLetter(letter_topic, message.key(), message.value(), headers, 0 if kind == TIMESTAMP_NOT_AVAILABLE else timestamp_ms)
-        )
-    return letters
+def entry_headers(cache: str, partition: int, topic: str) -> list[Header]:
+    """The headers that tell where an entry was in Ignite, and which topic it was for."""
+    return _headers(_OURS, {"cache": cache, "partition": partition, "topic": topic})
 
 
-def _messages(clients: KafkaClients, topic: str, partition: int, offsets: Sequence[int]) -> list[tuple[int, Message]]:
-    """Records of these offsets, by one pass over what lies between them."""
-    wanted, found = set(offsets), {}
-    position, deadline = offsets[0], time.monotonic() + clients.patience_s
-    consumer = clients.reader()
-    try:
-        consumer.assign([TopicPartition(topic, partition, position)])
-        while position <= offsets[-1]:
-            for message in consumer.consume(_AT_ONCE, _STEP_S):
-                deadline = time.monotonic() + clients.patience_s
-                error, offset = message.error(), message.offset()
-                assert offset is not None, "a message without offset"
-                if error is not None and error.code() != KafkaError._PARTITION_EOF:
-                    raise translate(error, "reading bad records again", topic=topic, partition=partition)
-                position = max(position, offset + (error is None))
-                if error is None and offset in wanted:
-                    found[offset] = message
-            if time.monotonic() > deadline:
-                raise KafkaUnavailable("bad records could not be read again", topic=topic, partition=partition, offset=position)
-    finally:
-        consumer.close()
-    for offset in offsets:
-        if offset not in found:
-            what = "a record that cannot be stored is not in the topic any more"
-            raise RecordsLost(what, "Start again: it is passed over then.", topic=topic, partition=partition, offset=offset)
-    return sorted(found.items())
+def _headers(prefix: str, values: Mapping[str, object]) -> list[Header]:
+    return [(f"{prefix}{name}", str(value).encode()) for name, value in values.items()]

@@ -11,7 +11,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from confluent_kafka import TopicPartition
 
@@ -21,11 +21,9 @@ from ..offsets import Owner, SlotKey, SlotState, UnitKey, UnitOffset
 from ..sink_offsets import PartitionKey, PartitionOffset
 from .clients import KafkaClients
 from .control import offsets_topic, slot_transactional_id
+from .dead_letters import DeadLetter
 from .producer import ProducerFenced, TransactionalProducer, fenced_by_newer
 from .topics import Place, Topics, read_to_end
-
-if TYPE_CHECKING:  # converters cost a third of a second, which commands that send nothing need not wait
-    from .dead_letters import DeadLetter
 
 log = logging.getLogger(__name__)
 _ABORT_S = 5.0
@@ -104,6 +102,7 @@ class SlotWriter:
         self._opened_at: float | None = None
         self._records = self._bytes = 0
         self._data_topics: dict[str, int] = {}
+        self._letter_topics: set[str] = set()
         self._largest: tuple[int, str, str] = (0, "", "")
         self.types_sent: set[int] = set()
         self.commit_asked = False
@@ -191,6 +190,10 @@ class SlotWriter:
         self._records += len(records.keys)
         self._bytes += records.nbytes
 
+    def too_large(self, topic: str, topic_bytes: int, records: Records) -> dict[int, RecordTooLarge]:
+        """Rows of records that the producer, or a topic with this ``max.message.bytes``, would refuse for their size, and by what."""
+        return self._producer.size_limit.exceeded(records, topic, topic_bytes)
+
     def _note_largest(self, topic: str, records: Records) -> None:
         """The broker does not say which record it refused: the largest one is the one to look at."""
         row, size = largest_record(records)
@@ -201,10 +204,14 @@ class SlotWriter:
         """Queue one record of an internal topic of one partition, in the same transaction."""
         self._guarded(self._produce, topic, key, value, 0)
 
-    def unit_done(self, cache: str, partition: int, incarnation: str, snapshot_id: str, records: int) -> None:
-        """Queue the unit's offset record: the control row that alone marks it done. Earlier sent ranges are kept."""
+    def unit_done(self, cache: str, partition: int, incarnation: str, snapshot_id: str, records: int, bad: int = 0) -> None:
+        """Queue the unit's offset record: the control row that alone marks it done. Earlier sent ranges are kept.
+
+        :param bad: entries that were passed over.
+        """
         ranges = self.state.ranges(cache, partition)
-        self.unit_offset(cache, partition, UnitOffset(self._claim.owner.generation, incarnation, snapshot_id, True, records, ranges))
+        offset = UnitOffset(self._claim.owner.generation, incarnation, snapshot_id, True, records, ranges, bad=bad)
+        self.unit_offset(cache, partition, offset)
 
     def unit_offset(self, cache: str, partition: int, offset: UnitOffset) -> None:
         """Queue a unit's offset record."""
@@ -222,6 +229,9 @@ class SlotWriter:
         size = len(letter.key or b"") + len(letter.value or b"")
         if size > self._largest[0]:
             self._largest = size, letter.topic, repr((letter.key or b"")[:80])
+        self._letter_topics.add(letter.topic)
+        self._records += 1
+        self._bytes += size
         self._producer.await_room(1, size)
         self._producer.produce(letter.topic, letter.key, letter.value, headers=letter.headers, timestamp_ms=letter.timestamp_ms)
 
@@ -284,6 +294,7 @@ class SlotWriter:
         self._opened_at = None
         self._records = self._bytes = 0
         self._data_topics = {}
+        self._letter_topics = set()
 
     def _guarded(self, step: Callable[..., object], *arguments: object) -> None:
         try:
@@ -295,10 +306,11 @@ class SlotWriter:
             what = f"{cause.what}; the largest record of this transaction has {size} bytes"
             raise RecordTooLarge(what, cause.remedy, topic=topic, key=key, slot=self._claim.slot) from cause
         except TopicError as cause:
-            if "topic" in cause.where or not self._data_topics:
+            topics = {*self._data_topics, *self._letter_topics}
+            if "topic" in cause.where or not topics:
                 raise
             # the coordinator does not say which topic of the transaction it refused
-            raise TopicError(cause.what, cause.remedy, **cause.where, topics=", ".join(self._data_topics)) from cause
+            raise TopicError(cause.what, cause.remedy, **cause.where, topics=", ".join(sorted(topics))) from cause
 
     def close(self) -> None:
         """Throw the producer away; a second call does nothing.

@@ -29,9 +29,10 @@ RUNNING, PAUSED, COMPLETED, FAILED, FENCED, STOPPED, UNKNOWN = (
 
 @dataclass(frozen=True)
 class CacheStatus:
-    """Counts of one cache. ``entries`` were read, ``records`` sent, ``bytes`` of keys and values, ``units_done`` of ``units`` partitions.
+    """Counts of one cache. ``entries`` were read, ``records`` sent, ``bytes`` of keys and values, ``units_done`` of ``units`` partitions;
+    ``bad`` were passed over, or are dead letters.
 
-    Of a sink ``records`` were read, ``entries`` stored or removed, ``bad`` records passed over; units are partitions of the topic.
+    Of a sink ``records`` were read, ``entries`` stored or removed; units are partitions of the topic.
     """
 
     topic: str

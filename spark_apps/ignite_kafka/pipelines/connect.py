@@ -6,7 +6,9 @@ from dataclasses import replace
 
 from ..connector_settings import ConnectorSettings
 from ..kafka.clients import BRIEF_S, KafkaClients
+from ..kafka.record_size import DEFAULT_MESSAGE_BYTES
 from ..kafka.slots import TransactionLimits
+from ..plan import TransferPlan
 from ..secrets import Secrets
 from ..settings import SourceSettings
 from ..thin.cluster import Cluster
@@ -26,6 +28,11 @@ def slot_clients(settings: ConnectorSettings, secrets: Secrets) -> KafkaClients:
     """Clients of a slot, whose calls wait no longer than a slot is tried again."""
     clients = kafka_clients(settings, secrets)
     return replace(clients, patience_s=min(clients.patience_s, max(BRIEF_S, settings.retry_timeout_ms / 1000)))
+
+
+def producer_settings(plan: TransferPlan) -> dict[str, int]:
+    """What the producers of slots need beside the settings: to take dead letters as large as their topic allows."""
+    return {"message.max.bytes": max(DEFAULT_MESSAGE_BYTES, plan.max_letter_bytes)} if plan.max_letter_bytes else {}
 
 
 def transaction_limits(settings: SourceSettings) -> TransactionLimits:

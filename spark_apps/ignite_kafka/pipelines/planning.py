@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
+from .. import setting_checks
 from ..convert import converter
 from ..errors import CacheNotFound, SnapshotConflict, TopicError, UnsupportedType
 from ..kafka.topics import Topics, TopicSpec, TopicState
@@ -22,6 +24,7 @@ def make_plan(settings: SourceSettings, cluster: Cluster, topics: Topics, snapsh
     :raises CacheNotFound: the lists match no cache of the cluster.
     :raises UnsupportedType: the converter cannot hold a type that a cache's metadata shows.
     :raises TopicError: a cache's topic cannot be used.
+    :raises SettingsError: a cache's topic is the dead-letter topic.
     """
     names = cluster.cache_names()
     chosen = select(names, settings.cache_whitelist, settings.cache_blacklist, settings.backlog_cache_name)
@@ -35,6 +38,7 @@ def make_plan(settings: SourceSettings, cluster: Cluster, topics: Topics, snapsh
     caches = []
     copied = chosen if settings.load_initial_data or settings.streams else ()
     topic_names = routes(copied, settings.topic_prefix, settings.internal_topic_prefix)
+    _check_letters(settings, topic_names.values())
     for name, topic in topic_names.items():
         info = cluster.cache(name)
         if not info.partitions:
@@ -52,6 +56,7 @@ def continue_plan(stored: TransferPlan, settings: SourceSettings, topics: Topics
 
     :raises SnapshotConflict: a setting differs; the message names each.
     :raises TopicError: a topic of the plan is gone or has another partition count.
+    :raises SettingsError: one of them is the dead-letter topic.
     """
     now, then = settings.shape(), stored.settings.shape()
     differing = sorted(name for name in now if now[name] != then[name])
@@ -62,6 +67,7 @@ def continue_plan(stored: TransferPlan, settings: SourceSettings, topics: Topics
             "Set them back to finish this snapshot, or begin a new one under another snapshot id.",
             snapshot_id=stored.snapshot_id,
         )
+    _check_letters(settings, [cache.topic for cache in stored.caches])
     existing = topics.existing()
     for cache in stored.caches:
         found = existing.get(cache.topic)
@@ -75,16 +81,27 @@ def continue_plan(stored: TransferPlan, settings: SourceSettings, topics: Topics
     return replace(stored, settings=settings)
 
 
+def _check_letters(settings: SourceSettings, topics: Iterable[str]) -> None:
+    if settings.dead_letter_topic in topics:
+        raise setting_checks.wrong(settings, "dead_letter_topic", "it is the topic of a cache", "Choose another topic")
+
+
 def ensure_topics(plan: TransferPlan, topics: Topics) -> TransferPlan:
-    """Make the topics that are missing; the plan with batches no larger than any topic allows."""
-    settings = plan.settings
+    """Make the topics that are missing; the plan with what they allow: no batch is larger than any of them takes."""
+    settings, letters = plan.settings, plan.settings.dead_letter_topic
     specs = [
         TopicSpec(cache.topic, cache.topic_partitions or -1, settings.replication_factor, settings.topic_config) for cache in plan.caches
     ]
     if settings.value_converter == "ignite-binary":
         specs.append(TopicSpec(types_topic(settings.internal_topic_prefix), 1, settings.replication_factor, {"cleanup.policy": "compact"}))
+    if letters:
+        specs.append(TopicSpec(letters, 1, settings.replication_factor))
     counts = topics.ensure(specs)
-    caches = tuple(replace(cache, topic_partitions=counts[cache.topic]) for cache in plan.caches)
-    states: dict[str, TopicState] = topics.describe([cache.topic for cache in plan.caches])
-    smallest = min((state.max_message_bytes for state in states.values()), default=_LARGEST_BATCH)
-    return replace(plan, caches=caches, max_batch_bytes=min(_LARGEST_BATCH, smallest))
+    states: dict[str, TopicState] = topics.describe([cache.topic for cache in plan.caches] + ([letters] if letters else []))
+    limits = {name: state.max_message_bytes for name, state in states.items()}
+    caches = tuple(
+        replace(cache, topic_partitions=counts[cache.topic], topic_bytes=limits.get(cache.topic, cache.topic_bytes))
+        for cache in plan.caches
+    )
+    largest_batch = min([_LARGEST_BATCH, *limits.values()])
+    return replace(plan, caches=caches, max_batch_bytes=largest_batch, max_letter_bytes=limits.get(letters, 0))

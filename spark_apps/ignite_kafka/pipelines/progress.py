@@ -25,10 +25,11 @@ from ..plan import RunPlan, TransferPlan
 
 @dataclass
 class CacheProgress:
-    """Units and records of a cache that are committed."""
+    """Units and records of a cache that are committed, and entries that are no records."""
 
     units: int = 0
     records: int = 0
+    bad: int = 0
 
 
 class RunFollower:
@@ -119,3 +120,4 @@ class Progress(RunFollower):
         if unit.done and unit.snapshot_id == self._plan.snapshot_id:
             self.caches[place.cache].units += 1
             self.caches[place.cache].records += unit.records
+            self.caches[place.cache].bad += unit.bad

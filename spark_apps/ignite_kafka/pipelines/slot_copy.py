@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
-from ..convert import Converter, converter
+import numpy as np
+
 from ..errors import CacheDestroyed, CacheNotFound, IgniteKafkaError, OutcomeUnknown
 from ..events import UNIT_REDONE, emit
 from ..kafka.clients import BRIEF_S, KafkaClients
 from ..kafka.slots import SlotClaim, SlotWriter, TransactionLimits
 from ..kafka.topics import Topics
-from ..kafka.types import types_topic, write_types
 from ..offsets import Owner, partitions_of_slot
 from ..plan import CachePlan, TransferPlan
 from ..secrets import Secrets
@@ -30,7 +30,8 @@ from ..thin.model import CacheInfo, Page
 from ..thin.pagesize import PageSize
 from ..thin.scan import Scan
 from .allocation import tune_allocation
-from .connect import ignite_cluster, slot_clients, transaction_limits
+from .connect import ignite_cluster, producer_settings, slot_clients, transaction_limits
+from .entry_sender import EntrySender
 
 MIN_BATCH_ROWS = 20_000  # numpy's call overhead eats the gain below it
 _THREADS = 8  # slots whose producers wait for a coordinator or a commit, while one slot of the task copies
@@ -39,8 +40,8 @@ _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.2, 2.0
 
 @dataclass
 class CacheCount:
-    """What one slot did for one cache: ``entries`` read, ``records`` sent; of a sink ``records`` read, ``entries`` stored or removed,
-    ``bad`` records passed over. ``entries`` and ``units`` of a snapshot include what an earlier
+    """What one slot did for one cache: ``entries`` read, ``records`` sent; of a sink ``records`` read, ``entries`` stored or removed;
+    ``bad`` ones were passed over, or are dead letters. ``entries``, ``units`` and ``bad`` of a snapshot include what an earlier
     attempt committed; of a stream, all counts are those of one epoch.
 
     ``started`` and ``ended`` are seconds since 1970: the first read and the slot's last commit; 0.0 where nothing was left to do.
@@ -139,12 +140,11 @@ class SlotCopy:
         self._settings = plan.settings
         self._clients: KafkaClients = slot_clients(plan.settings, secrets)
         self._limits: TransactionLimits = transaction_limits(plan.settings)
-        self._converter: Converter = converter(
-            plan.settings.value_converter, decimal_format=plan.settings.decimal_format, enum_policy=plan.settings.enum_policy
-        )
+        self._sender = EntrySender(plan, turn.cluster)
         self._claim = SlotClaim.of(plan.connector, slot, owner, plan.settings.internal_topic_prefix, end)
         self._outcome_unknown = False
         self._unit_rows: dict[int, int] = {}  # rows so far of units that go on in the next batch
+        self._unit_bad: Counter[int] = Counter()  # of which are no records
         self._begun: tuple[CacheInfo, Scan] | None = None  # asked for before the slot had its turn
         self._failing_since: float | None = None  # the first failure after the last commit
 
@@ -185,10 +185,11 @@ class SlotCopy:
         return error
 
     def _attempt(self) -> dict[str, CacheCount]:
-        self._unit_rows = {}
+        self._unit_rows, self._unit_bad = {}, Counter()
         # the last try is no longer than the time that is left
         clients = replace(self._clients, patience_s=min(self._clients.patience_s, max(BRIEF_S, self._retry_s_left())))
-        writer = SlotWriter(clients, self._claim, self._limits, self._plan.max_batch_bytes, self._turn.topics)
+        plan = self._plan
+        writer = SlotWriter(clients, self._claim, self._limits, plan.max_batch_bytes, self._turn.topics, producer_settings(plan))
         self._outcome_unknown = False
         try:
             with self._turn.taken(lambda: self._begin_first(writer)):
@@ -233,7 +234,8 @@ class SlotCopy:
     def _copy_cache(self, writer: SlotWriter, cache: CachePlan) -> CacheCount:
         """Queue what is not done yet; the transaction stays open over small caches."""
         done = writer.state.done(self._plan.snapshot_id, cache.name, cache.incarnation)
-        count = CacheCount(entries=sum(done.values()), units=len(done))
+        bad = sum(unit.bad for unit in done.values())
+        count = CacheCount(entries=sum(unit.records for unit in done.values()) + bad, units=len(done), bad=bad)
         left = self._left(writer, cache)
         if left:
             count.started = time.time()
@@ -252,16 +254,17 @@ class SlotCopy:
         if self._turn.stop.is_set():
             raise _Stopped
         if any(page.rows for page in batch):
-            records = self._converter.convert(batch, info, self._turn.cluster)
-            write_types(writer, types_topic(self._settings.internal_topic_prefix), records.type_ids, self._turn.cluster)
-            writer.send(cache.topic, cache.topic_partitions, records)
+            partitions = np.repeat([page.partition for page in batch], [page.rows for page in batch])
+            records, bad = self._sender.send(writer, self._slot, cache, info, batch, partitions)
+            self._unit_bad.update(partitions[bad].tolist())
             count.bytes += records.nbytes
         for page in batch:
             self._unit_rows[page.partition] = self._unit_rows.get(page.partition, 0) + page.rows
             if page.last:
-                rows = self._unit_rows.pop(page.partition)
-                writer.unit_done(cache.name, page.partition, cache.incarnation, self._plan.snapshot_id, rows)
+                rows, passed = self._unit_rows.pop(page.partition), self._unit_bad.pop(page.partition, 0)
+                writer.unit_done(cache.name, page.partition, cache.incarnation, self._plan.snapshot_id, rows - passed, passed)
                 count.entries += rows
+                count.bad += passed
                 count.units += 1
         if writer.past_limits and not self._unit_rows:
             self._commit(writer)

@@ -135,8 +135,9 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
             if time.monotonic() >= next_report:
                 next_report = time.monotonic() + self._settings.progress_interval_ms / 1000
                 caches = {
-                    name: replace(counts, records=progress.caches[name].records, units_done=progress.caches[name].units)
+                    name: replace(counts, records=done.records, bad=done.bad, units_done=done.units)
                     for name, counts in self._status.caches.items()
+                    if (done := progress.caches[name])
                 }
                 self._status = replace(self._status, caches=caches)
                 self._publish_progress()
@@ -162,11 +163,12 @@ def _counts(plan: TransferPlan, results: Sequence[SlotResult]) -> dict[str, Cach
     caches = {}
     for name, count in planned(plan).items():
         mine = [result.caches[name] for result in results]
-        entries = sum(count.entries for count in mine)
+        entries, bad = sum(count.entries for count in mine), sum(count.bad for count in mine)
         caches[name] = replace(
             count,
             entries=entries,
-            records=entries,
+            records=entries - bad,
+            bad=bad,
             bytes=sum(count.bytes for count in mine),
             units_done=sum(count.units for count in mine),
             seconds=max(count.ended for count in mine) - min((count.started for count in mine if count.started), default=0.0),

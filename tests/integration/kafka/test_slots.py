@@ -72,7 +72,7 @@ def test_data_and_offsets_become_visible_together(connector: Connector) -> None:
     writer.commit()
     writer.close()
     assert sorted(connector.values()) == [(b"0", b"one"), (b"1", None), (b"2", b"")]
-    assert connector.open(3, 1).state.done("s", "cache", "inc") == {3: 3}
+    assert connector.open(3, 1).state.done("s", "cache", "inc")[3].records == 3
 
 
 def test_what_was_not_committed_is_sent_by_nobody(connector: Connector) -> None:
@@ -110,7 +110,7 @@ def test_what_an_older_task_commits_late_is_read_by_the_newer_one(connector: Con
     connector.take()
     writer.commit()
     newer = connector.open(0, 2, end=connector.ends[0])
-    assert newer.state.done("s", "cache", "") == {0: 1}
+    assert newer.state.done("s", "cache", "")[0].records == 1
     newer.close()
 
 

@@ -117,14 +117,17 @@ def test_form_of_the_manual_dag_fills_every_setting_with_its_type(name: str, dir
     assert isinstance(task.settings["tasks_max"], int)
 
 
-@pytest.mark.parametrize("wrong", [{"name": "a b"}, {"tasks_max": 0}, {"converter": "xml"}, {"topic_prefix": "a/b"}])
+LETTERS: list[dict[str, object]] = [{"error_handling_policy": "IGNORE"}, {"dead_letter_topic": "a b"}]
+
+
+@pytest.mark.parametrize("wrong", [{"name": "a b"}, {"tasks_max": 0}, {"converter": "xml"}, {"topic_prefix": "a/b"}, *LETTERS])
 def test_form_refuses_what_no_setting_can_be(wrong: dict[str, object]) -> None:
     params = read("ignite_to_kafka_manual").params
     with pytest.raises(ValueError, match="Invalid input"):
         params.update(wrong)
 
 
-@pytest.mark.parametrize("wrong", [{"topics": []}, {"topics": ["a b"]}, {"error_handling_policy": "IGNORE"}, {"dead_letter_topic": "a b"}])
+@pytest.mark.parametrize("wrong", [{"topics": []}, {"topics": ["a b"]}, *LETTERS])
 def test_form_of_a_sink_refuses_what_no_setting_can_be(wrong: dict[str, object]) -> None:
     params = read("kafka_to_ignite_manual").params
     with pytest.raises(ValueError, match="Invalid input"):

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from ignite_kafka.convert.inbound import BadRecord, Consumed, Stage
-from ignite_kafka.kafka.dead_letters import context_headers, refused
+from ignite_kafka.pipelines.sink.letters import record_headers, refused
 from tools.servers import Jars
 
 REPORTER = "org.apache.kafka.connect.runtime.errors.DeadLetterQueueReporter"
@@ -18,7 +18,7 @@ CONSUMED = Consumed("t", 3, pa.array([b"k", b"l"]), pa.array([b"{", b"}"]), np.a
 
 def test_names_and_order_are_those_of_kafka_connect() -> None:
     error = refused(CONSUMED, BadRecord(1, Stage.VALUE, "no JSON"))
-    headers = context_headers("c", 4, error)
+    headers = record_headers("c", 4, error)
     classes = ":".join(str(jar) for jar in Path(Jars.of_checkout().kafka).glob("connect-*.jar"))
     shown = subprocess.run(["javap", "-constants", "-cp", classes, REPORTER], capture_output=True, text=True, check=True).stdout
     names = [line.split('"')[1] for line in shown.splitlines() if "ERROR_HEADER_" in line]

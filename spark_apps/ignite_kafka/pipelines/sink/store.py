@@ -11,14 +11,16 @@ import numpy as np
 import pyarrow as pa
 
 from ... import events
-from ...convert.inbound import BadRecord, ClusterTypes, Consumed, Entries, Inbound, InboundRules, Stage, compacted
+from ...connector_settings import LOG_ONLY, STOP
+from ...convert.inbound import BadRecord, ClusterTypes, Consumed, Entries, Inbound, InboundRules, compacted
+from ...convert.stage import Stage
 from ...errors import EntriesRefused, RecordRefused
-from ...kafka.dead_letters import refused
 from ...kafka.topics import Place
 from ...sink_plan import SinkPlan, TopicPlan
-from ...sink_settings import LOG_ONLY, STOP, SinkSettings
+from ...sink_settings import SinkSettings
 from ...thin.cluster import Cluster
 from ...thin.puts import CacheWriter
+from .letters import refused
 
 
 @dataclass

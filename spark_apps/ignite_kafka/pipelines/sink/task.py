@@ -12,20 +12,21 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 
+from ...connector_settings import DEAD_LETTER
 from ...convert.inbound import Consumed
 from ...errors import EntriesRefused
-from ...kafka.dead_letters import DeadLetter, dead_letters
+from ...kafka.dead_letters import DeadLetter
 from ...kafka.reader import BatchLimits, RecordReader
 from ...kafka.topics import Place
 from ...offsets import Owner
 from ...secrets import Secrets
 from ...sink_plan import SinkPlan
-from ...sink_settings import DEAD_LETTER
 from ..allocation import tune_allocation
 from ..connect import ignite_cluster, slot_clients
 from ..slot_copy import CacheCount, SlotResult
 from ..stream.epoch import Epoch, EpochEnd, Times
 from ..task_loop import TaskLoop
+from .letters import dead_letters
 from .slots import SinkSlots
 from .store import Store, Stored
 

@@ -9,18 +9,16 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from ...convert import Converter, converter
-from ...convert.records import with_tombstones
 from ...kafka.clients import KafkaClients
 from ...kafka.slots import SlotClaim, SlotWriter
 from ...kafka.topics import Topics
-from ...kafka.types import types_topic, write_types
 from ...offsets import Owner, UnitOffset
 from ...plan import CachePlan, TransferPlan
 from ...thin.cluster import Cluster
 from ...thin.model import Page
 from ...thin.service import REMOVED
-from ..connect import transaction_limits
+from ..connect import producer_settings, transaction_limits
+from ..entry_sender import EntrySender
 from ..slot_copy import CacheCount
 from .reading import BacklogReader
 from .take import Take, page_of_rows, page_of_states
@@ -38,10 +36,8 @@ class SlotsSender:
     """
 
     def __init__(self, plan: TransferPlan, clients: KafkaClients, table: UnitTable, owner: Owner, cluster: Cluster, counts: Counts) -> None:
-        self._plan, self._settings, self._table, self._cluster, self._counts = plan, plan.settings, table, cluster, counts
-        self._converter: Converter = converter(
-            plan.settings.value_converter, decimal_format=plan.settings.decimal_format, enum_policy=plan.settings.enum_policy
-        )
+        self._plan, self._settings, self._table, self._counts = plan, plan.settings, table, counts
+        self._entries = EntrySender(plan, cluster)
         self._records = np.zeros(len(table), np.int64)
         self._writers: dict[int, SlotWriter] = {}
         self._pool = ThreadPoolExecutor(_THREADS, "slot")
@@ -56,7 +52,7 @@ class SlotsSender:
 
         def open_slot(slot: int) -> None:
             claim = SlotClaim.of(self._plan.connector, slot, owner, self._settings.internal_topic_prefix)
-            self._writers[slot] = SlotWriter(clients, claim, limits, self._plan.max_batch_bytes, topics)
+            self._writers[slot] = SlotWriter(clients, claim, limits, self._plan.max_batch_bytes, topics, producer_settings(self._plan))
 
         list(self._pool.map(open_slot, slots))
 
@@ -107,30 +103,36 @@ class SlotsSender:
         rows = np.flatnonzero(take.verdict.send[span]) + span.start
         kept = rows if self._settings.process_removals else rows[take.changes.kind[rows] != REMOVED]
         looked_up = [
-            state for unit in units.tolist() for state in states.get(unit, ()) if state[1] is not None or self._settings.process_removals
+            (unit, state)
+            for unit in units.tolist()
+            for state in states.get(unit, ())
+            if state[1] is not None or self._settings.process_removals
         ]
         if scanned:
-            self._convert(writer, cache, count, scanned, None, reader)
+            of_entries = np.repeat(units, [sum(page.rows for page in take.scanned.get(unit, ())) for unit in units.tolist()])
+            self._convert(cache, of_entries, scanned, None, reader)
             count.entries += sum(page.rows for page in scanned)
         count.units += sum(unit in take.scanned for unit in units.tolist())
         if kept.size:
-            self._convert(writer, cache, count, [page_of_rows(take.changes, kept)], take.changes.kind[kept] == REMOVED, reader)
+            gone = take.changes.kind[kept] == REMOVED
+            self._convert(cache, take.verdict.unit[kept], [page_of_rows(take.changes, kept)], gone, reader)
         if looked_up:
-            gone = np.array([value is None for _, value in looked_up])
-            self._convert(writer, cache, count, [page_of_states(looked_up)], gone, reader)
+            gone = np.array([value is None for _, (_, value) in looked_up])
+            of_states = np.array([unit for unit, _ in looked_up])
+            self._convert(cache, of_states, [page_of_states([state for _, state in looked_up])], gone, reader)
         for unit in units.tolist():
             self._offset(take, unit, states.get(unit, ()), cache, writer, reader)
 
-    def _convert(
-        self, writer: SlotWriter, cache: CachePlan, count: CacheCount, pages: Sequence[Page], removed: Rows | None, reader: BacklogReader
-    ) -> None:
-        """:param removed: which entries are tombstones; None: none, and their order does not count."""
-        records = self._converter.convert(pages, reader.info(cache), self._cluster, in_order=removed is not None)
+    def _convert(self, cache: CachePlan, units: Longs, pages: Sequence[Page], removed: Rows | None, reader: BacklogReader) -> None:
+        """:param units: of each entry of the pages, all of one slot.
+        :param removed: which entries are tombstones; None: none, and their order does not count.
+        """
+        slot = int(self._table.slot[units[0]])
+        count, partitions = self._counts[slot][cache.name], self._table.units["partition"][units]
+        records, bad = self._entries.send(self._writers[slot], slot, cache, reader.info(cache), pages, partitions, removed)
         reader.key_kinds[cache.name] |= records.key_kinds
-        if removed is not None:
-            records = with_tombstones(records, removed)
-        write_types(writer, types_topic(self._settings.internal_topic_prefix), records.type_ids, self._cluster)
-        writer.send(cache.topic, cache.topic_partitions, records)
+        np.subtract.at(self._records, units[bad], 1)  # :meth:`_offset` adds all
+        count.bad += bad.size
         count.records += len(records)
         count.bytes += records.nbytes
         count.started = count.started or time.time()

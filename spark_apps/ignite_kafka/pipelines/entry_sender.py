@@ -1,0 +1,91 @@
+"""Entries of caches into the open transaction of a slot: converted, sent, and by the error policy passed over where they are no records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import events
+from ..connector_settings import DEAD_LETTER, STOP
+from ..convert import Converter, converter
+from ..convert.narrowing import ENTRY_ERRORS, BadEntry, Narrowed, narrowed
+from ..convert.records import Records, with_tombstones
+from ..convert.stage import Stage
+from ..errors import IgniteKafkaError
+from ..kafka.dead_letters import DeadLetter, context_headers, entry_headers
+from ..kafka.producer import TransactionalProducer
+from ..kafka.slots import SlotWriter
+from ..kafka.types import types_topic, write_types
+from ..plan import CachePlan, TransferPlan
+from ..thin.cluster import Cluster
+from ..thin.model import CacheInfo, Page
+
+
+class EntrySender:
+    """Sends the entries of one task's slots. For one thread."""
+
+    def __init__(self, plan: TransferPlan, cluster: Cluster) -> None:
+        settings = plan.settings
+        self._connector, self._settings, self._cluster = plan.connector, settings, cluster
+        self._types_topic = types_topic(settings.internal_topic_prefix)
+        self._converter: Converter = converter(
+            settings.value_converter, decimal_format=settings.decimal_format, enum_policy=settings.enum_policy
+        )
+
+    def send(
+        self,
+        writer: SlotWriter,
+        slot: int,
+        cache: CachePlan,
+        info: CacheInfo,
+        pages: Sequence[Page],
+        partitions: npt.NDArray[np.integer[Any]],
+        removed: npt.NDArray[np.bool_] | None = None,
+    ) -> tuple[Records, npt.NDArray[np.int64]]:
+        """Queue the entries of pages, and dead letters of those that cannot be sent.
+
+        :param partitions: of each entry, Ignite's.
+        :param removed: which entries are tombstones; None: none, and their order does not count.
+        :returns: the records, and the rows of the entries that are none.
+        :raises DecodeError, UnsupportedType, RecordTooLarge: such an entry where the policy is to stop; whatever the policy, a page whose
+            entries cannot be told apart.
+        """
+        made = self._made(writer, cache, info, pages, in_order=removed is not None)
+        records, rows = made.records, np.array([bad.row for bad in made.bad], np.int64)
+        if removed is not None:
+            records = with_tombstones(records, np.delete(removed, rows))
+        write_types(writer, self._types_topic, records.type_ids, self._cluster)
+        writer.send(cache.topic, cache.topic_partitions, records)
+        for bad, partition in zip(made.bad, partitions[rows].tolist(), strict=True):
+            self._pass_over(writer, slot, cache, partition, bad)
+        return records, rows
+
+    def _made(self, writer: SlotWriter, cache: CachePlan, info: CacheInfo, pages: Sequence[Page], *, in_order: bool) -> Narrowed:
+        """The batch as a whole where it has no bad entry, which costs nothing more than a look at the sizes."""
+        if self._settings.error_handling_policy == STOP:
+            return Narrowed(self._converter.convert(pages, info, self._cluster, in_order=in_order))
+
+        def refuses(records: Records) -> Mapping[int, IgniteKafkaError]:
+            return writer.too_large(cache.topic, cache.topic_bytes, records)
+
+        try:
+            records = self._converter.convert(pages, info, self._cluster, in_order=in_order)
+            if not refuses(records):
+                return Narrowed(records)
+        except ENTRY_ERRORS:
+            pass
+        return narrowed(self._converter, pages, info, self._cluster, refuses)
+
+    def _pass_over(self, writer: SlotWriter, slot: int, cache: CachePlan, partition: int, bad: BadEntry) -> None:
+        """To the dead letters, or to the log alone."""
+        error = type(bad.error)(bad.error.what, "", **bad.error.where | {"partition": partition})
+        if self._settings.error_handling_policy != DEAD_LETTER:
+            events.emit(events.CONVERTER_FAILED, reason=error.what, stage=str(bad.stage), **error.where)
+            return
+        component = TransactionalProducer if bad.stage == Stage.PRODUCE else type(self._converter)
+        context = context_headers(error, bad.stage, component, self._connector, slot, {})
+        headers = [*context, *entry_headers(cache.name, partition, cache.topic)]
+        writer.send_letters([DeadLetter(self._settings.dead_letter_topic, bad.key, bad.value, headers)])

@@ -1,0 +1,112 @@
+"""What becomes of entries that cannot be sent, by the error policy; a batch without any is converted once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from ignite_kafka import events
+from ignite_kafka.convert.json import JsonConverter
+from ignite_kafka.convert.records import Records
+from ignite_kafka.errors import RecordTooLarge, UnsupportedType
+from ignite_kafka.kafka.dead_letters import DeadLetter
+from ignite_kafka.pipelines.entry_sender import EntrySender
+from ignite_kafka.plan import CachePlan, TransferPlan
+from ignite_kafka.settings import SourceSettings
+from ignite_kafka.thin.model import Page
+from tests.support.bad_entries import NULL_KEY, OF_UNKNOWN_TYPE, long
+from tests.support.codec_bytes import CACHE, NULL, Types, page, string
+
+PLAN = CachePlan("tested", 1, "topic", 8, 2, topic_bytes=4_000)
+GOOD = page([(long(1), string("a")), (long(2), string("b"))], 3)
+MIXED = page([(long(1), string("a")), (long(2), NULL_KEY), (long(3), string("c")), (long(4), NULL)], 3)
+PARTITIONS = np.array([5, 6, 7, 7])
+
+
+class Writer:
+    """Keeps what a slot's transaction would have; a key of `too_large` is one."""
+
+    def __init__(self, *too_large: bytes) -> None:
+        self.types_sent: set[int] = set()
+        self.sent: list[tuple[bytes, bytes | None]] = []
+        self.letters: list[DeadLetter] = []
+        self._too_large = too_large
+
+    def send(self, topic: str, partitions: int | None, records: Records) -> None:
+        self.sent += zip(records.keys.to_pylist(), records.values.to_pylist(), strict=True)
+
+    def send_letters(self, letters: Iterable[DeadLetter]) -> None:
+        self.letters += letters
+
+    def too_large(self, topic: str, topic_bytes: int, records: Records) -> dict[int, RecordTooLarge]:
+        assert topic_bytes == 4_000
+        return {row: RecordTooLarge("large", topic=topic) for row, key in enumerate(records.keys.to_pylist()) if key in self._too_large}
+
+
+def send(writer: Writer, policy: str, entries: Page = MIXED, removed: list[bool] | None = None) -> tuple[Records, list[int]]:
+    letters = "letters" if policy == "DEAD_LETTER" else ""
+    settings = SourceSettings(name="c", error_handling_policy=policy, dead_letter_topic=letters)
+    sender = EntrySender(TransferPlan("c", "s", 1, 16, settings, (PLAN,)), cast(Any, Types()))
+    gone = None if removed is None else np.array(removed)
+    records, bad = sender.send(cast(Any, writer), 9, PLAN, CACHE, [entries], PARTITIONS[: entries.rows], gone)
+    return records, bad.tolist()
+
+
+def test_the_default_stops() -> None:
+    writer = Writer()
+    with pytest.raises(UnsupportedType, match="null key"):
+        send(writer, "STOP_TASK")
+    assert (writer.sent, writer.letters) == ([], [])
+
+
+def test_a_bad_entry_is_passed_over_with_an_event_that_names_it(caplog: pytest.LogCaptureFixture) -> None:
+    writer = Writer()
+    records, bad = send(writer, "LOG_ONLY", removed=[False, False, False, True])
+    assert (len(records), bad) == (3, [1])
+    assert (writer.sent, writer.letters) == ([(b"1", b'"a"'), (b"3", b'"c"'), (b"4", None)], [])
+    (event,) = [record for record in caplog.records if record.__dict__.get("event_id") == events.CONVERTER_FAILED.id]
+    fields = event.__dict__["event_fields"]
+    assert (fields["cache"], fields["partition"], fields["key"], fields["stage"]) == ("tested", 6, "b'2'", "VALUE_CONVERTER")
+    assert "null key" in fields["reason"]
+
+
+def test_a_bad_entry_is_a_letter_with_its_bytes_and_its_place() -> None:
+    writer = Writer(b"3")
+    records, bad = send(writer, "DEAD_LETTER")
+    assert (len(records), bad) == (2, [1, 2])
+    assert [(letter.topic, letter.key, letter.value) for letter in writer.letters] == [
+        ("letters", long(2), NULL_KEY), ("letters", long(3), string("c"))
+    ]  # fmt: skip
+    names = [[name for name, _ in letter.headers] for letter in writer.letters]
+    assert names[0] == names[1] == [
+        *(f"__connect.errors.{name}" for name in ("connector.name", "task.id", "stage", "class.name")),
+        *(f"__connect.errors.exception.{name}" for name in ("class.name", "message", "stacktrace")),
+        *(f"ignite_kafka.errors.{name}" for name in ("cache", "partition", "topic")),
+    ]  # fmt: skip
+    told = [dict(letter.headers) for letter in writer.letters]
+    assert [headers["ignite_kafka.errors.partition"] for headers in told] == [b"6", b"7"]
+    assert [headers["__connect.errors.stage"] for headers in told] == [b"VALUE_CONVERTER", b"KAFKA_PRODUCE"]
+    assert told[0]["__connect.errors.task.id"] == b"9"
+
+
+def test_a_batch_of_bad_entries_alone_sends_letters_alone() -> None:
+    writer = Writer()
+    records, bad = send(writer, "DEAD_LETTER", page([(long(1), OF_UNKNOWN_TYPE), (long(2), NULL_KEY)]))
+    assert (len(records), bad, writer.sent, len(writer.letters)) == (0, [0, 1], [], 2)
+
+
+@pytest.mark.parametrize("policy", ["STOP_TASK", "LOG_ONLY", "DEAD_LETTER"])
+def test_a_batch_without_bad_entries_is_converted_once(policy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    convert, calls = JsonConverter.convert, []
+
+    def counted(self: JsonConverter, *arguments: Any, **named: Any) -> Records:
+        calls.append(arguments)
+        return convert(self, *arguments, **named)
+
+    monkeypatch.setattr(JsonConverter, "convert", counted)
+    writer = Writer()
+    assert send(writer, policy, GOOD)[1] == []
+    assert (len(calls), len(writer.sent)) == (1, 2)
