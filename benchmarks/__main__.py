@@ -13,7 +13,7 @@ from pathlib import Path
 from tools.servers.jars import CHECKOUT, WORK
 
 from . import tables
-from .parts import copy, growth, read, sink, stream
+from .parts import copy, growth, idle, read, sink, stream
 from .report import Section, document, section_text, updated
 from .stack import FULL, QUICK, Stack
 
@@ -33,6 +33,7 @@ PARTS: dict[str, Part] = {
     "capture": stream.capture,
     "catchup": stream.catch_up,
     "latency": stream.latency,
+    "idle": idle.idle,
     "units": growth.many_units,  # last: it simulates Ignite in workers that quick parts share
 }
 

@@ -34,7 +34,7 @@ class Sizes:
     :param shared: parts share their contenders' processes, which saves their starts.
     :param puts: of two writers, in a round; ``put_alls`` the same in batches.
     :param watched_s: how long records of a stream are watched.
-    :param caches: simulated caches of 1,024 partitions each, for planning.
+    :param caches: simulated caches of 1,024 partitions each, for planning; ``idle_caches`` real ones that are polled, each number in turn.
     """
 
     trades: int = 500_000
@@ -51,6 +51,7 @@ class Sizes:
     watched_s: int = 30
     growth: tuple[int, ...] = (50_000, 500_000, 5_000_000)
     caches: int = 1_000
+    idle_caches: tuple[int, ...] = (1, 10, 100)
     region_mib: int = 5_120
     backlog_mib: int = 1_024
     shared: bool = False
@@ -73,6 +74,7 @@ QUICK = Sizes(
     watched_s=2,
     growth=(500, 5_000),
     caches=2,
+    idle_caches=(1, 2),
     region_mib=512,
     backlog_mib=128,
 )

@@ -29,7 +29,7 @@ GIVEN_UP, MISSED, LOST, GONE, ASKED = 1, 2, 4, 8, 16
 CREATED, UPDATED, REMOVED, EXPIRED = 1, 2, 3, 4
 """Kinds of a change."""
 
-_CHANGES, _UNITS = 0x31434B42, 0x31554B42
+_CHANGES, _CHANGED, _UNITS = 0x31434B42, 0x31444B42, 0x31554B42
 _PREFIX = "BACKLOG/"
 _MIN_INT, _MAX_INT = -(1 << 31), (1 << 31) - 1
 _MAP_KIND = 1  # HASH_MAP of GridBinaryMarshaller
@@ -43,6 +43,7 @@ UNIT = np.dtype([("cache_id", "<i4"), ("partition", "<i4"), ("incarnation", "<i8
 _MARKED_UNIT = np.dtype([*UNIT.descr, ("mark_number", "<i8")])
 _ACKNOWLEDGED = np.dtype([*UNIT.descr, ("stamp", "<i8"), ("count", "<i4"), ("zero", "<i4")])
 _HEADER = struct.Struct("<iiiiq")
+_CHANGED_HEADER = struct.Struct("<iiiii")
 _WRAPPER = np.array([5, -4])  # type code and length before an object, offset of its root after it
 
 
@@ -83,6 +84,11 @@ class Changes:
         key_length, value_length, kind = take("<i4", changes), take("<i4", changes), take("i1", changes)
         columns = (mark_number, stamp, count, marks, more.astype(bool), number, time_ms, hashes, kind, key_length, value_length)
         return cls(topology, *columns, data[take.position :])
+
+    @classmethod
+    def none(cls, topology: int) -> Changes:
+        """Of no units."""
+        return cls.decode(memoryview(_HEADER.pack(_CHANGES, 0, 0, topology, 0)))
 
     def entry_offsets(self) -> Longs:
         """N + 1 offsets into `entries`."""
@@ -125,6 +131,28 @@ class Changes:
         words[head[:, None] + np.arange(4)] = heads.view("<i8").reshape(-1, 4)
         words[change], words[change + 1] = self.number[taken], self.hash[taken]
         return words.tobytes()
+
+
+@dataclass(frozen=True)
+class ChangedUnits:
+    """Answer of :meth:`BacklogService.changed`.
+
+    :param units: those that have changed (dtype UNIT), in no order; None: any may have.
+    :param place: what to ask with next time.
+    """
+
+    topology: int
+    units: npt.NDArray[np.void] | None
+    place: bytes
+
+    @classmethod
+    def decode(cls, data: memoryview) -> ChangedUnits:
+        """`ValueError` when the bytes are not such an answer."""
+        magic, topology, every, units, place_bytes = _CHANGED_HEADER.unpack_from(data)
+        if magic != _CHANGED or len(data) != _CHANGED_HEADER.size + UNIT.itemsize * units + place_bytes:
+            raise ValueError("the bytes are not changed units of the backlog service")
+        named = np.frombuffer(data, UNIT, units, _CHANGED_HEADER.size)
+        return cls(topology, None if every else named, bytes(data[len(data) - place_bytes :]))
 
 
 @dataclass(frozen=True)
@@ -182,6 +210,10 @@ class BacklogService:
     def units(self, connector: str) -> UnitStates:
         """The backlog of each unit that has one or is marked; reads all of it on the nodes."""
         return UnitStates.decode(self._call("units", connector))
+
+    def changed(self, connector: str, place: bytes) -> ChangedUnits:
+        """Units that have changed since the answer that gave this place; empty: every unit."""
+        return ChangedUnits.decode(self._call("changed", connector, place))
 
     def read(self, connector: str, units: npt.NDArray[np.void], max_bytes: int) -> Changes:
         """Changes of these units (dtype UNIT), lowest numbers first."""

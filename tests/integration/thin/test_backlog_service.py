@@ -93,6 +93,30 @@ def fold(changes: Changes) -> dict[int, str]:
     return content
 
 
+def test_the_units_that_have_changed(nodes: IgniteCluster, service: BacklogService) -> None:
+    """Each node is asked only for what it wrote since."""
+    units = units_of(service.start("c", SETTINGS, ["trades"]), "trades")
+    first = service.changed("c", b"")
+    assert first.units is None
+    second = service.changed("c", first.place)
+    assert second.units is not None
+    assert second.units.size == 0
+    with writer(nodes) as client:
+        client.get_cache("trades").put_all(dict.fromkeys(range(1000), "value"))
+    service.barrier("c")
+    third = service.changed("c", second.place)
+    assert third.units is not None
+    assert np.array_equal(np.sort(third.units), np.sort(units))
+    assert third.topology == service.read("c", units, 1).topology
+    service.mark("c", units[5:6])
+    fourth = service.changed("c", third.place)
+    assert fourth.units is not None
+    assert fourth.units.tolist() == units[5:6].tolist()
+    with pytest.raises(BacklogRefused) as refused:
+        service.changed("c", b"no place")
+    assert refused.value.where["code"] == "MALFORMED"
+
+
 def test_changes_are_captured_read_and_acknowledged(nodes: IgniteCluster, service: BacklogService) -> None:
     started = service.start("c", SETTINGS, ["trades"])
     assert started["registered"] == 2

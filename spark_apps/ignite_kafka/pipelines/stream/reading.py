@@ -31,7 +31,7 @@ from ...thin.cluster import Cluster
 from ...thin.model import CacheInfo, Page
 from ...thin.scan import scan_partitions
 from ...thin.service import EXPIRED, GONE, BacklogService, Changes
-from .epoch import Unit
+from .epoch import Times, Unit
 from .sweep import BEGINNING, Place, TopicKeys, TopicSweep
 from .take import Key, Take, first_of_each, without_keys
 from .unit_memory import Longs, Rows, UnitMemory, hash_of, short
@@ -42,6 +42,7 @@ _FIRST_LOAD = 4  # units loaded at once before their size is known
 _KEYS_AT_ONCE = 10_000  # looked up
 _USUAL_BYTES = 1 << 10  # of a change: only so many bytes are read for a batch that may not hold many
 _SWEPT_AT_ONCE = 64  # units whose backlog is read together
+_LOOK_S = 300.0  # every unit is asked, whatever the nodes tell of changes
 _DEAD_NODE_S = 5.0  # a node that died may have written changes of the last seconds that no other node has
 
 T = TypeVar("T")
@@ -68,6 +69,9 @@ class BacklogReader:
         self._topology: int | None = None
         self._topology_of = np.full(len(table), -1, np.int64)
         self._look_again_s: list[float] = []
+        self._news = np.ones(len(table), bool)  # units that may have more in the backlog than was settled
+        self._place = b""
+        self._looks = Times(_LOOK_S)
         self._takes: list[Take] = []
         self._limits: Longs | None = None
         self._clients, self._topics = clients, Topics(clients)
@@ -123,13 +127,28 @@ class BacklogReader:
 
     def changes(self) -> list[Take]:
         """What one read gives of the units that are loaded."""
-        units = np.flatnonzero(self._ready())
         most = self._most_records
         most_bytes = self._settings.batch_bytes if most is None else min(self._settings.batch_bytes, most * _USUAL_BYTES)
-        changes = self._read_backlog(units, most_bytes)
+        units, changes = self._read_news(most_bytes)
         take = self._judged(units, changes if most is None else first_of_each(changes, most))
         self._takes = [take, *self._settled(take)]
         return self._takes
+
+    def _read_news(self, most_bytes: int) -> tuple[Longs, Changes]:
+        """The units that may have news, and what the backlog has of them."""
+        changed = self.ask(lambda service: service.changed(self._plan.connector, self._place))
+        self._place = changed.place
+        if changed.units is None or self._look_again_s or self._looks.due():
+            self._news[:] = True
+        else:
+            self._news[self._table.positions(changed.units)] = True
+        units = np.flatnonzero(self._ready() & self._news)
+        changes = self._read_backlog(units, most_bytes) if units.size else Changes.none(changed.topology)
+        if changes.topology == self._topology or self._news.all():
+            return units, changes
+        self._news[:] = True  # a node came or went in between: see _of_dead_nodes
+        units = np.flatnonzero(self._ready())
+        return units, self._read_backlog(units, most_bytes)
 
     def _ready(self) -> Rows:
         """Units whose changes are sent as they come."""
@@ -311,6 +330,7 @@ class BacklogReader:
     def committed(self, take: Take) -> None:
         """What a take says of loads and sweeps is committed."""
         self._topology_of[take.units] = take.topology
+        self._news[take.units] = ~take.settled
         for unit in take.unloaded:
             self._loaded[unit] = False
         for unit in take.scanned:

@@ -62,6 +62,13 @@ class Take:
             found |= np.isin(self.units, others)
         return self.units[found]
 
+    @property
+    def settled(self) -> Rows:
+        """Of each unit: whether the backlog had no more of it than is settled with this take."""
+        unit_of = np.repeat(np.arange(self.units.size), self.changes.count)
+        settled: Rows = ~self.changes.more & (np.bincount(unit_of[~self.done], minlength=self.units.size) == 0)
+        return settled
+
     def places(self, rows: Longs) -> list[Key]:
         """Unit and key of some rows."""
         return list(zip(self.verdict.unit[rows].tolist(), self.keys.take(pa.array(rows)).to_pylist(), strict=True))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -47,6 +48,20 @@ class UnitTable:
     def cache_of(self, unit: int) -> CachePlan:
         return self.caches[int(self.cache[unit])]
 
+    def positions(self, units: npt.NDArray[np.void]) -> Longs:
+        """Positions of those of some units (dtype UNIT) that are in the table."""
+        if not len(self):
+            return np.zeros(0, np.int64)
+        order, places = self._by_place
+        found: Longs = order[np.minimum(np.searchsorted(places, _places(units)), len(self) - 1)]
+        return found[self.units[found] == units]
+
+    @cached_property
+    def _by_place(self) -> tuple[Longs, Longs]:
+        places = _places(self.units)
+        order = np.argsort(places)
+        return order, places[order]
+
     def partition(self, unit: int) -> int:
         return int(self.units["partition"][unit])
 
@@ -55,3 +70,9 @@ class UnitTable:
         if units.size:
             cuts = np.flatnonzero((np.diff(self.slot[units]) != 0) | (np.diff(self.cache[units]) != 0)) + 1
             yield from np.split(units, cuts)
+
+
+def _places(units: npt.NDArray[np.void]) -> Longs:
+    """Cache and partition of each unit as one number."""
+    places: Longs = units["cache_id"].astype(np.int64) << 32 | units["partition"]
+    return places

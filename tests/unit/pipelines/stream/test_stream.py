@@ -23,10 +23,14 @@ FAULTS = st.one_of(
     st.tuples(st.just("fail"), st.sampled_from(["acknowledge", "commit 0", "commit 1", "lookup", "scan", "clear"])),
     st.tuples(
         st.just("meanwhile"),
-        st.tuples(st.sampled_from(["lookup", "scan"]), st.sampled_from(["put", "remove", "begin", "end", "expire"]), KEYS),
+        st.tuples(
+            st.sampled_from(["lookup", "scan", "changed"]),
+            st.sampled_from(["put", "put_through", "remove", "begin", "end", "expire"]),
+            KEYS,
+        ),
     ),
     st.tuples(st.just("mark"), st.sampled_from([ASKED, MISSED])),
-    st.tuples(st.sampled_from(["clear_cache", "epoch", "later"]), st.just(0)),
+    st.tuples(st.sampled_from(["clear_cache", "epoch", "later", "new_journal"]), st.just(0)),
 )
 BATCH = st.tuples(st.just("batch"), st.just(0))
 
@@ -115,6 +119,47 @@ def settled(world: World, steps: list[Any]) -> None:
 
 
 BATCHES = [("batch", 0)] * 2
+
+
+def test_only_units_that_may_have_news_are_asked() -> None:
+    world = World()
+    task = Task(world)
+    task.settle()
+
+    def asked(*steps: Any) -> list[list[int]]:
+        world.asked.clear()
+        follow(world, task, [*steps, *BATCHES])
+        return [sorted(partitions) for partitions in world.asked]
+
+    every = list(range(PARTITIONS))
+    assert asked() == []
+    assert asked(("put_through", 1)) == [[1]]
+    assert asked(*[("put_through", 2)] * 4) == [[2], [2]]  # more than one answer holds
+    assert asked(("put_through", 3), ("fail", "commit 1")) == [[3], every]  # the task begins anew
+    assert asked(("put_back", 3)) == [[3]]
+    assert asked(("new_journal", 0)) == [every]
+    world.later(40.0)  # so that no key is looked up after the next change
+    world.topology += 1
+    assert asked() == [every, every]
+    world.now_s += 5.0
+    assert asked() == [every]
+    assert asked() == []
+    task.stop()
+
+
+def test_a_node_that_goes_between_two_questions_has_every_unit_asked() -> None:
+    world = World()
+    task = Task(world)
+    follow(world, task, [("put_through", 0), *BATCHES])
+    task.settle()
+    world.later(40.0)
+    world.meanwhile["changed"].append(lambda: setattr(world, "topology", 2))
+    world.asked.clear()
+    follow(world, task, [("put_through", 1), ("batch", 0)])
+    assert [sorted(partitions) for partitions in world.asked[:2]] == [[1], list(range(PARTITIONS))]
+    task.settle()
+    task.stop()
+    assert world.fold == world.entries
 
 
 def test_a_resend_outlives_a_task_that_has_cleared_the_mark() -> None:

@@ -34,5 +34,18 @@ def test_units_in_groups_of_one_slot_and_one_cache() -> None:
     assert list(table.by_slot_and_cache(np.zeros(0, np.int64))) == []
 
 
+def test_positions_of_units() -> None:
+    table, other = UnitTable.of(PLAN, [1, 3]), UnitTable.of(PLAN, [0])
+    some = np.array([len(table) - 1, 0, 2])
+    former = table.units[1:2].copy()
+    former["incarnation"] += 1
+    told = np.concatenate((other.units, table.units[some], former))
+    assert table.positions(told).tolist() == some.tolist()
+    assert table.positions(table.units).tolist() == list(range(len(table)))
+    assert table.positions(table.units[:0]).tolist() == []
+
+
 def test_no_units() -> None:
-    assert len(UnitTable.of(PLAN, [])) == 0
+    table = UnitTable.of(PLAN, [])
+    assert len(table) == 0
+    assert table.positions(UnitTable.of(PLAN, [0]).units).tolist() == []

@@ -32,7 +32,7 @@ from ignite_kafka.plan import CachePlan, TransferPlan
 from ignite_kafka.settings import SourceSettings
 from ignite_kafka.thin.cluster import Cluster
 from ignite_kafka.thin.model import CacheInfo, Page
-from ignite_kafka.thin.service import CREATED, EXPIRED, GIVEN_UP, REMOVED, Changes
+from ignite_kafka.thin.service import CREATED, EXPIRED, GIVEN_UP, REMOVED, UNIT, ChangedUnits, Changes
 
 PARTITIONS, SLOTS = 4, 2
 CACHE = CachePlan("cache", 7, "topic", PARTITIONS, 2, "1")
@@ -87,7 +87,7 @@ def changes_of(topology: int, units: Sequence[Sequence[Change]], more: Sequence[
     )
 
 
-@dataclass
+@dataclass(eq=False)
 class Unit:
     """One partition: its entries, its counter, what its owners hold, and its backlog."""
 
@@ -124,6 +124,8 @@ class World:
         self.failing: set[str] = set()
         self.meanwhile: dict[str, list[Callable[[], None]]] = defaultdict(list)  # done right after an answer was made, one each time
         self.chunk = 3
+        self.asked: list[list[int]] = []  # partitions of each read
+        self.journal, self._noted, self._notes = 1, dict[int, int](), 0
 
     # the writers of the cache
 
@@ -184,6 +186,7 @@ class World:
             if not unit.given_up:
                 self._stamp += 1
                 unit.expired[data] = self._stamp
+                self._note(unit)
 
     def clear_cache(self) -> None:
         """`cache.clear()`: nobody is told."""
@@ -205,7 +208,7 @@ class World:
         :returns: whether that was sent already, and acknowledged.
         """
         unit, sent = self.units[partition], False
-        self.flush(partition)
+        unit.backlog.update(unit.primary)  # and dies before it has noted that
         if unit.last is not None and unit.last[0].number == unit.counter:
             change, before = unit.last
             sent = change not in unit.backlog
@@ -225,14 +228,32 @@ class World:
 
     def flush(self, partition: int) -> None:
         unit = self.units[partition]
-        unit.backlog.update(unit.primary)
-        unit.primary.clear()
+        self._write_backlog(unit, unit.primary)
 
     def put_back(self, partition: int) -> None:
         """A backup writes what it holds, though it may be sent and acknowledged."""
         unit = self.units[partition]
-        unit.backlog.update(unit.backup)
-        unit.backup.clear()
+        self._write_backlog(unit, unit.backup)
+
+    def put_through(self, key: int) -> None:
+        """A put that stands in the backlog at once."""
+        self.put(key)
+        self.flush(partition_of(key_bytes(key)))
+
+    def _write_backlog(self, unit: Unit, held: list[Change]) -> None:
+        if not unit.backlog.issuperset(held):
+            unit.backlog.update(held)
+            self._note(unit)
+        held.clear()
+
+    def _note(self, unit: Unit) -> None:
+        self._notes += 1
+        self._noted[self.units.index(unit)] = self._notes
+
+    def new_journal(self, _: int) -> None:
+        """A node's numbers begin anew."""
+        self.journal, self._notes = self.journal + 1, 0
+        self._noted.clear()
 
     def give_up(self, partition: int) -> None:
         unit = self.units[partition]
@@ -242,6 +263,7 @@ class World:
     def _mark(self, unit: Unit, bits: int) -> None:
         unit.marks |= bits
         unit.mark_number += 1
+        self._note(unit)
 
     def mark_all(self, bits: int) -> None:
         for unit in self.units:
@@ -249,7 +271,17 @@ class World:
 
     # the service, as the reader calls it
 
+    def changed(self, connector: str, place: bytes) -> ChangedUnits:
+        known = (self.topology, self.journal)
+        *seen, since = struct.unpack("<qqq", place) if place else (0, 0, 0)
+        later = [(CACHE.cache_id, partition, int(CACHE.incarnation)) for partition, number in self._noted.items() if number > since]
+        units = np.array(later, UNIT) if (*seen,) == known else None
+        answer = ChangedUnits(self.topology, units, struct.pack("<qqq", *known, self._notes))
+        self._go_on("changed")
+        return answer
+
     def read(self, connector: str, units: np.ndarray[Any, Any], most_bytes: int) -> Changes:
+        self.asked.append(units["partition"].tolist())
         found = [self.units[int(partition)] for partition in units["partition"]]
         answers = [self._first(unit, self.chunk if most_bytes < 1 << 30 else 1 << 30) for unit in found]
         stamps = [max(unit.expired.values(), default=0) if not more else 0 for unit, (_, more) in zip(found, answers, strict=True)]

@@ -14,6 +14,7 @@ public final class BacklogPlugin implements IgnitePlugin {
     private final GridKernalContext ctx;
     private final ConnectorRegistry registry;
     private final Map<String, NodeCapture> captures = new ConcurrentHashMap<>();
+    private final Map<String, UnitJournal> journals = new ConcurrentHashMap<>();
     private final Map<String, CaptureService> services = new ConcurrentHashMap<>();
     private volatile boolean stopped;
 
@@ -54,6 +55,11 @@ public final class BacklogPlugin implements IgnitePlugin {
         return captures.get(connector);
     }
 
+    /** The journal of that connector on this node, from when it is first written to, or asked for, until the capture ends. */
+    UnitJournal journal(String connector) {
+        return journals.computeIfAbsent(connector, name -> new UnitJournal());
+    }
+
     /** The connector's capture service, where Ignite runs one on this node, else null. */
     CaptureService serviceOrNull(String connector) {
         return services.get(connector);
@@ -73,6 +79,8 @@ public final class BacklogPlugin implements IgnitePlugin {
 
         if (capture != null)
             capture.close();
+
+        journals.remove(connector);
     }
 
     /**

@@ -61,6 +61,17 @@ public interface BacklogService {
     byte[] units(String connector);
 
     /**
+     * Units whose backlog or marks have changed since the reader has asked before, so that it need not read the others. What stands in the backlog and was
+     * read, but not acknowledged, is no change.
+     *
+     * @param place As the answer before had it; empty at first.
+     * @return int32 {@code 0x31444B42} ("BKD1"), int32 topology version, int32 1 when every unit may have changed (then none is named), int32
+     *     units U, int32 length of the place, 16 bytes a unit as in {@link #read}, then the place to give next time. What is read after this answer holds all
+     *     that was written before that place.
+     */
+    byte[] changed(String connector, byte[] place);
+
+    /**
      * Changes of units, lowest numbers first, until {@code maxBytes} is passed; what stands there and was read before comes again until it is
      * acknowledged. Keys that expired come last in a unit, once all its changes are in the answer, as number -1, since Ignite gives expiry none: each is
      * a question whether the cache still lacks the key.

@@ -146,6 +146,15 @@ public final class BacklogServiceImpl implements BacklogService, Service {
         return UnitTable.join(NodeJob.everywhere(context(), node -> UnitTable.ofNode(node, connector, incarnations)));
     }
 
+    @Override public byte[] changed(String connector, byte[] place) {
+        plugin().registry().get(connector);
+
+        if (place == null)
+            throw new BacklogException(MALFORMED, "bytes are missing");
+
+        return ChangedUnits.since(context(), connector, place).encode(context());
+    }
+
     @Override public byte[] read(String connector, byte[] units, int maxBytes) {
         Connector known = plugin().registry().get(connector);
         List<Unit> wanted = new ArrayList<>();
@@ -248,7 +257,7 @@ public final class BacklogServiceImpl implements BacklogService, Service {
             marks.put(unit.record(), RecordChange.mark(UnitRecord.ASKED));
         });
 
-        plugin().backlog(known.settings).invokeAll(marks);
+        new BacklogWriter(plugin(), known.settings).change(marks);
     }
 
     @Override public String[] caches() {

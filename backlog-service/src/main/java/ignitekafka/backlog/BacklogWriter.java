@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 import org.apache.ignite.IgniteCache;
 
 /**
@@ -53,15 +54,22 @@ final class BacklogWriter {
                 expired.put(batch.buffer.unit.expired(), ExpiredKeys.add(batch.expired));
         }
 
-        backlog.invokeAll(before);
+        try {
+            backlog.invokeAll(before);
 
-        for (Wave wave : waves) {
-            backlog.invokeAll(wave.chunks);
-            backlog.invokeAll(wave.late);
+            for (Wave wave : waves) {
+                backlog.invokeAll(wave.chunks);
+                backlog.invokeAll(wave.late);
+            }
+
+            backlog.invokeAll(after);
+            backlog.invokeAll(expired);
         }
-
-        backlog.invokeAll(after);
-        backlog.invokeAll(expired);
+        finally {
+            note(before.keySet());
+            note(after.keySet());
+            note(expired.keySet());
+        }
 
         for (UnitBuffer.Batch batch : batches) {
             if (!batch.changes.isEmpty())
@@ -71,8 +79,30 @@ final class BacklogWriter {
 
     /** Marks a unit and frees the room of its changes: they will be sent again from the cache. */
     void mark(Unit unit, int mark) {
-        cache().invoke(unit.record(), RecordChange.mark(mark));
+        change(new TreeMap<>(Map.of(unit.record(), RecordChange.mark(mark))));
         empty(unit);
+    }
+
+    /** Changes records of units. */
+    void change(SortedMap<BacklogKey, RecordChange> records) {
+        try {
+            cache().invokeAll(records);
+        }
+        finally {
+            note(records.keySet());
+        }
+    }
+
+    /** Removes all that the backlog has of a unit, which is captured no more. */
+    void forget(Unit unit) {
+        empty(unit);
+        cache().remove(unit.record());
+        note(Set.of(unit.record()));
+    }
+
+    /** Also after a failure: what was written before it may be read. */
+    private void note(Set<BacklogKey> written) {
+        plugin.journal(settings.connector).note(written.stream().map(BacklogKey::unit).collect(Collectors.toList()));
     }
 
     /** Removes all chunks of a unit that its record knows now. */

@@ -7,6 +7,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
+import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
@@ -190,12 +191,8 @@ final class Captures {
 
         BacklogWriter writer = new BacklogWriter(plugin, connector.settings);
 
-        for (int partition = 0; partition < partitions(cache); partition++) {
-            Unit unit = unit(connector, cache, partition);
-
-            writer.empty(unit);
-            plugin.backlog(connector.settings).remove(unit.record());
-        }
+        for (int partition = 0; partition < partitions(cache); partition++)
+            writer.forget(unit(connector, cache, partition));
     }
 
     private void createRecords(Connector connector, String cache) {
@@ -233,14 +230,14 @@ final class Captures {
      * @param complete As {@link #complete} told before the capture began again: what it captures since may be above what was missed.
      */
     void markMissed(Connector connector, String cache, Map<Integer, Long> complete) {
-        Map<BacklogKey, RecordChange> marks = new TreeMap<>();
+        SortedMap<BacklogKey, RecordChange> marks = new TreeMap<>();
 
         counters(cache).forEach((partition, counter) -> {
             if (counter > complete.getOrDefault(partition, 0L))
                 marks.put(unit(connector, cache, partition).record(), RecordChange.mark(UnitRecord.MISSED));
         });
 
-        plugin.backlog(connector.settings).invokeAll(marks);
+        new BacklogWriter(plugin, connector.settings).change(marks);
     }
 
     /** The partitions' update counters, from their primary nodes. */

@@ -24,6 +24,10 @@ final class Unit {
         return new Unit(in.getInt(), in.getInt(), in.getLong());
     }
 
+    void write(ByteBuffer out) {
+        out.putInt(cacheId).putInt(partition).putLong(incarnation);
+    }
+
     BacklogKey record() {
         return new BacklogKey(this, BacklogKey.RECORD);
     }

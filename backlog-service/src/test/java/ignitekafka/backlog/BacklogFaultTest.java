@@ -3,6 +3,7 @@ package ignitekafka.backlog;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -11,6 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -100,6 +102,27 @@ class BacklogFaultTest {
         });
     }
 
+    @Test void anyUnitMayHaveChangedWhenANodeComesOrGoes() throws Exception {
+        try (TestCluster cluster = new TestCluster(directory).start(2)) {
+            cluster.node(0).getOrCreateCache(TestCluster.cache("a", 1));
+            cluster.service().start("c", FAST, new String[] {"a"});
+
+            TestReader reader = new TestReader(cluster.node(0), "c", "a");
+
+            awaitNothing(reader, cluster);
+            cluster.startNode("node-2");
+            assertNull(reader.changed(cluster.service()));
+            awaitNothing(reader, cluster);
+            cluster.kill(cluster.nodes().get(1));
+            assertNull(reader.changed(cluster.service()));
+        }
+    }
+
+    /** The owners of partitions change once more when rebalancing ends. */
+    private static void awaitNothing(TestReader reader, TestCluster cluster) {
+        TestCluster.await(() -> Set.of().equals(reader.changed(cluster.service())), "nodes that tell that nothing has changed");
+    }
+
     @Test void tellsWhatWasMissedWhenNoRegistrationWasLeft() throws Exception {
         try (TestCluster cluster = new TestCluster(directory).start(2)) {
             IgniteCache<Object, Object> cache = cluster.node(0).getOrCreateCache(TestCluster.cache("a", 1));
@@ -112,7 +135,7 @@ class BacklogFaultTest {
 
             cluster.node(0).services().cancel("kafka-connect-backlog-service-c");
             cache.put(2, 2);
-            plugin.registry().update("c", present -> present.registered("a", java.util.Set.of(java.util.UUID.randomUUID())));
+            plugin.registry().update("c", present -> present.registered("a", Set.of(java.util.UUID.randomUUID())));
             cluster.service().update("c", new String[] {"a"});
 
             TestReader reader = new TestReader(cluster.node(0), "c", "a");

@@ -11,8 +11,10 @@ import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
@@ -97,6 +99,61 @@ class BacklogServiceTest {
         TimeUnit.MILLISECONDS.sleep(2_500);
         assertEquals(0, reader.pass(service(), 1 << 20, true));
         assertTrue(reader.marks.isEmpty());
+    }
+
+    @Test void namesTheUnitsThatHaveChanged() throws Exception {
+        IgniteCache<Object, Object> cache = cache("a");
+
+        cache("b");
+        service().start("c", FAST, new String[] {"a", "b"});
+        service().start("other", FAST, new String[] {"b"});
+
+        TestReader reader = new TestReader(cluster.node(0), "c", "a");
+        TestReader other = new TestReader(cluster.node(0), "other", "b");
+        List<Unit> units = reader.units(service());
+
+        assertNull(reader.changed(service()));
+        assertNull(other.changed(service()));
+        assertEquals(Set.of(), reader.changed(service()));
+
+        Set<Unit> written = new HashSet<>();
+
+        for (int key = 0; key < 20; key++) { // of either node
+            cache.put(key, key);
+            written.add(units.get(cluster.node(0).affinity("a").partition(key)));
+        }
+
+        service().barrier("c");
+        assertEquals(written, reader.changed(service()));
+        assertEquals(Set.of(), other.changed(service()));
+
+        // Backups hold theirs for two seconds; they find it written, which is no change. Nor is an acknowledgement.
+        new TestReader(cluster.node(0), "c", "a").drain(service());
+        TimeUnit.MILLISECONDS.sleep(2_500);
+        assertEquals(Set.of(), reader.changed(service()));
+
+        service().mark("c", TestReader.bytes(units.subList(3, 5)));
+        assertEquals(Set.copyOf(units.subList(3, 5)), reader.changed(service()));
+    }
+
+    @Test void anyUnitMayHaveChangedWhereTheNodesCannotTell() throws Exception {
+        cache("a");
+        service().start("c", FAST, new String[] {"a"});
+
+        TestReader reader = new TestReader(cluster.node(0), "c", "a");
+
+        assertNull(reader.changed(service()));
+        assertEquals(Set.of(), reader.changed(service()));
+        cache("b");
+        assertNull(reader.changed(service()), "owners and caches are others");
+        assertEquals(Set.of(), reader.changed(service()));
+        service().stop("c", false);
+        service().start("c", FAST, new String[] {"a"});
+        assertNull(reader.changed(service()), "the capture is another");
+
+        BacklogException refused = assertThrows(BacklogException.class, () -> service().changed("c", new byte[17]));
+
+        assertEquals(BacklogException.Code.MALFORMED, refused.code());
     }
 
     @Test void readsInBoundedBatches() throws Exception {

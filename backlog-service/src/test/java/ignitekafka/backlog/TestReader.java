@@ -2,6 +2,7 @@ package ignitekafka.backlog;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -12,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.internal.IgniteEx;
 
@@ -21,6 +23,11 @@ final class TestReader {
     private final String connector;
     private final String cache;
     private final Set<String> sent = new HashSet<>();
+
+    /** Units that may have more than was acknowledged. */
+    private final Set<Unit> news = new HashSet<>();
+
+    private byte[] place = {};
 
     /** Key to value of what was read; removed keys are gone. */
     final Map<Object, Object> fold = new TreeMap<>();
@@ -68,9 +75,37 @@ final class TestReader {
         return out.array();
     }
 
-    /** One read and, if wanted, its acknowledgement; answers how many changes came. */
+    /** The units that have changed since the last call, or null when any may have. */
+    Set<Unit> changed(BacklogService service) {
+        ByteBuffer in = Chunk.buffer(service.changed(connector, place));
+
+        assertEquals(0x31444B42, in.getInt());
+        in.getInt();
+
+        boolean every = in.getInt() == 1;
+        int count = in.getInt();
+        Set<Unit> units = new HashSet<>();
+
+        place = new byte[in.getInt()];
+
+        for (int i = 0; i < count; i++)
+            assertTrue(units.add(Unit.read(in)));
+
+        in.get(place);
+        assertFalse(in.hasRemaining());
+        assertTrue(!every || units.isEmpty());
+
+        return every ? null : units;
+    }
+
+    /** One read of the units that may have news and, if wanted, its acknowledgement; answers how many changes came. */
     int pass(BacklogService service, int maxBytes, boolean acknowledge) throws Exception {
-        List<Unit> units = units(service);
+        Set<Unit> changed = changed(service);
+        List<Unit> all = units(service);
+
+        news.addAll(changed == null ? all : changed);
+
+        List<Unit> units = all.stream().filter(news::contains).collect(Collectors.toList());
         ByteBuffer in = Chunk.buffer(service.read(connector, bytes(units), maxBytes));
 
         assertEquals(0x31434B42, in.getInt());
@@ -92,8 +127,8 @@ final class TestReader {
         int[] count = ints(in, u);
         int[] mark = ints(in, u);
 
-        ints(in, u);
 
+        int[] more = ints(in, u);
         int[] keyLength = ints(in, n);
         int[] valueLength = ints(in, n);
         byte[] kind = new byte[n];
@@ -143,8 +178,14 @@ final class TestReader {
 
         assertFalse(in.hasRemaining());
 
-        if (acknowledge)
+        if (acknowledge) {
             service.acknowledge(connector, acknowledged.array());
+
+            for (int unit = 0; unit < u; unit++) {
+                if (more[unit] == 0 && mark[unit] == 0)
+                    news.remove(units.get(unit));
+            }
+        }
 
         return n;
     }

@@ -1,0 +1,89 @@
+package ignitekafka.backlog;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.NavigableMap;
+import java.util.TreeMap;
+import java.util.UUID;
+
+/**
+ * Which units of one connector this node has written to in the backlog, each under a number that rises. A unit is noted when what was written can be
+ * read: whoever knows the number of then and reads the unit afterwards has seen it. What only removes what was read is not noted.
+ *
+ * <p>Numbers are those of one journal: a node that starts, and a capture that begins anew, have another one. A node that dies between a write and its
+ * note leaves none; that the owners of partitions have changed tells of it.
+ */
+final class UnitJournal {
+    /** Units remembered; who is farther behind must read them all. */
+    static final int UNITS = 100_000;
+
+    private final UUID id = UUID.randomUUID();
+    private final Map<Unit, Long> numbers = new HashMap<>();
+    private final NavigableMap<Long, Unit> units = new TreeMap<>();
+    private long number;
+    private long forgotten;
+
+    synchronized void note(Collection<Unit> written) {
+        for (Unit unit : written) {
+            Long before = numbers.put(unit, ++number);
+
+            if (before != null)
+                units.remove(before);
+
+            units.put(number, unit);
+        }
+
+        while (units.size() > UNITS) {
+            Map.Entry<Long, Unit> oldest = units.pollFirstEntry();
+
+            numbers.remove(oldest.getValue());
+            forgotten = oldest.getKey();
+        }
+    }
+
+    /** What was noted after the number that {@code seen} has for this journal, as {@link Answer#read} reads it. */
+    synchronized byte[] since(Map<UUID, Long> seen) {
+        Long from = seen.get(id);
+        boolean known = from != null && from >= forgotten;
+        Collection<Unit> later = known ? units.tailMap(from, false).values() : List.of();
+        ByteBuffer out = Chunk.buffer(new byte[Answer.HEADER + Unit.BYTES * later.size()]);
+
+        out.putLong(id.getMostSignificantBits()).putLong(id.getLeastSignificantBits()).putLong(number).putInt(known ? 1 : 0);
+        later.forEach(unit -> unit.write(out));
+
+        return out.array();
+    }
+
+    /** What one journal tells a reader. */
+    static final class Answer {
+        private static final int HEADER = 28;
+
+        final UUID id;
+        final long number;
+
+        /** Whether {@code units} are all that was noted since; else the reader is too far behind. */
+        final boolean known;
+
+        final List<Unit> units = new ArrayList<>();
+
+        private Answer(UUID id, long number, boolean known) {
+            this.id = id;
+            this.number = number;
+            this.known = known;
+        }
+
+        static Answer read(byte[] bytes) {
+            ByteBuffer in = Chunk.buffer(bytes);
+            Answer answer = new Answer(new UUID(in.getLong(), in.getLong()), in.getLong(), in.getInt() != 0);
+
+            while (in.hasRemaining())
+                answer.units.add(Unit.read(in));
+
+            return answer;
+        }
+    }
+}
