@@ -25,6 +25,9 @@ final class ChangedUnits {
     private static final int MAGIC = 0x31444B42;
     private static final int JOURNAL = 24;
 
+    /** Longest wait for the nodes: one whose threads are all busy must not hold up a reader that can do without its answer. */
+    private static final long WAIT_MS = 5_000;
+
     /** Where the reader goes on next time. */
     private final byte[] place;
 
@@ -42,7 +45,7 @@ final class ChangedUnits {
         List<UnitJournal.Answer> answers;
 
         try {
-            answers = NodeJob.everywhere(ctx, node -> node.journal(connector).since(seen)).stream().map(UnitJournal.Answer::read)
+            answers = NodeJob.everywhere(ctx, WAIT_MS, node -> node.journal(connector).since(seen)).stream().map(UnitJournal.Answer::read)
                 .collect(Collectors.toList());
         }
         catch (BacklogException e) {

@@ -29,10 +29,15 @@ final class NodeJob<T> implements IgniteCallable<T> {
 
     /** Runs on all nodes with this jar, and answers what each said; fails when one does. */
     static <T> Collection<T> everywhere(GridKernalContext ctx, Work<T> work) {
+        return everywhere(ctx, TIMEOUT_MS, work);
+    }
+
+    /** The same with another longest wait. */
+    static <T> Collection<T> everywhere(GridKernalContext ctx, long timeoutMs, Work<T> work) {
         ClusterGroup nodes = ctx.grid().cluster().forServers().forPredicate(BacklogPluginProvider.nodes());
 
         try {
-            return ctx.grid().compute(nodes).withTimeout(TIMEOUT_MS).broadcast(new NodeJob<>(work));
+            return ctx.grid().compute(nodes).withTimeout(timeoutMs).broadcast(new NodeJob<>(work));
         }
         catch (ClusterGroupEmptyException e) {
             throw new BacklogException(BacklogException.Code.UNAVAILABLE, "no server node is there", e);

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -16,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import javax.cache.Cache;
@@ -23,10 +25,12 @@ import javax.cache.expiry.CreatedExpiryPolicy;
 import javax.cache.expiry.Duration;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
+import org.apache.ignite.IgniteCompute;
 import org.apache.ignite.cache.query.ScanQuery;
 import org.apache.ignite.client.ClientException;
 import org.apache.ignite.client.IgniteClient;
 import org.apache.ignite.internal.IgniteEx;
+import org.apache.ignite.lang.IgniteFuture;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -36,6 +40,9 @@ import org.junit.jupiter.api.io.TempDir;
 /** What the service does while all nodes live. */
 class BacklogServiceTest {
     private static final Map<String, String> FAST = Map.of(ConnectorSettings.FLUSH_FREQUENCY, "20");
+
+    /** Ends what keeps a node's threads busy. */
+    private static final CountDownLatch IDLE = new CountDownLatch(1);
 
     private static TestCluster cluster;
 
@@ -154,6 +161,28 @@ class BacklogServiceTest {
         BacklogException refused = assertThrows(BacklogException.class, () -> service().changed("c", new byte[17]));
 
         assertEquals(BacklogException.Code.MALFORMED, refused.code());
+    }
+
+    @Test void anyUnitMayHaveChangedWhereANodeDoesNotAnswer() {
+        cache("a");
+        service().start("c", FAST, new String[] {"a"});
+
+        TestReader reader = new TestReader(cluster.node(0), "c", "a");
+        Ignite other = cluster.node(1);
+        IgniteCompute compute = cluster.node(0).compute(cluster.node(0).cluster().forNode(other.cluster().localNode()));
+        List<IgniteFuture<Boolean>> busy = new ArrayList<>();
+
+        assertNull(reader.changed(service()));
+        assertEquals(Set.of(), reader.changed(service()));
+
+        for (int thread = 0; thread < other.configuration().getPublicThreadPoolSize(); thread++)
+            busy.add(compute.callAsync(() -> IDLE.await(5, TimeUnit.MINUTES)));
+
+        assertNull(reader.changed(service()));
+        IDLE.countDown();
+        busy.forEach(thread -> assertTrue(thread.get()));
+        assertNull(reader.changed(service()), "no place is known");
+        assertEquals(Set.of(), reader.changed(service()));
     }
 
     @Test void readsInBoundedBatches() throws Exception {
