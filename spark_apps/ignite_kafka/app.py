@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from .pipelines.connector_run import RunRequest
 
 log = logging.getLogger(__name__)
-_FAULTS = "spark.python.worker.faulthandler.enabled"
 S = TypeVar("S", bound=ConnectorSettings)
 
 
@@ -64,12 +63,10 @@ def main(argv: Sequence[str] | None, direction: type[S], run: Callable[[SparkSes
 
 
 def session_builder(connector: str) -> SparkSession.Builder:
-    """A session's builder; where Spark's configuration does not say otherwise, a Python worker that crashes tells where."""
-    from pyspark import SparkConf
+    """A session's builder; a Python worker that crashes tells where."""
     from pyspark.sql import SparkSession
 
-    builder = SparkSession.builder.appName(f"ignite-kafka {connector}")
-    return builder.config(_FAULTS, SparkConf().get(_FAULTS, "true"))
+    return SparkSession.builder.appName(f"ignite-kafka {connector}").config("spark.python.worker.faulthandler.enabled", "true")
 
 
 @dataclass(frozen=True)

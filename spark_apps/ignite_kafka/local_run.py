@@ -11,7 +11,7 @@ import uuid
 import zipfile
 from pathlib import Path
 
-from pyspark import SparkConf
+from pyspark.sql import SparkSession
 
 from .app import Arguments, session_builder, ship_secrets, show_progress
 from .connector_settings import ConnectorSettings
@@ -43,8 +43,7 @@ def run_locally(
         # Python workers and the driver must be one Python: Spark takes `python3` from the path otherwise
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-    builder = session_builder(settings.name).config("spark.ui.showConsoleProgress", "false")
-    spark = builder.master(master or SparkConf().get("spark.master", _LOCAL)).getOrCreate()
+    spark = _session(settings.name, master)
     try:
         with tempfile.TemporaryDirectory(prefix="ignite-kafka-") as folder:
             if not str(spark.sparkContext.master).startswith("local"):
@@ -55,6 +54,13 @@ def run_locally(
                 return run_connector(spark, request)
     finally:
         spark.stop()
+
+
+def _session(connector: str, master: str | None) -> SparkSession:
+    builder = session_builder(connector).config("spark.ui.showConsoleProgress", "false")
+    if master is None:
+        os.environ.setdefault("MASTER", _LOCAL)  # spark-submit asks for it after spark-defaults.conf, which Python cannot read before
+    return (builder.master(master) if master else builder).getOrCreate()
 
 
 def pack(folder: Path) -> Path:
