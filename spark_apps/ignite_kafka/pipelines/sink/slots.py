@@ -11,6 +11,8 @@ from ... import events
 from ...errors import TopicError
 from ...kafka.clients import KafkaClients
 from ...kafka.dead_letters import DeadLetter
+from ...kafka.producer import DEFAULTS
+from ...kafka.record_size import DEFAULT_MESSAGE_BYTES
 from ...kafka.slots import SlotClaim, SlotWriter, TransactionLimits
 from ...kafka.topics import Place, Topics
 from ...offsets import Owner
@@ -42,7 +44,7 @@ class SinkSlots:
 
     def _open(self, clients: KafkaClients, owner: Owner) -> None:
         limits = TransactionLimits(timeout_ms=self._settings.transaction_timeout_ms)
-        settings = {"message.max.bytes": max(self._plan.max_batch_bytes, 1_000_000), "batch.size": 1_000_000}
+        settings = {"message.max.bytes": max(self._plan.max_batch_bytes, DEFAULT_MESSAGE_BYTES), "batch.size": DEFAULTS["batch.size"]}
 
         def open_slot(slot: int) -> None:
             claim = SlotClaim.of(self._plan.connector, slot, owner, self._settings.internal_topic_prefix)

@@ -89,18 +89,18 @@ class Store:
         """Put entries, of a run that stops those before the first bad record; the answer is what was refused."""
         stops = self._settings.error_handling_policy == STOP
         end = int(np.searchsorted(entries.rows, entries.bad[0].row)) if stops and entries.bad else len(entries)
-        refused: list[BadRecord] = []
+        bad: list[BadRecord] = []
         at, size = 0, end
-        while at < end and not (stops and refused):
+        while at < end and not (stops and bad):
             part = entries.part(at, min(at + size, end))
             error = _refusal(writer, compacted(part, overwrite=self._overwrite))
             if error is not None and len(part) > 1:
                 size = len(part) // 2
                 continue
             if error is not None:
-                refused.append(BadRecord(int(part.rows[0]), Stage.PUT, error.what))
+                bad.append(BadRecord(int(part.rows[0]), Stage.PUT, error.what))
             at, size = at + len(part), size * 2
-        return refused
+        return bad
 
     def _judged(self, consumed: Consumed, entries: Entries, stored: Stored) -> Entries:
         """What of the entries is to be stored, by the error policy."""
