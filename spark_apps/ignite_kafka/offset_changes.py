@@ -71,7 +71,7 @@ def alter(settings: ConnectorSettings, secrets: Secrets, cache: str, partition: 
         if before is None:
             raise _no_offset(hold, state, cache, partition)
         ranges = ((0, sent),)
-        after = replace(before, generation=hold.generation, ranges=ranges, unacknowledged="")
+        after = replace(before, generation=hold.generation, ranges=ranges, recent="")
         hold.write(producer, slot, {(cache, partition): after})
     return Altered(cache, partition, before.ranges, ranges)
 

@@ -10,7 +10,7 @@ key (JSON)                                       value (JSON)
                                                  task's attempt, that own the slot
 ``["<connector>",{"cache":"c","partition":12}]`` ``{"generation":7,"incarnation":"…","snapshot":…,"ranges":[]}``; the snapshot is
                                                  ``{"id":"…","done":true,"records":9}``, with ``"bad":1`` where entries were
-                                                 passed over; a stream adds ``"unacknowledged"``, ``"key_kinds"``,
+                                                 passed over; a stream adds ``"recent"``, ``"key_kinds"``,
                                                  ``"topology"`` and, while it owes a sweep, ``"sweep":[0,0]``
 ================================================ ===================================================================================
 
@@ -44,10 +44,10 @@ def partitions_of_slot(cache: str, partitions: int, slot: int, slots: int) -> ra
 class UnitOffset:
     """What is known of one unit: ``records`` were sent under ``snapshot_id``; ``ranges`` are update counters sent, both ends included.
 
-    ``done`` is false between the decision to send a unit again and its load. ``unacknowledged`` are numbers and hashes of what was sent
-    last (:func:`packed`): the backlog may still have them after a crash. ``sweep`` is a debt: the unit was sent again, and the topic may
-    still hold keys that the cache no longer has, but none of topic partitions below the first number, nor of the partition with that
-    number below the second, an offset; None: nothing is owed. ``key_kinds`` are those of the keys sent of its cache.
+    ``done`` is false between the decision to send a unit again and its load. ``recent`` are numbers and hashes of what was settled in the
+    last seconds (:func:`packed`): the backlog may still have them after a crash, or have them again. ``sweep`` is a debt: the unit was
+    sent again, and the topic may still hold keys that the cache no longer has, but none of topic partitions below the first number, nor of
+    the partition with that number below the second, an offset; None: nothing. ``key_kinds`` are those of the keys sent of its cache.
     ``topology`` is that of the cluster when all that the backlog had of the unit was sent; -1: not known.
     ``bad`` entries of a snapshot were passed over, or are dead letters.
     """
@@ -58,7 +58,7 @@ class UnitOffset:
     done: bool = False
     records: int = 0
     ranges: tuple[tuple[int, int], ...] = ()
-    unacknowledged: str = ""
+    recent: str = ""
     sweep: tuple[int, int] | None = None
     key_kinds: tuple[tuple[int, ...], ...] = ()
     topology: int = -1
@@ -74,8 +74,8 @@ class UnitOffset:
         if snapshot is not None and self.bad:
             snapshot["bad"] = self.bad
         value = {"generation": self.generation, "incarnation": self.incarnation, "snapshot": snapshot, "ranges": self.ranges}
-        if self.unacknowledged:
-            value["unacknowledged"] = self.unacknowledged
+        if self.recent:
+            value["recent"] = self.recent
         if self.sweep is not None:
             value["sweep"] = self.sweep
         if self.key_kinds:
@@ -94,8 +94,8 @@ class UnitOffset:
         counts = snapshot["done"], snapshot["records"]
         sweep = (value["sweep"][0], value["sweep"][1]) if "sweep" in value else None
         key_kinds, topology = tuple(map(tuple, value.get("key_kinds", ()))), value.get("topology", -1)
-        unacknowledged, bad = value.get("unacknowledged", ""), snapshot.get("bad", 0)
-        return UnitOffset(value["generation"], incarnation, snapshot_id, *counts, ranges, unacknowledged, sweep, key_kinds, topology, bad)
+        recent, bad = value.get("recent", ""), snapshot.get("bad", 0)
+        return UnitOffset(value["generation"], incarnation, snapshot_id, *counts, ranges, recent, sweep, key_kinds, topology, bad)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
@@ -34,7 +35,7 @@ from ...thin.service import EXPIRED, GONE, BacklogService, Changes
 from .epoch import Times, Unit
 from .sweep import BEGINNING, Place, TopicKeys, TopicSweep
 from .take import Key, Take, first_of_each, without_keys
-from .unit_memory import Longs, Rows, UnitMemory, hash_of, short
+from .unit_memory import Longs, Rows, UnitMemory, hash_of, key_half
 from .unit_table import UnitTable
 
 _WHOLE_BACKLOG = 64 << 20  # bytes: more than units should have that are to be read whole
@@ -67,6 +68,7 @@ class BacklogReader:
         self._most_records = most_records
         self._infos: dict[int, CacheInfo] = {}
         self._topology: int | None = None
+        self._servers: frozenset[str] | None = None
         self._topology_of = np.full(len(table), -1, np.int64)
         self._look_again_s: list[float] = []
         self._news = np.ones(len(table), bool)  # units that may have more in the backlog than was settled
@@ -180,6 +182,8 @@ class BacklogReader:
         return not any(take.leaves(self._limits, self._gone) for take in self._takes)
 
     def _read_backlog(self, units: Longs, most_bytes: int) -> Changes:
+        if self._servers is None:
+            self._servers = self._alive()  # before anything is read: none that dies later is overlooked
         return self.ask(lambda service: service.read(self._plan.connector, self._table.units[units], most_bytes))
 
     def _judged(self, units: Longs, changes: Changes, *, whole: bool = False) -> Take:
@@ -214,15 +218,19 @@ class BacklogReader:
             return []
         states = self._look_up(asked)
         units = np.array(sorted({unit for unit, _ in asked}), np.int64)
-        before = set(_numbered(take))
+        before, questions = set(_numbered(take, take.verdict.send)), set(_numbered(take, take.verdict.ask))
+        stamps = take.changes.expired_stamp[np.searchsorted(take.units, units)]
         take.leave(units)
         again, newer = self._with_states(units, states, before)
         again.topology = take.topology[np.searchsorted(take.units, units)]
+        again.changes = replace(again.changes, expired_stamp=np.minimum(again.changes.expired_stamp, stamps))
         # where the topology is another one, what was not looked up waits for the next read
         left = np.repeat(again.topology != again.changes.topology, again.changes.count) & again.verdict.send
-        left[np.flatnonzero(again.verdict.send)] &= np.array([change not in before for change in _numbered(again)], bool)
+        left[np.flatnonzero(again.verdict.send)] &= np.array(
+            [change not in before for change in _numbered(again, again.verdict.send)], bool
+        )
         again.verdict, again.done = again.verdict.only(~left), again.done & ~left
-        self._close_questions(again, states, newer)
+        self._close_questions(again, questions, newer)
         return [again]
 
     def _other_topology(self, take: Take) -> Rows:
@@ -239,31 +247,41 @@ class BacklogReader:
         """
         self.barrier()
         again = self._whole(units)
-        newer = {(unit, key) for unit, key, _, _ in set(_numbered(again)) - before}
-        rows = np.flatnonzero(again.verdict.send)
-        last = self.memory.last_sent(units.tolist()) | dict(zip(again.places(rows), short(again.changes.hash[rows]).tolist(), strict=True))
+        newer = {(unit, key) for unit, key, _, _ in set(_numbered(again, again.verdict.send)) - before}
+        rows = again.verdict.send
+        hashes = zip(again.verdict.unit[rows].tolist(), again.changes.hash[rows].tolist(), strict=True)
+        last = self.memory.last_sent(units.tolist()) | {(unit, key_half(hashed)): hashed for unit, hashed in hashes}
         unsound = set(units[~again.sound].tolist())
+
+        def is_news(place: Key, value: bytes | None) -> bool:
+            hashed = hash_of(place[1], value)
+            return last.get((place[0], key_half(hashed))) != hashed
+
         again.states = {
-            place: value
-            for place, value in states.items()
-            if place not in newer and place[0] not in unsound and last.get(place) != hash_of(place[1], value)
+            place: value for place, value in states.items() if place not in newer and place[0] not in unsound and is_news(place, value)
         }
         return again, newer
 
-    def _close_questions(self, take: Take, states: Mapping[Key, bytes | None], newer: set[Key]) -> None:
-        """Rows whose keys were looked up are settled; the expired keys of a unit only all together, and none of which a change came since:
-        without a number, either may be the newer one."""
+    def _close_questions(self, take: Take, questions: set[tuple[int, bytes, int, int]], newer: set[Key]) -> None:
+        """What was asked before the look-up is settled by it; the expired keys of a unit only all together, and none of which a change came
+        since: without a number, either may be the newer one.
+
+        :param questions: as :func:`_numbered` gives them.
+        """
         rows = np.flatnonzero(take.verdict.ask)
-        expired = take.changes.kind == EXPIRED
-        places = list(zip(take.places(rows), expired[rows].tolist(), strict=True))
-        take.done[rows] = [place in states and not (is_expired and place in newer) for place, is_expired in places]
-        take.stamps = take.sound & ~np.isin(take.units, take.verdict.unit[expired & ~take.done])
+        answered = np.zeros(take.done.size, bool)
+        answered[rows] = [question in questions for question in _numbered(take, take.verdict.ask)]
+        expired = np.flatnonzero(answered & (take.changes.kind == EXPIRED))
+        unclear = expired[[place in newer for place in take.places(expired)]]
+        take.done |= answered
+        take.done[unclear] = False
+        take.stamps = take.sound & ~np.isin(take.units, take.verdict.unit[unclear])
 
     def _of_dead_nodes(self, take: Take) -> set[Key]:
-        """Keys of the last seconds when the topology has changed, at once and a little later. Units that were loaded in these seconds are
+        """Keys of the last seconds when a node has gone, at once and a little later. Units that were loaded in these seconds are
         loaded again: a scan, too, may have read what only a dead node had."""
         now, topology, ready = time.monotonic(), take.changes.topology, self._ready()
-        if self._topology not in (None, topology):
+        if self._topology not in (None, topology) and self._node_gone():
             self._look_again_s = [now, now + _DEAD_NODE_S]
             again = (ready & self.memory.loaded_since(now - 2 * _DEAD_NODE_S))[take.units]
             self._again |= dict(zip(take.units[again].tolist(), take.changes.mark_number[again].tolist(), strict=True))
@@ -271,6 +289,14 @@ class BacklogReader:
         due = any(at <= now for at in self._look_again_s)
         self._look_again_s = [at for at in self._look_again_s if at > now]
         return {place for place in self.memory.sent_since(now - 2 * _DEAD_NODE_S) if ready[place[0]]} if due else set()
+
+    def _node_gone(self) -> bool:
+        """Whether a server node is not there any more that was when this was asked before."""
+        before, self._servers = self._servers or frozenset(), self._alive()
+        return not before <= self._servers
+
+    def _alive(self) -> frozenset[str]:
+        return frozenset(self.ask(lambda service: service.status(self._plan.connector))["servers"])
 
     def _look_up(self, keys: Iterable[Key]) -> dict[Key, bytes | None]:
         by_cache: dict[CachePlan, list[Key]] = defaultdict(list)
@@ -306,7 +332,7 @@ class BacklogReader:
         doubtful = take.places(np.flatnonzero(take.verdict.send & self._other_topology(take)))
         if doubtful:
             topology = take.topology
-            take, _ = self._with_states(units, self._look_up(set(doubtful)), set(_numbered(take)))
+            take, _ = self._with_states(units, self._look_up(set(doubtful)), set(_numbered(take, take.verdict.send)))
             take.topology = topology
         changed: dict[int, set[bytes]] = defaultdict(set)
         for unit, key in take.places(np.flatnonzero(take.verdict.send)):
@@ -454,8 +480,8 @@ class BacklogReader:
         return self._cluster.ask(lambda connection: question(BacklogService(connection)))
 
 
-def _numbered(take: Take) -> list[tuple[int, bytes, int, int]]:
-    """Unit, key, number and hash of the changes that are to be sent."""
-    rows = np.flatnonzero(take.verdict.send)
+def _numbered(take: Take, which: Rows) -> list[tuple[int, bytes, int, int]]:
+    """Unit, key, number and hash of some changes."""
+    rows = np.flatnonzero(which)
     numbers, hashes = take.changes.number[rows].tolist(), take.changes.hash[rows].tolist()
     return [(*place, number, hashed) for place, number, hashed in zip(take.places(rows), numbers, hashes, strict=True)]

@@ -22,7 +22,7 @@ from ..entry_sender import EntrySender
 from ..slot_copy import CacheCount
 from .reading import BacklogReader
 from .take import Take, page_of_rows, page_of_states
-from .unit_memory import Longs, Rows, packed
+from .unit_memory import Longs, Rows, hash_of, packed, settled_rows
 from .unit_table import UnitTable
 
 _THREADS = 8
@@ -138,14 +138,32 @@ class SlotsSender:
         count.started = count.started or time.time()
         count.ended = time.time()
 
-    def _offset(self, take: Take, unit: int, states: Sequence[object], cache: CachePlan, writer: SlotWriter, reader: BacklogReader) -> None:
-        """Queue a unit's offsets, if there is news of it: numbers up to the highest, and those that are still to be acknowledged."""
+    def _offset(
+        self,
+        take: Take,
+        unit: int,
+        states: Sequence[tuple[bytes, bytes | None]],
+        cache: CachePlan,
+        writer: SlotWriter,
+        reader: BacklogReader,
+    ) -> None:
+        """Queue a unit's offsets, if there is news of it: numbers up to the highest, and what was settled in the last seconds."""
         span = take.rows_of(unit, unit)
         sent = int(np.count_nonzero(take.verdict.send[span])) + len(states)
         if not sent and unit not in take.scanned and unit not in take.unloaded and unit not in take.swept:
             return
+        now = time.monotonic()
         rows = np.flatnonzero(take.done[span] & (take.changes.number[span] >= 0)) + span.start
         numbers = take.changes.number[rows]
+        before = reader.memory.recent(unit, now)
+        if unit in take.scanned:
+            before["sent"] = False  # any of its keys may be sent now as it was scanned
+        looked_up = np.array([hash_of(key, value) for key, value in states], np.int64)
+        settled = [
+            before,
+            settled_rows(numbers, take.changes.hash[rows], take.verdict.send[rows], now),
+            settled_rows(np.full(len(states), -1), looked_up, np.ones(len(states), bool), now),
+        ]
         high = max(reader.memory.high(unit), int(numbers.max(initial=-1)))
         self._records[unit] += sent + sum(page.rows for page in take.scanned.get(unit, ()))
         offset = UnitOffset(
@@ -155,7 +173,7 @@ class SlotsSender:
             unit in take.scanned or (reader.is_loaded(unit) and unit not in take.unloaded),
             int(self._records[unit]),
             ((0, high),) if high >= 0 else (),
-            packed(numbers, take.changes.hash[rows]) if rows.size else "",
+            packed(np.concatenate(settled)),
             take.swept[unit] if unit in take.swept else reader.owed(unit, unit in take.scanned),
             tuple(sorted(reader.key_kinds[cache.name])),
             int(take.topology[np.searchsorted(take.units, unit)]),

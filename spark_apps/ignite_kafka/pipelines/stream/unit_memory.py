@@ -3,13 +3,16 @@
 A number is a place, not an identity: it may come back with another content, and late ones may come after higher ones
 (docs/decisions/0007-backlog-ground.md). Numbers and hashes of the last seconds are remembered exactly; what lies further back is one floor
 a unit. A change that neither can tell is not sent: its key is looked up in the cache.
+
+A hash (int64) has the CRC-32 of key and value in its high half, of the key alone in the low one; source: `Change.hash` of backlog-service/.
+So it tells, too, what was sent last for a key whose bytes are not remembered.
 """
 
 from __future__ import annotations
 
 import base64
 import zlib
-from collections import defaultdict, deque
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -22,36 +25,48 @@ from ...thin.service import EXPIRED, Changes
 
 REMEMBERED_S = 30.0  # longer than owners hold back what they captured (2 s), and than a transaction that took its number early
 MOST_REMEMBERED = 2_000_000
+RECENT_S = 10.0  # told to the next task: a node that stands still for some seconds may put back what was acknowledged meanwhile
+MOST_RECENT = 512  # of a unit: its offset record is written with each batch that has any of it
 
 Longs = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.bool_]
 
-Hashes = npt.NDArray[np.uint32]
-
-
-def short(hashes: Longs) -> Hashes:
-    """The CRC-32 in a change's hash, which :func:`hash_of` gives too."""
-    return (hashes.view(np.uint64) >> np.uint64(32)).astype(np.uint32)
+SENT = np.dtype([("number", "<i8"), ("hash", "<i8"), ("sent", "?"), ("time_s", "<f8")])
+"""A change that is settled: number, hash, and whether it is what was sent then. A looked-up state has the number -1.
+Not what was sent: a change that was looked up instead, or was sent before, by a task that failed."""
 
 
 def hash_of(key: bytes, value: bytes | None) -> int:
-    """The short hash of a state of a key, both in Ignite's binary form and not wrapped; source: `Change.hash` of backlog-service/."""
-    return zlib.crc32(b"\0" if value is None else b"\1" + value, zlib.crc32(key))
+    """The hash of a state of a key, both in Ignite's binary form and not wrapped."""
+    of_key = zlib.crc32(key)
+    both = zlib.crc32(b"\0" if value is None else b"\1" + value, of_key) << 32 | of_key
+    return both - (1 << 64) if both >> 63 else both
 
 
-def packed(numbers: Longs, hashes: Longs) -> str:
-    """Numbers and :func:`short` hashes, compressed, in base64."""
-    columns = numbers.astype("<i8").tobytes() + short(hashes).astype("<u4").tobytes()  # numbers side by side compress well
-    return base64.b64encode(zlib.compress(columns, 1)).decode()
+def key_half(hashed: int) -> int:
+    """The half of a hash that tells the key."""
+    return hashed & 0xFFFFFFFF
 
 
-def unpacked(text: str) -> tuple[Longs, Hashes]:
-    """What :func:`packed` was given, with short hashes."""
-    if not text:
-        return np.zeros(0, np.int64), np.zeros(0, np.uint32)
-    columns = zlib.decompress(base64.b64decode(text))
-    count = len(columns) // 12
-    return np.frombuffer(columns, "<i8", count), np.frombuffer(columns, "<u4", count, count * 8)
+def settled_rows(numbers: Longs, hashes: Longs, sent: Rows, now_s: float) -> npt.NDArray[np.void]:
+    """Rows of dtype SENT."""
+    rows = np.empty(numbers.size, SENT)
+    rows["number"], rows["hash"], rows["sent"], rows["time_s"] = numbers, hashes, sent, now_s
+    return rows
+
+
+def packed(rows: npt.NDArray[np.void]) -> str:
+    """Rows of dtype SENT without their times, compressed, in base64."""
+    columns = b"".join(rows[name].tobytes() for name in ("number", "sent", "hash"))  # numbers side by side compress well
+    return base64.b64encode(zlib.compress(columns, 1)).decode() if columns else ""
+
+
+def unpacked(text: str, now_s: float) -> npt.NDArray[np.void]:
+    """What :func:`packed` was given, as if it had been settled now."""
+    columns = zlib.decompress(base64.b64decode(text)) if text else b""
+    count = len(columns) // 17
+    number, sent = np.frombuffer(columns, "<i8", count), np.frombuffer(columns, "?", count, 8 * count)
+    return settled_rows(number, np.frombuffer(columns, "<i8", count, 9 * count), sent, now_s)
 
 
 @dataclass(frozen=True)
@@ -75,16 +90,15 @@ class Verdict:
 
 @dataclass
 class _Seen:
-    """Changes sent at one time: columns."""
+    """What was settled at one time: columns, as of SENT."""
 
     time_s: float
     unit: Longs
     number: Longs
-    hash: Hashes
+    hash: Longs
     keys: pa.BinaryArray
     """Null where it is not known."""
-    state: Rows
-    """Whether the change is what was sent then: not where it was sent before, by a task that failed."""
+    sent: Rows
 
 
 @dataclass
@@ -92,10 +106,10 @@ class _UnitWindow:
     """The remembered changes of one unit."""
 
     hashes: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
-    newest: dict[bytes, int] = field(default_factory=dict)
-    """Key to the highest number sent."""
-    state: dict[bytes, int] = field(default_factory=dict)
-    """Key to the hash of what was sent last."""
+    newest: dict[int, int] = field(default_factory=dict)
+    """:func:`key_half` to the highest number sent for the key."""
+    state: dict[int, int] = field(default_factory=dict)
+    """:func:`key_half` to the hash of what was sent last for the key."""
 
 
 class UnitMemory:
@@ -107,14 +121,15 @@ class UnitMemory:
         self._loaded_s = np.full(units, -np.inf)
         self._seen: deque[_Seen] = deque()
         self._count = 0
+        self._recent: OrderedDict[int, npt.NDArray[np.void]] = OrderedDict()  # the unit that was settled last comes last
 
     def restore(self, unit: int, offset: UnitOffset, now_s: float) -> None:
         """Take over what an offset record tells of a unit."""
         self._high[unit] = self._floor[unit] = offset.high
-        numbers, hashes = unpacked(offset.unacknowledged)
-        if numbers.size:
-            none = pa.nulls(numbers.size, pa.binary())
-            self._add(_Seen(now_s, np.full(numbers.size, unit), numbers, hashes, none, np.zeros(numbers.size, bool)))
+        rows = unpacked(offset.recent, now_s)
+        if rows.size:
+            keys = pa.nulls(rows.size, pa.binary())
+            self._add(_Seen(now_s, np.full(rows.size, unit), rows["number"], rows["hash"], keys, rows["sent"]))
 
     def high(self, unit: int) -> int:
         """The highest number sent; -1: none."""
@@ -134,14 +149,13 @@ class UnitMemory:
         return Verdict(unit, send, known, ask)
 
     def _judge_rest(self, rest: Longs, unit: Longs, changes: Changes, conflict: Rows, verdict: Verdict) -> None:
-        keys, hashes = changes.keys(), short(changes.hash)
         windows = self._windows(set(unit[rest].tolist()))
         for row in rest.tolist():
-            number, window = int(changes.number[row]), windows[int(unit[row])]
+            number, hashed, window = int(changes.number[row]), int(changes.hash[row]), windows[int(unit[row])]
             sent = window.hashes.get(number, ())
-            if int(hashes[row]) in sent:
+            if hashed in sent:
                 verdict.known[row] = True
-            elif conflict[row] or sent or number <= self._floor[unit[row]] or window.newest.get(keys[row].as_py(), -1) > number:
+            elif conflict[row] or sent or number <= self._floor[unit[row]] or window.newest.get(key_half(hashed), -1) > number:
                 verdict.ask[row] = True
             else:
                 verdict.send[row] = True  # late, and nothing newer of its key was sent
@@ -155,24 +169,31 @@ class UnitMemory:
         np.maximum.at(self._high, unit, number)
         # what was looked up instead is not what the change says
         index = pa.array(kept, mask=~(verdict.send | verdict.known)[kept])  # a null index gives a null key
-        self._add(_Seen(now_s, unit, number, short(changes.hash[kept]), changes.keys().take(index), verdict.send[kept]))
+        self._add(_Seen(now_s, unit, number, changes.hash[kept], changes.keys().take(index), verdict.send[kept]))
 
     def remember_state(self, unit: int, key: bytes, value: bytes | None, now_s: float) -> None:
         """A state that was read from the cache is committed."""
-        state = np.array([hash_of(key, value)], np.uint32)
+        state = np.array([hash_of(key, value)])
         self._add(_Seen(now_s, np.array([unit]), np.array([-1]), state, pa.array([key], pa.binary()), np.ones(1, bool)))
 
     def loaded(self, unit: int, now_s: float) -> None:
         """The unit was sent from the cache: what was sent last for its keys before is not known any more."""
         self._loaded_s[unit] = now_s
+        if unit in self._recent:
+            self._recent[unit]["sent"] = False
+
+    def recent(self, unit: int, now_s: float) -> npt.NDArray[np.void]:
+        """What was settled of the unit in the last seconds, oldest first: rows of dtype SENT."""
+        rows = self._recent.get(unit)
+        return np.empty(0, SENT) if rows is None else rows[rows["time_s"] >= now_s - RECENT_S]
 
     def loaded_since(self, time_s: float) -> Rows:
         """Units that were sent from the cache since."""
         found: Rows = self._loaded_s >= time_s
         return found
 
-    def last_sent(self, units: Iterable[int]) -> dict[tuple[int, bytes], int]:
-        """Unit and key of these units to the hash (:func:`hash_of`) of what was sent last, as far as it is remembered."""
+    def last_sent(self, units: Iterable[int]) -> dict[tuple[int, int], int]:
+        """Unit and key (:func:`key_half`) of these units to the hash of what was sent last, as far as it is remembered."""
         return {(unit, key): hashed for unit, window in self._windows(set(units)).items() for key, hashed in window.state.items()}
 
     def sent_since(self, time_s: float) -> set[tuple[int, bytes]]:
@@ -191,10 +212,20 @@ class UnitMemory:
             old = self._seen.popleft()
             self._count -= old.number.size
             np.maximum.at(self._floor, old.unit, old.number)
+        while self._recent and next(iter(self._recent.values()))["time_s"][-1] < now_s - RECENT_S:
+            self._recent.popitem(last=False)
 
     def _add(self, seen: _Seen) -> None:
+        """:param seen: of ascending units."""
         self._seen.append(seen)
         self._count += seen.number.size
+        cuts = np.flatnonzero(np.diff(seen.unit)) + 1
+        for start, end in zip([0, *cuts.tolist()], [*cuts.tolist(), seen.unit.size], strict=True):
+            unit = int(seen.unit[start])
+            first = max(start, end - MOST_RECENT)
+            rows = settled_rows(seen.number[first:end], seen.hash[first:end], seen.sent[first:end], seen.time_s)
+            self._recent[unit] = np.concatenate([self.recent(unit, seen.time_s), rows])[-MOST_RECENT:]
+            self._recent.move_to_end(unit)
 
     def _windows(self, units: Iterable[int]) -> dict[int, _UnitWindow]:
         wanted = np.array(sorted(units), np.int64)
@@ -203,8 +234,8 @@ class UnitMemory:
             for row in np.flatnonzero(np.isin(seen.unit, wanted)).tolist():
                 window, number, hashed = windows[int(seen.unit[row])], int(seen.number[row]), int(seen.hash[row])
                 window.hashes[number].add(hashed)
-                key = seen.keys[row].as_py()
-                if key is not None and seen.state[row]:
+                if seen.sent[row]:
+                    key = key_half(hashed)
                     window.newest[key] = max(number, window.newest.get(key, -1))
                     if seen.time_s >= self._loaded_s[seen.unit[row]]:
                         window.state[key] = hashed

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ignite_kafka.pipelines.stream import reading, sending
@@ -32,7 +32,8 @@ FAULTS = st.one_of(
     st.tuples(st.just("mark"), st.sampled_from([ASKED, MISSED])),
     st.tuples(st.sampled_from(["clear_cache", "epoch", "later", "new_journal"]), st.just(0)),
 )
-BATCH = st.tuples(st.just("batch"), st.just(0))
+BATCHED = ("batch", 0)
+BATCH = st.just(BATCHED)
 
 
 @pytest.fixture(autouse=True)
@@ -109,6 +110,32 @@ def test_the_topic_becomes_the_cache_whatever_happens(before: list[Any], steps: 
     assert world.steps_back() == []
 
 
+RESTARTS = st.one_of(
+    st.tuples(st.just("fail"), st.sampled_from(["acknowledge", "commit 0", "commit 1", "lookup"])),
+    st.tuples(st.just("put_back"), PLACES),
+    st.tuples(st.sampled_from(["node_joins", "epoch", "new_journal"]), st.just(0)),
+)
+
+
+@settings(max_examples=400)
+@given(before=st.lists(WRITES, max_size=6), steps=st.lists(st.one_of(WRITES, WRITES, BATCH, RESTARTS), max_size=60))
+@example(before=[], steps=[("put_through", 0), BATCHED, ("put_through", PARTITIONS), BATCHED, ("put_back", 0), ("epoch", 0), BATCHED])
+@example(before=[], steps=[BATCHED, ("put_through", 0), ("fail", "acknowledge"), BATCHED, ("node_joins", 0), BATCHED])
+@example(before=[("put", 0)], steps=[BATCHED, ("node_joins", 0), BATCHED])
+def test_nothing_comes_twice_while_no_node_dies(before: list[Any], steps: list[Any]) -> None:
+    """Tasks end and begin, backups write what was sent long since, nodes join: none of it is a reason to repeat."""
+    world = World()
+    world.bytes_for_all = reading._WHOLE_BACKLOG  # a unit that has more is sent again
+    follow(world, None, before)
+    task = Task(world)
+    follow(world, task, steps)
+    task.settle()
+    task.stop()
+    assert world.fold == world.entries
+    assert world.steps_back() == []
+    assert world.repeated() == []
+
+
 def settled(world: World, steps: list[Any]) -> None:
     task = Task(world)
     follow(world, task, steps)
@@ -118,7 +145,7 @@ def settled(world: World, steps: list[Any]) -> None:
     assert world.steps_back() == []
 
 
-BATCHES = [("batch", 0)] * 2
+BATCHES = [BATCHED] * 2
 
 
 def test_only_units_that_may_have_news_are_asked() -> None:
@@ -139,7 +166,7 @@ def test_only_units_that_may_have_news_are_asked() -> None:
     assert asked(("put_back", 3)) == [[3]]
     assert asked(("new_journal", 0)) == [every]
     world.later(40.0)  # so that no key is looked up after the next change
-    world.topology += 1
+    world.node_dies()
     assert asked() == [every, every]
     world.now_s += 5.0
     assert asked() == [every]
@@ -153,7 +180,7 @@ def test_a_node_that_goes_between_two_questions_has_every_unit_asked() -> None:
     follow(world, task, [("put_through", 0), *BATCHES])
     task.settle()
     world.later(40.0)
-    world.meanwhile["changed"].append(lambda: setattr(world, "topology", 2))
+    world.meanwhile["changed"].append(world.node_dies)
     world.asked.clear()
     follow(world, task, [("put_through", 1), ("batch", 0)])
     assert [sorted(partitions) for partitions in world.asked[:2]] == [[1], list(range(PARTITIONS))]

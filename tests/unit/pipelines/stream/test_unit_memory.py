@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,7 +10,18 @@ import pytest
 
 from ignite_kafka.offsets import UnitOffset
 from ignite_kafka.pipelines.stream import unit_memory
-from ignite_kafka.pipelines.stream.unit_memory import REMEMBERED_S, UnitMemory, Verdict, hash_of, packed, short, unpacked
+from ignite_kafka.pipelines.stream.unit_memory import (
+    MOST_RECENT,
+    RECENT_S,
+    REMEMBERED_S,
+    UnitMemory,
+    Verdict,
+    hash_of,
+    key_half,
+    packed,
+    settled_rows,
+    unpacked,
+)
 from ignite_kafka.thin.service import EXPIRED, Changes
 from tests.unit.pipelines.stream.world import Change, changes_of, key_bytes, value_bytes
 
@@ -81,10 +93,36 @@ def test_more_than_may_be_remembered_is_forgotten(monkeypatch: pytest.MonkeyPatc
 
 
 def test_offsets_bring_back_numbers_and_hashes() -> None:
-    memory, sent = UnitMemory(1), read([change(5, 1), change(9, 2)])
-    offset = UnitOffset(1, "1", "s", True, 2, ((0, 9),), packed(sent.number, sent.hash))
-    memory.restore(0, UnitOffset.from_json(offset.to_json()), 0.0)
-    assert judged(memory, read([change(5, 1), change(5, 3), change(6, 4), change(9, 2), change(10, 2)])) == "K??KS"
+    first, second = UnitMemory(1), UnitMemory(1)
+    send(first, read([change(5, 1), change(9, 2)]))
+    offset = UnitOffset(1, "1", "s", True, 2, ((0, 9),), packed(first.recent(0, 0.0)))
+    second.restore(0, UnitOffset.from_json(offset.to_json()), 0.0)
+    assert judged(second, read([change(5, 1), change(5, 3), change(6, 4), change(9, 2), change(10, 2)])) == "K??KS"
+    assert second.last_sent([0]) == first.last_sent([0])
+    assert second.recent(0, 1.0)["number"].tolist() == [5, 9], "for the task after that one"
+
+
+def test_what_was_settled_in_the_last_seconds_is_told_of_each_unit() -> None:
+    memory = UnitMemory(2)
+    send(memory, read([change(5, 1)], [change(3, 3)]), now_s=0.0)
+    send(memory, read([change(6, 1), change(6, 2)], []), now_s=RECENT_S)
+    memory.remember_state(0, key_bytes(1), None, RECENT_S)
+    rows = memory.recent(0, RECENT_S)
+    assert rows["number"].tolist() == [5, 6, 6, -1]
+    assert rows["sent"].tolist() == [True, False, False, True]
+    assert rows["hash"][3] == hash_of(key_bytes(1), None)
+    assert memory.recent(0, RECENT_S + 1)["number"].tolist() == [6, 6, -1]
+    memory.forget(RECENT_S + 1)
+    assert memory.recent(1, 0.0).size == 0
+    memory.loaded(0, RECENT_S + 1)
+    assert not memory.recent(0, RECENT_S + 1)["sent"].any()
+
+
+def test_so_many_are_told_at_most() -> None:
+    memory = UnitMemory(1)
+    send(memory, read([change(number, number) for number in range(MOST_RECENT)]))
+    send(memory, read([change(MOST_RECENT, 1)]))
+    assert memory.recent(0, 0.0)["number"].tolist() == list(range(1, MOST_RECENT + 1))
 
 
 def test_expired_keys_are_looked_up_and_say_no_number() -> None:
@@ -100,8 +138,7 @@ def test_the_last_state_of_a_key_is_known_until_its_unit_is_loaded() -> None:
     send(memory, read([change(5, 1, value=1), change(6, 1, value=2)]), now_s=1.0)
     memory.remember_state(0, key_bytes(2), None, 1.0)
     assert memory.last_sent([0]) == {
-        (0, key_bytes(1)): hash_of(key_bytes(1), value_bytes(2)),
-        (0, key_bytes(2)): hash_of(key_bytes(2), None),
+        (0, key_half(hashed)): hashed for hashed in (hash_of(key_bytes(1), value_bytes(2)), hash_of(key_bytes(2), None))
     }
     assert memory.sent_since(1.0) == {(0, key_bytes(1)), (0, key_bytes(2))}
     assert memory.sent_since(1.5) == set()
@@ -118,10 +155,14 @@ def test_what_is_settled_but_not_sent_is_known_and_has_no_state() -> None:
     assert memory.last_sent([0]) == {}
 
 
-def test_short_hashes_are_those_of_the_service() -> None:
+def test_hashes_are_those_of_the_service() -> None:
     one = change(5, 1)
-    assert int(short(np.array([one.hash]))[0]) == hash_of(one.key, one.value)
-    numbers, hashes = unpacked(packed(np.array([1, 1 << 40]), np.array([one.hash, -1])))
-    assert numbers.tolist() == [1, 1 << 40]
-    assert hashes.tolist() == [hash_of(one.key, one.value), 0xFFFFFFFF]
-    assert unpacked("")[0].size == 0
+    assert hash_of(one.key, one.value) == one.hash
+    assert key_half(one.hash) == zlib.crc32(one.key)
+
+
+def test_rows_come_back_as_they_were_packed() -> None:
+    rows = settled_rows(np.array([1, 1 << 40, -1]), np.array([change(5, 1).hash, -1, 1 << 62]), np.array([True, False, True]), 3.0)
+    assert unpacked(packed(rows), 3.0).tolist() == rows.tolist()
+    assert packed(rows[:0]) == ""
+    assert unpacked("", 0.0).size == 0

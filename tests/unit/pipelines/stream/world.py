@@ -61,8 +61,9 @@ class Change:
 
     @property
     def hash(self) -> int:
-        short = zlib.crc32(b"\0" if self.value is None else b"\1" + self.value, zlib.crc32(self.key))
-        return (short << 32 | self.number & 0xFFFFFFFF) - (1 << 64 if short >> 31 else 0)
+        of_key = zlib.crc32(self.key)
+        both = zlib.crc32(b"\0" if self.value is None else b"\1" + self.value, of_key)
+        return (both << 32 | of_key) - (1 << 64 if both >> 31 else 0)
 
 
 def changes_of(topology: int, units: Sequence[Sequence[Change]], more: Sequence[bool]) -> Changes:
@@ -114,6 +115,7 @@ class World:
 
     def __init__(self) -> None:
         self.units = [Unit() for _ in range(PARTITIONS)]
+        self.servers = ["one", "two"]
         self.topology, self._stamp, self.now_s, self.versions = 1, 0, 1000.0, 0
         self.puts: dict[bytes, list[int]] = defaultdict(list)
         self.removals: dict[bytes, list[int]] = defaultdict(list)
@@ -123,7 +125,7 @@ class World:
         self.offsets: dict[int, SlotState] = {slot: SlotState(slot, Owner(1)) for slot in range(SLOTS)}
         self.failing: set[str] = set()
         self.meanwhile: dict[str, list[Callable[[], None]]] = defaultdict(list)  # done right after an answer was made, one each time
-        self.chunk = 3
+        self.chunk, self.bytes_for_all = 3, 1 << 30  # so no read gives all
         self.asked: list[list[int]] = []  # partitions of each read
         self.journal, self._noted, self._notes = 1, dict[int, int](), 0
 
@@ -221,8 +223,13 @@ class World:
             else:
                 unit.entries[change.key] = before
         unit.primary = list(unit.backup)
-        self.topology += 1
+        self.node_dies()
         return sent
+
+    def node_dies(self) -> None:
+        """And another one is started."""
+        self.topology += 1
+        self.servers = [*self.servers[1:], f"started-{self.topology}"]
 
     # the nodes
 
@@ -255,6 +262,10 @@ class World:
         self.journal, self._notes = self.journal + 1, 0
         self._noted.clear()
 
+    def node_joins(self, _: int) -> None:
+        self.topology += 1
+        self.servers.append(f"joined-{self.topology}")
+
     def give_up(self, partition: int) -> None:
         unit = self.units[partition]
         unit.primary.clear()
@@ -283,7 +294,7 @@ class World:
     def read(self, connector: str, units: np.ndarray[Any, Any], most_bytes: int) -> Changes:
         self.asked.append(units["partition"].tolist())
         found = [self.units[int(partition)] for partition in units["partition"]]
-        answers = [self._first(unit, self.chunk if most_bytes < 1 << 30 else 1 << 30) for unit in found]
+        answers = [self._first(unit, self.chunk if most_bytes < self.bytes_for_all else 1 << 30) for unit in found]
         stamps = [max(unit.expired.values(), default=0) if not more else 0 for unit, (_, more) in zip(found, answers, strict=True)]
         return replace(
             changes_of(self.topology, [rows for rows, _ in answers], [more for _, more in answers]),
@@ -300,6 +311,9 @@ class World:
         if most < len(rows):
             return rows[:most], True
         return rows + [Change(-1, key, None, EXPIRED) for key in sorted(unit.expired)], False
+
+    def status(self, connector: str) -> dict[str, Any]:
+        return {"servers": list(self.servers)}
 
     def acknowledge(self, connector: str, sent: bytes) -> None:
         self.fail("acknowledge")
@@ -390,6 +404,15 @@ class World:
             if version < at[key]:
                 found.append(f"{key!r}: {version} after {at[key]}")
             at[key] = max(version, at[key])
+        return found
+
+    def repeated(self) -> list[str]:
+        """Records equal to the one before of their key."""
+        found, last = [], dict[bytes, bytes | None]()
+        for place, (key, value) in enumerate(self.topic):
+            if key in last and last[key] == value:
+                found.append(f"{key!r} at {place}: {value!r}")
+            last[key] = value
         return found
 
 
@@ -557,7 +580,9 @@ class Task:
         self.world.failing.clear()
         for key in list(self.world.held):
             self.world.end(struct.unpack_from("<q", key, 1)[0])
-        for _ in range(4):
+        for more in range(6):
+            if more == 4:
+                self.world.meanwhile.clear()  # what is written from now on nobody would read
             self.world.now_s += 6.0
             self.world.barrier("c")
             for _ in range(100):

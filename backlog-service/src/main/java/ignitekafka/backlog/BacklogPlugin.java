@@ -1,9 +1,14 @@
 package ignitekafka.backlog;
 
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
 import org.apache.ignite.IgniteCache;
 import org.apache.ignite.IgniteLogger;
+import org.apache.ignite.cluster.ClusterNode;
 import org.apache.ignite.internal.GridKernalContext;
 import org.apache.ignite.plugin.IgnitePlugin;
 
@@ -30,6 +35,16 @@ public final class BacklogPlugin implements IgnitePlugin {
 
     GridKernalContext context() {
         return ctx;
+    }
+
+    /** The server nodes that are alive, as this one sees it. */
+    Set<UUID> servers() {
+        return ctx.discovery().aliveServerNodes().stream().map(ClusterNode::id).collect(Collectors.toCollection(TreeSet::new));
+    }
+
+    /** A number of the set of alive server nodes, not negative: another when one of them comes or goes; that of clients does not count. */
+    int topology() {
+        return servers().hashCode() & Integer.MAX_VALUE;
     }
 
     ConnectorRegistry registry() {

@@ -11,7 +11,6 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 import org.apache.ignite.IgniteCache;
-import org.apache.ignite.internal.GridKernalContext;
 
 /** Reads and acknowledges the backlog of one connector. The layouts are those of {@link BacklogService}. */
 final class BacklogReader {
@@ -27,12 +26,14 @@ final class BacklogReader {
     /** Chunks looked for at a time in a group. */
     private static final int GROUP_CHUNKS = 1_024;
 
-    private final GridKernalContext ctx;
+    /** Of {@link BacklogPlugin#topology}, from before anything is read. */
+    private final int topology;
+
     private final IgniteCache<BacklogKey, byte[]> backlog;
     private final Map<Integer, Long> incarnations;
 
     BacklogReader(BacklogPlugin plugin, Connector connector) {
-        ctx = plugin.context();
+        topology = plugin.topology();
         backlog = plugin.backlog(connector.settings);
 
         if (backlog == null)
@@ -196,7 +197,7 @@ final class BacklogReader {
         long size = 24 + 28L * all.size() + 33L * changes.size() + entries;
         ByteBuffer out = Chunk.buffer(new byte[Math.toIntExact(size)]);
 
-        out.putInt(0x31434B42).putInt(all.size()).putInt(changes.size()).putInt((int)ctx.discovery().topologyVersion()).putLong(entries);
+        out.putInt(0x31434B42).putInt(all.size()).putInt(changes.size()).putInt(topology).putLong(entries);
         all.forEach(one -> out.putLong(one.record == null ? 0 : one.record.markNumber));
         all.forEach(one -> out.putLong(one.stamp));
         changes.forEach(change -> out.putLong(change.number));

@@ -14,6 +14,9 @@ import java.util.Map;
  * whose key has changes in the backlog, then these. Marks, as bits: 1 given up because region or buffer was full, 2 changes were missed while nothing
  * captured, 4 the backlog's own partition was lost, 8 (in answers only) that incarnation is captured no more, 16 {@link #mark} asked for it.
  *
+ * <p>A <b>hash</b> has the CRC-32 of a change's key and value in its high half, of the key alone in the low one; a missing value counts as the byte 0, another has
+ * the byte 1 before it. A <b>topology</b> is a number of the set of server nodes: another when one comes or goes.
+ *
  * <p>All integers in byte layouts are little-endian and signed. Keys and values are Ignite's binary form, with type code. Failures are {@link BacklogException}, whose message begins with {@code BACKLOG/<code>: }.
  */
 public interface BacklogService {
@@ -46,9 +49,9 @@ public interface BacklogService {
     String[] connectors();
 
     /**
-     * How a capture is. As {@link #update}, and {@code caches} (String[]), and {@code nodes} (String[]), a line a node:
-     * {@code <consistent id> entries=<n> bytes=<n> written=<n> fill=<n.nnn>}: changes and bytes in its buffer, changes written since its
-     * start, and how much of its memory region is in use.
+     * How a capture is. As {@link #update}, and {@code caches} (String[]), {@code servers} (String[]), the ids of the server nodes that are alive, and
+     * {@code nodes} (String[]), a line a node: {@code <consistent id> entries=<n> bytes=<n> written=<n> fill=<n.nnn>}: changes and bytes in its buffer,
+     * changes written since its start, and how much of its memory region is in use.
      */
     Map<String, Object> status(String connector);
 
@@ -65,7 +68,7 @@ public interface BacklogService {
      * read, but not acknowledged, is no change.
      *
      * @param place As the answer before had it; empty at first.
-     * @return int32 {@code 0x31444B42} ("BKD1"), int32 topology version, int32 1 when every unit may have changed (then none is named), int32
+     * @return int32 {@code 0x31444B42} ("BKD1"), int32 topology, int32 1 when every unit may have changed (then none is named), int32
      *     units U, int32 length of the place, 16 bytes a unit as in {@link #read}, then the place to give next time. What is read after this answer holds all
      *     that was written before that place.
      */
@@ -78,7 +81,7 @@ public interface BacklogService {
      *
      * @param units 16 bytes each: int32 cache id, int32 partition, int64 incarnation.
      * @param maxBytes Of keys and values, passed by at most 1,024 chunks of 32 changes; below it, units are read to their end.
-     * @return 24 bytes: int32 {@code 0x31434B42} ("BKC1"), int32 units U (as asked, in that order), int32 changes N, int32 topology version,
+     * @return 24 bytes: int32 {@code 0x31434B42} ("BKC1"), int32 units U (as asked, in that order), int32 changes N, int32 topology,
      *     int64 bytes of entries. Columns: int64[U] number of the mark, int64[U] stamp for acknowledging expired keys (0: none),
      *     int64[N] number, int64[N] time in ms of the capturing node, int64[N] hash, int32[U] changes of the unit, int32[U] marks, int32[U] 1 when the unit has
      *     more than this, int32[N] length of key, int32[N] length of value, int8[N] kind (1 created, 2 updated, 3 removed, 4 expired; the last two have no

@@ -104,6 +104,7 @@ public final class BacklogServiceImpl implements BacklogService, Service {
         status.put("caches", known.caches().toArray(new String[0]));
         status.put("nodes", NodeJob.everywhere(context(), node -> nodeLine(node, connector)).stream().filter(Objects::nonNull)
             .sorted().toArray(String[]::new));
+        status.put("servers", plugin().servers().stream().map(UUID::toString).toArray(String[]::new));
 
         return status;
     }
@@ -152,7 +153,7 @@ public final class BacklogServiceImpl implements BacklogService, Service {
         if (place == null)
             throw new BacklogException(MALFORMED, "bytes are missing");
 
-        return ChangedUnits.since(context(), connector, place).encode(context());
+        return ChangedUnits.since(context(), connector, place).encode(plugin());
     }
 
     @Override public byte[] read(String connector, byte[] units, int maxBytes) {

@@ -1,8 +1,6 @@
 package ignitekafka.backlog;
 
 import java.util.zip.CRC32;
-import java.util.zip.CRC32C;
-import java.util.zip.Checksum;
 
 /**
  * One captured update: its number in the unit, when this node saw it, what it was, and key and value in Ignite's binary form.
@@ -23,7 +21,7 @@ final class Change {
     final long timeMs;
     final byte kind;
 
-    /** CRC-32 of key and value in the high half, CRC-32C in the low one; a missing value counts as the byte 0, another has the byte 1 before it. */
+    /** CRC-32 of key and value in the high half, of the key alone in the low one; a missing value counts as the byte 0, another has the byte 1 before it. */
     final long hash;
 
     final byte[] key;
@@ -53,17 +51,18 @@ final class Change {
     }
 
     private static long hash(byte[] key, byte[] value) {
-        return checksum(new CRC32(), key, value) << 32 | checksum(new CRC32C(), key, value);
-    }
+        CRC32 sum = new CRC32();
 
-    private static long checksum(Checksum sum, byte[] key, byte[] value) {
-        sum.update(key, 0, key.length);
+        sum.update(key);
+
+        long keyHash = sum.getValue();
+
         sum.update(value == null ? 0 : 1);
 
         if (value != null)
-            sum.update(value, 0, value.length);
+            sum.update(value);
 
-        return sum.getValue();
+        return sum.getValue() << 32 | keyHash;
     }
 
     @Override public boolean equals(Object other) {

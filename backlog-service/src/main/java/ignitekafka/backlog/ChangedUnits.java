@@ -91,11 +91,11 @@ final class ChangedUnits {
     }
 
     /** The answer of {@link BacklogService#changed}. */
-    byte[] encode(GridKernalContext ctx) {
+    byte[] encode(BacklogPlugin plugin) {
         int count = units == null ? 0 : units.size();
         ByteBuffer out = Chunk.buffer(new byte[20 + Unit.BYTES * count + place.length]);
 
-        out.putInt(MAGIC).putInt((int)ctx.discovery().topologyVersion()).putInt(units == null ? 1 : 0).putInt(count).putInt(place.length);
+        out.putInt(MAGIC).putInt(plugin.topology()).putInt(units == null ? 1 : 0).putInt(count).putInt(place.length);
 
         if (units != null)
             units.forEach(unit -> unit.write(out));

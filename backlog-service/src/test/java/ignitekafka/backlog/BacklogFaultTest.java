@@ -261,4 +261,34 @@ class BacklogFaultTest {
             assertThrows(IgniteException.class, () -> cluster.start(cluster.withoutJar("again")));
         }
     }
+
+    @Test void topologyIsThatOfTheServersAlone() {
+        try (TestCluster cluster = new TestCluster(directory.resolve("servers")).start(2)) {
+            cluster.node(0).createCache(TestCluster.cache("a", 1));
+            cluster.service().start("c", FAST, new String[] {"a"});
+
+            int two = topology(cluster);
+
+            Ignite client = cluster.start(cluster.configuration("client").setClientMode(true));
+            assertEquals(two, topology(cluster));
+            client.close();
+            assertEquals(two, topology(cluster));
+            assertEquals(2, servers(cluster));
+
+            Ignite third = cluster.startNode("third");
+
+            assertNotEquals(two, topology(cluster));
+            assertEquals(3, servers(cluster));
+            cluster.kill(third);
+            TestCluster.await(() -> topology(cluster) == two && servers(cluster) == 2, "two servers");
+        }
+    }
+
+    private static int topology(TestCluster cluster) {
+        return Chunk.buffer(cluster.service().read("c", new byte[0], 1)).getInt(12);
+    }
+
+    private static int servers(TestCluster cluster) {
+        return ((Object[])cluster.service().status("c").get("servers")).length;
+    }
 }

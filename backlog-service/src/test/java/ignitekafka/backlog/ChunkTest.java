@@ -10,6 +10,7 @@ import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
+import java.util.zip.CRC32;
 import org.junit.jupiter.api.Test;
 
 class ChunkTest {
@@ -53,6 +54,16 @@ class ChunkTest {
 
         assertEquals(List.of(1L, 1L, 2L), numbers(merged));
         assertEquals(2, Chunk.lastNumber(merged));
+    }
+
+    @Test void hashHasTheChecksumOfTheKeyInItsLowHalf() {
+        CRC32 key = new CRC32();
+        CRC32 both = new CRC32();
+
+        key.update(new byte[] {1});
+        both.update(new byte[] {1, 1, 'a'});
+
+        assertEquals(both.getValue() << 32 | key.getValue(), change(1, "a").hash);
     }
 
     @Test void nullAndEmptyValueDiffer() {
