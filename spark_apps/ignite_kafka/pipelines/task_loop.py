@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import closing
 
 from .. import events
-from ..errors import IgniteKafkaError
+from ..errors import IgniteKafkaError, TransactionTimeout
 from ..kafka.clients import KafkaClients
 from ..kafka.status import StatusWriter, TaskProgress
 from ..plan import RunPlan
@@ -74,7 +74,9 @@ class TaskLoop(ABC):
                 except IgniteKafkaError as failure:
                     self._failing_since = self._failing_since or time.monotonic()
                     budget_s = self._run_plan.settings.retry_timeout_ms / 1000
-                    if failure.final or time.monotonic() - self._failing_since > budget_s:
+                    # a task that stood still goes on from what is committed; one that is always too slow ends when its time is over
+                    lasting = failure.final and not isinstance(failure, TransactionTimeout)
+                    if lasting or time.monotonic() - self._failing_since > budget_s:
                         return self._verdict(failure)
                     events.emit(events.UNIT_REDONE, slot=", ".join(map(str, self._slots)), reason=str(failure))
                 if end.told(wait):  # its time alone is no way out while nothing works: the time that failures may take goes on
