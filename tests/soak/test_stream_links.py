@@ -20,27 +20,26 @@ def test_a_task_that_stalls_beyond_the_time_of_its_transaction(
     times = {"transaction_timeout_ms": 3_000, "transaction_max_ms": 1_000}
     followed = stream(pair, mortal_broker, *KINDS, slots=1, **times)
     topics = [followed.topic(kind) for kind in KINDS]
-    with traffic.start(pair, followed.writers(*WRITERS), seed=41, rate=RATE) as writers:
-        with followed.running() as app:
-            followed.await_records(app, KINDS)
-            held = mortal_broker.proxy.hold_reply(Api.PRODUCE, f"{followed.name}-0")
-            app.reaches(held)
-            asleep = await_value(lambda: python_workers(app), "the workers of the app")
-            for process in asleep:
-                process.suspend()
-            held.release()
+    with traffic.start(pair, followed.writers(*WRITERS), seed=41, rate=RATE) as writers, followed.running() as app:
+        followed.await_records(app, KINDS)
+        held = mortal_broker.proxy.hold_reply(Api.PRODUCE, f"{followed.name}-0")
+        app.reaches(held)
+        asleep = await_value(lambda: python_workers(app), "the workers of the app")
+        for process in asleep:
+            process.suspend()
+        held.release()
 
-            def settled() -> bool:
-                return all(stable == end for topic in topics for stable, end in ends(mortal_broker.bootstrap, topic).values())
+        def settled() -> bool:
+            return all(stable == end for topic in topics for stable, end in ends(mortal_broker.bootstrap, topic).values())
 
-            await_value(settled, "the end of the transaction", 120)
-            for process in asleep:
-                process.resume()
-            followed.await_records(app, KINDS)
-            assert "transaction_timeout_ms is 3000" in app.output(), "the reason of the second attempt"
-            writers.stop()
-            assert_right(followed.await_same(app, *KINDS))
-            followed.stop(app)
+        await_value(settled, "the end of the transaction", 120)
+        for process in asleep:
+            process.resume()
+        followed.await_records(app, KINDS)
+        assert "transaction_timeout_ms is 3000" in app.output(), "the reason of the second attempt"
+        writers.stop()
+        assert_right(followed.await_same(app, *KINDS))
+        followed.stop(app)
     assert_right(followed.judged(*KINDS))
     assert followed.unsent() == 0
 

@@ -22,7 +22,7 @@ from ..entry_sender import EntrySender
 from ..slot_copy import CacheCount
 from .reading import BacklogReader
 from .take import Take, page_of_rows, page_of_states
-from .unit_memory import Longs, Rows, hash_of, packed, settled_rows
+from .unit_memory import Longs, Rows, hash_of, joined, packed, settled_rows
 from .unit_table import UnitTable
 
 _THREADS = 8
@@ -157,13 +157,11 @@ class SlotsSender:
         numbers = take.changes.number[rows]
         before = reader.memory.recent(unit, now)
         if unit in take.scanned:
+            before = before.copy()
             before["sent"] = False  # any of its keys may be sent now as it was scanned
         looked_up = np.array([hash_of(key, value) for key, value in states], np.int64)
-        settled = [
-            before,
-            settled_rows(numbers, take.changes.hash[rows], take.verdict.send[rows], now),
-            settled_rows(np.full(len(states), -1), looked_up, np.ones(len(states), bool), now),
-        ]
+        changes = settled_rows(numbers, take.changes.hash[rows], take.verdict.send[rows], now)
+        states_of = settled_rows(np.full(len(states), -1), looked_up, np.ones(len(states), bool), now)
         high = max(reader.memory.high(unit), int(numbers.max(initial=-1)))
         self._records[unit] += sent + sum(page.rows for page in take.scanned.get(unit, ()))
         offset = UnitOffset(
@@ -173,7 +171,7 @@ class SlotsSender:
             unit in take.scanned or (reader.is_loaded(unit) and unit not in take.unloaded),
             int(self._records[unit]),
             ((0, high),) if high >= 0 else (),
-            packed(np.concatenate(settled)),
+            packed(joined(before, changes, states_of)),
             take.swept[unit] if unit in take.swept else reader.owed(unit, unit in take.scanned),
             tuple(sorted(reader.key_kinds[cache.name])),
             int(take.topology[np.searchsorted(take.units, unit)]),

@@ -11,6 +11,7 @@ So it tells, too, what was sent last for a key whose bytes are not remembered.
 from __future__ import annotations
 
 import base64
+import struct
 import zlib
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Iterable
@@ -26,7 +27,7 @@ from ...thin.service import EXPIRED, Changes
 REMEMBERED_S = 30.0  # longer than owners hold back what they captured (2 s), and than a transaction that took its number early
 MOST_REMEMBERED = 2_000_000
 RECENT_S = 10.0  # told to the next task: a node that stands still for some seconds may put back what was acknowledged meanwhile
-MOST_RECENT = 512  # of a unit: its offset record is written with each batch that has any of it
+MOST_RECENT = 256  # of a unit: its offset record is written with each batch that has any of it
 
 Longs = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.bool_]
@@ -34,6 +35,9 @@ Rows = npt.NDArray[np.bool_]
 SENT = np.dtype([("number", "<i8"), ("hash", "<i8"), ("sent", "?"), ("time_s", "<f8")])
 """A change that is settled: number, hash, and whether it is what was sent then. A looked-up state has the number -1.
 Not what was sent: a change that was looked up instead, or was sent before, by a task that failed."""
+
+_SIZES = struct.Struct("<ii")
+_NONE = np.empty(0, SENT)
 
 
 def hash_of(key: bytes, value: bytes | None) -> int:
@@ -55,18 +59,29 @@ def settled_rows(numbers: Longs, hashes: Longs, sent: Rows, now_s: float) -> npt
     return rows
 
 
+def joined(*parts: npt.NDArray[np.void]) -> npt.NDArray[np.void]:
+    """Rows of dtype SENT, one after the other; as bytes, since numpy copies such rows field by field."""
+    return np.frombuffer(bytearray().join(part.tobytes() for part in parts), SENT)
+
+
 def packed(rows: npt.NDArray[np.void]) -> str:
-    """Rows of dtype SENT without their times, compressed, in base64."""
-    columns = b"".join(rows[name].tobytes() for name in ("number", "sent", "hash"))  # numbers side by side compress well
-    return base64.b64encode(zlib.compress(columns, 1)).decode() if columns else ""
+    """Rows of dtype SENT without their times, in base64: count, length of the numbers, these compressed as differences, and hashes, which
+    do not compress."""
+    if not rows.size:
+        return ""
+    steps = zlib.compress(np.diff(rows["number"], prepend=0).astype("<i8").tobytes() + rows["sent"].tobytes(), 1)
+    return base64.b64encode(_SIZES.pack(rows.size, len(steps)) + steps + rows["hash"].astype("<i8").tobytes()).decode()
 
 
 def unpacked(text: str, now_s: float) -> npt.NDArray[np.void]:
     """What :func:`packed` was given, as if it had been settled now."""
-    columns = zlib.decompress(base64.b64decode(text)) if text else b""
-    count = len(columns) // 17
-    number, sent = np.frombuffer(columns, "<i8", count), np.frombuffer(columns, "?", count, 8 * count)
-    return settled_rows(number, np.frombuffer(columns, "<i8", count, 9 * count), sent, now_s)
+    if not text:
+        return _NONE
+    data = base64.b64decode(text)
+    count, size = _SIZES.unpack_from(data)
+    steps = zlib.decompress(data[_SIZES.size : _SIZES.size + size])
+    numbers, sent = np.cumsum(np.frombuffer(steps, "<i8", count)), np.frombuffer(steps, "?", count, 8 * count)
+    return settled_rows(numbers, np.frombuffer(data, "<i8", count, _SIZES.size + size), sent, now_s)
 
 
 @dataclass(frozen=True)
@@ -183,9 +198,9 @@ class UnitMemory:
             self._recent[unit]["sent"] = False
 
     def recent(self, unit: int, now_s: float) -> npt.NDArray[np.void]:
-        """What was settled of the unit in the last seconds, oldest first: rows of dtype SENT."""
+        """What was settled of the unit in the last seconds, oldest first: rows of dtype SENT, not to be written to."""
         rows = self._recent.get(unit)
-        return np.empty(0, SENT) if rows is None else rows[rows["time_s"] >= now_s - RECENT_S]
+        return _NONE if rows is None else rows[np.searchsorted(rows["time_s"], now_s - RECENT_S) :]
 
     def loaded_since(self, time_s: float) -> Rows:
         """Units that were sent from the cache since."""
@@ -220,11 +235,12 @@ class UnitMemory:
         self._seen.append(seen)
         self._count += seen.number.size
         cuts = np.flatnonzero(np.diff(seen.unit)) + 1
-        for start, end in zip([0, *cuts.tolist()], [*cuts.tolist(), seen.unit.size], strict=True):
+        rows = settled_rows(seen.number, seen.hash, seen.sent, seen.time_s)
+        for start, end in zip([0, *cuts.tolist()], [*cuts.tolist(), rows.size], strict=True):
             unit = int(seen.unit[start])
-            first = max(start, end - MOST_RECENT)
-            rows = settled_rows(seen.number[first:end], seen.hash[first:end], seen.sent[first:end], seen.time_s)
-            self._recent[unit] = np.concatenate([self.recent(unit, seen.time_s), rows])[-MOST_RECENT:]
+            new = rows[max(start, end - MOST_RECENT) : end]
+            before = self.recent(unit, seen.time_s)
+            self._recent[unit] = joined(before[max(0, before.size + new.size - MOST_RECENT) :], new)
             self._recent.move_to_end(unit)
 
     def _windows(self, units: Iterable[int]) -> dict[int, _UnitWindow]:
