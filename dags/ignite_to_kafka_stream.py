@@ -41,7 +41,7 @@ with DAG(
             type="array",
             items={"type": "string"},
         ),
-        "topic_prefix": Param("stream-", title="Topic prefix", type="string", pattern="^[A-Za-z0-9._-]*$"),
+        "topic_prefix": Param("stream-", title="Topic prefix", type=["null", "string"], pattern="^[A-Za-z0-9._-]*$"),
         "failover_policy": Param(
             "BACKLOG",
             title="After a stop",
@@ -61,7 +61,7 @@ with DAG(
         settings={
             "name": "{{ params.name }}",
             "cache_whitelist": "{{ params.cache_whitelist }}",
-            "topic_prefix": "{{ params.topic_prefix }}",
+            "topic_prefix": "{{ params.topic_prefix or '' }}",
             "process_removals": "{{ params.process_removals }}",
         },
     )

@@ -37,11 +37,11 @@ PARAMS = {
         "manual-",
         title="Topic prefix",
         description_md="Cache = cache prefix + topic without this.",
-        type="string",
+        type=["null", "string"],
         pattern="^[A-Za-z0-9._-]*$",
         section="Where to",
     ),
-    "cache_prefix": Param("restored-", title="Cache prefix", type="string", section="Where to"),
+    "cache_prefix": Param("restored-", title="Cache prefix", type=["null", "string"], section="Where to"),
     "process_updates": Param(
         True,
         title="Overwrite and remove",
@@ -58,7 +58,12 @@ PARAMS = {
         section="How",
     ),
     "dead_letter_topic": Param(
-        "", title="Dead-letter topic", description_md="With DEAD_LETTER alone.", type="string", pattern="^[A-Za-z0-9._-]*$", section="How"
+        None,
+        title="Dead-letter topic",
+        description_md="With DEAD_LETTER alone.",
+        type=["null", "string"],  # the form refuses an empty field of any other type
+        pattern="^[A-Za-z0-9._-]*$",
+        section="How",
     ),
     "tasks_max": Param(2, title="Tasks at the same time", type="integer", minimum=1, maximum=1_000, section="How"),
 }
@@ -80,13 +85,13 @@ with DAG(
         settings={
             "name": "{{ params.name }}",
             "topics": "{{ params.topics }}",
-            "topic_prefix": "{{ params.topic_prefix }}",
-            "cache_prefix": "{{ params.cache_prefix }}",
+            "topic_prefix": "{{ params.topic_prefix or '' }}",
+            "cache_prefix": "{{ params.cache_prefix or '' }}",
             "key_converter": "{{ params.converter }}",
             "value_converter": "{{ params.converter }}",
             "process_updates": "{{ params.process_updates }}",
             "error_handling_policy": "{{ params.error_handling_policy }}",
-            "dead_letter_topic": "{{ params.dead_letter_topic }}",
+            "dead_letter_topic": "{{ params.dead_letter_topic or '' }}",
             "tasks_max": "{{ params.tasks_max }}",
         },
     )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -34,12 +35,16 @@ NAMES = [
 
 
 def read(name: str, dag: str = "dag") -> DAG:
+    return getattr(module(name), dag)
+
+
+def module(name: str) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name, DAGS / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return getattr(module, dag)
+    loaded = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(loaded)
+    return loaded
 
 
 def test_all_examples_are_tested() -> None:
@@ -111,10 +116,36 @@ def test_form_of_the_manual_dag_fills_every_setting_with_its_type(name: str, dir
     converters = {"key_converter": "json", "value_converter": "json"}
     assert isinstance(task, SparkCopyOperator)
     assert isinstance(task.settings, dict)
-    assert task.settings == {name: value for name, value in params.items() if name != "converter"} | converters
+    filled = {name: "" if value is None else value for name, value in params.items() if name != "converter"}
+    assert task.settings == filled | converters
     direction.from_dict(task.settings)
     assert isinstance(task.settings[listed], list)
     assert isinstance(task.settings["tasks_max"], int)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_form_can_be_sent_as_it_is(name: str) -> None:
+    """The web UI has no trigger button while a field is empty whose type is not null too."""
+    forms = [dag.params for dag in vars(module(name)).values() if isinstance(dag, DAG)]
+    assert forms
+    for form in forms:
+        for field in form:
+            schema = form.get_param(field).schema
+            if "null" not in schema["type"]:
+                assert form[field] not in (None, ""), f"{field} cannot be sent as it is"
+                assert not re.fullmatch(schema.get("pattern", "."), ""), f"{field} cannot be sent empty, though it may be"
+
+
+@pytest.mark.parametrize("name", ["ignite_to_kafka_manual", "kafka_to_ignite_manual", "ignite_to_kafka_stream"])
+def test_emptied_fields_are_empty_texts(name: str) -> None:
+    dag = read(name)
+    emptied = [field for field in dag.params if "null" in dag.params.get_param(field).schema["type"]]
+    assert "topic_prefix" in emptied
+    dag.params.update(dict.fromkeys(emptied))
+    task = rendered(dag, "copy")
+    assert isinstance(task, SparkCopyOperator)
+    assert isinstance(task.settings, dict)
+    assert {task.settings[field] for field in emptied} == {""}
 
 
 LETTERS: list[dict[str, object]] = [{"error_handling_policy": "IGNORE"}, {"dead_letter_topic": "a b"}]
