@@ -27,7 +27,8 @@ Reads the committed records of a topic up to its end when the job began; what st
 
     spark.read.format("kafka-tx").options(**{"bootstrap.servers": "…", "topic": "t"}).load()
 
-Columns: ``key`` and ``value`` (binary, null where the record has none), ``topic``, ``partition`` (int), ``offset`` (long).
+Columns: ``key`` and ``value`` (binary, null where the record has none), ``topic``, ``partition`` (int), ``offset`` (long), ``timestamp``
+(of the record; null where it has none).
 
 =============================== ====================================================================================================
 option                          meaning

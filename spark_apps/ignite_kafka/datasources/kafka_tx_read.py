@@ -26,6 +26,7 @@ SCHEMA = pa.schema(
         pa.field("topic", pa.string(), nullable=False),
         pa.field("partition", pa.int32(), nullable=False),
         pa.field("offset", pa.int64(), nullable=False),
+        pa.field("timestamp", pa.timestamp("us", "UTC")),
     ]
 )
 _EARLIEST = "earliest"
@@ -99,7 +100,7 @@ class KafkaTxReader(DataSourceReader):
         return [Ranges({place: starts[place] for place in group}, {place: ends[place] for place in group}) for group in groups]
 
     def read(self, partition: Ranges) -> Iterator[pa.RecordBatch]:  # type: ignore[override]
-        with closing(RecordReader(self._options.clients(), _GROUP, partition.starts, partition.ends, _LIMITS)) as reader:
+        with closing(RecordReader(self._options.clients(), _GROUP, partition.starts, partition.ends, _LIMITS, timed=True)) as reader:
             while not reader.finished:
                 yield from map(_batch, reader.read(_WAIT_S))
 
@@ -133,4 +134,6 @@ def _check_start(place: Place, start: int, first: Mapping[Place, int], ends: Map
 def _batch(records: Consumed) -> pa.RecordBatch:
     size = len(records)
     topic, partition = pa.repeat(pa.scalar(records.topic), size), pa.repeat(pa.scalar(records.partition, pa.int32()), size)
-    return pa.RecordBatch.from_arrays([records.keys, records.values, topic, partition, pa.array(records.offsets)], schema=SCHEMA)
+    assert records.times_ms is not None
+    times = pa.array(records.times_ms * 1000, SCHEMA.field("timestamp").type, mask=records.times_ms < 0)
+    return pa.RecordBatch.from_arrays([records.keys, records.values, topic, partition, pa.array(records.offsets), times], schema=SCHEMA)

@@ -31,13 +31,17 @@ _VIEW = np.dtype({"names": ["length", "inline", "buffer", "offset"], "formats": 
 
 @dataclass(frozen=True)
 class Fetched:
-    """Records of one partition in their order; a null key or value is an Arrow null."""
+    """Records of one partition in their order; a null key or value is an Arrow null.
+
+    ``times_ms`` are their timestamps since the epoch, -1 where a record has none; None: not asked for.
+    """
 
     topic: str
     partition: int
     keys: pa.BinaryArray
     values: pa.BinaryArray
     offsets: Longs
+    times_ms: Longs | None = None
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,8 @@ def _library() -> ctypes.CDLL:
     library.rd_kafka_consume_batch_queue.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t]
     library.rd_kafka_message_destroy.restype = None
     library.rd_kafka_message_destroy.argtypes = [ctypes.c_void_p]
+    library.rd_kafka_message_timestamp.restype = ctypes.c_int64
+    library.rd_kafka_message_timestamp.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
     library.rd_kafka_topic_name.restype = ctypes.c_char_p
     library.rd_kafka_topic_name.argtypes = [ctypes.c_void_p]
     return library
@@ -84,10 +90,13 @@ class NativeQueue:
     What librdkafka has to tell of the connections stays in the consumer's own queue, and :meth:`consume` serves that through
     confluent-kafka: a callback of Python that librdkafka makes while this module calls it finds no state of confluent-kafka, which then
     aborts the process.
+
+    :param timed: whether timestamps are wanted, which costs a call each.
     """
 
-    def __init__(self, consumer: Consumer, places: Sequence[tuple[str, int]]) -> None:
+    def __init__(self, consumer: Consumer, places: Sequence[tuple[str, int]], *, timed: bool = False) -> None:
         self._consumer = consumer  # keeps the handle alive
+        self._timed = timed
         handle = ctypes.c_void_p.from_address(id(consumer) + _OBJECT_HEAD).value
         self._queue = _library().rd_kafka_queue_new(handle)
         for topic, partition in places:
@@ -106,7 +115,7 @@ class NativeQueue:
             return [], signals
         pointers = pointers[:got]
         try:
-            fetched, more = _read(pointers)
+            fetched, more = _read(pointers, self._timed)
             return fetched, signals + more
         finally:
             destroy = _library().rd_kafka_message_destroy
@@ -119,7 +128,7 @@ class NativeQueue:
             self._queue = None
 
 
-def _read(pointers: Addresses) -> tuple[list[Fetched], list[Signal]]:
+def _read(pointers: Addresses, timed: bool) -> tuple[list[Fetched], list[Signal]]:
     error, topic, partition, value, value_length, key, key_length, offset = _words(pointers)
     codes = error.astype(np.uint32).view(np.int32)
     partitions = partition.astype(np.uint32).view(np.int32)
@@ -131,8 +140,15 @@ def _read(pointers: Addresses) -> tuple[list[Fetched], list[Signal]]:
         keys, values = binary_at(key[rows], key_length[rows]), binary_at(value[rows], value_length[rows])
         name = _name(int(topic[rows[0]]))
         assert name is not None, "a record without a topic"
-        fetched.append(Fetched(name, int(partitions[rows[0]]), keys, values, offset[rows].view(np.int64)))
+        times = _times_ms(pointers[rows]) if timed else None
+        fetched.append(Fetched(name, int(partitions[rows[0]]), keys, values, offset[rows].view(np.int64), times))
     return fetched, signals
+
+
+def _times_ms(pointers: Addresses) -> Longs:
+    """They stand in what librdkafka keeps to itself."""
+    time_of, kind = _library().rd_kafka_message_timestamp, ctypes.byref(ctypes.c_int())
+    return np.array([time_of(pointer, kind) for pointer in pointers.tolist()], np.int64)
 
 
 def _words(pointers: Addresses) -> list[Addresses]:

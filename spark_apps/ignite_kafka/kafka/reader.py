@@ -46,19 +46,27 @@ class RecordReader:
     :param group: the consumer group that :attr:`group_metadata` is of; nobody joins it.
     :param starts: the first offset of each partition.
     :param ends: where each partition's records stop to count; None: never.
+    :param timed: whether the records' timestamps are wanted.
     :raises KafkaUnavailable: from :meth:`read`, where nothing came for ``patience_s`` of the clients though ends are not reached.
     :raises RecordsLost: from :meth:`read`, where records were deleted before they were read.
     """
 
     def __init__(
-        self, clients: KafkaClients, group: str, starts: Mapping[Place, int], ends: Mapping[Place, int] | None, limits: BatchLimits
+        self,
+        clients: KafkaClients,
+        group: str,
+        starts: Mapping[Place, int],
+        ends: Mapping[Place, int] | None,
+        limits: BatchLimits,
+        *,
+        timed: bool = False,
     ) -> None:
         self._limits, self._patience_s, self._memory = limits, clients.patience_s, ErrorMemory()
         self._ends = dict(ends or {})
         self.positions = dict(starts)
         self._open = {place for place in starts if ends is None or starts[place] < ends[place]}
         self._consumer: Consumer = clients.reader(**{**_SETTINGS, **clients.consumer, "group.id": group, "error_cb": self._memory})
-        self._queue = NativeQueue(self._consumer, sorted(self._open)) if native.supported() else None
+        self._queue = NativeQueue(self._consumer, sorted(self._open), timed=timed) if native.supported() else None
         self._consumer.assign([TopicPartition(*place, starts[place]) for place in sorted(self._open)])
         self._mean_bytes = limits.bytes / min(limits.records, _FIRST_RECORDS)
         self._moved_at = time.monotonic()
@@ -111,7 +119,8 @@ class RecordReader:
         end = self._ends.get(place)
         if end is not None and part.offsets[-1] >= end - 1:
             count = int(np.searchsorted(part.offsets, end))
-            part = Fetched(*place, part.keys[:count], part.values[:count], part.offsets[:count])
+            times = None if part.times_ms is None else part.times_ms[:count]
+            part = Fetched(*place, part.keys[:count], part.values[:count], part.offsets[:count], times)
             self._close(place, end)
         else:
             self.positions[place] = int(part.offsets[-1]) + 1
@@ -167,20 +176,21 @@ class RecordReader:
 
 def consume(consumer: Consumer, count: int, timeout_s: float) -> tuple[list[Fetched], list[Signal]]:
     """What :meth:`NativeQueue.consume` does, by Python objects."""
-    rows: dict[Place, tuple[list[bytes | None], list[bytes | None], list[int]]] = {}
+    rows: dict[Place, tuple[list[bytes | None], list[bytes | None], list[int], list[int]]] = {}
     signals = []
     for message in consumer.consume(count, timeout_s):
         topic, partition, offset = message.topic(), message.partition(), message.offset()
         if message.error() is not None:
             signals.append(signal_of(message))
         elif topic is not None and partition is not None and offset is not None:
-            keys, values, offsets = rows.setdefault((topic, partition), ([], [], []))
+            keys, values, offsets, times = rows.setdefault((topic, partition), ([], [], [], []))
             keys.append(message.key())
             values.append(message.value())
             offsets.append(offset)
+            times.append(message.timestamp()[1])
     fetched = [
-        Fetched(topic, partition, pa.array(keys, pa.binary()), pa.array(values, pa.binary()), np.array(offsets, np.int64))
-        for (topic, partition), (keys, values, offsets) in rows.items()
+        Fetched(*place, pa.array(keys, pa.binary()), pa.array(values, pa.binary()), np.array(offsets, np.int64), np.array(times, np.int64))
+        for place, (keys, values, offsets, times) in rows.items()
     ]
     return fetched, signals
 
@@ -190,4 +200,5 @@ def _joined(place: Place, parts: list[Fetched]) -> Consumed:
         keys, values = pa.concat_arrays([parts[0].keys]), pa.concat_arrays([parts[0].values])
     else:
         keys, values = pa.concat_arrays([part.keys for part in parts]), pa.concat_arrays([part.values for part in parts])
-    return Consumed(*place, keys, values, np.concatenate([part.offsets for part in parts]))
+    times = [part.times_ms for part in parts if part.times_ms is not None]
+    return Consumed(*place, keys, values, np.concatenate([part.offsets for part in parts]), np.concatenate(times) if times else None)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -14,7 +16,9 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from ignite_kafka.datasources.kafka_tx import KafkaTxDataSource
 from ignite_kafka.datasources.kafka_tx_read import KafkaTxReader, ReadOptions, parse_offsets
 from ignite_kafka.errors import SettingsError
+from ignite_kafka.kafka import native
 from ignite_kafka.kafka.clients import KafkaClients
+from ignite_kafka.kafka.reader import BatchLimits, RecordReader
 from ignite_kafka.kafka.topics import Topics, TopicSpec
 from tools.servers import KafkaBroker
 
@@ -63,10 +67,11 @@ def topic(spark: SparkSession, kafka: KafkaBroker, unique: Callable[[str], str])
 def test_a_topic_is_a_frame_of_as_many_partitions(topic: Topic) -> None:
     topic.send(range(9_000))
     frame = topic.read()
-    assert frame.dtypes == [("key", "binary"), ("value", "binary"), ("topic", "string"), ("partition", "int"), ("offset", "bigint")]
+    place = [("topic", "string"), ("partition", "int"), ("offset", "bigint")]
+    assert frame.dtypes == [("key", "binary"), ("value", "binary"), *place, ("timestamp", "timestamp")]
     assert frame.rdd.getNumPartitions() == PARTITIONS
     expected = [(str(n).encode(), f"value {n}".encode(), topic.name, n % PARTITIONS, n // PARTITIONS) for n in range(9_000)]
-    assert sorted(map(tuple, frame.collect())) == sorted(expected)
+    assert sorted(map(tuple, frame.drop("timestamp").collect())) == sorted(expected)
     assert frame.groupBy("partition").count().collect() == [(number, 3_000) for number in range(PARTITIONS)]
 
 
@@ -83,6 +88,37 @@ def test_keys_and_values_may_be_null_or_empty(topic: Topic) -> None:
     producer.produce(topic.name, b"", None, 1)
     assert producer.flush(30) == 0
     assert sorted((row["partition"], row["key"], row["value"]) for row in topic.read().collect()) == [(0, b"gone", None), (1, None, b"")]
+
+
+# brokers drop what is too old, and refuse what is of tomorrow
+TIMES_MS = {number: int(time.time() * 1000) - age_ms for number, age_ms in enumerate((3_600_000, 86_399_999, 1))}
+
+
+def test_timestamps_are_those_of_the_records(topic: Topic) -> None:
+    producer = topic.producer()
+    for number, time_ms in TIMES_MS.items():
+        producer.produce(topic.name, b"v", str(number).encode(), number % PARTITIONS, timestamp=time_ms)
+    assert producer.flush(30) == 0
+    found = topic.read().selectExpr("int(string(key))", "unix_millis(timestamp)").collect()
+    assert dict(map(tuple, found)) == TIMES_MS
+
+
+@pytest.mark.parametrize("supported", [True, False], ids=["native", "Python objects"])
+def test_timestamps_are_read_both_ways(topic: Topic, monkeypatch: pytest.MonkeyPatch, supported: bool) -> None:
+    producer = topic.producer()
+    for number, time_ms in TIMES_MS.items():
+        producer.produce(topic.name, b"v", str(number).encode(), 0, timestamp=time_ms)
+    assert producer.flush(30) == 0
+    if supported:
+        assert native.supported()
+    else:
+        monkeypatch.setattr(native, "supported", lambda: False)
+    place = (topic.name, 0)
+    clients = KafkaClients({"bootstrap.servers": topic.bootstrap})
+    with closing(RecordReader(clients, "g", {place: 0}, {place: len(TIMES_MS)}, BatchLimits(10, 1 << 20), timed=True)) as reader:
+        (consumed,) = reader.read(30)
+    assert consumed.times_ms is not None
+    assert consumed.times_ms.tolist() == list(TIMES_MS.values())
 
 
 def test_an_empty_topic_is_an_empty_frame(topic: Topic) -> None:

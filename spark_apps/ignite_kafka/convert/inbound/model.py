@@ -20,7 +20,8 @@ Rows = npt.NDArray[np.int64]
 class Consumed:
     """Records of one partition of a topic, in their order: row i of `keys`, `values` and `offsets` (int64) is one record.
 
-    A null in `values` is a tombstone, a null in `keys` a record without a key; both are ``pa.binary()``.
+    A null in `values` is a tombstone, a null in `keys` a record without a key; both are ``pa.binary()``. `times_ms` are the records'
+    timestamps since the epoch, -1 where there is none; None: not asked for.
     """
 
     topic: str
@@ -28,6 +29,7 @@ class Consumed:
     keys: pa.BinaryArray
     values: pa.BinaryArray
     offsets: Rows
+    times_ms: Rows | None = None
 
     def __post_init__(self) -> None:
         if not len(self.keys) == len(self.values) == len(self.offsets):
