@@ -20,6 +20,7 @@ from .kafka.topics import Topics
 from .offsets import Owner, SlotState, UnitKey, UnitOffset, slot_of
 from .pipelines.connect import kafka_clients
 from .secrets import Secrets
+from .sink_settings import group_of
 from .unknown import did_you_mean
 
 _TIMEOUT_MS = 30_000
@@ -135,6 +136,8 @@ class _Hold:
             state = self._read(slot)
             if state.owner.generation > self.generation:
                 raise fenced_by_newer(self.connector, slot, self.generation, state.owner.generation)
+            if state.by_topic:
+                raise _of_group(self.connector)
             yield producer, state
         except ProducerFenced as cause:
             found = read_control(self.clients, self.topics, self.prefix, self.connector).connector
@@ -175,6 +178,16 @@ def _not_ended(connector: str, newest: NewestRun) -> NotStopped:
         connector=connector,
         run_id=newest.run_id,
         state=newest.state,
+    )
+
+
+def _of_group(connector: str) -> SettingsError:
+    group = group_of(connector)
+    return SettingsError(
+        f"the connector brings topics into caches: its offsets are those of the consumer group {group}",
+        f"Set them there: kafka-consumer-groups --bootstrap-server HOST:PORT --group {group} --topic TOPIC:PARTITION --reset-offsets "
+        "--to-offset N --execute.",
+        connector=connector,
     )
 
 

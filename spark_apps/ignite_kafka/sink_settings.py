@@ -20,6 +20,11 @@ def _one_or_none(*values: str) -> Kind:
     return text_like(f"({'|'.join(values)})?", f"{' or '.join(values)}; when empty the template's, else the cluster's default")
 
 
+def group_of(connector: str) -> str:
+    """The consumer group of a sink."""
+    return f"connect-{connector}"
+
+
 @dataclass(frozen=True, kw_only=True)
 class SinkSettings(ConnectorSettings):
     """All settings of one sink connector."""
@@ -87,7 +92,7 @@ class SinkSettings(ConnectorSettings):
     @property
     def group_id(self) -> str:
         """The consumer group that holds the offsets: that of a Kafka Connect sink of the same name."""
-        return f"connect-{self.name}"
+        return group_of(self.name)
 
     def check_together(self) -> None:
         super().check_together()

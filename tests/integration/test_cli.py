@@ -125,6 +125,9 @@ def test_a_sink_s_file_of_the_reference_from_dry_run_to_offsets(
     assert [json.loads(line)["offset"]["kafka_offset"] for line in offsets] == [50, 50]
     assert "next offset" in command("offsets", "show", name, "--internal-topic-prefix", name).stdout
     assert json.loads(command("plan", str(file), "--json").stdout)["topics"][0]["records"] == 0
+    reset = command("offsets", "reset", name, "--internal-topic-prefix", name)
+    assert reset.returncode == 2, reset.stderr
+    assert f"--group connect-{name} --topic TOPIC:PARTITION" in reset.stderr
     assert command("stop", name, "--internal-topic-prefix", name).returncode == 0
 
 
