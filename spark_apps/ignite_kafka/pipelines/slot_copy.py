@@ -55,6 +55,16 @@ class CacheCount:
     ended: float = 0.0
     bad: int = 0
 
+    def add(self, more: CacheCount) -> None:
+        """Count what was done beside this."""
+        self.entries += more.entries
+        self.records += more.records
+        self.bytes += more.bytes
+        self.units += more.units
+        self.bad += more.bad
+        self.started = min(self.started, more.started) if self.started and more.started else self.started or more.started
+        self.ended = max(self.ended, more.ended)
+
 
 @dataclass
 class SlotResult:

@@ -126,11 +126,8 @@ class SinkTask(TaskLoop):
         """Add what is committed now."""
         for place, mine in done:
             count = self._counts[slots.slot_of[place]][self._caches[place[0]]]
-            count.records += mine.records
-            count.entries += mine.entries
-            count.bad += mine.bad
-            count.bytes += mine.bytes
-            count.started, count.ended = count.started or mine.started, time.time()
+            mine.ended = time.time()
+            count.add(mine)
 
 
 def _counted(batch: Sequence[Consumed], stored: Stored, started: float) -> Iterator[tuple[Place, CacheCount]]:

@@ -41,12 +41,5 @@ def summed(slots: Iterable[Counts]) -> dict[str, CacheCount]:
     total: dict[str, CacheCount] = {}
     for counts in slots:
         for name, count in counts.items():
-            sum_ = total.setdefault(name, CacheCount())
-            sum_.entries += count.entries
-            sum_.records += count.records
-            sum_.bad += count.bad
-            sum_.bytes += count.bytes
-            sum_.units += count.units
-            sum_.started = min(sum_.started, count.started) if sum_.started and count.started else sum_.started or count.started
-            sum_.ended = max(sum_.ended, count.ended)
+            total.setdefault(name, CacheCount()).add(count)
     return total

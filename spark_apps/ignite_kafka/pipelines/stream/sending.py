@@ -38,6 +38,7 @@ class SlotsSender:
     def __init__(self, plan: TransferPlan, clients: KafkaClients, table: UnitTable, owner: Owner, cluster: Cluster, counts: Counts) -> None:
         self._plan, self._settings, self._table, self._counts = plan, plan.settings, table, counts
         self._entries = EntrySender(plan, cluster)
+        self._batch: dict[int, dict[str, CacheCount]] = defaultdict(lambda: defaultdict(CacheCount))  # what is not committed yet
         self._records = np.zeros(len(table), np.int64)
         self._writers: dict[int, SlotWriter] = {}
         self._pool = ThreadPoolExecutor(_THREADS, "slot")
@@ -83,7 +84,7 @@ class SlotsSender:
                 states[unit].append((key, value))
             for units in self._table.by_slot_and_cache(take.active):
                 self._send(take, units, states, reader)
-        list(self._pool.map(lambda writer: writer.commit(), self._writers.values()))
+        list(self._pool.map(self._commit_slot, self._writers))
         now = time.monotonic()
         for take in takes:
             reader.memory.remember(take.verdict, take.done, take.changes, now)
@@ -94,10 +95,15 @@ class SlotsSender:
             if sent:
                 reader.acknowledge(sent)
 
+    def _commit_slot(self, slot: int) -> None:
+        self._writers[slot].commit()
+        for name, count in self._batch.pop(slot, {}).items():
+            self._counts[slot][name].add(count)
+
     def _send(self, take: Take, units: Longs, states: Mapping[int, Sequence[tuple[bytes, bytes | None]]], reader: BacklogReader) -> None:
         """Queue what a take has of some units of one slot and one cache: entries, changes, looked-up states, offsets."""
         slot, cache = int(self._table.slot[units[0]]), self._table.cache_of(int(units[0]))
-        writer, count = self._writers[slot], self._counts[slot][cache.name]
+        writer, count = self._writers[slot], self._batch[slot][cache.name]
         scanned = [page for unit in units.tolist() for page in take.scanned.get(unit, ()) if page.rows]
         span = take.rows_of(int(units[0]), int(units[-1]))
         rows = np.flatnonzero(take.verdict.send[span]) + span.start
@@ -128,7 +134,7 @@ class SlotsSender:
         :param removed: which entries are tombstones; None: none, and their order does not count.
         """
         slot = int(self._table.slot[units[0]])
-        count, partitions = self._counts[slot][cache.name], self._table.units["partition"][units]
+        count, partitions = self._batch[slot][cache.name], self._table.units["partition"][units]
         records, bad = self._entries.send(self._writers[slot], slot, cache, reader.info(cache), pages, partitions, removed)
         reader.key_kinds[cache.name] |= records.key_kinds
         np.subtract.at(self._records, units[bad], 1)  # :meth:`_offset` adds all

@@ -148,6 +148,19 @@ def settled(world: World, steps: list[Any]) -> None:
 BATCHES = [BATCHED] * 2
 
 
+def test_only_what_is_committed_counts() -> None:
+    world = World()
+    task = Task(world)
+    task.settle()
+    sender = task.sender
+    follow(world, task, [*(("put_through", key) for key in range(PARTITIONS)), ("fail", "commit 1"), BATCHED])
+    assert world.topic
+    assert sum(count.records for counts in sender._counts.values() for count in counts.values()) == len(world.topic)
+    task.settle()
+    task.stop()
+    assert len(world.topic) == PARTITIONS
+
+
 def test_only_units_that_may_have_news_are_asked() -> None:
     world = World()
     task = Task(world)
