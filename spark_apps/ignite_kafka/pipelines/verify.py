@@ -13,20 +13,23 @@ from decimal import Decimal
 from typing import Any
 
 from ..comparison import EXAMPLES, Comparison
+from ..connector_settings import STOP
 from ..convert.json_values import json_value, same_json
+from ..convert.narrowing import ENTRY_ERRORS
+from ..errors import IgniteKafkaError
 from ..kafka.clients import KafkaClients
 from ..kafka.topics import Topics, read_to_end
 from ..plan import CachePlan, TransferPlan
 from ..thin.cluster import Cluster
-from ..thin.codec import decode_rows, raw_entries
-from ..thin.model import CacheInfo
+from ..thin.codec import decode_rows, entry_cuts, raw_entries
+from ..thin.model import CacheInfo, Page
 from ..thin.scan import scan_partitions
 
 
 @dataclass
 class Verified(Comparison):
     """How a topic's last records compare with its cache. ``repeated`` counts records of a key that an equal or other record follows: more
-    than one snapshot into one topic gives them too."""
+    than one snapshot into one topic gives them too. An entry that was passed over counts as missing."""
 
     cache: str
     topic: str
@@ -58,8 +61,13 @@ def _verify_cache(plan: TransferPlan, cache: CachePlan, cluster: Cluster, client
         result.repeated += key in last
         last[key] = message.value()
     entries = _raw_entries if raw else _json_entries
-    for key, expected in entries(plan, cluster, cluster.cache(cache.name)):
+    for entry in entries(plan, cluster, cluster.cache(cache.name)):
         result.entries += 1
+        if isinstance(entry, IgniteKafkaError):
+            result.missing += 1
+            result.note(f"no record can be made of an entry: {entry}")
+            continue
+        key, expected = entry
         if key not in last:
             result.missing += 1
             result.note(f"no record of key {key!r}")
@@ -88,11 +96,28 @@ def _has_decimal(value: Any) -> bool:
     return isinstance(value, Decimal) or any(map(_has_decimal, items))
 
 
-def _json_entries(plan: TransferPlan, cluster: Cluster, info: CacheInfo) -> Iterator[tuple[str, Any]]:
+def _json_entries(plan: TransferPlan, cluster: Cluster, info: CacheInfo) -> Iterator[tuple[str, Any] | IgniteKafkaError]:
+    """Key and value of each entry; where the error policy goes on without an entry that is no record, why it is none."""
     forms = plan.settings.decimal_format, plan.settings.enum_policy
+
+    def entries_of(page: Page) -> list[tuple[str, Any]]:
+        return [
+            (canonical(json.dumps(json_value(key, *forms), default=str).encode()), json_value(value, *forms))
+            for key, value in decode_rows([page], info, cluster)
+        ]
+
     for page in scan_partitions(cluster, info, range(info.partitions), page_bytes=plan.settings.page_bytes):
-        for key, value in decode_rows([page], info, cluster):
-            yield canonical(json.dumps(json_value(key, *forms), default=str).encode()), json_value(value, *forms)
+        try:
+            yield from entries_of(page)
+        except ENTRY_ERRORS:
+            if plan.settings.error_handling_policy == STOP:
+                raise
+            cuts = entry_cuts(page, info.name)
+            for start, end in zip(cuts[:-1:2], cuts[2::2], strict=True):
+                try:
+                    yield from entries_of(Page(page.partition, 1, page.data[start:end], True))
+                except ENTRY_ERRORS as error:
+                    yield error
 
 
 def _raw_entries(plan: TransferPlan, cluster: Cluster, info: CacheInfo) -> Iterator[tuple[bytes, bytes]]:

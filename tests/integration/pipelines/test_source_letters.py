@@ -21,7 +21,9 @@ from ignite_kafka.kafka.status import CacheStatus, RunStatus
 from ignite_kafka.kafka.topics import Topics, TopicSpec, read_to_end
 from ignite_kafka.offsets import slot_of
 from ignite_kafka.pipelines.connect import ignite_cluster, kafka_clients
+from ignite_kafka.pipelines.planning import make_plan
 from ignite_kafka.pipelines.run import RunRequest, run_source
+from ignite_kafka.pipelines.verify import Verified, verify
 from ignite_kafka.secrets import Secrets
 from ignite_kafka.settings import SourceSettings
 from ignite_kafka.thin.service import BacklogService
@@ -112,6 +114,23 @@ def headers_of(message: Message) -> dict[str, bytes]:
 
 
 # snapshot
+
+
+def verified(world: World, policy: str) -> Verified:
+    settings = replace(world.settings, error_handling_policy=policy, dead_letter_topic=world.letters if policy == "DEAD_LETTER" else "")
+    with ignite_cluster(settings, Secrets()) as cluster:
+        (found,) = verify(make_plan(settings, cluster, Topics(world.clients), "s", 4), cluster, world.clients)
+    return found
+
+
+def test_entries_that_were_passed_over_are_missing_when_a_topic_is_verified(world: World) -> None:
+    world.put_bad(BAD)
+    world.run(**LETTERS)
+    found = verified(world, "DEAD_LETTER")
+    assert (found.entries, found.missing, found.different, found.unexpected) == (GOOD + len(BAD), len(BAD), 0, 0)
+    assert any("no record can be made of an entry" in example and "no metadata of a binary type" in example for example in found.examples)
+    with pytest.raises(DecodeError):
+        verified(world, "STOP_TASK")
 
 
 def test_a_bad_entry_stops_the_run(world: World) -> None:
