@@ -34,7 +34,7 @@ from ...thin.scan import scan_partitions
 from ...thin.service import EXPIRED, GONE, BacklogService, Changes
 from .epoch import Times, Unit
 from .sweep import BEGINNING, Place, TopicKeys, TopicSweep
-from .take import Key, Take, first_of_each, without_keys
+from .take import MOST_OF_UNIT, Key, Take, first_of_each, without_keys
 from .unit_memory import Longs, Rows, UnitMemory, hash_of, key_half
 from .unit_table import UnitTable
 
@@ -132,12 +132,13 @@ class BacklogReader:
         most = self._most_records
         most_bytes = self._settings.batch_bytes if most is None else min(self._settings.batch_bytes, most * _USUAL_BYTES)
         units, changes = self._read_news(most_bytes)
-        take = self._judged(units, changes if most is None else first_of_each(changes, most))
+        take = self._judged(units, first_of_each(changes, most))
         self._takes = [take, *self._settled(take)]
         return self._takes
 
     def _read_news(self, most_bytes: int) -> tuple[Longs, Changes]:
         """The units that may have news, and what the backlog has of them."""
+        self._know_servers()
         changed = self.ask(lambda service: service.changed(self._plan.connector, self._place))
         self._place = changed.place
         if changed.units is None or self._look_again_s or self._looks.due():
@@ -182,8 +183,7 @@ class BacklogReader:
         return not any(take.leaves(self._limits, self._gone) for take in self._takes)
 
     def _read_backlog(self, units: Longs, most_bytes: int) -> Changes:
-        if self._servers is None:
-            self._servers = self._alive()  # before anything is read: none that dies later is overlooked
+        self._know_servers()
         return self.ask(lambda service: service.read(self._plan.connector, self._table.units[units], most_bytes))
 
     def _judged(self, units: Longs, changes: Changes, *, whole: bool = False) -> Take:
@@ -200,8 +200,9 @@ class BacklogReader:
         sound = changes.marks == 0
         if whole:
             # what is not read may be older than what the cache tells: the cache alone is asked, once the backlog is away
-            sound &= ~changes.more
-            self._again |= dict(zip(units[changes.more].tolist(), changes.mark_number[changes.more].tolist(), strict=True))
+            too_much = changes.more | (changes.count > MOST_OF_UNIT)
+            sound &= ~too_much
+            self._again |= dict(zip(units[too_much].tolist(), changes.mark_number[too_much].tolist(), strict=True))
         verdict = self.memory.judge(units, changes).only(np.repeat(sound, changes.count))
         topology = np.where(changes.more | ~sound, self._topology_of[units], changes.topology)
         return Take(changes, units, verdict, verdict.send | verdict.known, np.zeros(units.size, bool), sound, topology)
@@ -219,10 +220,13 @@ class BacklogReader:
         states = self._look_up(asked)
         units = np.array(sorted({unit for unit, _ in asked}), np.int64)
         before, questions = set(_numbered(take, take.verdict.send)), set(_numbered(take, take.verdict.ask))
-        stamps = take.changes.expired_stamp[np.searchsorted(take.units, units)]
+        inside = np.isin(units, take.units)  # keys of dead nodes may be of units that were not read
+        stamps, topology = np.zeros(units.size, np.int64), self._topology_of[units]
+        stamps[inside] = take.changes.expired_stamp[np.searchsorted(take.units, units[inside])]
+        topology[inside] = take.topology[np.searchsorted(take.units, units[inside])]
         take.leave(units)
         again, newer = self._with_states(units, states, before)
-        again.topology = take.topology[np.searchsorted(take.units, units)]
+        again.topology = topology
         again.changes = replace(again.changes, expired_stamp=np.minimum(again.changes.expired_stamp, stamps))
         # where the topology is another one, what was not looked up waits for the next read
         left = np.repeat(again.topology != again.changes.topology, again.changes.count) & again.verdict.send
@@ -289,6 +293,11 @@ class BacklogReader:
         due = any(at <= now for at in self._look_again_s)
         self._look_again_s = [at for at in self._look_again_s if at > now]
         return {place for place in self.memory.sent_since(now - 2 * _DEAD_NODE_S) if ready[place[0]]} if due else set()
+
+    def _know_servers(self) -> None:
+        """Before anything is read, or scanned: none that dies later is overlooked."""
+        if self._servers is None:
+            self._servers = self._alive()
 
     def _node_gone(self) -> bool:
         """Whether a server node is not there any more that was when this was asked before."""

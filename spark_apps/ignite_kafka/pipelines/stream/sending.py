@@ -21,7 +21,7 @@ from ..connect import producer_settings, transaction_limits
 from ..entry_sender import EntrySender
 from ..slot_copy import CacheCount
 from .reading import BacklogReader
-from .take import Take, page_of_rows, page_of_states
+from .take import MOST_OF_UNIT, Take, page_of_rows, page_of_states
 from .unit_memory import Longs, Rows, hash_of, joined, packed, settled_rows
 from .unit_table import UnitTable
 
@@ -167,7 +167,9 @@ class SlotsSender:
             before["sent"] = False  # any of its keys may be sent now as it was scanned
         looked_up = np.array([hash_of(key, value) for key, value in states], np.int64)
         changes = settled_rows(numbers, take.changes.hash[rows], take.verdict.send[rows], now)
-        states_of = settled_rows(np.full(len(states), -1), looked_up, np.ones(len(states), bool), now)
+        if len(states) > MOST_OF_UNIT // 2:
+            looked_up = looked_up[:0]  # no room for them: after a restart they may be sent again
+        states_of = settled_rows(np.full(looked_up.size, -1), looked_up, np.ones(looked_up.size, bool), now)
         high = max(reader.memory.high(unit), int(numbers.max(initial=-1)))
         self._records[unit] += sent + sum(page.rows for page in take.scanned.get(unit, ()))
         offset = UnitOffset(

@@ -12,8 +12,11 @@ import pyarrow as pa
 from ...thin import codes
 from ...thin.codec import raw_entries
 from ...thin.model import Page
-from ...thin.service import Changes
+from ...thin.service import EXPIRED, Changes
 from .unit_memory import Longs, Rows, Verdict
+
+MOST_OF_UNIT = 50_000
+"""Changes of a unit in one batch: its offset record, which tells them all, has some 11 bytes of each, and brokers take a megabyte."""
 
 Key = tuple[int, bytes]
 """A unit's position in the table, and a key in Ignite's binary form, not wrapped."""
@@ -99,14 +102,22 @@ class Take:
         return bool(unread.any() or (~self.done & (number >= 0) & (number <= limits[unit]) & counts[unit]).any())
 
 
-def first_of_each(changes: Changes, most: int) -> Changes:
-    """The first changes of each unit: as many of each as `most` in all allow, but at least one."""
+def first_of_each(changes: Changes, most: int | None) -> Changes:
+    """The first changes of each unit: as many of each as `most` in all allow, but at least one, and no more than its offset record has room
+    for. Expired keys of a unit stay together: they are acknowledged by one stamp.
+
+    :param most: None: any number in all.
+    """
     before = changes.count
     rank = np.arange(changes.number.size) - np.repeat(np.cumsum(before) - before, before)
-    if rank.size <= most:
+    limit = MOST_OF_UNIT if most is None or rank.size <= most else min(MOST_OF_UNIT, max(1, int(np.partition(rank, most)[most])))
+    kept = rank < limit
+    if kept.all():
         return changes
-    rows = np.flatnonzero(rank < max(1, int(np.partition(rank, most)[most])))
-    count = np.bincount(np.repeat(np.arange(before.size), before)[rows], minlength=before.size).astype(np.int32)
+    unit, expired = np.repeat(np.arange(before.size), before), changes.kind == EXPIRED
+    kept |= expired & np.isin(unit, unit[kept & expired])
+    rows = np.flatnonzero(kept)
+    count = np.bincount(unit[rows], minlength=before.size).astype(np.int32)
     cut = count < before
     columns = {name: getattr(changes, name)[rows] for name in ("number", "time_ms", "hash", "kind", "key_length", "value_length")}
     stamps = np.where(cut, 0, changes.expired_stamp)

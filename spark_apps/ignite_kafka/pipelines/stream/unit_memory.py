@@ -4,8 +4,8 @@ A number is a place, not an identity: it may come back with another content, and
 (docs/decisions/0007-backlog-ground.md). Numbers and hashes of the last seconds are remembered exactly; what lies further back is one floor
 a unit. A change that neither can tell is not sent: its key is looked up in the cache.
 
-A hash (int64) has the CRC-32 of key and value in its high half, of the key alone in the low one; source: `Change.hash` of backlog-service/.
-So it tells, too, what was sent last for a key whose bytes are not remembered.
+A hash (int64) has the CRC-32 of key and value in its high half, FNV-1a of the key alone in the low one; source: `Change.hash` of
+backlog-service/. So it tells, too, what was sent last for a key whose bytes are not remembered.
 """
 
 from __future__ import annotations
@@ -42,8 +42,10 @@ _NONE = np.empty(0, SENT)
 
 def hash_of(key: bytes, value: bytes | None) -> int:
     """The hash of a state of a key, both in Ignite's binary form and not wrapped."""
-    of_key = zlib.crc32(key)
-    both = zlib.crc32(b"\0" if value is None else b"\1" + value, of_key) << 32 | of_key
+    of_key = 0x811C9DC5
+    for byte in key:
+        of_key = (of_key ^ byte) * 0x01000193 & 0xFFFFFFFF
+    both = zlib.crc32(b"\0" if value is None else b"\1" + value, zlib.crc32(key)) << 32 | of_key
     return both - (1 << 64) if both >> 63 else both
 
 

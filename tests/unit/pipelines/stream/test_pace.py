@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ignite_kafka.pipelines.stream import take
 from ignite_kafka.pipelines.stream.pace import Pace
 from ignite_kafka.pipelines.stream.take import first_of_each
+from ignite_kafka.thin.service import EXPIRED
 from tests.unit.pipelines.stream.world import PARTITIONS, Change, Task, World, changes_of, key_bytes, value_bytes
 
 
@@ -77,6 +82,27 @@ def test_the_first_changes_are_a_fair_share_of_each_unit(counts: list[int], most
     rows = [change for unit, count in zip(units, kept, strict=True) for change in unit[:count]]
     assert first.number.tolist() == [change.number for change in rows], "the order of a unit has no holes"
     assert first.keys().to_pylist() == [change.key for change in rows]
+
+
+def expired(key: int) -> Change:
+    return Change(-1, key_bytes(key), None, EXPIRED)
+
+
+def test_expired_keys_of_a_unit_stay_together() -> None:
+    few = [Change(1, key_bytes(1), value_bytes(1)), *map(expired, range(5))]
+    many = [Change(number, key_bytes(1), value_bytes(number)) for number in range(1, 8)]
+    whole = replace(changes_of(1, [few, [*many, expired(9)]], [False, False]), expired_stamp=np.array([7, 8]))
+    first = first_of_each(whole, 6)
+    assert first.count.tolist() == [6, 3]
+    assert first.more.tolist() == [False, True]
+    assert first.expired_stamp.tolist() == [7, 0], "one stamp acknowledges them"
+
+
+def test_a_batch_has_no_more_of_a_unit_than_its_offsets_have_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(take, "MOST_OF_UNIT", 4)
+    whole = changes_of(1, [[Change(number, key_bytes(1), value_bytes(1)) for number in range(1, 8)], []], [False, False])
+    first = first_of_each(whole, None)
+    assert (first.number.tolist(), first.more.tolist()) == ([1, 2, 3, 4], [True, False])
 
 
 def test_batches_hold_as_many_records_as_the_pace_wants() -> None:

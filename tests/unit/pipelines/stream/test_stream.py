@@ -224,6 +224,20 @@ def test_what_a_failed_task_sent_is_looked_up_once_its_node_dies() -> None:
     assert world.fold == {}
 
 
+def test_what_was_scanned_first_of_all_on_a_node_that_dies_meanwhile_is_sent_again() -> None:
+    world = World()
+
+    def die() -> None:
+        world.units[1].primary.clear()  # what it captured dies with it
+        world.primary_dies(1)
+
+    world.meanwhile["changed"].append(partial(world.put, 1))
+    world.meanwhile["scan"] += [lambda: None] * (PARTITIONS - 1) + [die]
+    settled(world, [BATCHED])
+    assert world.undone
+    assert world.fold == {}
+
+
 def test_what_was_scanned_on_a_node_that_dies_is_sent_again() -> None:
     world = World()
     settled(world, [("put", 1), ("mark", ASKED), *BATCHES, ("primary_dies", 1)])

@@ -11,6 +11,7 @@ import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -61,8 +62,8 @@ class Change:
 
     @property
     def hash(self) -> int:
-        of_key = zlib.crc32(self.key)
-        both = zlib.crc32(b"\0" if self.value is None else b"\1" + self.value, of_key)
+        of_key = reduce(lambda hashed, byte: (hashed ^ byte) * 0x01000193 % (1 << 32), self.key, 0x811C9DC5)
+        both = zlib.crc32(b"\0" if self.value is None else b"\1" + self.value, zlib.crc32(self.key))
         return (both << 32 | of_key) - (1 << 64 if both >> 31 else 0)
 
 

@@ -10,6 +10,7 @@ import org.apache.ignite.IgniteCache;
 import org.apache.ignite.IgniteLogger;
 import org.apache.ignite.cluster.ClusterNode;
 import org.apache.ignite.internal.GridKernalContext;
+import org.apache.ignite.internal.processors.affinity.AffinityTopologyVersion;
 import org.apache.ignite.plugin.IgnitePlugin;
 
 /** What one node holds of the backlog: the registry of connectors, and a {@link NodeCapture} for each connector that captures. */
@@ -42,9 +43,11 @@ public final class BacklogPlugin implements IgnitePlugin {
         return ctx.discovery().aliveServerNodes().stream().map(ClusterNode::id).collect(Collectors.toCollection(TreeSet::new));
     }
 
-    /** A number of the set of alive server nodes, not negative: another when one of them comes or goes; that of clients does not count. */
+    /** A number, not negative: another when a server node comes or goes, and after one has come and gone. A client node alone changes nothing. */
     int topology() {
-        return servers().hashCode() & Integer.MAX_VALUE;
+        AffinityTopologyVersion changed = ctx.cache().context().exchange().lastAffinityChangedTopologyVersion(ctx.discovery().topologyVersionEx());
+
+        return 31 * servers().hashCode() + (int)changed.topologyVersion() & Integer.MAX_VALUE;
     }
 
     ConnectorRegistry registry() {

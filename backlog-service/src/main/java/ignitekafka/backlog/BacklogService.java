@@ -14,8 +14,8 @@ import java.util.Map;
  * whose key has changes in the backlog, then these. Marks, as bits: 1 given up because region or buffer was full, 2 changes were missed while nothing
  * captured, 4 the backlog's own partition was lost, 8 (in answers only) that incarnation is captured no more, 16 {@link #mark} asked for it.
  *
- * <p>A <b>hash</b> has the CRC-32 of a change's key and value in its high half, of the key alone in the low one; a missing value counts as the byte 0, another has
- * the byte 1 before it. A <b>topology</b> is a number of the set of server nodes: another when one comes or goes.
+ * <p>A <b>hash</b> has the CRC-32 of a change's key and value in its high half, 32 bits of FNV-1a of the key alone in the low one; a missing value counts as the
+ * byte 0, another has the byte 1 before it. A <b>topology</b> is a number of the server nodes: another when one comes or goes, also where one has come and gone.
  *
  * <p>All integers in byte layouts are little-endian and signed. Keys and values are Ignite's binary form, with type code. Failures are {@link BacklogException}, whose message begins with {@code BACKLOG/<code>: }.
  */

@@ -21,7 +21,10 @@ final class Change {
     final long timeMs;
     final byte kind;
 
-    /** CRC-32 of key and value in the high half, of the key alone in the low one; a missing value counts as the byte 0, another has the byte 1 before it. */
+    /**
+     * CRC-32 of key and value in the high half, FNV-1a of the key alone in the low one; a missing value counts as the byte 0, another has the byte 1
+     * before it. Two functions, since keys of one CRC-32 have one CRC-32 with any value.
+     */
     final long hash;
 
     final byte[] key;
@@ -54,15 +57,21 @@ final class Change {
         CRC32 sum = new CRC32();
 
         sum.update(key);
-
-        long keyHash = sum.getValue();
-
         sum.update(value == null ? 0 : 1);
 
         if (value != null)
             sum.update(value);
 
-        return sum.getValue() << 32 | keyHash;
+        return sum.getValue() << 32 | fnv(key) & 0xFFFFFFFFL;
+    }
+
+    private static int fnv(byte[] bytes) {
+        int hash = 0x811C9DC5;
+
+        for (byte one : bytes)
+            hash = (hash ^ one & 0xFF) * 0x01000193;
+
+        return hash;
     }
 
     @Override public boolean equals(Object other) {
