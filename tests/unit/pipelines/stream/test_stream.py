@@ -84,17 +84,21 @@ def follow(world: World, task: Task | None, steps: list[tuple[str, Any]]) -> Non
             getattr(world, name)(what)
 
 
-@settings(max_examples=150)
-@given(before=st.lists(WRITES, max_size=8), steps=st.lists(st.one_of(WRITES, WRITES, BATCH), max_size=40))
-def test_writes_alone_come_once_and_in_order(before: list[Any], steps: list[Any]) -> None:
-    world = World()
-    follow(world, None, before)
+def settled(world: World, steps: list[Any]) -> None:
     task = Task(world)
     follow(world, task, steps)
     task.settle()
     task.stop()
     assert world.fold == world.entries
     assert world.steps_back() == []
+
+
+@settings(max_examples=150)
+@given(before=st.lists(WRITES, max_size=8), steps=st.lists(st.one_of(WRITES, WRITES, BATCH), max_size=40))
+def test_writes_alone_come_once_and_in_order(before: list[Any], steps: list[Any]) -> None:
+    world = World()
+    follow(world, None, before)
+    settled(world, steps)
 
 
 @settings(max_examples=400)
@@ -102,12 +106,7 @@ def test_writes_alone_come_once_and_in_order(before: list[Any], steps: list[Any]
 def test_the_topic_becomes_the_cache_whatever_happens(before: list[Any], steps: list[Any]) -> None:
     world = World()
     follow(world, None, before)
-    task = Task(world)
-    follow(world, task, steps)
-    task.settle()
-    task.stop()
-    assert world.fold == world.entries
-    assert world.steps_back() == []
+    settled(world, steps)
 
 
 RESTARTS = st.one_of(
@@ -127,22 +126,8 @@ def test_nothing_comes_twice_while_no_node_dies(before: list[Any], steps: list[A
     world = World()
     world.bytes_for_all = reading._WHOLE_BACKLOG  # a unit that has more is sent again
     follow(world, None, before)
-    task = Task(world)
-    follow(world, task, steps)
-    task.settle()
-    task.stop()
-    assert world.fold == world.entries
-    assert world.steps_back() == []
+    settled(world, steps)
     assert world.repeated() == []
-
-
-def settled(world: World, steps: list[Any]) -> None:
-    task = Task(world)
-    follow(world, task, steps)
-    task.settle()
-    task.stop()
-    assert world.fold == world.entries
-    assert world.steps_back() == []
 
 
 BATCHES = [BATCHED] * 2
