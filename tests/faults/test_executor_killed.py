@@ -32,7 +32,7 @@ def test_killed_executor_is_replaced(copy: Copy, spark_cluster: SparkCluster, pl
     rule = place(copy.broker.proxy, copy.slot_id(1))
     app = copy.start(master=spark_cluster.master)
     try:
-        executor, workers = executor_of(app.reaches(rule).client_port)
+        executor, workers = executor_of(app.reaches(rule).connection)
         for process in [executor, *workers]:
             kill_process(process)
         rule.drop()
@@ -47,10 +47,10 @@ def test_orphaned_worker_cannot_commit_after_its_replacement(copy: Copy, spark_c
     held = copy.broker.proxy.hold_request(Api.END_TXN, copy.slot_id(1), PLACED)
     app = copy.start(master=spark_cluster.master)
     try:
-        port = app.reaches(held).client_port
+        connection = app.reaches(held).connection
         replacement = copy.broker.proxy.watch_reply(Api.INIT_PRODUCER_ID, copy.slot_id(1))
-        kill_process(executor_of(port)[0])
-        assert app.reaches(replacement).client_port != port
+        kill_process(executor_of(connection)[0])
+        assert app.reaches(replacement).connection != connection
         held.release()
         app.result().assert_exit(0)
     finally:

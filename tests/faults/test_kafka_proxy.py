@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from confluent_kafka import KafkaException, Producer
 
-from tests.support.kafka_proxy import Api, KafkaProxy, parse_request
+from tests.support.kafka_proxy import Api, Connection, KafkaProxy, parse_request
 from tests.support.oracle import read_committed
 from tests.support.servers import ProxiedBroker
 
@@ -96,7 +96,7 @@ def test_parsing_of_heads() -> None:
     old = struct.pack(">hhih", 26, 1, 7, 2) + b"me" + struct.pack(">h", 3) + b"t-1" + bytes(11)
     flexible = struct.pack(">hhih", 22, 4, 8, 2) + b"me" + b"\x00" + b"\x04t-1" + bytes(11)
     plain_produce = struct.pack(">hhih", 0, 10, 9, -1) + b"\x00" + b"\x00" + bytes(11)
-    heads = [parse_request(frame, 5) for frame in (old, flexible, plain_produce)]
+    heads = [parse_request(frame, Connection(5, 6)) for frame in (old, flexible, plain_produce)]
     assert [(head.api, head.correlation, head.transactional_id) for head in heads] == [(26, 7, "t-1"), (22, 8, "t-1"), (0, 9, None)]
 
 

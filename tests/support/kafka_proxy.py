@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 _CHUNK = 1 << 16
 _ANSWER_S = 10.0
@@ -39,18 +40,25 @@ class Api(IntEnum):
 _FLEXIBLE_FROM = {Api.PRODUCE: 9, Api.INIT_PRODUCER_ID: 2, Api.ADD_PARTITIONS_TO_TXN: 3, Api.END_TXN: 3}
 
 
+class Connection(NamedTuple):
+    """A TCP connection on loopback as its client sees it. One local port can serve several, each to another port."""
+
+    client_port: int
+    server_port: int
+
+
 @dataclass(frozen=True)
 class Request:
-    """One request as the proxy saw it; ``client_port`` tells which process sent it."""
+    """One request as the proxy saw it; ``connection`` tells which process sent it."""
 
     api: int
     version: int
     correlation: int
     transactional_id: str | None
-    client_port: int
+    connection: Connection
 
 
-def parse_request(frame: bytes, client_port: int) -> Request:
+def parse_request(frame: bytes, connection: Connection) -> Request:
     """The head of a request frame (without its size); the transactional id where it stands first in the body."""
     api, version, correlation, name_length = struct.unpack_from(">hhih", frame)
     position = 10 + max(0, name_length)
@@ -64,7 +72,7 @@ def parse_request(frame: bytes, client_port: int) -> Request:
             (length,) = struct.unpack_from(">h", frame, position)
             position += 2
         transactional_id = frame[position : position + length].decode() if length >= 0 else None
-    return Request(api, version, correlation, transactional_id, client_port)
+    return Request(api, version, correlation, transactional_id, connection)
 
 
 def _varint(data: bytes, position: int) -> tuple[int, int]:
@@ -248,7 +256,7 @@ class KafkaProxy:
                 client.close()
                 continue
             broker.settimeout(None)
-            link = _Link(self, client, broker, client_port)
+            link = _Link(self, client, broker, Connection(client_port, self.port))
             with self._lock:
                 self._links.add(link)
             link.start()
@@ -257,11 +265,11 @@ class KafkaProxy:
 class _Link:
     """One client connection and its twin to the broker: a thread for each direction."""
 
-    def __init__(self, proxy: KafkaProxy, client: socket.socket, broker: socket.socket, client_port: int) -> None:
-        self._proxy, self._client, self._broker, self._client_port = proxy, client, broker, client_port
+    def __init__(self, proxy: KafkaProxy, client: socket.socket, broker: socket.socket, connection: Connection) -> None:
+        self._proxy, self._client, self._broker, self._connection = proxy, client, broker, connection
         self._awaited: dict[int, tuple[Rule, Request]] = {}
         self._threads = [
-            threading.Thread(target=self._run, args=(pump,), name=f"kafka-proxy-{client_port}", daemon=True)
+            threading.Thread(target=self._run, args=(pump,), name=f"kafka-proxy-{connection.client_port}", daemon=True)
             for pump in (self._requests, self._replies)
         ]
         self._ended: list[None] = []
@@ -292,7 +300,7 @@ class _Link:
 
     def _requests(self) -> None:
         while (frame := _read_frame(self._client)) is not None:
-            request = parse_request(frame, self._client_port)
+            request = parse_request(frame, self._connection)
             rule = self._proxy.rule_of(request)
             if rule is not None and rule.kind == "hold request":
                 if not rule.hold(request):

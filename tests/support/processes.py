@@ -21,7 +21,7 @@ import pyspark
 
 import ignite_kafka
 from tests.support import QUICK_JVM
-from tests.support.kafka_proxy import Request, Rule
+from tests.support.kafka_proxy import Connection, Request, Rule
 from tests.support.spark_archive import archive_options
 from tools.servers import free_ports
 
@@ -135,16 +135,16 @@ def kill_process(process: psutil.Process) -> None:
         process.kill()
 
 
-def process_of_port(client_port: int) -> psutil.Process:
-    """The process whose end of a TCP connection on loopback has this local port."""
+def client_of(connection: Connection) -> psutil.Process:
+    """The process at the client's end of a TCP connection on loopback."""
 
     def find() -> psutil.Process | None:
-        for connection in psutil.net_connections("tcp"):
-            if connection.laddr and connection.laddr.port == client_port and connection.raddr and connection.pid:
-                return psutil.Process(connection.pid)
+        for end in psutil.net_connections("tcp"):
+            if end.laddr and end.raddr and (end.laddr.port, end.raddr.port) == connection and end.pid:
+                return psutil.Process(end.pid)
         return None
 
-    return await_value(find, f"process with local port {client_port}", 60)
+    return await_value(find, f"process with {connection}", 60)
 
 
 def ancestor(process: psutil.Process, text: str) -> psutil.Process:
@@ -155,9 +155,9 @@ def ancestor(process: psutil.Process, text: str) -> psutil.Process:
     raise LookupError(f"process {process.pid} has no parent with {text!r}: {[parent.name() for parent in process.parents()]}")
 
 
-def executor_of(client_port: int) -> tuple[psutil.Process, list[psutil.Process]]:
+def executor_of(connection: Connection) -> tuple[psutil.Process, list[psutil.Process]]:
     """The executor JVM whose Python worker holds a connection, and the Python processes under it."""
-    executor = ancestor(process_of_port(client_port), EXECUTOR)
+    executor = ancestor(client_of(connection), EXECUTOR)
     return executor, executor.children(recursive=True)
 
 
