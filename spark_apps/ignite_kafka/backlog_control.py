@@ -12,6 +12,7 @@ from .connector_life import NewestRun, newest_run
 from .connector_settings import ConnectorSettings
 from .errors import NotStopped, SettingsError
 from .kafka.topics import Topics
+from .pipelines.capture import check_owner, owner_of
 from .pipelines.connect import ignite_cluster, kafka_clients
 from .secrets import Secrets
 from .tables import table
@@ -176,9 +177,11 @@ def cleanup(settings: ConnectorSettings, secrets: Secrets, *, force: bool) -> Cl
     """End the capture of a connector that is no longer wanted and destroy its backlog cache; no other connector is touched. Repeatable.
 
     :param settings: name, internal_topic_prefix, and where both clusters are.
-    :param force: also where the newest run did not end gracefully: what stands in the backlog is then never sent from it.
+    :param force: also where the newest run did not end gracefully, or the capture is that of a connector whose offsets are in another Kafka
+        cluster or under another prefix: what stands in the backlog is then never sent from it.
     :raises NotStopped: the nodes have a backlog of that connector, its newest run neither completed nor stopped gracefully, and there is no
         ``force``.
+    :raises BacklogRefused: the capture is another connector's of that name, and there is no ``force``.
     :raises BacklogMissing, BacklogUnavailable, IgniteUnreachable, KafkaUnavailable: a cluster could not be asked; nothing or only a part is
         removed.
     """
@@ -186,7 +189,7 @@ def cleanup(settings: ConnectorSettings, secrets: Secrets, *, force: bool) -> Cl
         if settings.name not in _call(cluster, lambda service: service.connectors()):
             return Cleaned(settings.name, None, None)
         if not force:
-            _check_graceful(settings, secrets)
+            _check_graceful(settings, secrets, _call(cluster, lambda service: service.status(settings.name)))
         removed = _call(cluster, lambda service: service.stop(settings.name, destroy=True))
     return Cleaned(settings.name, removed["service"], removed["cache"])
 
@@ -196,10 +199,12 @@ def _call(cluster: Cluster, question: Callable[[BacklogService], T]) -> T:
     return cluster.ask(lambda connection: question(BacklogService(connection)))
 
 
-def _check_graceful(settings: ConnectorSettings, secrets: Secrets) -> None:
+def _check_graceful(settings: ConnectorSettings, secrets: Secrets, status: Mapping[str, Any]) -> None:
     clients = kafka_clients(settings, secrets)
     clients.check()
-    newest = newest_run(clients, Topics(clients), settings.internal_topic_prefix, settings.name)
+    topics = Topics(clients)
+    check_owner(settings.name, status, owner_of(topics, settings.internal_topic_prefix))
+    newest = newest_run(clients, topics, settings.internal_topic_prefix, settings.name)
     if not newest.graceful:
         raise _refused(settings, newest)
 

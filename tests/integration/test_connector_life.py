@@ -21,6 +21,7 @@ from ignite_kafka.kafka.status import RunStatus, StatusWriter, now_ms
 from ignite_kafka.kafka.target import read_target
 from ignite_kafka.kafka.topics import Topics, read_to_end
 from ignite_kafka.offsets import Owner, UnitOffset, slot_of
+from ignite_kafka.pipelines.capture import owner_of
 from ignite_kafka.secrets import Secrets
 from ignite_kafka.settings import SourceSettings
 from ignite_kafka.thin.connection import IgniteCredentials, ThinConnection
@@ -30,7 +31,6 @@ from tests.support import QUICK_JVM
 from tools.servers import IgniteCluster, Jars, KafkaBroker
 
 SLOTS, PARTITIONS = 4, 16
-BACKLOG_SETTINGS = {"backlogFlushFreq": "50"}
 _DEADLINE_S = 120.0
 
 
@@ -52,6 +52,11 @@ class Run:
         self.record = RunStatus(status.RUNNING, self.connector, run_id, generation=self.generation, started_ms=now_ms())
         self.tell(status.RUNNING)
         return self
+
+    @property
+    def backlog_settings(self) -> dict[str, str]:
+        """As the connector captures."""
+        return {"backlogFlushFreq": "50", "backlogOwner": owner_of(self.topics, self.prefix)}
 
     @property
     def generation(self) -> int:
@@ -292,7 +297,7 @@ def test_a_backlog_is_shown(run: Run, command: CommandLine, nodes: IgniteCluster
     assert command("backlog", "status", "conn") == 1
     assert "BacklogRefused" in command.error
     assert "'conn'" in command.error
-    started = service.start("conn", BACKLOG_SETTINGS, ["trades"])
+    started = service.start("conn", run.backlog_settings, ["trades"])
     with nodes.client() as client:
         client.get_cache("trades").put_all({key: f"value {key}" for key in range(100)})
     service.barrier("conn")
@@ -307,7 +312,7 @@ def test_a_backlog_is_shown(run: Run, command: CommandLine, nodes: IgniteCluster
 
 
 def test_units_are_marked_to_be_sent_again(run: Run, command: CommandLine, service: BacklogService) -> None:
-    service.start("conn", BACKLOG_SETTINGS, ["trades"])
+    service.start("conn", run.backlog_settings, ["trades"])
     assert command("resend", "trades", "3", "--name", "conn") == 0
     assert "partition 3 will be sent again by connector conn" in command.out
     marked = {unit["partition"]: unit["marks"] for unit in command.json("backlog", "status", "conn")["units"]}
@@ -331,8 +336,8 @@ def test_a_backlog_is_cleaned_up_after_a_graceful_stop(
 ) -> None:
     assert command("backlog", "cleanup", "conn") == 0
     assert command.out == "connector conn: there was no backlog\n"
-    service.start("conn", BACKLOG_SETTINGS, ["trades"])
-    service.start("conn-2", BACKLOG_SETTINGS, ["trades", "quotes"])
+    service.start("conn", run.backlog_settings, ["trades"])
+    service.start("conn-2", run.backlog_settings, ["trades", "quotes"])
     assert command("backlog", "cleanup", "conn") == 1
     assert "Kafka knows nothing of it" in command.error
     run.begin()
@@ -356,8 +361,22 @@ def test_a_backlog_is_cleaned_up_after_a_graceful_stop(
     assert service.units("conn-2").count.sum() == 1, "the other connector captures on"
 
 
+def test_the_backlog_of_another_connector_of_the_name_is_cleaned_up_only_by_force(
+    run: Run, command: CommandLine, service: BacklogService
+) -> None:
+    """Its offsets are under another prefix, or in another Kafka cluster: whether it runs cannot be seen here."""
+    service.start("conn", {**run.backlog_settings, "backlogOwner": "elsewhere/connect"}, ["trades"])
+    run.begin().end()
+    assert command("backlog", "cleanup", "conn") == 1
+    assert command.error.startswith("ignite-kafka: BacklogRefused connector 'conn' captures for 'elsewhere/connect', not for ")
+    assert "ignite-kafka backlog cleanup --force" in command.error
+    assert service.connectors() == ["conn"]
+    assert command("backlog", "cleanup", "conn", "--force") == 0
+    assert service.connectors() == []
+
+
 def test_a_dead_connector_is_cleaned_up_by_force(run: Run, command: CommandLine, service: BacklogService) -> None:
-    service.start("conn", BACKLOG_SETTINGS, ["trades"])
+    service.start("conn", run.backlog_settings, ["trades"])
     run.begin()
     removed = {"connector": "conn", "service": "kafka-connect-backlog-service-conn", "cache": "kafka-connect-backlog-conn"}
     assert command.json("backlog", "cleanup", "conn", "--force") == removed

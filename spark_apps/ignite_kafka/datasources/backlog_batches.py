@@ -37,6 +37,7 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 _WHOLE_UNIT = 1 << 30  # bytes: all of one unit that a read gives
+_OWNER = "data source ignite-backlog"
 _TOO_MUCH = 1 << 16  # beside the service's marks
 _WHY = {
     GIVEN_UP: "given up because region or buffer was full",
@@ -130,9 +131,9 @@ class BacklogTarget:
         """Capture the cache, from before it returns on.
 
         :raises BacklogMissing: no node has the service.
-        :raises SettingsError: something else captures under the connector's name.
+        :raises SettingsError, BacklogRefused: something else captures under the connector's name.
         """
-        capture = Capture(self.settings, cluster)
+        capture = Capture(self.settings, cluster, _OWNER)
         capture.check()
         present = capture.present()
         others = set(present.incarnations) - {self.cache.name} if present is not None else set()
@@ -333,7 +334,7 @@ class CacheStream:
         def bound() -> Longs:
             self._opened()
             until = np.full(self._target.cache.partitions, -1)
-            for (_, partition), high in Capture(self._target.settings, self._open_cluster).highest_numbers().items():
+            for (_, partition), high in Capture(self._target.settings, self._open_cluster, _OWNER).highest_numbers().items():
                 until[partition] = high
             return until
 

@@ -77,6 +77,13 @@ class Topics:
             raise translate(cause.args[0], "listing topics", self._memory) from cause
         return {name: len(topic.partitions) for name, topic in topics.items() if topic.error is None}
 
+    def cluster_id(self) -> str:
+        """What Kafka calls itself; the same for all brokers, and for ever."""
+        try:
+            return str(self._admin.list_topics(timeout=self._timeout_s).cluster_id)
+        except KafkaException as cause:
+            raise translate(cause.args[0], "asking for the cluster's id", self._memory) from cause
+
     def ensure(self, specs: list[TopicSpec], have: Mapping[str, int] | None = None) -> dict[str, int]:
         """Make the topics that are missing and return the partition count of each.
 

@@ -24,7 +24,7 @@ from ..kafka.target import read_target
 from ..plan import TransferPlan
 from ..settings import SourceSettings
 from . import parallelism
-from .capture import Capture, Deployments
+from .capture import Capture, Deployments, owner_of
 from .connect import ignite_cluster
 from .connector_run import RunRequest
 from .epoch_run import EpochRun
@@ -56,7 +56,7 @@ class BacklogRun(EpochRun[SourceSettings]):
         settings = self._settings
         prefix = settings.internal_topic_prefix
         cluster = self._stack.enter_context(ignite_cluster(settings, self._secrets))
-        self._cluster, self._capture = cluster, Capture(settings, cluster)
+        self._cluster, self._capture = cluster, Capture(settings, cluster, owner_of(self._topics, prefix))
         self._capture.check()
         events.emit(events.IGNITE_CONNECTED, address=", ".join(settings.ignite_addresses))
         state = read_control(self._clients, self._topics, prefix, settings.name)

@@ -8,12 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from ..errors import BacklogMissing, BacklogUnavailable, IgniteUnreachable
+from ..errors import BacklogMissing, BacklogRefused, BacklogUnavailable, IgniteUnreachable
+from ..kafka.topics import Topics
 from ..plan import CachePlan
 from ..routing import select
 from ..settings import SourceSettings
 from ..thin.cluster import Cluster
-from ..thin.service import BacklogService, has_service
+from ..thin.service import REMEDIES, BacklogService, has_service
 from .stream.epoch import Unit
 
 T = TypeVar("T")
@@ -43,19 +44,39 @@ class Captured:
         return replace(cache, incarnation=self.incarnations[cache.name])
 
 
+def owner_of(topics: Topics, prefix: str) -> str:
+    """What tells a connector from others of its name: the Kafka cluster, and the prefix of the topics, that hold its offsets."""
+    return f"{topics.cluster_id()}/{prefix}"
+
+
+def check_owner(connector: str, status: Mapping[str, Any], owner: str) -> None:
+    """
+    :param status: of the capture, as the service answers it.
+    :raises BacklogRefused: the capture is another's.
+    """
+    if status["owner"] != owner:
+        what = f"connector {connector!r} captures for {status['owner']!r}, not for {owner!r}"
+        raise BacklogRefused(what, REMEDIES["OTHER_OWNER"], code="OTHER_OWNER")
+
+
 class Capture:
     """Calls the service for one connector."""
 
-    def __init__(self, settings: SourceSettings, cluster: Cluster) -> None:
-        self._settings, self._cluster = settings, cluster
+    def __init__(self, settings: SourceSettings, cluster: Cluster, owner: str) -> None:
+        """:param owner: where the offsets are, see :func:`owner_of`: under one name there may be connectors of several."""
+        self._settings, self._cluster, self._owner = settings, cluster, owner
 
     def check(self) -> None:
         """
         :raises BacklogMissing: no node has the service.
+        :raises BacklogRefused: something else captures under the connector's name.
         """
         if not self._cluster.ask(has_service):
             remedy = "Put its jar on the class path of every server node (docs/deploy.md)"
             raise BacklogMissing("no node of the cluster has the backlog service", remedy)
+        name = self._settings.name
+        if name in self._patiently(lambda service: service.connectors()):
+            check_owner(name, self._patiently(lambda service: service.status(name)), self._owner)
 
     def present(self) -> Captured | None:
         """The capture that is there already."""
@@ -73,6 +94,7 @@ class Capture:
             "backlogCacheBackups": str(settings.backlog_cache_backups),
             "backlogMemoryRegionName": settings.backlog_memory_region_name,
             "backlogFlushFreq": str(settings.backlog_flush_freq_ms),
+            "backlogOwner": self._owner,
         }
         return Captured.of(self._patiently(lambda service: service.start(settings.name, named, caches)))
 

@@ -342,6 +342,17 @@ def _value(reader: Reader) -> Any:
     raise ValueError(f"type code {code} is none that the backlog service answers")
 
 
+REMEDIES = {  # by code of a refusal
+    "OTHER_SETTINGS": (
+        "Set them as they were. Or end the capture by `ignite-kafka backlog cleanup` once the connector is stopped: its next start "
+        "captures with the new ones, and sends again what the caches hold"
+    ),
+    "OTHER_OWNER": (
+        "Give one of the two connectors another name. If the other is no more, end its capture by `ignite-kafka backlog cleanup --force`"
+    ),
+}
+
+
 def _refused(error: ThinError, address: str) -> IgniteKafkaError:
     """The service's own failure is told by its message alone: `BACKLOG/<code>: <what>`."""
     _, found, rest = error.message.partition(_PREFIX)
@@ -350,7 +361,7 @@ def _refused(error: ThinError, address: str) -> IgniteKafkaError:
         what = what.splitlines()[0] if what else rest
         if code == "UNAVAILABLE":
             return BacklogUnavailable(what, "Try again; the nodes' logs say more", address=address)
-        return BacklogRefused(what, code=code, address=address)
+        return BacklogRefused(what, REMEDIES.get(code, ""), code=code, address=address)
     if error.status == protocol.SECURITY_VIOLATION:
         return BacklogRefused(f"Ignite does not let this user call a service: {error.message}", code="FORBIDDEN", address=address)
     if "Service not found" in error.message or error.status == protocol.INVALID_OPERATION:

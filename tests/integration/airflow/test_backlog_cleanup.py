@@ -11,10 +11,13 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from airflow_provider_ignite_kafka.operators.backlog_cleanup import BacklogCleanupOperator
 from ignite_kafka.errors import IgniteKafkaError, ScanFailed
+from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.status import FAILED, RUNNING, STOPPED
+from ignite_kafka.kafka.topics import Topics
+from ignite_kafka.pipelines.capture import owner_of
 from ignite_kafka.thin.connection import IgniteCredentials, IgniteEndpoint, ThinConnection
 from ignite_kafka.thin.service import BacklogService
-from tests.integration.airflow.conftest import Secured, Tell
+from tests.integration.airflow.conftest import PREFIX, Secured, Tell
 from tests.support.servers import destroy, fill
 
 
@@ -41,11 +44,12 @@ def cache(secured: Secured, unique: Callable[[str], str]) -> Iterator[str]:
 
 
 @pytest.fixture
-def captured(service: BacklogService, cache: str, unique: Callable[[str], str]) -> Iterator[tuple[str, str]]:
+def captured(secured: Secured, service: BacklogService, cache: str, unique: Callable[[str], str]) -> Iterator[tuple[str, str]]:
     """Two connectors that capture one cache."""
     names = unique("mine"), unique("other")
+    owner = owner_of(Topics(KafkaClients(secured.kafka.client_config)), PREFIX)
     for name in names:
-        service.start(name, {"backlogFlushFreq": "50"}, [cache])
+        service.start(name, {"backlogFlushFreq": "50", "backlogOwner": owner}, [cache])
     yield names
     for name in names:
         service.stop(name, destroy=True)

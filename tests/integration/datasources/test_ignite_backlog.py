@@ -325,8 +325,12 @@ def test_a_bad_option_ends_with_its_own_message(world: World, options: dict[str,
 def test_a_name_that_captures_something_else_is_refused(world: World, unique: Callable[[str], str]) -> None:
     with world.ignite.client() as client:
         client.get_or_create_cache(name := unique("else"))
-        world.service(lambda service: service.start(world.connector, {}, [name]))
+        world.service(lambda service: service.start(world.connector, {"backlogOwner": "data source ignite-backlog"}, [name]))
         with pytest.raises(StreamingQueryException, match=f"the connector captures {name} already"):
             world.catch_up()
         assert f"incarnation.{name}" in world.service(lambda service: service.status(world.connector))
+        world.service(lambda service: service.stop(world.connector, destroy=True))
+        world.service(lambda service: service.start(world.connector, {"backlogOwner": "kafka/connect"}, [name]))
+        with pytest.raises(StreamingQueryException, match="captures for 'kafka/connect', not for 'data source ignite-backlog'"):
+            world.catch_up()
         client.get_cache(name).destroy()

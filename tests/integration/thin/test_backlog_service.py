@@ -241,6 +241,18 @@ def test_refusals_have_codes(service: BacklogService) -> None:
         assert refused.value.where["code"] == code
 
 
+def test_another_capture_of_the_name_is_refused_with_what_to_do(service: BacklogService) -> None:
+    service.start("c", {**SETTINGS, "backlogOwner": "kafka-1/connect"}, ["trades"])
+    assert service.status("c")["owner"] == "kafka-1/connect"
+    for code, settings, told in (
+        ("OTHER_OWNER", {**SETTINGS, "backlogOwner": "kafka-2/connect"}, "Give one of the two connectors another name"),
+        ("OTHER_SETTINGS", {"backlogFlushFreq": "7", "backlogOwner": "kafka-1/connect"}, "Set them as they were"),
+    ):
+        with pytest.raises(BacklogRefused, match=told) as refused:
+            service.start("c", settings, ["trades"])
+        assert refused.value.where["code"] == code
+
+
 def test_a_cluster_without_the_jar_is_told(without: IgniteCluster) -> None:
     with ThinConnection(endpoint_of(without), IgniteCredentials(), without.address) as connection, pytest.raises(BacklogMissing):
         BacklogService(connection).connectors()

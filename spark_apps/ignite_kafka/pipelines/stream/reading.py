@@ -358,9 +358,6 @@ class BacklogReader:
         marks = np.array([self._again.pop(unit) for unit in units.tolist() if unit in self._again], np.int64)
         if marks.size:
             self.ask(lambda service: service.clear(self._plan.connector, self._table.units[units], marks))
-            # what a node was writing meanwhile is older than what it gave up, and must not count as newer than the scan
-            self.barrier()
-            self.ask(lambda service: service.clear(self._plan.connector, self._table.units[units], marks))
 
     def committed(self, take: Take) -> None:
         """What a take says of loads and sweeps is committed."""

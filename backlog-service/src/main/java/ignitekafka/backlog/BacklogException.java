@@ -17,6 +17,9 @@ public final class BacklogException extends IgniteException {
         /** The connector captures already, with other settings. */
         OTHER_SETTINGS,
 
+        /** The connector of that name is another one: its offsets are elsewhere. */
+        OTHER_OWNER,
+
         /** A cache that is not there. */
         UNKNOWN_CACHE,
 

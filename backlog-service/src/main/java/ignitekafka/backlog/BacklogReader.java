@@ -23,8 +23,15 @@ final class BacklogReader {
     /** Units that are read together, of those that have anything. */
     private static final int GROUP = 64;
 
-    /** Chunks looked for at a time in a group. */
+    /** Chunks looked for at a time in a group: at first, when nothing tells how large they are, and at most. */
+    private static final int FIRST_CHUNKS = 64;
+
     private static final int GROUP_CHUNKS = 1_024;
+
+    /** Bytes of an answer: what an array may hold. */
+    private static final long LARGEST = Integer.MAX_VALUE - 64;
+
+    private static final int SHOWN_UNITS = 10;
 
     /** Of {@link BacklogPlugin#topology}, from before anything is read. */
     private final int topology;
@@ -103,13 +110,16 @@ final class BacklogReader {
 
         while (!open.isEmpty()) {
             List<Found> read = new ArrayList<>(open);
+            int chunks = FIRST_CHUNKS;
 
             while (!read.isEmpty()) {
-                window(read);
+                window(read, chunks);
 
-                boolean passed = group.stream().mapToLong(Found::bytes).sum() >= maxBytes;
+                long bytes = group.stream().mapToLong(Found::bytes).sum();
+                boolean passed = bytes >= maxBytes;
 
                 read.removeIf(one -> one.from > one.record.high || passed && !one.changes.isEmpty());
+                chunks = next(chunks, bytes, maxBytes);
             }
 
             open.removeIf(one -> one.changes.isEmpty());
@@ -139,9 +149,14 @@ final class BacklogReader {
         one.expired = values.get(one.unit.expired());
     }
 
+    /** How many chunks to look for next: twice as many, unless what was found tells that these pass {@code maxBytes}. */
+    private static int next(int chunks, long bytes, long maxBytes) {
+        return bytes > maxBytes / 2 ? chunks : Math.min(GROUP_CHUNKS, 2 * chunks);
+    }
+
     /** Reads the next chunks of each unit, the same share for each, the highest first. */
-    private void window(List<Found> open) {
-        int share = Math.max(1, GROUP_CHUNKS / open.size());
+    private void window(List<Found> open, int chunksInAll) {
+        int share = Math.max(1, chunksInAll / open.size());
         Map<BacklogKey, byte[]> chunks = new HashMap<>();
 
         for (int step = 0; step < share; step++) {
@@ -195,6 +210,11 @@ final class BacklogReader {
             entries += PageForm.length(change.key) + PageForm.length(change.value);
 
         long size = 24 + 28L * all.size() + 33L * changes.size() + entries;
+
+        if (size > LARGEST)
+            throw new BacklogException(BacklogException.Code.UNAVAILABLE, "changes of " + size + " bytes are too many for one answer of at most " +
+                LARGEST + ": ask for fewer units, of cache ids and partitions " + units(all));
+
         ByteBuffer out = Chunk.buffer(new byte[Math.toIntExact(size)]);
 
         out.putInt(0x31434B42).putInt(all.size()).putInt(changes.size()).putInt(topology).putLong(entries);
@@ -215,6 +235,11 @@ final class BacklogReader {
         });
 
         return out.array();
+    }
+
+    private static String units(List<Found> all) {
+        return all.stream().filter(one -> !one.changes.isEmpty()).limit(SHOWN_UNITS).map(one -> one.unit.cacheId + "/" + one.unit.partition)
+            .collect(Collectors.joining(", "));
     }
 
     void acknowledge(List<Acknowledgement> all) {

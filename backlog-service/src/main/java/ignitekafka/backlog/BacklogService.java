@@ -31,7 +31,8 @@ public interface BacklogService {
      *
      * @param connector Name: letters, digits, {@code . _ -}.
      * @param settings {@code backlogCacheName}, {@code backlogServiceName}, {@code backlogCacheBackups}, {@code backlogMemoryRegionName},
-     *     {@code backlogFlushFreq} (ms), {@code backlogBufferEntries}, {@code backlogBufferBytes} (a node); names are suffixed with the connector's.
+     *     {@code backlogFlushFreq} (ms), {@code backlogBufferEntries}, {@code backlogBufferBytes} (a node); names are suffixed with the connector's; and
+     *     {@code backlogOwner}, whose capture it is: it is refused to others. All must be those that it began with.
      * @param caches Names of all its caches.
      * @return As {@link #update}.
      */
@@ -40,8 +41,8 @@ public interface BacklogService {
     /**
      * Makes these the connector's caches, while it goes on with the others; a cache that was made again gets a new incarnation.
      *
-     * @return {@code captureId} (long; another than before means that the backlog was lost and begins anew), {@code registered} (int: nodes that
-     *     register the capture of all caches), and for each cache {@code incarnation.<cache>} (long) and {@code partitions.<cache>} (int).
+     * @return {@code captureId} (long; another than before means that the backlog was lost and begins anew), {@code registered} (int: services that
+     *     register the capture of all caches, each on a node of its own), and for each cache {@code incarnation.<cache>} (long) and {@code partitions.<cache>} (int).
      */
     Map<String, Object> update(String connector, String[] caches);
 
@@ -49,7 +50,7 @@ public interface BacklogService {
     String[] connectors();
 
     /**
-     * How a capture is. As {@link #update}, and {@code caches} (String[]), {@code servers} (String[]), the ids of the server nodes that are alive, and
+     * How a capture is. As {@link #update}, and {@code owner} (String), {@code caches} (String[]), {@code servers} (String[]), the ids of the server nodes that are alive, and
      * {@code nodes} (String[]), a line a node: {@code <consistent id> entries=<n> bytes=<n> written=<n> fill=<n.nnn>}: changes and bytes in its buffer,
      * changes written since its start, and how much of its memory region is in use.
      */
@@ -80,7 +81,8 @@ public interface BacklogService {
      * a question whether the cache still lacks the key.
      *
      * @param units 16 bytes each: int32 cache id, int32 partition, int64 incarnation.
-     * @param maxBytes Of keys and values, passed by at most 1,024 chunks of 32 changes; below it, units are read to their end.
+     * @param maxBytes Of keys and values, passed by less than what was read when half of it was passed, and at first by 64 chunks of 32 changes; below it,
+     *     units are read to their end.
      * @return 24 bytes: int32 {@code 0x31434B42} ("BKC1"), int32 units U (as asked, in that order), int32 changes N, int32 topology,
      *     int64 bytes of entries. Columns: int64[U] number of the mark, int64[U] stamp for acknowledging expired keys (0: none),
      *     int64[N] number, int64[N] time in ms of the capturing node, int64[N] hash, int32[U] changes of the unit, int32[U] marks, int32[U] 1 when the unit has
@@ -118,8 +120,9 @@ public interface BacklogService {
     void barrier(String connector);
 
     /**
-     * Before units are sent again: takes their marks away, removes what the backlog has of them, and captures them again where they were given up. A
-     * unit that was marked anew since the reader saw it stays marked.
+     * Before units are sent again: takes their marks away, removes what backlog and nodes have of them, and captures them again where they were given up.
+     * Of a key, what is captured by a node and comes to the backlog after that is all that it captured from some moment of the call on. A unit that was
+     * marked anew since the reader saw it stays marked.
      *
      * @param units 24 bytes each: the unit as in {@link #read}, and int64 number of the mark.
      */

@@ -3,6 +3,7 @@ package ignitekafka.backlog;
 import static ignitekafka.backlog.BacklogException.Code.MALFORMED;
 import static ignitekafka.backlog.BacklogException.Code.MISSING_JAR;
 import static ignitekafka.backlog.BacklogException.Code.MISSING_REGION;
+import static ignitekafka.backlog.BacklogException.Code.OTHER_OWNER;
 import static ignitekafka.backlog.BacklogException.Code.OTHER_SETTINGS;
 import static ignitekafka.backlog.BacklogException.Code.UNKNOWN_CACHE;
 
@@ -68,9 +69,13 @@ public final class BacklogServiceImpl implements BacklogService, Service {
 
         Connector added = plugin().registry().add(Connector.first(wanted));
 
+        if (!added.settings.owner.equals(wanted.owner))
+            throw new BacklogException(OTHER_OWNER, "connector '" + connector + "' captures for '" + added.settings.owner + "', not for '" +
+                wanted.owner + '\'');
+
         if (!added.settings.asMap().equals(wanted.asMap()))
             throw new BacklogException(OTHER_SETTINGS, "connector '" + connector + "' captures with " + added.settings.asMap() +
-                "; stop it before it is started with " + wanted.asMap());
+                ", and is started with " + wanted.asMap());
 
         return update(connector, caches);
     }
@@ -86,7 +91,7 @@ public final class BacklogServiceImpl implements BacklogService, Service {
         captures().flush(connector);
 
         for (String cache : before.caches()) {
-            if (!after.caches().contains(cache) && Captures.deployment(context(), cache) != null)
+            if (!after.caches().contains(cache))
                 captures().forget(before, cache);
         }
 
@@ -101,6 +106,7 @@ public final class BacklogServiceImpl implements BacklogService, Service {
         Connector known = plugin().registry().get(connector);
         Map<String, Object> status = describe(known);
 
+        status.put("owner", known.settings.owner);
         status.put("caches", known.caches().toArray(new String[0]));
         status.put("nodes", NodeJob.everywhere(context(), node -> nodeLine(node, connector)).stream().filter(Objects::nonNull)
             .sorted().toArray(String[]::new));
@@ -119,10 +125,11 @@ public final class BacklogServiceImpl implements BacklogService, Service {
 
     private Map<String, Object> describe(Connector connector) {
         Map<String, Object> description = new LinkedHashMap<>();
-        Set<UUID> registered = null;
+        Set<String> services = captures().services(connector.settings.connector);
+        Set<String> registered = null;
 
         for (String cache : connector.caches()) {
-            Set<UUID> alive = captures().alive(connector, cache);
+            Set<String> alive = Captures.alive(connector, cache, services);
 
             if (registered == null)
                 registered = new HashSet<>(alive);

@@ -31,6 +31,7 @@ final class CaptureService implements Service {
     @IgniteInstanceResource
     private transient Ignite ignite;
 
+    private transient String id;
     private transient Map<String, Registration> registrations;
     private transient volatile boolean cancelled;
 
@@ -39,8 +40,19 @@ final class CaptureService implements Service {
     }
 
     @Override public void init() {
+        id = ignite.cluster().localNode().id() + "/" + UUID.randomUUID();
         registrations = new HashMap<>();
         plugin().serviceStarted(connector, this);
+    }
+
+    /** Of this copy, from one start of it to its end: its node's id, and one of its own. By it the registry tells who captures. */
+    String id() {
+        return id;
+    }
+
+    /** The node of a copy with that id. */
+    static UUID node(String id) {
+        return UUID.fromString(id.substring(0, id.indexOf('/')));
     }
 
     /** Registers what the registry says, as often as it takes: nodes may be leaving just now, which is when a copy starts anew. */
@@ -96,7 +108,15 @@ final class CaptureService implements Service {
 
     private void register(Connector wanted, String cache) {
         Captures captures = new Captures(plugin());
-        boolean uncaptured = !wanted.registered(cache).isEmpty() && captures.alive(wanted, cache).isEmpty();
+        boolean uncaptured = captures.uncaptured(wanted, cache);
+
+        if (uncaptured && captures.emptied(wanted, cache)) {
+            plugin().log().warning("Cache '" + cache + "' was emptied by a deactivation of the cluster, so connector '" + connector +
+                "' captures it anew: with all other caches once the cluster is active, or with its next start");
+
+            return;
+        }
+
         Map<Integer, Long> complete = uncaptured ? captures.complete(wanted, cache) : Map.of();
 
         registrations.put(cache, new Registration(wanted.deployment(cache), wanted.incarnation(cache), query(wanted, cache)));
@@ -106,11 +126,11 @@ final class CaptureService implements Service {
                 captures.markMissed(wanted, cache, complete);
 
             plugin().registry().update(connector, present -> {
-                Set<UUID> nodes = captures.alive(present, cache);
+                Set<String> services = Captures.alive(present, cache, captures.services(connector));
 
-                nodes.add(ignite.cluster().localNode().id());
+                services.add(id);
 
-                return present.registered(cache, nodes);
+                return present.registered(cache, services);
             });
         }
         catch (RuntimeException e) {

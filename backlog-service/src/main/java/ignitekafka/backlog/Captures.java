@@ -6,10 +6,10 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Collectors;
@@ -18,7 +18,6 @@ import org.apache.ignite.IgniteCache;
 import org.apache.ignite.cache.CacheAtomicityMode;
 import org.apache.ignite.cache.CacheWriteSynchronizationMode;
 import org.apache.ignite.cache.affinity.rendezvous.RendezvousAffinityFunction;
-import org.apache.ignite.cluster.ClusterNode;
 import org.apache.ignite.configuration.CacheConfiguration;
 import org.apache.ignite.internal.GridKernalContext;
 import org.apache.ignite.internal.processors.affinity.AffinityTopologyVersion;
@@ -26,6 +25,7 @@ import org.apache.ignite.internal.processors.cache.DynamicCacheDescriptor;
 import org.apache.ignite.internal.processors.cache.GridCacheAdapter;
 import org.apache.ignite.internal.processors.cache.GridCacheContext;
 import org.apache.ignite.internal.processors.cache.distributed.dht.topology.GridDhtLocalPartition;
+import org.apache.ignite.internal.util.typedef.internal.CU;
 import org.apache.ignite.services.ServiceConfiguration;
 
 /**
@@ -79,21 +79,23 @@ final class Captures {
 
     /** Has the nodes register until enough have; one is enough to capture, none is a failure. */
     private Connector register(Connector connector) {
+        String name = connector.settings.connector;
         long until = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(REGISTERED_WITHIN_MS);
 
         for (;;) {
             reconcile(connector);
 
-            Connector now = plugin.registry().get(connector.settings.connector);
+            Connector now = plugin.registry().get(name);
             int nodes = ignite.cluster().forServers().forPredicate(BacklogPluginProvider.nodes()).nodes().size();
-            int fewest = now.caches().stream().filter(cache -> now.deployment(cache) != null).mapToInt(cache -> alive(now, cache).size())
-                .min().orElse(CaptureService.COPIES);
+            Set<String> services = services(name);
+            int fewest = now.caches().stream().filter(cache -> now.deployment(cache) != null && deployment(ctx, cache) != null)
+                .mapToInt(cache -> alive(now, cache, services).size()).min().orElse(CaptureService.COPIES);
 
             if (fewest >= Math.min(nodes, CaptureService.COPIES) || fewest > 0 && System.nanoTime() > until)
                 return now;
 
             if (System.nanoTime() > until)
-                throw new BacklogException(UNAVAILABLE, "no node registered the capture of connector '" + connector.settings.connector + '\'');
+                throw new BacklogException(UNAVAILABLE, "no node registered the capture of connector '" + name + '\'');
 
             LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(REGISTER_AGAIN_MS));
         }
@@ -169,12 +171,19 @@ final class Captures {
     private Connector prepare(Connector before, String cache) {
         String deployment = deployment(ctx, cache);
 
-        if (deployment == null || deployment.equals(before.deployment(cache)))
+        if (deployment == null)
             return before;
 
-        boolean same = before.deployment(cache) != null && alive(before, cache).isEmpty() && survived(before, cache);
+        boolean known = deployment.equals(before.deployment(cache));
+
+        if (known && !(uncaptured(before, cache) && emptied(before, cache)))
+            return before;
+
+        boolean same = !known && before.deployment(cache) != null && alive(before, cache, services(before.settings.connector)).isEmpty()
+            && survived(before, cache);
+        int partitions = partitions(cache);
         Connector after = plugin.registry().update(before.settings.connector, present ->
-            deployment.equals(present.deployment(cache)) ? present : present.deployed(cache, deployment, same));
+            present.incarnation(cache) != before.incarnation(cache) ? present : present.deployed(cache, deployment, partitions, same));
 
         if (!same) {
             forget(before, cache);
@@ -184,14 +193,27 @@ final class Captures {
         return after;
     }
 
-    /** Removes all that the backlog holds of the cache's incarnation, if there is one. */
+    /** Removes all that nodes and backlog hold of the cache's incarnation, if there is one. The cache need not be there any more. */
     void forget(Connector connector, String cache) {
-        if (connector.incarnation(cache) == 0)
+        String name = connector.settings.connector;
+        int cacheId = CU.cacheId(cache);
+        long incarnation = connector.incarnation(cache);
+
+        if (incarnation == 0)
             return;
+
+        NodeJob.everywhere(ctx, node -> {
+            NodeCapture capture = node.captureOrNull(name);
+
+            if (capture != null)
+                capture.forget(cacheId, incarnation);
+
+            return null;
+        });
 
         BacklogWriter writer = new BacklogWriter(plugin, connector.settings);
 
-        for (int partition = 0; partition < partitions(cache); partition++)
+        for (int partition = 0; partition < connector.partitions(cache); partition++)
             writer.forget(unit(connector, cache, partition));
     }
 
@@ -204,24 +226,47 @@ final class Captures {
         plugin.backlog(connector.settings).invokeAll(records);
     }
 
-    /** The nodes among those that registered the cache's capture that are still there. */
-    Set<UUID> alive(Connector connector, String cache) {
-        Set<UUID> nodes = new HashSet<>(connector.registered(cache));
+    /** Ids of the connector's capture services that run now. Ignite ends them with their node, and when the cluster is deactivated. */
+    Set<String> services(String name) {
+        return NodeJob.everywhere(ctx, node -> {
+            CaptureService service = node.serviceOrNull(name);
 
-        nodes.retainAll(ignite.cluster().nodes().stream().map(ClusterNode::id).collect(Collectors.toSet()));
+            return service == null ? null : service.id();
+        }).stream().filter(Objects::nonNull).collect(Collectors.toSet());
+    }
 
-        return nodes;
+    /** Those of {@code services} that registered the cache's capture. */
+    static Set<String> alive(Connector connector, String cache, Set<String> services) {
+        Set<String> alive = new HashSet<>(connector.registered(cache));
+
+        alive.retainAll(services);
+
+        return alive;
+    }
+
+    /** Whether nothing captures the cache's incarnation although something did. */
+    boolean uncaptured(Connector connector, String cache) {
+        return !connector.registered(cache).isEmpty() && alive(connector, cache, services(connector.settings.connector)).isEmpty();
+    }
+
+    /** Of a cache that nothing captures: whether a deactivation ended that, which empties caches in memory. Its registrations end, their nodes do not. */
+    boolean emptied(Connector connector, String cache) {
+        return !persistent(cache) && connector.registered(cache).stream().map(CaptureService::node).anyMatch(id -> ignite.cluster().node(id) != null);
     }
 
     /** After a restart of the whole cluster: whether this cache is the one of before. In memory it is not; on disk it is, if no counter went back. */
     private boolean survived(Connector before, String cache) {
-        if (!ctx.cache().cacheDescriptor(cache).groupDescriptor().persistenceEnabled())
+        if (!persistent(cache))
             return false;
 
         Map<Integer, Long> counters = counters(cache);
         Map<Integer, Long> known = known(before, cache, counters.keySet());
 
         return known.entrySet().stream().allMatch(unit -> counters.get(unit.getKey()) >= unit.getValue());
+    }
+
+    private boolean persistent(String cache) {
+        return ctx.cache().cacheDescriptor(cache).groupDescriptor().persistenceEnabled();
     }
 
     /**
@@ -332,7 +377,7 @@ final class Captures {
 
     /** The unit of a partition in the cache's present incarnation. */
     Unit unit(Connector connector, String cache, int partition) {
-        return new Unit(ctx.cache().cacheDescriptor(cache).cacheId(), partition, connector.incarnation(cache));
+        return new Unit(CU.cacheId(cache), partition, connector.incarnation(cache));
     }
 
     /** Cache id to present incarnation, of the captured caches that are there. */

@@ -6,7 +6,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import java.util.UUID;
 import java.util.stream.Collectors;
 
 /**
@@ -15,13 +14,15 @@ import java.util.stream.Collectors;
  *
  * <p>Keys: {@code setting.<name>}; {@code capture}, the id of this capture; {@code begun}, there when its backlog cache was filled once;
  * {@code cache.<name>}, there for each captured cache; and for those that were captured already {@code deployment.<name>},
- * {@code incarnation.<name>} and {@code registered.<name>} (ids of the nodes whose continuous query captures it).
+ * {@code incarnation.<name>}, {@code partitions.<name>} (how many) and {@code registered.<name>} (ids of the {@link CaptureService}s whose continuous
+ * query captures it).
  */
 final class Connector {
     private static final String SETTING = "setting.";
     private static final String CACHE = "cache.";
     private static final String DEPLOYMENT = "deployment.";
     private static final String INCARNATION = "incarnation.";
+    private static final String PARTITIONS = "partitions.";
     private static final String REGISTERED = "registered.";
 
     final ConnectorSettings settings;
@@ -76,11 +77,16 @@ final class Connector {
         return Long.parseLong(map.getOrDefault(INCARNATION + cache, "0"));
     }
 
-    /** Nodes that registered the capture of that incarnation, whether they are still there or not. */
-    Set<UUID> registered(String cache) {
-        String nodes = map.getOrDefault(REGISTERED + cache, "");
+    /** Partitions of that incarnation. */
+    int partitions(String cache) {
+        return Integer.parseInt(map.getOrDefault(PARTITIONS + cache, "0"));
+    }
 
-        return nodes.isEmpty() ? Set.of() : Set.of(nodes.split(",")).stream().map(UUID::fromString).collect(Collectors.toSet());
+    /** Services that registered the capture of that incarnation, whether they are still there or not. */
+    Set<String> registered(String cache) {
+        String services = map.getOrDefault(REGISTERED + cache, "");
+
+        return services.isEmpty() ? Set.of() : Set.of(services.split(","));
     }
 
     Connector begin() {
@@ -113,15 +119,15 @@ final class Connector {
     }
 
     /** The cache is captured as that deployment from now on: as a new incarnation, unless it keeps its own. */
-    Connector deployed(String cache, String deployment, boolean keepIncarnation) {
-        Connector changed = with(DEPLOYMENT + cache, deployment);
+    Connector deployed(String cache, String deployment, int partitions, boolean keepIncarnation) {
+        Connector changed = with(DEPLOYMENT + cache, deployment).with(PARTITIONS + cache, String.valueOf(partitions));
 
         return keepIncarnation ? changed
             : changed.with(INCARNATION + cache, String.valueOf(newId(incarnation(cache)))).registered(cache, Set.of());
     }
 
-    Connector registered(String cache, Set<UUID> nodes) {
-        return with(REGISTERED + cache, nodes.stream().map(UUID::toString).sorted().collect(Collectors.joining(",")));
+    Connector registered(String cache, Set<String> services) {
+        return with(REGISTERED + cache, services.stream().sorted().collect(Collectors.joining(",")));
     }
 
     private Connector with(String key, String value) {

@@ -17,6 +17,7 @@ final class ConnectorSettings {
     static final String FLUSH_FREQUENCY = "backlogFlushFreq";
     static final String BUFFER_ENTRIES = "backlogBufferEntries";
     static final String BUFFER_BYTES = "backlogBufferBytes";
+    static final String OWNER = "backlogOwner";
 
     private static final Map<String, String> DEFAULTS = Map.of(
         CACHE_NAME, "kafka-connect-backlog",
@@ -25,7 +26,8 @@ final class ConnectorSettings {
         REGION_NAME, "kafka-connect",
         FLUSH_FREQUENCY, "500",
         BUFFER_ENTRIES, "200000",
-        BUFFER_BYTES, String.valueOf(64 << 20));
+        BUFFER_BYTES, String.valueOf(64 << 20),
+        OWNER, "");
 
     private static final Pattern CONNECTOR = Pattern.compile("[A-Za-z0-9._-]{1,100}");
 
@@ -43,6 +45,9 @@ final class ConnectorSettings {
 
     /** A node's buffer gives units up beyond so many bytes of heap. */
     final long bufferBytes;
+
+    /** Whose the capture is; two connectors may have one name, where their offsets are in two places. */
+    final String owner;
 
     private final Map<String, String> all;
 
@@ -69,6 +74,7 @@ final class ConnectorSettings {
         flushMs = number(FLUSH_FREQUENCY, 0, 3_600_000);
         bufferEntries = number(BUFFER_ENTRIES, 1, Long.MAX_VALUE);
         bufferBytes = number(BUFFER_BYTES, 1, Long.MAX_VALUE);
+        owner = all.get(OWNER);
     }
 
     /** All settings by name, defaults included. */

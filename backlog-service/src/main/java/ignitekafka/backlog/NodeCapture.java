@@ -1,5 +1,7 @@
 package ignitekafka.backlog;
 
+import static ignitekafka.backlog.BacklogException.Code.UNAVAILABLE;
+
 import ignitekafka.backlog.UnitBuffer.Held;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -15,7 +17,7 @@ import org.apache.ignite.IgniteCheckedException;
 import org.apache.ignite.cluster.ClusterNode;
 import org.apache.ignite.internal.GridKernalContext;
 import org.apache.ignite.internal.processors.affinity.AffinityTopologyVersion;
-import org.apache.ignite.internal.processors.cache.GridCacheAdapter;
+import org.apache.ignite.internal.processors.cache.DynamicCacheDescriptor;
 import org.apache.ignite.internal.processors.cache.GridCacheContext;
 import org.apache.ignite.internal.processors.cache.persistence.DataRegion;
 import org.apache.ignite.internal.util.typedef.internal.U;
@@ -66,7 +68,7 @@ final class NodeCapture {
     }
 
     UnitBuffer unit(GridCacheContext<?, ?> cache, Unit unit) {
-        return units.computeIfAbsent(unit, UnitBuffer::new).source(cache);
+        return units.computeIfAbsent(unit, one -> new UnitBuffer(one, cache.name())).deployment(cache.dynamicDeploymentId());
     }
 
     void add(UnitBuffer unit, Change change) {
@@ -109,7 +111,7 @@ final class NodeCapture {
     /** Drops what is held of a unit, takes no more, and has its record marked. */
     void giveUp(UnitBuffer unit, int mark, String reason) {
         if (!unit.givenUp())
-            plugin.log().warning("Backlog of connector '" + settings.connector + "': changes of cache '" + unit.source().name() + "', partition " +
+            plugin.log().warning("Backlog of connector '" + settings.connector + "': changes of cache '" + unit.cache + "', partition " +
                 unit.unit.partition + " are given up, it must be sent again: " + reason);
 
         unit.giveUp();
@@ -118,8 +120,11 @@ final class NodeCapture {
         marks.merge(unit, mark, (one, other) -> one | other);
     }
 
-    /** Takes changes of a unit again, beginning with the next; those held are older than what its reader now sends. */
-    void resume(Unit unit) {
+    /**
+     * Takes changes of a unit again, beginning with the next; those held are older than what its reader now sends. Waits for what is being
+     * written: it would come after newer ones were dropped here, and count as the newest.
+     */
+    synchronized void resume(Unit unit) {
         UnitBuffer buffer = units.get(unit);
 
         if (buffer != null) {
@@ -134,15 +139,31 @@ final class NodeCapture {
      * @throws RuntimeException The cache refused some units, such as those of a lost partition; they are in the buffer again, the others are written.
      */
     synchronized void flush(boolean all) {
+        if (!ctx.state().publicApiActiveState(false)) {
+            if (all)
+                throw new BacklogException(UNAVAILABLE, "the cluster is not active: what is held stays until it is");
+
+            return;
+        }
+
         if (fill() > REGION_FILL)
             dirty.forEach(this::giveUpForRegion);
 
         RuntimeException failure = null;
 
         for (Deque<UnitBuffer> due = new ArrayDeque<>(dirty); !due.isEmpty(); ) {
-            RuntimeException refused = write(collect(due, all));
+            List<UnitBuffer.Batch> batches = new ArrayList<>();
 
-            failure = refused == null ? failure : refused;
+            try {
+                collect(due, all, batches);
+
+                RuntimeException refused = write(batches);
+
+                failure = refused == null ? failure : refused;
+            }
+            finally {
+                batches.stream().filter(batch -> !batch.settled).forEach(this::putBack);
+            }
         }
 
         writeMarks();
@@ -157,6 +178,7 @@ final class NodeCapture {
             writer.write(batches);
 
             for (UnitBuffer.Batch batch : batches) {
+                batch.settled = true;
                 done(batch);
                 written.addAndGet(batch.taken);
             }
@@ -183,6 +205,7 @@ final class NodeCapture {
     }
 
     private void putBack(UnitBuffer.Batch batch) {
+        batch.settled = true;
         done(batch);
         batch.changes.forEach(change -> add(batch.buffer, change));
         batch.expired.forEach((key, timeMs) -> added(batch.buffer, batch.buffer.addExpired(key.array(), timeMs)));
@@ -203,9 +226,8 @@ final class NodeCapture {
         }
     }
 
-    /** Takes from {@code due} what is to be written now, about {@value #ROUND_ENTRIES} entries of it, and what the region has room for. */
-    private List<UnitBuffer.Batch> collect(Deque<UnitBuffer> due, boolean all) {
-        List<UnitBuffer.Batch> batches = new ArrayList<>();
+    /** Moves from {@code due} to {@code batches} what is to be written now, about {@value #ROUND_ENTRIES} entries, as far as the region has room. */
+    private void collect(Deque<UnitBuffer> due, boolean all, List<UnitBuffer.Batch> batches) {
         long nowMs = System.currentTimeMillis();
         double before = fill();
         double more = 0;
@@ -215,6 +237,7 @@ final class NodeCapture {
 
             if (destroyed(unit)) {
                 dirty.remove(unit);
+                units.remove(unit.unit, unit);
                 done(unit.take());
 
                 continue;
@@ -252,22 +275,33 @@ final class NodeCapture {
             batches.add(batch);
             taken += batch.taken;
         }
-
-        return batches;
     }
 
     /** The node that writes the unit, or null when that cannot be told. */
     private ClusterNode primary(UnitBuffer unit) {
+        GridCacheContext<?, ?> cache = ctx.cache().context().cacheContext(unit.unit.cacheId);
         AffinityTopologyVersion version = ctx.cache().context().exchange().readyAffinityVersion();
 
-        return unit.source().affinity().primaryByPartition(unit.unit.partition, version);
+        return cache == null ? null : cache.affinity().primaryByPartition(unit.unit.partition, version);
     }
 
-    /** Whether the cache of that incarnation is no more: what was captured of it is nobody's. */
+    /** Whether the cache of that incarnation is no more: what was captured of it is nobody's. One that was only deactivated is the same. */
     private boolean destroyed(UnitBuffer unit) {
-        GridCacheAdapter<?, ?> cache = ctx.cache().internalCache(unit.source().name());
+        DynamicCacheDescriptor cache = ctx.cache().cacheDescriptor(unit.cache);
 
-        return cache == null || cache.context() != unit.source();
+        return cache == null || !cache.deploymentId().equals(unit.deployment());
+    }
+
+    /** Drops what is held of an incarnation that is captured no more, and the room for it. */
+    synchronized void forget(int cacheId, long incarnation) {
+        for (UnitBuffer unit : List.copyOf(units.values())) {
+            if (unit.unit.cacheId == cacheId && unit.unit.incarnation == incarnation) {
+                units.remove(unit.unit, unit);
+                dirty.remove(unit);
+                marks.remove(unit);
+                done(unit.take());
+            }
+        }
     }
 
     private void giveUpForRegion(UnitBuffer unit) {
@@ -325,7 +359,7 @@ final class NodeCapture {
                 if (!closed)
                     flush(false);
             }
-            catch (RuntimeException e) {
+            catch (Throwable e) { // also an Error: without this thread nothing of the node is written any more
                 if (closed)
                     return;
 

@@ -7,14 +7,15 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
-import org.apache.ignite.internal.processors.cache.GridCacheContext;
+import org.apache.ignite.lang.IgniteUuid;
 
 /** Changes of one unit that this node has captured and not written yet. For many threads; what only the writer uses is said so. */
 final class UnitBuffer {
     final Unit unit;
+    final String cache;
 
-    /** The cache on this node, as the last filter of that incarnation saw it. */
-    private volatile GridCacheContext<?, ?> source;
+    /** Of the cache, as the last filter of that incarnation saw it. */
+    private volatile IgniteUuid deployment;
 
     private Set<Change> changes = new HashSet<>();
     private Map<ByteBuffer, Long> expired = new LinkedHashMap<>();
@@ -28,16 +29,17 @@ final class UnitBuffer {
     /** For the writer: the unit's record knows of chunks up to this one. */
     private volatile long knownHigh = -1;
 
-    UnitBuffer(Unit unit) {
+    UnitBuffer(Unit unit, String cache) {
         this.unit = unit;
+        this.cache = cache;
     }
 
-    GridCacheContext<?, ?> source() {
-        return source;
+    IgniteUuid deployment() {
+        return deployment;
     }
 
-    UnitBuffer source(GridCacheContext<?, ?> cache) {
-        source = cache;
+    UnitBuffer deployment(IgniteUuid id) {
+        deployment = id;
 
         return this;
     }
@@ -132,6 +134,9 @@ final class UnitBuffer {
 
         /** Whom else these may have been written by. */
         Held held = Held.NOT;
+
+        /** Written, or in the buffer again. */
+        boolean settled;
 
         Batch(UnitBuffer buffer, List<Change> changes, Map<ByteBuffer, Long> expired, long bytes) {
             this.buffer = buffer;

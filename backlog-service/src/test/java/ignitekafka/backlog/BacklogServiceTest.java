@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
@@ -26,6 +27,7 @@ import javax.cache.expiry.Duration;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
 import org.apache.ignite.IgniteCompute;
+import org.apache.ignite.cache.affinity.rendezvous.RendezvousAffinityFunction;
 import org.apache.ignite.cache.query.ScanQuery;
 import org.apache.ignite.client.ClientException;
 import org.apache.ignite.client.IgniteClient;
@@ -218,7 +220,7 @@ class BacklogServiceTest {
         ConnectorSettings settings = plugin.registry().get("c").settings;
         IgniteCache<BacklogKey, byte[]> backlog = plugin.backlog(settings);
         BacklogWriter writer = new BacklogWriter(plugin, settings);
-        UnitBuffer buffer = new UnitBuffer(unit);
+        UnitBuffer buffer = new UnitBuffer(unit, "a");
 
         writer.write(batch(buffer, 3, 40));
 
@@ -243,6 +245,60 @@ class BacklogServiceTest {
 
             return new Change(number, 0, Change.CREATED, bytes, bytes);
         }).collect(Collectors.toList()), new HashMap<>(), 0));
+    }
+
+    @Test void nothingOlderComesAfterAClear() throws Exception {
+        IgniteCache<Object, Object> cache = cache("a");
+
+        service().start("c", Map.of(ConnectorSettings.FLUSH_FREQUENCY, "0"), new String[] {"a"});
+
+        TestReader reader = new TestReader(cluster.node(0), "c", "a");
+        Unit unit = reader.units(service()).get(cluster.node(0).affinity("a").partition(1));
+        byte[] cleared = Chunk.buffer(new byte[24]).put(TestReader.bytes(List.of(unit))).array();
+
+        for (int round = 0; round < 300; round++) {
+            int first = 100 * round;
+            CompletableFuture<Void> puts = CompletableFuture.runAsync(() -> {
+                for (int value = first; value < first + 20; value++)
+                    cache.put(1, value);
+            });
+
+            while (!cache.containsKey(1) || (int)cache.get(1) < first + round % 20)
+                Thread.onSpinWait();
+
+            service().clear("c", cleared);
+
+            Object scanned = cache.get(1);
+
+            puts.join();
+            reader.fold.clear();
+            reader.drain(service());
+            assertEquals(cache.get(1), reader.fold.getOrDefault(1, scanned), "round " + round);
+        }
+    }
+
+    @Test void answersAreBoundedWhateverIsWaiting() throws Exception {
+        IgniteCache<Object, Object> cache = cache("a");
+
+        service().start("c", FAST, new String[] {"a"});
+
+        for (int from = 0; from < 8_000; from += 1_000) {
+            Map<Integer, byte[]> values = new TreeMap<>();
+
+            for (int key = from; key < from + 1_000; key++)
+                values.put(key, new byte[4_000]);
+
+            cache.putAll(values);
+            service().barrier("c");
+        }
+
+        TestReader reader = new TestReader(cluster.node(0), "c", "a");
+        int length = service().read("c", TestReader.bytes(reader.units(service())), 1).length;
+
+        assertTrue(length < 64 * Chunk.NUMBERS * 5_000, length + " bytes");
+        reader.drain(service());
+        assertEquals(8_000, reader.read);
+        assertTrue(reader.marks.isEmpty());
     }
 
     @Test void connectorsHaveTheirOwnBacklog() throws Exception {
@@ -294,6 +350,18 @@ class BacklogServiceTest {
         b.drain(service());
         assertEquals(Map.of(1, 1, 4, 4), b.fold);
 
+        cache("b").put(5, 5);
+        service().barrier("c");
+        cluster.node(0).destroyCache("b");
+        cluster.node(0).createCache(TestCluster.cache("b", 1).setAffinity(new RendezvousAffinityFunction(false, 4)));
+        service().update("c", new String[] {"a", "b"});
+        assertEquals(1 + 8 + 4, cluster.node(0).cache("kafka-connect-backlog-c").size(), "the capture's mark, and the units of a and b");
+        cluster.node(0).cache("b").put(6, 6);
+        service().barrier("c");
+        cluster.node(0).destroyCache("b");
+        service().update("c", new String[] {"a"});
+        assertEquals(1 + 8, cluster.node(0).cache("kafka-connect-backlog-c").size(), "the capture's mark, and the units of a");
+        cache("b");
         service().update("c", new String[] {"b"});
         a.put(1, 1);
         service().barrier("c");
@@ -507,6 +575,7 @@ class BacklogServiceTest {
         service().start("c", FAST, new String[] {"a"});
         service().start("c", FAST, new String[] {"a"});
         assertCode("OTHER_SETTINGS", () -> service().start("c", Map.of(), new String[] {"a"}));
+        assertCode("OTHER_OWNER", () -> service().start("c", Map.of(ConnectorSettings.OWNER, "another"), new String[] {"a"}));
         assertCode("MALFORMED", () -> service().read("c", new byte[3], 1));
         assertCode("MALFORMED", () -> service().read("c", new byte[0], 0));
         assertCode("MALFORMED", () -> service().acknowledge("c", null));

@@ -41,6 +41,7 @@ final class TestCluster implements AutoCloseable {
     private final Path directory;
     private final String name = UUID.randomUUID().toString().substring(0, 8);
     private boolean persistent;
+    private boolean persistentRegion;
     private boolean region = true;
     private long regionBytes = 64L << 20;
     private int clientPort;
@@ -50,7 +51,14 @@ final class TestCluster implements AutoCloseable {
     }
 
     TestCluster persistent() {
-        persistent = true;
+        persistent = persistentRegion = true;
+
+        return this;
+    }
+
+    /** Caches are in memory, the backlog is on disk. */
+    TestCluster persistentBacklog() {
+        persistentRegion = true;
 
         return this;
     }
@@ -71,7 +79,7 @@ final class TestCluster implements AutoCloseable {
         for (int i = 0; i < count; i++)
             startNode("node-" + i);
 
-        if (persistent)
+        if (persistentRegion)
             nodes.get(0).cluster().state(ClusterState.ACTIVE);
 
         await(() -> hasService(node(0)), "the control service");
@@ -96,7 +104,7 @@ final class TestCluster implements AutoCloseable {
 
         if (region)
             storage.setDataRegionConfigurations(new DataRegionConfiguration().setName(REGION).setInitialSize(16L << 20).setMaxSize(regionBytes)
-                .setPersistenceEnabled(persistent));
+                .setPersistenceEnabled(persistentRegion));
 
         clientPort = freePort();
 
