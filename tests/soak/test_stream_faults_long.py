@@ -7,6 +7,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from pyignite.datatypes.cluster_state import ClusterState
 
 from tests.stream.conftest import ENTRIES, KINDS, RATE, WRITERS, MakeStream, assert_right, small_cluster
 from tests.support.processes import App, await_value, kill_process
@@ -157,5 +158,24 @@ def test_all_nodes_killed_and_started_again(
         writers.await_operations(100)
         writers.stop()
         assert_right(followed.await_same(app, *KINDS), besides=("repeated",))
+        followed.stop(app)
+    assert followed.unsent() == 0
+
+
+def test_the_cluster_is_deactivated_and_activated_again(persistent_pair: IgniteCluster, kafka: KafkaBroker, stream: MakeStream) -> None:
+    """The connector waits and goes on; what is written before the capture is back is found, its units are sent again."""
+    followed = stream(persistent_pair, kafka, *KINDS)
+    with followed.running() as app, persistent_pair.client() as client:
+        assert_right(followed.await_same(app, *KINDS))
+        for cycle in range(1, 4):
+            cluster = client.get_cluster()
+            followed.fill("atomic-a", value=10 * cycle)
+            cluster.set_state(ClusterState.INACTIVE)
+            cluster.set_state(ClusterState.ACTIVE)
+            caches = [client.get_cache(followed.cache(kind)) for kind in KINDS]
+            for cache in caches:
+                cache.put_all(dict.fromkeys(range(500, 1_000), 10 * cycle + 1))
+                cache.remove_keys(range(100 * cycle, 100 * cycle + 50))
+            assert_right(followed.await_same(app, *KINDS), besides=("repeated",))
         followed.stop(app)
     assert followed.unsent() == 0
