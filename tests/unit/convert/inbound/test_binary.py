@@ -65,3 +65,19 @@ def test_a_json_key_with_a_binary_value() -> None:
     assert entries.keys.to_pylist() == [wire.number(codes.INT, 0), wire.number(codes.INT, 1)]
     assert entries.values.to_pylist() == [POINT, None]
     assert [bad.row for bad in entries.bad] == [2]
+
+
+@pytest.mark.parametrize("key_converter", ["json", "ignite-binary"])
+def test_four_letters_that_are_null_in_json_remove_nothing(key_converter: str) -> None:
+    rules = InboundRules(key_converter=key_converter, value_converter="ignite-binary")
+    keys = [b"1", b"2", b"3"] if key_converter == "json" else KEYS
+    entries = Inbound(CACHE, types(), rules).convert(consumed([POINT, b"null", None], keys))
+    assert entries.values.to_pylist() == [POINT, None]
+    assert entries.rows.tolist() == [0, 2]
+    assert [(bad.row, bad.stage) for bad in entries.bad] == [(1, "VALUE_CONVERTER")]
+
+
+def test_json_null_removes_whatever_the_keys_are() -> None:
+    rules = InboundRules(key_converter="ignite-binary", value_converter="json")
+    entries = Inbound(CACHE, types(), rules).convert(consumed([b"null", b"1"], KEYS[:2]))
+    assert entries.values.is_null().to_pylist() == [True, False]
