@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ignite_kafka.convert.inbound import Inbound, Stage
+from ignite_kafka.convert.inbound import Inbound, InboundRules, Stage
 from ignite_kafka.convert.inbound.objects import ObjectTypes
 from ignite_kafka.errors import TypeClash, UnsupportedType
 from ignite_kafka.thin.codec.classes import java_hash
@@ -65,6 +65,15 @@ def test_a_bad_record_is_named_and_its_neighbours_are_kept(text: bytes, reason: 
         raise AssertionError(entries.bad[0].reason)
     assert entries.rows.tolist() == [row for row in range(together) if row != 1]
     assert [(key, value.fields) for key, value in decoded(entries, types)] == [(row, FIELDS) for row in entries.rows]
+
+
+@pytest.mark.parametrize("number", ["1E+99999999999999999999", "-1e-99999999999999999999", "0e-9999999999999999999", "1e99999"])
+@pytest.mark.parametrize("scale", [-1, 2])
+def test_a_decimal_whose_exponent_nothing_holds_is_a_bad_record(number: str, scale: int) -> None:
+    inbound = Inbound(cache_of({"d": "java.math.BigDecimal"}, scale=scale), GrowingTypes(), InboundRules(decimal_format="NUMERIC"))
+    entries = inbound.convert(consumed([b'{"d":1.25}', f'{{"d":{number}}}'.encode(), b'{"d":2.5}']))
+    assert entries.rows.tolist() == [0, 2]
+    assert [(bad.row, bad.reason) for bad in entries.bad] == [(1, "field d is a decimal of more than 10000 digits")]
 
 
 def test_every_other_record_bad() -> None:
