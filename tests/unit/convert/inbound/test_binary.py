@@ -47,6 +47,8 @@ def test_sound_bytes_pass_through() -> None:
         (wire.number(codes.LONG, 1) * 2, "9 bytes follow its value"),
         (wire.NULL, "Ignite's null is no entry's key or value"),
         (wire.wrapped(POINT), "an object in its wrapper is no entry's"),
+        (wire.string(b"caf\xe9"), "a String that is no valid UTF-8"),
+        (wire.string(b"\xed\xa0\xbd"), "a String that is no valid UTF-8"),
         (STRANGE, "No such type (type id"),
         (wire.collection([STRANGE]), "No such type (type id"),
     ],
@@ -81,3 +83,10 @@ def test_json_null_removes_whatever_the_keys_are() -> None:
     rules = InboundRules(key_converter="ignite-binary", value_converter="json")
     entries = Inbound(CACHE, types(), rules).convert(consumed([b"null", b"1"], KEYS[:2]))
     assert entries.values.is_null().to_pylist() == [True, False]
+
+
+@pytest.mark.parametrize("data", [b"\xed\xa0\xbd\xed\xb8\x80", b"a\xc0\x80b", "é😀".encode(), b""])
+def test_strings_in_either_form_of_ignite_pass_through(data: bytes) -> None:
+    entries = converted([wire.string(data), KEYS[1]], [VALUES[0], wire.string(data)])
+    assert entries.bad == ()
+    assert (entries.keys[0].as_py(), entries.values[1].as_py()) == (wire.string(data), wire.string(data))
