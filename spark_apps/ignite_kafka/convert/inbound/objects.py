@@ -70,6 +70,11 @@ class ObjectTypes:
         """The field of that name, in whatever case; None when the type has none."""
         return self._type(type_name).fields.get(name.lower())
 
+    def same_id(self, type_name: str, name: str) -> str | None:
+        """Another field of the type, of the id that a field of this name would have: for Ignite a hash of the name tells fields apart."""
+        others = (one.name for label, one in self._type(type_name).fields.items() if label != name.lower() and not is_a(one, UNKNOWN))
+        return next((other for other in others if java_hash(other.lower()) == java_hash(name.lower())), None)
+
     def spell(self, type_name: str, name: str) -> None:
         """Note that JSON spells a field's name so. The first spelling met stays."""
         fields = self._type(type_name).fields
@@ -80,9 +85,12 @@ class ObjectTypes:
         fields[name.lower()] = spelled(found, name)
 
     def learn(self, type_name: str, name: str, value: Any) -> pa.Field | None:
-        """Add the field that a record's member shows, or give one its type that had none; None where the type takes no new field."""
+        """Add the field that a record's member shows, or give one its type that had none; None where the type takes no new field.
+
+        A member that is null adds nothing to what is written, so any type takes it.
+        """
         known = self._type(type_name)
-        if known.fixed:
+        if known.fixed and value is not None:
             return None
         old = known.fields.get(name.lower())
         label = old.name if old is not None else name
@@ -91,7 +99,7 @@ class ObjectTypes:
         self._note(lambda: known.restore(*before))
         known.fields, known.learned = dict(known.fields), known.learned | {name.lower()}
         known.fields[name.lower()] = made if label == name else spelled(made, name)
-        if type_name in self._keys:  # tasks that learn a key type side by side must write the same key alike
+        if type_name in self._keys and not known.fixed:  # tasks that learn a key type side by side must write the same key alike
             known.fields = dict(sorted(known.fields.items()))
         return known.fields[name.lower()]
 

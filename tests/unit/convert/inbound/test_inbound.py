@@ -273,6 +273,32 @@ def test_a_key_type_never_grows_and_is_written_alike_by_all() -> None:
     assert [bad.reason for bad in two.bad] == ["field c is not a field of free.Key, whose fields are fixed since they make the key"]
 
 
+@pytest.mark.parametrize("count", [2, 50])
+def test_a_key_member_that_is_always_null_is_no_field_in_any_run(count: int) -> None:
+    types = GrowingTypes()
+    given = [f'{{"id":{row},"tenant":null}}'.encode() for row in range(count)]
+    inbound = Inbound(FREE, types)
+    first = inbound.convert(consumed([b"1"] * count, given))
+    for later in (inbound, Inbound(FREE, types), Inbound(FREE, types)):
+        again = later.convert(consumed([b"1"] * count, given))
+        assert (again.keys, again.bad) == (first.keys, ())
+    later = Inbound(FREE, types)
+    entries = later.convert(consumed([b"1"] * 3, [b'{"tenant":null,"id":0}', b'{"id":1,"tenant":"x"}', b'{"id":1}']))
+    assert entries.keys == first.keys[:2]
+    (bad,) = entries.bad
+    assert (bad.row, bad.reason) == (1, "field tenant is not a field of free.Key, whose fields are fixed since they make the key")
+
+
+@pytest.mark.parametrize(("one", "other"), [("", "\\u0000"), ("az", "b["), ("AZ", "b[")])
+def test_two_names_of_one_field_id_are_a_bad_record(one: str, other: str) -> None:
+    types = GrowingTypes()
+    texts = [f'{{"{one}":1}}', f'{{"{other}":2}}', f'{{"{one}":3,"{other}":4}}', f'{{"{one}":5,"{other}":null}}']
+    for inbound in (Inbound(FREE, types), Inbound(FREE, types)):
+        entries = inbound.convert(consumed([text.encode() for text in texts]))
+        assert entries.rows.tolist() == [0, 3]
+        assert [(bad.row, f"has the field id of {one!r}" in bad.reason) for bad in entries.bad] == [(1, True), (2, True)]
+
+
 def test_fields_are_written_in_the_order_of_the_fullest_schema() -> None:
     types = GrowingTypes()
     types.add("Trade", {"qty": 3, "id": 4, "a": 9, "symbol": 9}, ["id"], ["symbol", "id", "qty"], ["id", "qty"])
