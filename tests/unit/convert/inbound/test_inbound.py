@@ -331,7 +331,7 @@ def test_types_that_records_do_not_tell_apart_are_refused_at_once() -> None:
 
 def test_a_declared_type_that_the_cluster_refuses_is_an_error() -> None:
     class Refusing(GrowingTypes):
-        def register(self, kind):  # type: ignore[no-untyped-def]
+        def register(self, kind, **_):  # type: ignore[no-untyped-def]
             raise TypeClash("field id is of another type")
 
     with pytest.raises(TypeClash):

@@ -89,6 +89,8 @@ def test_where_a_record_stood_is_a_key() -> None:
     assert [(key.type_name, list(key.fields.items())) for key in made] == [
         ("Place", [("T", "topic"), ("P", 3), ("O", o)]) for o in (100, 101)
     ]
+    made, _ = keys(entity("Place", *reversed(columns)), "kafka", "t", "p", "o", keys=[None, None])
+    assert list(made[0].fields.items()) == [("O", 100), ("P", 3), ("T", "topic")]
 
 
 @pytest.mark.parametrize(
