@@ -18,6 +18,7 @@ IgniteKafkaError
 ├── TopicError               a topic is missing, refused, or has another partition count
 ├── RecordsLost              records were deleted from a topic before they were read
 ├── RecordRefused            a record cannot be stored: topic, partition, offset
+├── ProgramFault             this program failed where it must not: topic, partition, first and last offset of the records at hand
 ├── RecordTooLarge           a record is larger than the topic or the producer allows
 ├── KafkaUnavailable         the broker did not answer in time, before any commit           retriable
 ├── TransactionTimeout       a unit did not finish within `transaction_timeout_ms`
@@ -139,6 +140,10 @@ class RecordsLost(IgniteKafkaError):
 
 
 class RecordRefused(IgniteKafkaError):
+    pass
+
+
+class ProgramFault(IgniteKafkaError):
     pass
 
 

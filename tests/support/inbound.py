@@ -24,9 +24,11 @@ TRADE = {
 class GrowingTypes(Types):
     """Types that can be registered, merged as a cluster does; clashes are found by the code that asks a cluster."""
 
-    def register(self, kind: BinaryType) -> BinaryType:
+    def register(self, kind: BinaryType, *, unless_known: bool = False) -> BinaryType:
         held = self.known.get(kind.type_id)
         if held is not None:
+            if unless_known:
+                return held
             kind = merged_type(held, kind)
             known = {field.field_id for field in held.fields}
             fields = held.fields + tuple(field for field in kind.fields if field.field_id not in known)

@@ -107,9 +107,11 @@ def cache_configuration(wanted: NewCache) -> bytes:
     return struct.pack("<i", len(body)) + body
 
 
-def register_type(cluster: Cluster, wanted: BinaryType) -> None:
+def register_type(cluster: Cluster, wanted: BinaryType, *, unless_known: bool = False) -> None:
     """Make the cluster know a binary type's fields, schemas and, so that Java's clients find their class, its name.
 
+    :param unless_known: leave a type as it is that the cluster knows, looked at last right before the type is sent. Another client that
+        sends it in that moment is not kept from it: then the cluster holds the schemas of both, and the later one at least sees them.
     :raises TypeClash: the cluster has a field of it with another type: names type, field, both types.
     :raises UnsupportedType: the cluster's nodes write objects in another form, by which they would not find the keys written here.
     :raises WriteFailed: the cluster refused it for another reason.
@@ -117,11 +119,15 @@ def register_type(cluster: Cluster, wanted: BinaryType) -> None:
     _check_form(cluster)
     known = known_type(cluster, wanted.type_id)
     if known is not None:
+        if unless_known:
+            return
         wanted = merged_type(known, wanted)
         if _has(known, wanted):
             return
     try:
         cluster.ask(lambda connection: connection.request(protocol.BINARY_TYPE_NAME_PUT, _type_name(wanted)))
+        if unless_known and known_type(cluster, wanted.type_id) is not None:
+            return
         cluster.ask(lambda connection: connection.request(protocol.BINARY_TYPE_PUT, binary_type_bytes(wanted)))
     except ThinError as error:
         cluster.forget_types()

@@ -6,8 +6,11 @@ import struct
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import pyarrow as pa
@@ -129,6 +132,34 @@ def test_a_type_gets_new_fields(cluster: Cluster) -> None:
     known = cluster.binary_type(ObjectLayout(name, (LONG,)).type_id)
     assert {field.name for field in known.fields} == {"long", "text"}
     assert len(known.schemas) == 2
+
+
+def test_a_type_that_is_known_stays_as_it_is(cluster: Cluster) -> None:
+    name = f"Stays{uuid.uuid4().hex[:8]}"
+    first, second = ObjectLayout(name, (LONG,)), ObjectLayout(name, (LONG, TEXT))
+    for layout in (first, second):
+        register_type(cluster, layout.metadata, unless_known=True)
+        assert cluster.binary_type(layout.type_id).schemas == first.metadata.schemas
+
+
+def test_of_two_forms_registered_at_once_only_one_is_ever_seen_alone(pair: IgniteCluster) -> None:
+    endpoint = endpoint_of(pair)
+    nodes = [replace(endpoint, addresses=(address,)) for address in endpoint.addresses[:2]]
+    forms = TEXT, LONG.with_name("other")
+
+    def register(node: IgniteEndpoint, field: pa.Field, name: str, start: Barrier) -> frozenset[int]:
+        layout = ObjectLayout(name, (LONG, field))
+        with Cluster(node) as cluster:
+            cluster.cache_names()
+            start.wait(60)
+            register_type(cluster, layout.metadata, unless_known=True)
+            return frozenset(cluster.binary_type(layout.type_id).schemas)
+
+    with ThreadPoolExecutor(2) as pool:
+        for _ in range(30):
+            name, start = f"Raced{uuid.uuid4().hex[:8]}", Barrier(2)
+            seen = list(pool.map(register, nodes, forms, [name] * 2, [start] * 2))
+            assert len({schemas for schemas in seen if len(schemas) == 1}) <= 1
 
 
 def test_a_cache_that_went_away_is_named(cluster: Cluster) -> None:

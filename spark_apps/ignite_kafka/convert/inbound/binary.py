@@ -10,10 +10,12 @@ from ...errors import DecodeError, UnknownBinaryType
 from ...thin import codes
 from ...thin.codec import Wire, joined_bounds, type_ids_within
 from ...thin.codec.skip import Malformed, end_of
+from ...thin.codec.text import all_text
 from ...thin.model import CacheInfo, Page, TypeSource
 from .reader import Side
 
 _NULL = pa.scalar(bytes([codes.NULL]), pa.binary())
+_STRING = pa.scalar(bytes([codes.STRING]), pa.binary())
 _NOTHING = pa.scalar(b"", pa.binary())
 _REFUSED = {codes.NULL: "Ignite's null", codes.WRAPPED: "an object in its wrapper", codes.HANDLE: "a reference to another value"}
 
@@ -58,6 +60,8 @@ class BinaryReader:
             return f"{error.what} (type id {error.where['type_id']})"
         except DecodeError as error:
             return f"no value in Ignite's binary format: {error.what}"
+        if _STRING.as_py() in firsts and not all_text(data.filter(pc.equal(pc.binary_slice(data, 0, 1), _STRING))):
+            return "a String that is no valid UTF-8: the cluster would hold another text than was sent"
         return None
 
 

@@ -19,9 +19,9 @@ class ClusterTypes:
         """Metadata, asked for once. Raises UnknownBinaryType."""
         return self.cluster.binary_type(type_id)
 
-    def register(self, kind: BinaryType) -> BinaryType:
+    def register(self, kind: BinaryType, *, unless_known: bool = False) -> BinaryType:
         """Add what the cluster lacks. Raises TypeClash, WriteFailed."""
-        register_type(self.cluster, kind)
+        register_type(self.cluster, kind, unless_known=unless_known)
         return self.cluster.binary_type(kind.type_id)
 
     def forget_types(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -79,11 +80,11 @@ class Inbound:
     def convert(self, consumed: Consumed) -> Entries:
         """The records as entries, in their order; those that are none, and why, in `bad`.
 
-        A null value removes its key, and so does the JSON value null, as Kafka Connect hands both to a sink alike.
+        A null value removes its key, and so does the JSON value null where values are JSON, as Kafka Connect hands both to a sink alike.
 
         :raises TypeClash: a query entity declares a field otherwise than the cluster's binary metadata.
         """
-        there = ~np.asarray(pc.fill_null(pc.equal(consumed.values, _NULL_JSON), True))
+        there = self._with_value(consumed.values)
         values = read_rows(self._value, consumed.values, there)
         keys = self._keys.read(consumed)
         bad = {row: BadRecord(row, Stage.VALUE, why) for row, why in values.bad}
@@ -97,6 +98,13 @@ class Inbound:
             _taken(values.data, place),
             tuple(bad[row] for row in sorted(bad)),
         )
+
+    def _with_value(self, values: pa.BinaryArray) -> npt.NDArray[np.bool_]:
+        """Which records have a value; the others remove their keys."""
+        there: npt.NDArray[np.bool_] = np.array(values.is_valid())
+        if self._rules.value_converter == "json":  # in any other form these four letters are no null
+            there &= ~np.asarray(pc.fill_null(pc.equal(values, _NULL_JSON), True))
+        return there
 
 
 def _places(side: Side, count: int) -> Rows:

@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from ...errors import SettingsError
+from ...errors import SettingsError, TypeClash
 from ...thin.codec.encode import encoded
 from ..json_columns import JsonForm
 from ..types import TYPE_NAME, mark_of, object_field
@@ -58,20 +58,32 @@ class ValueKeys:
 
 @dataclass(frozen=True)
 class KafkaKeys:
-    """Keys from topic, partition and offset, as objects of three fields."""
+    """Keys from topic, partition and offset, as objects of three fields of these names, in the order of their type."""
 
-    field: pa.Field
+    type_name: str
+    names: tuple[str, ...]
     objects: ObjectTypes
 
     def read(self, consumed: Consumed) -> Side:
+        """:raises TypeClash: another program has registered the type with other fields since the names were compared with it."""
+        fields = self._registered()
+        if _wrong_places(self.names, fields):
+            what = "the type of the cache's keys was registered with other fields meanwhile"
+            raise TypeClash(what, "Start again: its fields are checked then.", key_type=self.type_name, topic=consumed.topic)
         count = len(consumed)
-        columns = [
+        parts = (
             pa.repeat(pa.scalar(consumed.topic), count),
             pa.repeat(pa.scalar(consumed.partition, pa.int32()), count),
             pa.array(consumed.offsets, pa.int64()),
-        ]
-        self.objects.register()
-        return Side(np.arange(count), encoded(pa.StructArray.from_arrays(columns, fields=list(self.field.type)), self.field), ())
+        )
+        by_name = {name.lower(): part for name, part in zip(self.names, parts, strict=True)}
+        columns = pa.StructArray.from_arrays([by_name[one.name.lower()] for one in fields], fields=list(fields))
+        return Side(np.arange(count), encoded(columns, object_field("", self.type_name, fields)), ())
+
+    def _registered(self) -> tuple[pa.Field, ...]:
+        """The type's fields as the cluster knows them: where another task was quicker they are read from it, then."""
+        fields = self.objects.fields(self.type_name)
+        return fields if self.objects.register() else self.objects.fields(self.type_name)
 
 
 def keys_by_policy(policy: str, names: tuple[str, ...], known: EntryTypes, objects: ObjectTypes, form: JsonForm) -> Keys:
@@ -104,15 +116,19 @@ def _kafka_keys(names: tuple[str, ...], root: pa.Field, objects: ObjectTypes) ->
     if not objects.fields(name):
         for label, kind in zip(names, _KAFKA_TYPES, strict=True):
             objects.declare(name, pa.field(label, kind))
-    found = {one.name.lower(): one for one in objects.fields(name)}
-    wrong = [label for label, kind in zip(names, _KAFKA_TYPES, strict=True) if _plain(found.get(label.lower())) != kind]
-    if wrong or len(found) != len(names):
-        what = (
-            f"key_policy is 'kafka', and {name}, the type of the cache's keys, has fields {', '.join(one.name for one in found.values())}"
-        )
+    fields = objects.fields(name)
+    if _wrong_places(names, fields):
+        what = f"key_policy is 'kafka', and {name}, the type of the cache's keys, has fields {', '.join(one.name for one in fields)}"
         remedy = f"It must have {', '.join(names)} (String, Integer, Long) and no other; name them in key_fields."
         raise SettingsError(what, remedy, setting="key_fields")
-    return KafkaKeys(object_field("", name, [found[label.lower()] for label in names]), objects)
+    return KafkaKeys(name, names, objects)
+
+
+def _wrong_places(names: tuple[str, ...], fields: tuple[pa.Field, ...]) -> bool:
+    """Whether these are not the fields of a record's place."""
+    found = {one.name.lower(): one for one in fields}
+    wrong = [label for label, kind in zip(names, _KAFKA_TYPES, strict=True) if _plain(found.get(label.lower())) != kind]
+    return bool(wrong) or len(found) != len(names)
 
 
 def _plain(field: pa.Field | None) -> pa.DataType | None:

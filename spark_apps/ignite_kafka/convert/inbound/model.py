@@ -97,8 +97,9 @@ class EntryTypes:
 class Types(TypeSource, Protocol):
     """The binary types of a cluster, which the conversion reads and extends."""
 
-    def register(self, kind: BinaryType) -> BinaryType:
+    def register(self, kind: BinaryType, *, unless_known: bool = False) -> BinaryType:
         """Add a type, or the fields and schemas that it lacks, and give the type as the cluster holds it then.
 
+        :param unless_known: add nothing to a type that is there.
         :raises UnsupportedType: the cluster has a field of the type under another type code.
         """

@@ -7,7 +7,7 @@ binary types of their own, named ``<type>.<field>``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -46,6 +46,7 @@ class ObjectTypes:
 
     :param declared: type name to the fields that query entities declare.
     :param keys: types of keys: once the cluster knows one, or it is declared, no record adds a field, as all keys would become others.
+        So it is with the types of objects within keys.
     :param local: types that are never written: the cluster is not told of them.
     """
 
@@ -70,6 +71,11 @@ class ObjectTypes:
         """The field of that name, in whatever case; None when the type has none."""
         return self._type(type_name).fields.get(name.lower())
 
+    def same_id(self, type_name: str, name: str) -> str | None:
+        """Another field of the type, of the id that a field of this name would have: for Ignite a hash of the name tells fields apart."""
+        others = (one.name for label, one in self._type(type_name).fields.items() if label != name.lower() and not is_a(one, UNKNOWN))
+        return next((other for other in others if java_hash(other.lower()) == java_hash(name.lower())), None)
+
     def spell(self, type_name: str, name: str) -> None:
         """Note that JSON spells a field's name so. The first spelling met stays."""
         fields = self._type(type_name).fields
@@ -80,9 +86,12 @@ class ObjectTypes:
         fields[name.lower()] = spelled(found, name)
 
     def learn(self, type_name: str, name: str, value: Any) -> pa.Field | None:
-        """Add the field that a record's member shows, or give one its type that had none; None where the type takes no new field."""
+        """Add the field that a record's member shows, or give one its type that had none; None where the type takes no new field.
+
+        A member that is null adds nothing to what is written, so any type takes it.
+        """
         known = self._type(type_name)
-        if known.fixed:
+        if known.fixed and value is not None:
             return None
         old = known.fields.get(name.lower())
         label = old.name if old is not None else name
@@ -91,7 +100,7 @@ class ObjectTypes:
         self._note(lambda: known.restore(*before))
         known.fields, known.learned = dict(known.fields), known.learned | {name.lower()}
         known.fields[name.lower()] = made if label == name else spelled(made, name)
-        if type_name in self._keys:  # tasks that learn a key type side by side must write the same key alike
+        if self._of_key(type_name) and not known.fixed:  # tasks that learn a key type side by side must write the same key alike
             known.fields = dict(sorted(known.fields.items()))
         return known.fields[name.lower()]
 
@@ -157,7 +166,7 @@ class ObjectTypes:
     def register(self) -> bool:
         """Make the cluster hold every type as it is written here. False when it has another: read anew, records must be read again.
 
-        :raises TypeClash: a query entity declares a field otherwise than the cluster's metadata.
+        :raises TypeClash: a query entity declares a field otherwise than the cluster's metadata; a type of keys has several forms.
         """
         return all(self._register(name) for name in list(self._known))
 
@@ -171,18 +180,25 @@ class ObjectTypes:
             BinaryField(one.name, known.codes.get(one.name.lower(), _code(one)), number)
             for one, number in zip(fields, layout.field_ids, strict=True)
         )
+        wanted = BinaryType(layout.type_id, type_name, None, coded, {layout.schema_id: layout.field_ids})
+        of_key = self._of_key(type_name)
+        told = of_key and not self._declared.get(type_name)  # by nothing but the cluster
+        if told and known.fixed:
+            _require_one_form(self.types.binary_type(layout.type_id))
         try:
-            held = self.types.register(BinaryType(layout.type_id, type_name, None, coded, {layout.schema_id: layout.field_ids}))
+            held = self.types.register(wanted, unless_known=of_key and not known.fixed)
         except TypeClash:
             # a field learned here that another task has learned otherwise meanwhile: the cluster's is the one
             if not known.learned - {one.name.lower() for one in self._declared.get(type_name, ())}:
                 raise
             del self._known[type_name]
             return False
-        if type_name in self._keys and len(held.fields) > len(fields):
+        if told:
+            _require_one_form(held)
+        if of_key and not _alike(held, wanted):
             del self._known[type_name]  # another task has registered the key type meanwhile: keys are written as it has them
             return False
-        known.registered, known.fixed, known.learned = names, type_name in self._keys, set()
+        known.registered, known.fixed, known.learned = names, of_key, set()
         known.codes |= {one.name.lower(): one.type_code for one in held.fields}
         return True
 
@@ -198,13 +214,18 @@ class ObjectTypes:
         try:
             binary = self.types.binary_type(java_hash(type_name.lower()))
         except UnknownBinaryType:
-            return _Known(declared, fixed=type_name in self._keys and bool(declared))
+            return _Known(declared, fixed=self._of_key(type_name) and bool(declared))
         found = {}
         for one in _ordered(binary):
             name = one.name.lower()
             found[name] = self._field(one, type_name, declared.get(name))
         held = {one.name.lower(): one.type_code for one in binary.fields}
-        return _Known(found | {name: one for name, one in declared.items() if name not in found}, held, type_name in self._keys)
+        return _Known(found | {name: one for name, one in declared.items() if name not in found}, held, self._of_key(type_name))
+
+    def _of_key(self, type_name: str) -> bool:
+        """Whether objects of the type are keys, or stand within keys: such types are named after what holds them."""
+        others = self._declared.keys() - self._keys
+        return _within(type_name, self._keys) and not _within(type_name, others)
 
     def _field(self, binary: BinaryField, type_name: str, declared: pa.Field | None) -> pa.Field:
         """The field of metadata; what is declared says more where it is of the same code."""
@@ -236,6 +257,31 @@ class ObjectTypes:
         except UnknownBinaryType:
             return False
         return True
+
+
+def _within(type_name: str, outer: Iterable[str]) -> bool:
+    return any(type_name == one or type_name.startswith(f"{one}.") for one in outer)
+
+
+def _alike(held: BinaryType, wanted: BinaryType) -> bool:
+    """Whether the cluster holds the type of a key as it is wanted: the same schema, no field more, none of another type."""
+    mine = {one.field_id: one.type_code for one in wanted.fields}
+    return wanted.schemas.keys() <= held.schemas.keys() and {one.field_id: one.type_code for one in held.fields} == mine
+
+
+def _require_one_form(held: BinaryType) -> None:
+    """Raise TypeClash where a type of keys has several: two tasks have registered it at one moment, each as its first records had it.
+
+    Ignite puts registrations one after the other, so only the first of them can read its schema back alone: whoever reads two writes no
+    key. That one may have gone on, though, and nobody reads from the cluster which one it was.
+    """
+    if len(held.schemas) < 2:
+        return
+    names = {one.field_id: one.name for one in held.fields}
+    forms = "; ".join(", ".join(names.get(number, str(number)) for number in schema) for schema in sorted(held.schemas.values()))
+    what = f"The cluster holds {len(held.schemas)} forms of {held.name}, which makes keys ({forms}), and a key is found by one form only"
+    remedy = "Sink into a new cache; name what makes its key in key_fields, or declare the key type, under a name that the cluster lacks."
+    raise TypeClash(what, remedy, key_type=held.name)
 
 
 def _ordered(binary: BinaryType) -> list[BinaryField]:

@@ -118,7 +118,9 @@ class _Choice:
         return dict(members[name.lower()] for name in self.names)
 
     def of_column(self, array: pa.Array, field: pa.Field) -> tuple[pa.Array, pa.Field]:
-        return (array.field(0), field.type.field(0)) if self.alone else (array, field)
+        if not self.alone or not pa.types.is_struct(array.type):  # no struct: each of these JSON values is null, and so is its member
+            return array, field
+        return array.field(0), field.type.field(0)
 
 
 class _Batch:

@@ -10,7 +10,7 @@ import binascii
 import math
 import re
 from collections.abc import Callable
-from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, InvalidOperation
 from functools import partial
 from typing import Any, NoReturn
 
@@ -59,8 +59,8 @@ def decimal_of(kind: pa.DataType | None, numeric: bool, item: Any) -> Any:
     """Its text where each value has a scale of its own (`kind` None), else a Decimal of the type's scale."""
     if numeric:
         number = _digits(item)
-        value = Decimal(number)
-        if abs(value.adjusted()) > _MOST_DIGITS or len(number) > _MOST_DIGITS:
+        value = _decimal(number)
+        if value is None or abs(value.adjusted()) > _MOST_DIGITS or len(number) > _MOST_DIGITS:
             refuse(f"is a decimal of more than {_MOST_DIGITS} digits")
     elif kind is None:
         refuse("is a decimal whose scale is not known, which the form BASE64 leaves out: declare it, or use NUMERIC")
@@ -75,6 +75,14 @@ def decimal_of(kind: pa.DataType | None, numeric: bool, item: Any) -> Any:
     if abs(value) >= limit or value != (rounded := value.quantize(unit, context=_EXACT)):
         refuse(f"is {_short(str(value))}, which is no decimal of {kind.precision} digits, {kind.scale} of them a fraction")
     return rounded
+
+
+def _decimal(number: str) -> Decimal | None:
+    """The number, or None where its exponent is beyond the largest that Python has."""
+    try:
+        return Decimal(number)
+    except InvalidOperation:
+        return None
 
 
 def scalar_reader(kind: pa.DataType, mark: str | None) -> Read:

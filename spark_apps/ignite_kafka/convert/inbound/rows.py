@@ -161,6 +161,8 @@ class RowReader:
             if field is not None and field.name != name:
                 self._objects.spell(type_name, name)
             if field is None or (is_a(field, UNKNOWN) and member is not None):
+                if member is not None and (other := self._objects.same_id(type_name, name)) is not None:
+                    refuse(f"has the field id of {other!r}: Ignite does not tell these names apart")
                 field = self._objects.learn(type_name, name, member)
             if field is None:
                 refuse(f"is not a field of {type_name}, whose fields are fixed since they make the key")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import logging
+import traceback
 from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -14,13 +17,15 @@ from ... import events
 from ...connector_settings import LOG_ONLY, STOP
 from ...convert.inbound import BadRecord, ClusterTypes, Consumed, Entries, Inbound, InboundRules, compacted
 from ...convert.stage import Stage
-from ...errors import EntriesRefused, RecordRefused
+from ...errors import EntriesRefused, IgniteKafkaError, ProgramFault, RecordRefused
 from ...kafka.topics import Place
 from ...sink_plan import SinkPlan, TopicPlan
 from ...sink_settings import SinkSettings
 from ...thin.cluster import Cluster
 from ...thin.puts import CacheWriter
 from .letters import refused
+
+log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -55,11 +60,12 @@ class Store:
         entries are not overwritten the first.
 
         :raises EntriesRefused: a cache does not take some entry of this batch, or of the one before.
+        :raises ProgramFault: the conversion failed in a way that says nothing of a record.
         """
         stored, by_topic = Stored(), defaultdict(list)
         for consumed in batch:
             inbound, writer = self._sink(self._plans[consumed.topic])
-            entries = inbound.convert(consumed)
+            entries = _converted(inbound, consumed)
             if self._in_order:
                 entries = entries.without(self._put_in_order(writer, entries))
             entries = self._judged(consumed, entries, stored)
@@ -122,6 +128,30 @@ class Store:
         """Forget what is on its way."""
         for _, writer in self._sinks.values():
             writer.close()
+
+
+def _converted(inbound: Inbound, consumed: Consumed) -> Entries:
+    """The records as entries.
+
+    An exception that is no error of this package says where the program is wrong, not which record is: it must not make a bad record,
+    and as it is it would end the Spark task without a place, to be tried again in vain.
+    """
+    try:
+        return inbound.convert(consumed)
+    except (IgniteKafkaError, MemoryError):
+        raise
+    except Exception as error:
+        raise _fault(consumed, error) from error
+
+
+def _fault(consumed: Consumed, error: Exception) -> ProgramFault:
+    """The error of the driver and the user; its text has what is left behind with the cause where errors travel as JSON."""
+    at = traceback.extract_tb(error.__traceback__)[-1]
+    first, last = (int(consumed.offsets[0]), int(consumed.offsets[-1])) if len(consumed) else (None, None)
+    what = f"a fault of this program: converting records failed with {type(error).__name__}: {error} ({Path(at.filename).name}:{at.lineno})"
+    remedy = "Report it, with the traceback in the log of the executor and, if you can, these records; no error policy passes over them."
+    log.error("converting records of %s-%s, offsets %s to %s", consumed.topic, consumed.partition, first, last, exc_info=error)
+    return ProgramFault(what, remedy, topic=consumed.topic, partition=consumed.partition, first_offset=first, last_offset=last)
 
 
 def _write(writer: CacheWriter, entries: Entries) -> None:

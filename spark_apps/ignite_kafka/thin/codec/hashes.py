@@ -17,8 +17,9 @@ import pyarrow as pa
 
 from ignite_kafka.thin import codes
 from ignite_kafka.thin.codec.pieces import data_of, offsets_of
+from ignite_kafka.thin.codec.text import decode_text, string_bytes
 
-_STRING_HEAD, _HASH_AT = 5, 8
+_HASH_AT = 8
 Hashes = npt.NDArray[np.int32]
 _BLOCK = 1 << 17
 """Units hashed at a time: their products and the powers fit the processor's second cache."""
@@ -83,7 +84,11 @@ def _long_hash(units: npt.NDArray[Any], first: int) -> int:
 
 
 def key_hashes(keys: pa.BinaryArray) -> tuple[Hashes, npt.NDArray[np.bool_]]:
-    """Java's `hashCode` of encoded keys, and where it is known: not for decimals, arrays, enums and other rare kinds of keys."""
+    """Java's `hashCode` of encoded keys, and where it is known.
+
+    It is not for decimals, arrays, enums and other rare kinds of keys, nor for strings that are no text: what Java reads of those is
+    not told by their bytes alone.
+    """
     hashes, known = np.zeros(len(keys), np.int32), np.zeros(len(keys), bool)
     if not len(keys):
         return hashes, known
@@ -92,11 +97,11 @@ def key_hashes(keys: pa.BinaryArray) -> tuple[Hashes, npt.NDArray[np.bool_]]:
     kinds = data[offsets[:-1] - offsets[0]]
     for code in np.unique(kinds):
         hashed = _HASHED.get(int(code))
-        if hashed is not None:
-            rows = np.flatnonzero(kinds == code)
-            part = keys if rows.size == len(keys) else keys.take(pa.array(rows))
-            hashes[rows] = hashed(part)
-            known[rows] = True
+        if hashed is None and code != codes.STRING:
+            continue
+        rows = np.flatnonzero(kinds == code)
+        part = keys if rows.size == len(keys) else keys.take(pa.array(rows))
+        hashes[rows], known[rows] = _string(part) if hashed is None else (hashed(part), True)
     return hashes, known
 
 
@@ -144,19 +149,24 @@ def _uuid(keys: pa.BinaryArray) -> Hashes:
     return _folded(_column(keys, "<i8") ^ _column(keys, "<i8", 9))
 
 
-def _string(keys: pa.BinaryArray) -> Hashes:
-    """Over UTF-16 units; those of plain ASCII are its bytes."""
-    starts = offsets_of(keys)[:-1].astype(np.int64) - offsets_of(keys)[0]
-    data = data_of(keys)
-    of_text = np.ones(data.size, bool)
-    of_text[starts[:, None] + np.arange(_STRING_HEAD)] = False
-    units = data[of_text]
-    offsets = np.append(starts, data.size) - _STRING_HEAD * np.arange(len(keys) + 1)
+def _string(keys: pa.BinaryArray) -> tuple[Hashes, npt.NDArray[np.bool_]]:
+    """Over UTF-16 units, and which are known; units of plain ASCII are its bytes."""
+    units, offsets = string_bytes(keys)
     if (units < 0x80).all():
-        return polynomial_hashes(units, offsets)
+        return polynomial_hashes(units, offsets), np.ones(len(keys), bool)
     raw = units.tobytes()
-    wide = [raw[start:end].decode().encode("utf-16-le") for start, end in pairwise(offsets.tolist())]
-    return polynomial_hashes(np.frombuffer(b"".join(wide), "<u2"), np.cumsum([0, *map(len, wide)], dtype=np.int64) // 2)
+    wide = [_utf_16(raw[start:end]) for start, end in pairwise(offsets.tolist())]
+    sizes = [0 if text is None else len(text) for text in wide]
+    joined = np.frombuffer(b"".join(text for text in wide if text), "<u2")
+    return polynomial_hashes(joined, np.cumsum([0, *sizes], dtype=np.int64) // 2), np.array([text is not None for text in wide])
+
+
+def _utf_16(data: bytes) -> bytes | None:
+    """The units of a string's bytes, in either of Ignite's forms; None where they are no text."""
+    try:
+        return decode_text(data).encode("utf-16-le")
+    except UnicodeError:
+        return None
 
 
 def _object(keys: pa.BinaryArray) -> Hashes:
@@ -167,6 +177,6 @@ def _object(keys: pa.BinaryArray) -> Hashes:
 
 _HASHED: dict[int, Callable[[pa.BinaryArray], Hashes]] = {
     codes.BYTE: _small("<i1"), codes.SHORT: _small("<i2"), codes.INT: _small("<i4"), codes.CHAR: _small("<u2"), codes.LONG: _long,
-    codes.FLOAT: _float, codes.DOUBLE: _double, codes.BOOL: _boolean, codes.STRING: _string, codes.UUID: _uuid, codes.DATE: _long,
+    codes.FLOAT: _float, codes.DOUBLE: _double, codes.BOOL: _boolean, codes.UUID: _uuid, codes.DATE: _long,
     codes.TIME: _long, codes.TIMESTAMP: _long, codes.OBJECT: _object,
 }  # fmt: skip

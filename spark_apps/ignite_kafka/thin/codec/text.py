@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ignite_kafka.thin.codec.pieces import data_of, offsets_of
 from ignite_kafka.thin.codec.raw import Bytes, Positions, Wire
 
+_HEAD = 5
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 
@@ -26,6 +29,35 @@ def decode_text(data: bytes) -> str:
     text = _PAIR.sub(lambda pair: pair.group().encode("utf-16", "surrogatepass").decode("utf-16"), text)
     text.encode("utf-8")
     return text
+
+
+def string_bytes(strings: pa.BinaryArray) -> tuple[Bytes, Positions]:
+    """The bytes of encoded Strings without their heads, and where each begins; the last place is the end."""
+    data = data_of(strings)
+    starts = offsets_of(strings)[:-1].astype(np.int64) - offsets_of(strings)[0]
+    of_text = np.ones(data.size, bool)
+    of_text[starts[:, None] + np.arange(_HEAD)] = False
+    return data[of_text], np.append(starts, data.size) - _HEAD * np.arange(len(strings) + 1)
+
+
+def all_text(strings: pa.BinaryArray) -> bool:
+    """Whether encoded Strings are text, in either form."""
+    data, offsets = string_bytes(strings)
+    try:
+        whole = pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(data)
+        pa.StringArray.from_buffers(len(strings), *whole).validate(full=True)
+    except pa.ArrowInvalid:
+        raw = data.tobytes()
+        return all(_is_text(raw[start:end]) for start, end in pairwise(offsets.tolist()))
+    return True
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        decode_text(data)
+    except UnicodeError:
+        return False
+    return True
 
 
 def repaired(wire: Wire, at: Positions, offsets: npt.NDArray[np.int32], data: Bytes) -> pa.Array:

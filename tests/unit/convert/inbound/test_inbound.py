@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ignite_kafka.convert.inbound import Inbound, Stage
+from ignite_kafka.convert.inbound import Inbound, InboundRules, Stage
 from ignite_kafka.convert.inbound.objects import ObjectTypes
 from ignite_kafka.errors import TypeClash, UnsupportedType
 from ignite_kafka.thin.codec.classes import java_hash
@@ -65,6 +65,15 @@ def test_a_bad_record_is_named_and_its_neighbours_are_kept(text: bytes, reason: 
         raise AssertionError(entries.bad[0].reason)
     assert entries.rows.tolist() == [row for row in range(together) if row != 1]
     assert [(key, value.fields) for key, value in decoded(entries, types)] == [(row, FIELDS) for row in entries.rows]
+
+
+@pytest.mark.parametrize("number", ["1E+99999999999999999999", "-1e-99999999999999999999", "0e-9999999999999999999", "1e99999"])
+@pytest.mark.parametrize("scale", [-1, 2])
+def test_a_decimal_whose_exponent_nothing_holds_is_a_bad_record(number: str, scale: int) -> None:
+    inbound = Inbound(cache_of({"d": "java.math.BigDecimal"}, scale=scale), GrowingTypes(), InboundRules(decimal_format="NUMERIC"))
+    entries = inbound.convert(consumed([b'{"d":1.25}', f'{{"d":{number}}}'.encode(), b'{"d":2.5}']))
+    assert entries.rows.tolist() == [0, 2]
+    assert [(bad.row, bad.reason) for bad in entries.bad] == [(1, "field d is a decimal of more than 10000 digits")]
 
 
 def test_every_other_record_bad() -> None:
@@ -264,6 +273,32 @@ def test_a_key_type_never_grows_and_is_written_alike_by_all() -> None:
     assert [bad.reason for bad in two.bad] == ["field c is not a field of free.Key, whose fields are fixed since they make the key"]
 
 
+@pytest.mark.parametrize("count", [2, 50])
+def test_a_key_member_that_is_always_null_is_no_field_in_any_run(count: int) -> None:
+    types = GrowingTypes()
+    given = [f'{{"id":{row},"tenant":null}}'.encode() for row in range(count)]
+    inbound = Inbound(FREE, types)
+    first = inbound.convert(consumed([b"1"] * count, given))
+    for later in (inbound, Inbound(FREE, types), Inbound(FREE, types)):
+        again = later.convert(consumed([b"1"] * count, given))
+        assert (again.keys, again.bad) == (first.keys, ())
+    later = Inbound(FREE, types)
+    entries = later.convert(consumed([b"1"] * 3, [b'{"tenant":null,"id":0}', b'{"id":1,"tenant":"x"}', b'{"id":1}']))
+    assert entries.keys == first.keys[:2]
+    (bad,) = entries.bad
+    assert (bad.row, bad.reason) == (1, "field tenant is not a field of free.Key, whose fields are fixed since they make the key")
+
+
+@pytest.mark.parametrize(("one", "other"), [("", "\\u0000"), ("az", "b["), ("AZ", "b[")])
+def test_two_names_of_one_field_id_are_a_bad_record(one: str, other: str) -> None:
+    types = GrowingTypes()
+    texts = [f'{{"{one}":1}}', f'{{"{other}":2}}', f'{{"{one}":3,"{other}":4}}', f'{{"{one}":5,"{other}":null}}']
+    for inbound in (Inbound(FREE, types), Inbound(FREE, types)):
+        entries = inbound.convert(consumed([text.encode() for text in texts]))
+        assert entries.rows.tolist() == [0, 3]
+        assert [(bad.row, f"has the field id of {one!r}" in bad.reason) for bad in entries.bad] == [(1, True), (2, True)]
+
+
 def test_fields_are_written_in_the_order_of_the_fullest_schema() -> None:
     types = GrowingTypes()
     types.add("Trade", {"qty": 3, "id": 4, "a": 9, "symbol": 9}, ["id"], ["symbol", "id", "qty"], ["id", "qty"])
@@ -296,7 +331,7 @@ def test_types_that_records_do_not_tell_apart_are_refused_at_once() -> None:
 
 def test_a_declared_type_that_the_cluster_refuses_is_an_error() -> None:
     class Refusing(GrowingTypes):
-        def register(self, kind):  # type: ignore[no-untyped-def]
+        def register(self, kind, **_):  # type: ignore[no-untyped-def]
             raise TypeClash("field id is of another type")
 
     with pytest.raises(TypeClash):

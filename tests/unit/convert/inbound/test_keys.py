@@ -68,6 +68,16 @@ def test_a_key_that_cannot_be_made_is_named(cache: CacheInfo, value: bytes | Non
     assert keys(cache, "value", "id", values=[VALUES[0], value, VALUES[1]]) == ([7, 8], [(1, reason)])
 
 
+@pytest.mark.parametrize("good", [0, 1, 40])
+@pytest.mark.parametrize("text", [b"null", b" null "])
+@pytest.mark.parametrize("cache", [FREE, entity("java.lang.Long")], ids=["inferred", "declared"])
+def test_a_json_null_of_which_one_member_is_the_key_is_a_null_key(cache: CacheInfo, text: bytes, good: int) -> None:
+    texts = [b'{"id":%d}' % row for row in range(good)] + [text]
+    wanted = list(range(good)), [(good, "the key is null")]
+    assert keys(cache, "value", "id", values=texts) == wanted
+    assert keys(cache, "key", "id", values=[VALUES[0]] * len(texts), keys=texts) == wanted
+
+
 def test_where_a_record_stood_is_a_key() -> None:
     made, bad = keys(FREE, "kafka")
     assert [list(key.fields.items()) for key in made] == [
@@ -79,6 +89,8 @@ def test_where_a_record_stood_is_a_key() -> None:
     assert [(key.type_name, list(key.fields.items())) for key in made] == [
         ("Place", [("T", "topic"), ("P", 3), ("O", o)]) for o in (100, 101)
     ]
+    made, _ = keys(entity("Place", *reversed(columns)), "kafka", "t", "p", "o", keys=[None, None])
+    assert list(made[0].fields.items()) == [("O", 100), ("P", 3), ("T", "topic")]
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from ignite_kafka.convert.inbound import reader
 from ignite_kafka.convert.inbound.objects import ObjectTypes
 from ignite_kafka.convert.inbound.reader import JsonReader, Side
 from ignite_kafka.convert.inbound.resolve import entry_types
+from ignite_kafka.convert.inbound.shapes import reference
 from ignite_kafka.convert.json_columns import JsonForm
 from tests.support.codec_bytes import Types
 from tests.support.inbound import GrowingTypes, cache_of
@@ -109,6 +110,32 @@ def test_each_form_of_each_type_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     for row, text in enumerate(RECORDS):
         found, bad = listed(json_reader().read(pa.array([text], pa.binary())))
         assert (found.get(0), bool(bad)) == (wanted.get(row), row in refused), text
+
+
+KEY_TEXTS = [
+    b'{"id":1,"tenant":null}', b'{"tenant":null,"id":2}', b'{"id":3}', b'{"id":4,"tenant":"x"}', b'{"id":5,"TENANT":null}',
+    b'{"tenant":null}', b'{"id":6,"tenant":null,"tenant":null}', b'{"id":7,"other":null,"tenant":null}', b'{"id":8,"other":{}}',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("more", [0, 60])
+def test_null_members_that_a_key_type_lacks(more: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = KEY_TEXTS + KEY_TEXTS[:3] * more
+
+    def read(*, columns: bool) -> tuple[dict[int, Any], set[int]]:
+        known = GrowingTypes()
+        known.add("K", {"id": 4})
+        with monkeypatch.context() as changed:
+            if not columns:
+                changed.setattr(reader, "parsed_as", lambda field, form: None)
+            root = reference("", "K")
+            side = JsonReader(root, ObjectTypes(known, {"K": ()}, frozenset(["K"])), JsonForm("BASE64")).read(pa.array(texts, pa.binary()))
+        return listed(side)
+
+    wanted, refused = read(columns=False)
+    assert refused == {3, 6, 8}
+    assert wanted[0] == read(columns=True)[0][0]
+    assert read(columns=True) == (wanted, refused)
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ignite_kafka.convert.types import field_of
+from ignite_kafka.thin import codes
 from ignite_kafka.thin.codec import ObjectLayout, encode_objects, encoded
 from ignite_kafka.thin.codec.hashes import _BLOCK, array_hashes, key_hashes, partitions_of
 
@@ -50,6 +51,13 @@ def test_hash_of_strings(texts: list[str]) -> None:
     hashes, known = key_hashes(encoded(pa.array(texts), pa.field("key", pa.string())))
     assert hashes.tolist() == [java_string_hash(text) for text in texts]
     assert known.all()
+
+
+def test_hash_of_strings_in_the_second_form_and_of_what_is_no_text() -> None:
+    given = [b"plain", b"\xed\xa0\xbd\xed\xb8\x80", b"caf\xe9", b"a\xc0\x80b", b"\xed\xa0\xbd", "é".encode(), b""]
+    hashes, known = key_hashes(pa.array([struct.pack("<Bi", codes.STRING, len(data)) + data for data in given], pa.binary()))
+    assert known.tolist() == [True, True, False, True, False, True, True]
+    assert hashes[known].tolist() == [java_string_hash(text) for text in ("plain", "😀", "a\0b", "é", "")]
 
 
 # from Java: Long.hashCode(...), Double.valueOf(...).hashCode() and so on
