@@ -24,6 +24,7 @@ from tools.servers import IgniteCluster
 PARTITIONS = 16
 WRITERS = 2
 ATTEMPTS = 100
+_PAUSE_S = 0.2  # pyignite leaves a socket open for each attempt to reach a node that is away
 SETTINGS = {"backlogFlushFreq": "100"}
 
 
@@ -55,6 +56,7 @@ class Writers:
                     else:
                         cache.put(key, number)
                         self.puts += 1
+            self._stop.wait(_PAUSE_S)
 
 
 class Reader:
