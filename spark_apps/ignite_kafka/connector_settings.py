@@ -194,7 +194,8 @@ class ConnectorSettings:
             verify=self.ignite_tls_verify,
             check_hostname=self.ignite_tls_check_hostname,
         )
-        return IgniteEndpoint(self.ignite_addresses, tls, self.ignite_connect_timeout_ms, self.ignite_request_timeout_ms)
+        times = self.ignite_connect_timeout_ms, self.ignite_request_timeout_ms, self.retry_timeout_ms
+        return IgniteEndpoint(self.ignite_addresses, tls, *times)
 
     @property
     def kafka_common(self) -> dict[str, str]:

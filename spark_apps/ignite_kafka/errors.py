@@ -29,7 +29,7 @@ IgniteKafkaError
 ├── Fenced                   a newer run of the same connector has taken over               (exit code 3)
 ├── OffsetsLost              the offsets topic of a known connector is missing or unreadable
 ├── SnapshotConflict         caches or settings differ from those fixed under the snapshot id
-└── OutcomeUnknown           a commit was asked for and no answer came: neither done nor failed (exit code 4)
+└── OutcomeUnknown           a commit or a put was asked for and no answer came: neither done nor failed (exit code 4)
 """
 
 from __future__ import annotations
