@@ -17,6 +17,7 @@ IgniteKafkaError
 │   └── EntriesRefused       a column of the cache's table does not take the value of some entry
 ├── TopicError               a topic is missing, refused, or has another partition count
 ├── RecordsLost              records were deleted from a topic before they were read
+├── RecordsOvertaken         the same amid a run, which looks again where to go on          retriable
 ├── RecordRefused            a record cannot be stored: topic, partition, offset
 ├── RecordTooLarge           a record is larger than the topic or the producer allows
 ├── KafkaUnavailable         the broker did not answer in time, before any commit           retriable
@@ -136,6 +137,10 @@ class TopicError(IgniteKafkaError):
 
 class RecordsLost(IgniteKafkaError):
     pass
+
+
+class RecordsOvertaken(IgniteKafkaError):
+    final = False
 
 
 class RecordRefused(IgniteKafkaError):
