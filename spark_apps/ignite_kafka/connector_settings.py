@@ -221,7 +221,7 @@ class ConnectorSettings:
                 raise SettingsError("there is no such setting", hint or "See docs/settings.md", setting=name, set_in=places.get(name))
         if "name" not in values:
             raise SettingsError("name is missing", "Give the connector a name: its offsets go by it", setting="name")
-        return cls(**{name: cls._parsed(name, value, places) for name, value in values.items()}, origin=places)
+        return cls(**{name: cls.parsed(name, value, places) for name, value in values.items()}, origin=places)
 
     @classmethod
     def refuse_secret(cls, name: str, origin: str | None) -> None:
@@ -235,7 +235,12 @@ class ConnectorSettings:
             )
 
     @classmethod
-    def _parsed(cls, name: str, value: object, places: Mapping[str, str]) -> Any:
+    def parsed(cls, name: str, value: object, places: Mapping[str, str]) -> Any:
+        """The canonical value of one setting.
+
+        :param places: where settings were set, by name.
+        :raises SettingsError: it is not allowed.
+        """
         kind = cls.kind_of(name)
         try:
             return kind.parse(value)
