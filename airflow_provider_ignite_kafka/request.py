@@ -15,15 +15,18 @@ from airflow_provider_ignite_kafka.hooks.kafka_config import KafkaConfig, kafka_
 from ignite_kafka import properties
 from ignite_kafka import secrets as secret_files
 from ignite_kafka.connector_settings import ConnectorSettings
+from ignite_kafka.events import CONFIG_CHANGED, emit
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.status import RunStatus, read_run
 from ignite_kafka.kafka.topics import Topics
+from ignite_kafka.kafka_names import one_name
 from ignite_kafka.properties import LoadedSettings
 from ignite_kafka.secrets import Secrets
 from ignite_kafka.thin.connection import IgniteCredentials, IgniteEndpoint
 
 S = TypeVar("S", bound=ConnectorSettings)
-_BOOTSTRAP = "bootstrap.servers"
+_BOOTSTRAP, _KAFKA_CONFIG = "bootstrap.servers", "kafka_config"
+_ORIGIN = "Airflow connection"
 _MASKED_LINE_CHARACTERS = 16
 
 
@@ -68,11 +71,15 @@ class Request:
 
 @dataclass(frozen=True)
 class Clusters:
-    """Both ends of a copy, as the connections name them."""
+    """Both ends of a copy, as the connections name them.
+
+    :param timeouts: those of the endpoint that the connection itself gives.
+    """
 
     endpoint: IgniteEndpoint
     credentials: IgniteCredentials
     kafka: KafkaConfig
+    timeouts: Mapping[str, int]
 
     @classmethod
     def of(cls, ignite_conn_id: str, kafka_conn_id: str) -> Clusters:
@@ -81,7 +88,7 @@ class Clusters:
         :raises SettingsError: a field of a connection cannot be read.
         """
         ignite = IgniteHook(ignite_conn_id)
-        found = cls(ignite.get_endpoint(), ignite.get_credentials(), kafka_config(kafka_conn_id))
+        found = cls(ignite.get_endpoint(), ignite.get_credentials(), kafka_config(kafka_conn_id), ignite.get_timeouts())
         hide(found.secrets)
         return found
 
@@ -121,6 +128,9 @@ def joined_settings(
 ) -> S:
     """Settings, over them those that are an operator's arguments, over these where the connections say that the clusters are.
 
+    What a connection does not name is left to the settings: time-outs, and keys of ``kafka_config``. Event 15001 tells of each setting that
+    has another value than a connection, which takes its place.
+
     :param settings: settings by name, or the path of a ``.properties`` or ``.json`` file.
     :param direction: SourceSettings or SinkSettings.
     :param arguments: by the setting's name; None: not given.
@@ -133,23 +143,38 @@ def joined_settings(
     chosen = {name: value for name, value in arguments.items() if value is not None}
     if "name" not in given.values:
         chosen.setdefault("name", default_connector)
-    plain = dict(clusters.kafka.plain)
-    connections = {
-        **_ignite_settings(clusters.endpoint),
-        "bootstrap_servers": plain.pop(_BOOTSTRAP),
-        "kafka_config": plain,
+    wanted = given.with_values(chosen, "operator")
+    kafka = dict(clusters.kafka.plain)
+    connections = {**_ignite_settings(clusters), "bootstrap_servers": kafka.pop(_BOOTSTRAP)}
+    own = {
+        name: direction.parsed(name, wanted.values[name], wanted.origin) for name in (*connections, _KAFKA_CONFIG) if name in wanted.values
     }
-    return given.with_values(chosen, "operator").with_values(connections, "Airflow connection").settings_of(direction)
+    own_kafka = own.pop(_KAFKA_CONFIG, {})
+    connections[_KAFKA_CONFIG] = _over(own_kafka, kafka)
+    joined = wanted.with_values(connections, _ORIGIN).settings_of(direction)
+    used = {one_name(name): value for name, value in joined.kafka_config.items()}
+    replaced = {name: name for name, value in own.items() if value != getattr(joined, name)}
+    replaced |= {f"{_KAFKA_CONFIG}.{name}": _KAFKA_CONFIG for name, value in own_kafka.items() if value != used[one_name(name)]}
+    for name, setting in replaced.items():
+        _tell_replaced(name, wanted.origin.get(setting))
+    return joined
 
 
-def _ignite_settings(endpoint: IgniteEndpoint) -> dict[str, Any]:
-    tls = {f"ignite_tls_{name}": "" if value is None else value for name, value in asdict(endpoint.tls).items()}
-    return {
-        "ignite_addresses": list(endpoint.addresses),
-        "ignite_connect_timeout_ms": endpoint.connect_timeout_ms,
-        "ignite_request_timeout_ms": endpoint.request_timeout_ms,
-        **tls,
-    }
+def _over(own: Mapping[str, str], connection: Mapping[str, str]) -> dict[str, str]:
+    """A connection's settings of Kafka clients, and of the settings' own those that it does not have by any name."""
+    taken = set(map(one_name, connection))
+    return {**{name: value for name, value in own.items() if one_name(name) not in taken}, **connection}
+
+
+def _tell_replaced(name: str, origin: str | None) -> None:
+    """No value is shown: of some settings none may be."""
+    emit(CONFIG_CHANGED, reason=f"{name}: the {_ORIGIN} has another value, which counts", setting=name, set_in=origin)
+
+
+def _ignite_settings(clusters: Clusters) -> dict[str, Any]:
+    tls = {f"ignite_tls_{name}": "" if value is None else value for name, value in asdict(clusters.endpoint.tls).items()}
+    timeouts = {f"ignite_{name}": value for name, value in clusters.timeouts.items()}
+    return {"ignite_addresses": list(clusters.endpoint.addresses), **timeouts, **tls}
 
 
 def read_status(request: Request) -> RunStatus | None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 DEFAULT_PORT = 10800
 _BOOLEANS = {"true": True, "yes": True, "1": True, "on": True, "false": False, "no": False, "0": False, "off": False}
 _TEST_REQUEST_TIMEOUT_MS = 10_000
+_TIMEOUTS = ("connect_timeout_ms", "request_timeout_ms")
 
 
 class IgniteHook(BaseHook):
@@ -50,12 +51,14 @@ class IgniteHook(BaseHook):
             verify=extra.boolean("verify", True),
             check_hostname=extra.boolean("check_hostname", True),
         )
-        return IgniteEndpoint(
-            addresses=_addresses(connection, extra),
-            tls=tls,
-            connect_timeout_ms=extra.positive("connect_timeout_ms", IgniteEndpoint.connect_timeout_ms),
-            request_timeout_ms=extra.positive("request_timeout_ms", IgniteEndpoint.request_timeout_ms),
-        )
+        return IgniteEndpoint(addresses=_addresses(connection, extra), tls=tls, **extra.timeouts())
+
+    def get_timeouts(self) -> dict[str, int]:
+        """The time-outs that the connection itself gives, by their names in its extra; of others the settings decide.
+
+        :raises SettingsError: one cannot be read.
+        """
+        return _Extra(self.get_connection(self.ignite_conn_id)).timeouts()
 
     def get_credentials(self) -> IgniteCredentials:
         """User, password and the password of the private key; each may be missing."""
@@ -96,10 +99,14 @@ class _Extra:
             raise self._wrong(name, value, "true or false")
         return known
 
-    def positive(self, name: str, default: int) -> int:
+    def timeouts(self) -> dict[str, int]:
+        found = {name: self.positive(name) for name in _TIMEOUTS}
+        return {name: value for name, value in found.items() if value is not None}
+
+    def positive(self, name: str) -> int | None:
         value = self._values.get(name)
         if value in (None, ""):
-            return default
+            return None
         if not str(value).strip().isdigit() or int(value) == 0:
             raise self._wrong(name, value, "a whole number of milliseconds above 0")
         return int(value)

@@ -194,7 +194,8 @@ class ConnectorSettings:
             verify=self.ignite_tls_verify,
             check_hostname=self.ignite_tls_check_hostname,
         )
-        return IgniteEndpoint(self.ignite_addresses, tls, self.ignite_connect_timeout_ms, self.ignite_request_timeout_ms)
+        times = self.ignite_connect_timeout_ms, self.ignite_request_timeout_ms, self.retry_timeout_ms
+        return IgniteEndpoint(self.ignite_addresses, tls, *times)
 
     @property
     def kafka_common(self) -> dict[str, str]:
@@ -220,7 +221,7 @@ class ConnectorSettings:
                 raise SettingsError("there is no such setting", hint or "See docs/settings.md", setting=name, set_in=places.get(name))
         if "name" not in values:
             raise SettingsError("name is missing", "Give the connector a name: its offsets go by it", setting="name")
-        return cls(**{name: cls._parsed(name, value, places) for name, value in values.items()}, origin=places)
+        return cls(**{name: cls.parsed(name, value, places) for name, value in values.items()}, origin=places)
 
     @classmethod
     def refuse_secret(cls, name: str, origin: str | None) -> None:
@@ -234,7 +235,12 @@ class ConnectorSettings:
             )
 
     @classmethod
-    def _parsed(cls, name: str, value: object, places: Mapping[str, str]) -> Any:
+    def parsed(cls, name: str, value: object, places: Mapping[str, str]) -> Any:
+        """The canonical value of one setting.
+
+        :param places: where settings were set, by name.
+        :raises SettingsError: it is not allowed.
+        """
         kind = cls.kind_of(name)
         try:
             return kind.parse(value)

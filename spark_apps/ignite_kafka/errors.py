@@ -17,6 +17,7 @@ IgniteKafkaError
 │   └── EntriesRefused       a column of the cache's table does not take the value of some entry
 ├── TopicError               a topic is missing, refused, or has another partition count
 ├── RecordsLost              records were deleted from a topic before they were read
+├── RecordsOvertaken         the same amid a run, which looks again where to go on          retriable
 ├── RecordRefused            a record cannot be stored: topic, partition, offset
 ├── ProgramFault             this program failed where it must not: topic, partition, first and last offset of the records at hand
 ├── RecordTooLarge           a record is larger than the topic or the producer allows
@@ -30,7 +31,7 @@ IgniteKafkaError
 ├── Fenced                   a newer run of the same connector has taken over               (exit code 3)
 ├── OffsetsLost              the offsets topic of a known connector is missing or unreadable
 ├── SnapshotConflict         caches or settings differ from those fixed under the snapshot id
-└── OutcomeUnknown           a commit was asked for and no answer came: neither done nor failed (exit code 4)
+└── OutcomeUnknown           a commit or a put was asked for and no answer came: neither done nor failed (exit code 4)
 """
 
 from __future__ import annotations
@@ -137,6 +138,10 @@ class TopicError(IgniteKafkaError):
 
 class RecordsLost(IgniteKafkaError):
     pass
+
+
+class RecordsOvertaken(IgniteKafkaError):
+    final = False
 
 
 class RecordRefused(IgniteKafkaError):

@@ -68,7 +68,10 @@ RUN_COMPLETED = Event(15101, INFO, "run {run_id} of connector {connector} is com
 RUN_FAILED = Event(15102, ERROR, "run {run_id} of connector {connector} failed: {reason}", "The reason says what to do.")
 RUN_FENCED = Event(15103, WARNING, "a newer run of connector {connector} has taken over: {reason}", "Start a connector once at a time.")
 OUTCOME_UNKNOWN = Event(
-    15104, ERROR, "whether a commit succeeded is not known: {reason}", "Run the same snapshot again: it reads what is there."
+    15104,
+    ERROR,
+    "whether a commit or a put was done is not known: {reason}",
+    "Run the same snapshot, or the sink, again: it reads what is committed.",
 )
 SNAPSHOT_BEGUN = Event(15110, INFO, "snapshot {snapshot_id} of connector {connector} begins with {units} units")
 SNAPSHOT_CONTINUED = Event(15111, INFO, "snapshot {snapshot_id} of connector {connector} goes on")

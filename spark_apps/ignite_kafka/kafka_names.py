@@ -65,6 +65,7 @@ _RENAMED = {
     "receive.buffer.bytes": "socket.receive.buffer.bytes",
     "fetch.max.wait.ms": "fetch.wait.max.ms",
 }
+_ALIASES = {"sasl.mechanism": "sasl.mechanisms", "max.in.flight": "max.in.flight.requests.per.connection"}  # of librdkafka's own names
 _BUFFER_MEMORY = "buffer.memory"
 _INSTEAD = {
     "key.serializer": "use key_converter",
@@ -132,6 +133,12 @@ def librdkafka_settings(given: Mapping[str, str], known: frozenset[str]) -> dict
         if result.setdefault(target, value) != value:
             raise ValueError(f"{name} and another name of the same setting have different values")
     return result
+
+
+def one_name(name: str) -> str:
+    """The one name of a setting that has several."""
+    name = _RENAMED.get(name, name)
+    return _ALIASES.get(name, name)
 
 
 def _renamed(name: str, value: str) -> tuple[str, str]:

@@ -22,6 +22,8 @@ from dataclasses import dataclass
 from .errors import RecordsLost, TopicError
 from .sink_settings import EARLIEST, LATEST, NONE
 
+PASS_OVER = f"Records are lost. To pass over them set auto_offset_reset to {EARLIEST} or {LATEST}, or set the group's offsets."
+
 
 @dataclass(frozen=True)
 class PartitionKey:
@@ -115,7 +117,7 @@ def start_of(
         lost = f"starts at offset {log.start}" if known.offset < log.start else f"ends at offset {log.end}"
         raise RecordsLost(
             f"the next record to read is offset {known.offset}, and the partition {lost}",
-            f"Records are lost. To pass over them set auto_offset_reset to {EARLIEST} or {LATEST}, or set the group's offsets.",
+            PASS_OVER,
             topic=topic,
             partition=partition,
             offset=known.offset,

@@ -138,7 +138,7 @@ class RecordReader:
         if signal.code in _GONE:
             raise RecordsLost(
                 "records were deleted from the topic before they were read",
-                "Raise its retention. To go on with the first that is left, set auto_offset_reset to earliest.",
+                "Raise its retention, or read it more often.",
                 topic=signal.topic,
                 partition=signal.partition,
                 offset=self.positions.get((str(signal.topic), signal.partition)),

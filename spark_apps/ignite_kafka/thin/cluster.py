@@ -21,6 +21,8 @@ from ignite_kafka.thin.model import BinaryType, CacheInfo
 from ignite_kafka.thin.service import BacklogService, has_service
 
 MAX_PARTITIONS = 65_000
+_NEWEST = -1  # in place of a topology version
+_LOOK_MS = 2_000
 _INVALID_PARTITION = "Invalid partition number"
 T = TypeVar("T")
 
@@ -139,6 +141,30 @@ class Cluster:
             self._any = alive[0] if alive else self._keep(ThinConnection(self.endpoint, self.credentials))
         return self._any
 
+    def has_left(self, connection: ThinConnection, since: int) -> bool:
+        """Whether the node of a connection has left the topology, as another node says; False where none can tell.
+
+        Asked over a connection of its own, with short waits: one that others send by must not be given up for this question.
+
+        :param since: a topology version in which the node was; not of one that came later it is said that it left.
+        """
+        endpoint = replace(
+            self.endpoint,
+            connect_timeout_ms=min(self.endpoint.connect_timeout_ms, _LOOK_MS),
+            request_timeout_ms=min(self.endpoint.request_timeout_ms, _LOOK_MS),
+        )
+        known = [other.address for other in self._by_node.values() if other.node_id != connection.node_id]
+        for address in dict.fromkeys([*known, *self.endpoint.addresses]):
+            try:
+                with ThinConnection(endpoint, self.credentials, address) as other:
+                    if other.node_id == connection.node_id or protocol.FEATURE_NODE_ENDPOINTS not in other.features:
+                        continue
+                    body = other.request(protocol.NODE_ENDPOINTS, struct.pack("<qq", since, _NEWEST))
+            except (IgniteUnreachable, ThinError):
+                continue
+            return connection.node_id in control.read_left(body)
+        return False
+
     def _to_node(self, node: uuid.UUID) -> ThinConnection | None:
         known = self._by_node.get(node)
         if known is not None and not known.closed:
@@ -157,7 +183,7 @@ class Cluster:
         any_connection = self.connection()
         said: tuple[str, ...] = ()
         if protocol.FEATURE_NODE_ENDPOINTS in any_connection.features:
-            said = control.read_endpoints(self._request(protocol.NODE_ENDPOINTS, struct.pack("<qq", -1, -1))).get(node, ())
+            said = control.read_endpoints(self._request(protocol.NODE_ENDPOINTS, struct.pack("<qq", _NEWEST, _NEWEST))).get(node, ())
         listed = [address for address in said if address in self.endpoint.addresses]
         return list(dict.fromkeys([*listed, *said, *self._untried]))
 

@@ -28,6 +28,7 @@ CLOSE_TIMEOUT_S = 1.0
 MAX_HANDSHAKE_BYTES = 1 << 16
 _HOSTNAME_MISMATCH, _IP_MISMATCH = 62, 64
 _LENGTH = struct.Struct("<i")
+_NO_ANSWER = "no answer in time"
 
 
 @dataclass(frozen=True)
@@ -44,12 +45,16 @@ class TlsSettings:
 
 @dataclass(frozen=True)
 class IgniteEndpoint:
-    """Where a cluster's nodes answer thin clients; holds no secret. An address is `host:port`, `host`, `[ipv6]:port` or `ipv6`."""
+    """Where a cluster's nodes answer thin clients; holds no secret. An address is `host:port`, `host`, `[ipv6]:port` or `ipv6`.
+
+    :param retry_timeout_ms: how long the answer to a put is waited for, whose node may still carry it out (`puts.py`).
+    """
 
     addresses: tuple[str, ...] = ("127.0.0.1:10800",)
     tls: TlsSettings = field(default_factory=TlsSettings)
     connect_timeout_ms: int = 5_000
     request_timeout_ms: int = 60_000
+    retry_timeout_ms: int = 300_000
 
 
 @dataclass(frozen=True, repr=False)
@@ -71,6 +76,13 @@ class _OlderVersion(Exception):
         self.version = version
 
 
+class _Part:
+    """The head or the body of a frame, as far as it has come."""
+
+    def __init__(self, length: int) -> None:
+        self.view, self.got = memoryview(bytearray(length)), 0
+
+
 class ThinConnection:
     """A connection to one node, for one thread.
 
@@ -79,7 +91,10 @@ class ThinConnection:
     :raises AuthenticationFailed: a node refused the user or the password; no other address is tried then.
 
     Every wait on the socket is bounded: by `connect_timeout_ms` until the handshake is done, by `request_timeout_ms` after it. A wait
-    that ends without bytes closes the connection and raises IgniteUnreachable, because replies can no longer be told apart.
+    that ends without bytes closes the connection and raises IgniteUnreachable; :meth:`answered` alone leaves it open.
+
+    :attr gave_up: it was closed from here because a node took too long, which may live and still carry out what it has read; a
+        connection that is closed without it was broken, or is no longer needed.
     """
 
     def __init__(self, endpoint: IgniteEndpoint, credentials: IgniteCredentials, address: str | None = None) -> None:
@@ -87,12 +102,14 @@ class ThinConnection:
         self.version: Version = protocol.VERSIONS[0]
         self.features: frozenset[int] = frozenset()
         self.affinity: tuple[int, int] | None = None
-        self.closed = False
+        self.closed = self.gave_up = False
         self._endpoint, self._credentials = endpoint, credentials
         self._context = tls_context(endpoint.tls, self._credentials.key_password) if endpoint.tls.enabled else None
         self._last_id = 0
         self._unanswered = 0
         self._waiting: dict[int, Reply] = {}
+        self._head: _Part
+        self._body: _Part | None
         self._forgotten: set[int] = set()
         self.address = self._connect_any([address] if address else _rotated(endpoint.addresses))
 
@@ -104,14 +121,45 @@ class ThinConnection:
         try:
             self._socket.sendall(protocol.frame(op, self._last_id, payload))
         except OSError as error:
-            raise self._lost(_reason(error)) from error
+            raise self._lost(_reason(error), gave_up=_out_of_time(error)) from error
         self._unanswered += 1
         return self._last_id
 
     def receive(self, request_id: int) -> memoryview:
         """The reply's body without header: a view of a buffer of its own. Raises ThinError when the node reports an error."""
+        if not self.answered(request_id):
+            raise self._lost(_NO_ANSWER, gave_up=True)
+        reply = self._waiting.pop(request_id)
+        if reply.error is not None:
+            raise reply.error
+        return reply.body
+
+    def answered(self, request_id: int, wait_s: float | None = None) -> bool:
+        """Whether the reply is here for :meth:`receive`, after waiting so long for each of its bytes, and of those before it.
+
+        Where it is not, the connection stays as it is and the reply may still come.
+
+        :param wait_s: None: as long as any request may take.
+        """
+        if request_id not in self._waiting and self.closed:
+            raise self._lost("it is closed")
+        if wait_s is None or request_id in self._waiting:
+            return self._read_until(request_id)
+        self._socket.settimeout(wait_s)
+        try:
+            return self._read_until(request_id)
+        finally:
+            if not self.closed:
+                self._socket.settimeout(self._endpoint.request_timeout_ms / 1000)
+
+    def _read_until(self, request_id: int) -> bool:
         while request_id not in self._waiting:
-            reply = self._next_reply()
+            try:
+                reply = protocol.parse_reply(self._read_frame())
+            except (OSError, ValueError, struct.error) as error:
+                if _out_of_time(error):
+                    return False
+                raise self._lost(_reason(error)) from error
             self._unanswered -= not reply.notification
             if reply.affinity is not None:
                 self.affinity = reply.affinity
@@ -119,10 +167,7 @@ class ThinConnection:
                 self._forgotten.discard(reply.request_id)
             elif not reply.notification:
                 self._waiting[reply.request_id] = reply
-        reply = self._waiting.pop(request_id)
-        if reply.error is not None:
-            raise reply.error
-        return reply.body
+        return True
 
     def request(self, op: int, payload: bytes) -> memoryview:
         """Send a request and wait for its reply."""
@@ -179,6 +224,7 @@ class ThinConnection:
     def _connect(self, address: str, version: Version) -> None:
         host, port = split_address(address)
         timeout = self._endpoint.connect_timeout_ms / 1000
+        self._head, self._body = _Part(_LENGTH.size), None
         self._socket = _open(host, port, timeout)
         try:
             if self._context:
@@ -207,31 +253,28 @@ class ThinConnection:
             raise _OlderVersion(offered)
         raise OSError(f"handshake refused: {message} (status {status}, the node offers protocol {'.'.join(map(str, offered))})")
 
-    def _next_reply(self) -> Reply:
-        if self.closed:
-            raise self._lost("it is closed")
-        try:
-            return protocol.parse_reply(self._read_frame())
-        except (OSError, ValueError, struct.error) as error:
-            raise self._lost(_reason(error)) from error
-
     def _read_frame(self, limit: int = 0x7FFFFFFF) -> memoryview:
-        length = _LENGTH.unpack(self._read(4))[0]
-        if not 0 < length <= limit:
-            raise ValueError(f"a frame of {length} bytes is not Ignite's thin client protocol")
-        return self._read(length)
-
-    def _read(self, length: int) -> memoryview:
-        view, got = memoryview(bytearray(length)), 0
-        while got < length:
-            count = self._socket.recv_into(view[got:])
-            if count == 0:
-                raise ConnectionError("the other side closed the connection")
-            got += count
+        """The next frame; a wait that ends within it is taken up there by the next call."""
+        if self._body is None:
+            length = _LENGTH.unpack(self._fill(self._head))[0]
+            if not 0 < length <= limit:
+                raise ValueError(f"a frame of {length} bytes is not Ignite's thin client protocol")
+            self._head, self._body = _Part(_LENGTH.size), _Part(length)
+        view = self._fill(self._body)
+        self._body = None
         return view
 
-    def _lost(self, reason: str) -> IgniteUnreachable:
+    def _fill(self, part: _Part) -> memoryview:
+        while part.got < len(part.view):
+            count = self._socket.recv_into(part.view[part.got :])
+            if count == 0:
+                raise ConnectionError("the other side closed the connection")
+            part.got += count
+        return part.view
+
+    def _lost(self, reason: str, *, gave_up: bool = False) -> IgniteUnreachable:
         self.closed = True
+        self.gave_up |= gave_up
         self._socket.close()
         what = f"the connection to an Ignite node was lost: {reason}"
         return IgniteUnreachable(what, "Check the node and its network", address=self.address, node=self.node_id)
@@ -296,9 +339,14 @@ def tls_context(tls: TlsSettings, key_password: str | None) -> ssl.SSLContext:
     return context
 
 
+def _out_of_time(error: Exception) -> bool:
+    """Whether a wait of ours has ended. ETIMEDOUT, which has a number, is the system's word that the connection is broken."""
+    return isinstance(error, TimeoutError) and error.errno is None
+
+
 def _reason(error: Exception) -> str:
     if isinstance(error, TimeoutError):
-        return "no answer in time"
+        return _NO_ANSWER
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its TLS certificate is not accepted: {error.verify_message}"
     return str(error) or type(error).__name__

@@ -142,7 +142,17 @@ def read_partitions(body: memoryview, cache_id: int, *, all_mappings: bool) -> P
 
 def read_endpoints(body: memoryview) -> dict[uuid.UUID, tuple[str, ...]]:
     """Reply of op 5102 asked from the beginning: node to the addresses of its client connector."""
+    return _endpoints(Reader(body))
+
+
+def read_left(body: memoryview) -> frozenset[uuid.UUID]:
+    """Reply of op 5102 asked from a version on: the server nodes of that version that are in the topology no more."""
     reader = Reader(body)
+    _endpoints(reader)
+    return frozenset(reader.raw_uuid() for _ in range(reader.int32()))
+
+
+def _endpoints(reader: Reader) -> dict[uuid.UUID, tuple[str, ...]]:
     reader.int64()
     nodes = {}
     for _ in range(reader.int32()):

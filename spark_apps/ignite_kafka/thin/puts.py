@@ -1,7 +1,14 @@
 """Entries into a cache, many a request, several requests on their way to each node.
 
-Entries go to the primary node of their partition, which spares a hop; any other node would pass them on. A request that a lost
-connection leaves without answer is sent again to another node: putting or removing the same entries twice leaves the same cache.
+Entries go to the primary node of their partition, which spares a hop; any other node would pass them on.
+
+A request without an answer must not be done twice: the first may come after newer entries of its keys. A node carries out requests in any
+order, also those of a connection that was closed since, and tells nothing of them by any other one. So:
+- A node that is slow is waited for, on the same connection, for `retry_timeout_ms`. Then nobody knows: OutcomeUnknown.
+- A node that left the topology can put nothing any more: the request is sent again, to another one.
+- So it is where the connection broke, as that of a node that died does. Only there a node may live that has read the request and not yet
+  done it: what it does then comes late, and stays until the next entry of the key.
+- An insert leaves what is there, so one that comes late does no harm: it is sent again at once.
 """
 
 from __future__ import annotations
@@ -12,15 +19,16 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ignite_kafka.errors import CacheDestroyed, EntriesRefused, IgniteKafkaError, IgniteUnreachable, WriteFailed
+from ignite_kafka.errors import CacheDestroyed, EntriesRefused, IgniteKafkaError, IgniteUnreachable, OutcomeUnknown, WriteFailed
 from ignite_kafka.thin import protocol
 from ignite_kafka.thin.cluster import Cluster
 from ignite_kafka.thin.codec.hashes import Hashes, key_hashes, partitions_of
@@ -35,6 +43,7 @@ _WRITE = struct.Struct("<iBi")
 _CLUSTER_DEFAULT = -1
 _NULL = 101
 _MOST_TRIES = 3
+_LOOK_S = 2.0  # between two looks whether a node that does not answer has left
 _UPDATE_FAILED = "retry update if possible"
 _MAY_PASS = (_UPDATE_FAILED, "retry transaction", "topology")
 _MAY_PASS_REMEDY = "Check the cluster's nodes: their logs say whether one has left, or the cache's data region is out of memory"
@@ -58,7 +67,7 @@ class WriteLimits:
 
 
 class CacheWriter:
-    """Puts and removes entries of one cache. For one thread; a context manager that forgets what was not flushed when it fails.
+    """Puts and removes entries of one cache. For one thread; a context manager.
 
     Between two flushes a key may be given once only: requests on their way have no order among them, nor has one that is sent again.
 
@@ -71,11 +80,12 @@ class CacheWriter:
         self.limits = limits or WriteLimits()
         self._waiting: dict[uuid.UUID | None, deque[_Request]] = {}
         self._inserting: _Inserting | None = None
+        self._topology = 0
 
     def put(self, keys: pa.BinaryArray, values: pa.BinaryArray) -> None:
         """Send entries, encoded as :func:`ignite_kafka.thin.codec.encoded` gives them; the answers are awaited by :meth:`flush`.
 
-        :raises IgniteUnreachable, WriteFailed, CacheDestroyed: as :meth:`flush`, also for entries of earlier calls.
+        :raises IgniteUnreachable, OutcomeUnknown, WriteFailed, CacheDestroyed: as :meth:`flush`, also for entries of earlier calls.
         """
         self._write(protocol.CACHE_PUT_ALL if self.overwrite else protocol.STREAMER_START, keys, values)
 
@@ -88,6 +98,7 @@ class CacheWriter:
 
         :raises IgniteUnreachable: no node took some entries in the endpoint's time-out, or none answers; or nodes came or went while
             entries were inserted: all since the last flush must be given again.
+        :raises OutcomeUnknown: a node has not answered in the endpoint's `retry_timeout_ms`, and has not left the cluster either.
         :raises WriteFailed: a node refused some entries: cache, node, address; says why.
         :raises EntriesRefused: that was for what they are; the answers to all other requests have come.
         :raises CacheDestroyed: the cache is not there any more.
@@ -110,12 +121,19 @@ class CacheWriter:
             )
 
     def close(self) -> None:
-        """Forget the requests whose answers were not awaited: whether they are done is not known."""
-        for waiting in self._waiting.values():
-            for request in waiting:
-                request.connection.forget(request.request_id)
-            waiting.clear()
+        """Return once nothing is on its way, whatever became of it: it must not come after what is put next.
+
+        :raises OutcomeUnknown: as :meth:`flush`.
+        """
         self._inserting = None
+        requests = [request for waiting in self._waiting.values() for request in waiting]
+        self._waiting.clear()
+        for request in requests:
+            if request.op == protocol.STREAMER_START:
+                request.connection.forget(request.request_id)
+            else:
+                with suppress(ThinError, IgniteUnreachable):
+                    self._reply(request)
 
     def __enter__(self) -> Self:
         return self
@@ -138,6 +156,7 @@ class CacheWriter:
         if not len(keys):
             return
         owners = self.cluster.partitions(self.cache.cache_id)
+        self._topology = owners.affinity[0]
         nodes = list(dict.fromkeys(owners.primary.values()))
         hashes, known = key_hashes(keys)
         known &= not owners.affinity_keys
@@ -189,32 +208,61 @@ class CacheWriter:
             self._await(waiting.popleft())
         connection = self.cluster.connection(node)
         try:
-            waiting.append(_Request(op, payload, connection, connection.send(op, payload)))
-        except IgniteUnreachable as error:
+            waiting.append(self._sent(connection, op, payload))
+        except IgniteUnreachable as error:  # a node does nothing of a request that has not come whole
             self._again(op, payload, error)
+
+    def _sent(self, connection: ThinConnection, op: int, payload: bytes) -> _Request:
+        return _Request(op, payload, connection, connection.send(op, payload), self._topology, time.monotonic())
 
     def _await(self, request: _Request) -> None:
         try:
-            request.connection.receive(request.request_id)
+            self._reply(request)
             self._taken_by(request.connection)
         except ThinError as error:
             self._again(request.op, request.payload, self._refused(request.connection, error))
         except IgniteUnreachable as error:
             self._again(request.op, request.payload, error)
 
+    def _reply(self, request: _Request) -> None:
+        """Await the answer to a request for as long as it may still be carried out.
+
+        :raises ThinError: the node has refused it.
+        :raises IgniteUnreachable: there will be none, and the request may be sent again.
+        :raises OutcomeUnknown: there was none in time.
+        """
+        connection, endpoint = request.connection, self.cluster.endpoint
+        most_s = max(endpoint.request_timeout_ms, endpoint.retry_timeout_ms) / 1000
+        wait_s = endpoint.request_timeout_ms / 1000
+        while request.op != protocol.STREAMER_START and not _answered(request, wait_s):
+            if self.cluster.has_left(connection, request.topology):
+                connection.close()
+                what = "a node left the cluster before it told whether it has taken entries"
+                raise IgniteUnreachable(what, "Send them again, to another node", **self._place(connection))
+            waited_s = time.monotonic() - request.sent_at
+            if waited_s > most_s:
+                what = f"a node was sent entries of a cache and gave no answer in {waited_s:.0f} s: it may still put them"
+                remedy = "See what holds the node up, or stop it. Run again then: the same entries are put once more"
+                raise OutcomeUnknown(what, remedy, **self._place(connection))
+            wait_s = min(_LOOK_S, wait_s)
+        connection.receive(request.request_id)
+
+    def _place(self, connection: ThinConnection) -> dict[str, Any]:
+        return {"cache": self.cache.name, "node": connection.node_id, "address": connection.address}
+
     def _taken_by(self, connection: ThinConnection) -> None:
         if self._inserting is not None:
             self._inserting.connections.add(connection)
 
     def _again(self, op: int, payload: bytes, error: IgniteKafkaError) -> None:
-        """Send a request once more and wait for its answer, until the endpoint's time for a request is over."""
+        """Send a request once more and wait for its answer, until the endpoint's time for a request is over before it is sent."""
         deadline = time.monotonic() + self.cluster.endpoint.request_timeout_ms / 1000
         for _ in range(_MOST_TRIES):
             if error.final or time.monotonic() > deadline:
                 raise error
             connection = self.cluster.connection()
             try:
-                connection.request(op, payload)
+                self._reply(self._sent(connection, op, payload))
                 self._taken_by(connection)
                 return
             except ThinError as refused:
@@ -224,7 +272,7 @@ class CacheWriter:
         raise error
 
     def _refused(self, connection: ThinConnection, error: ThinError) -> IgniteKafkaError:
-        place = {"cache": self.cache.name, "node": connection.node_id, "address": connection.address}
+        place = self._place(connection)
         if error.status == protocol.CACHE_DOES_NOT_EXIST:
             return CacheDestroyed("a cache went away while entries were put into it", "Make it again, or stop writing to it", **place)
         what = f"Ignite did not take entries of a cache: {_without_keys(error.message)}"
@@ -244,6 +292,17 @@ def _without_keys(message: str) -> str:
     """Of a failed update a node tells every key, and not the cause, which it keeps to its log."""
     head, found, _ = message.partition(_UPDATE_FAILED)
     return f"{head}{found})" if found else message
+
+
+def _answered(request: _Request, wait_s: float) -> bool:
+    """Whether the answer has come; it never will by a connection that was given up, whose node may still be at it."""
+    try:
+        return request.connection.answered(request.request_id, wait_s)
+    except IgniteUnreachable:
+        if not request.connection.gave_up:
+            raise
+    time.sleep(min(_LOOK_S, wait_s))
+    return False
 
 
 @dataclass
@@ -271,3 +330,5 @@ class _Request:
     payload: bytes
     connection: ThinConnection
     request_id: int
+    topology: int
+    sent_at: float

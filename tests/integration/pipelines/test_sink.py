@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import random
 import threading
+import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, cast
 
+import psutil
 import pytest
 from confluent_kafka import ConsumerGroupTopicPartitions, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
@@ -34,7 +36,7 @@ from ignite_kafka.settings import SourceSettings
 from ignite_kafka.sink_settings import SinkSettings
 from ignite_kafka.thin.create import NewCache, get_or_create_cache
 from ignite_kafka.thin.model import QueryEntity, QueryField
-from tests.support.processes import await_value
+from tests.support.processes import alive, await_value
 from tools.servers import IgniteCluster, KafkaBroker
 
 Record = tuple[bytes | None, bytes | None]
@@ -337,6 +339,54 @@ def test_records_that_retention_has_taken(sink: Sink, reset: str, stored: int) -
     assert sink.group()[0] == 20
 
 
+def spark_workers() -> list[psutil.Process]:
+    """Spark's Python processes of this session."""
+    return [process for process in psutil.Process().children(recursive=True) if alive(process) and "pyspark.daemon" in process.cmdline()]
+
+
+def overtake(sink: Sink) -> None:
+    """While the tasks of a run that has stored offsets 0 and 1 stand still, 2 to 11 come and 2 to 9 go."""
+    workers = spark_workers()
+    assert workers
+    for worker in workers:
+        worker.suspend()
+    time.sleep(0.5)  # what was asked of the broker is answered
+    try:
+        sink.send([trade(number) for number in range(2, 12)], partition=0)
+        (cut,) = sink.admin.delete_records([TopicPartition(sink.topic, 0, 10)]).values()
+        cut.result()
+    finally:
+        for worker in workers:
+            worker.resume()
+
+
+@pytest.mark.parametrize("reset", ["earliest", "latest"])
+def test_a_continuous_run_passes_over_what_retention_takes_before_it(sink: Sink, reset: str) -> None:
+    left = {10, 11} if reset == "earliest" else set()
+    sink.send([trade(0)], partition=0)
+    sink.run()
+    sink.send([trade(1)], partition=0)
+    with Running(sink, auto_offset_reset=reset) as running:
+        running.awaits({0, 1})
+        await_value(lambda: sink.group()[0] == 2, "its commit")
+        overtake(sink)
+        await_value(lambda: running.alive and sink.group()[0] == 12, "the end of the topic")
+        sink.send([trade(12)], partition=0)
+        running.awaits({0, 1, 12, *left})
+
+
+def test_a_continuous_run_ends_where_nothing_is_to_be_passed_over(sink: Sink) -> None:
+    sink.send([trade(0), trade(1)], partition=0)
+    with Running(sink) as running:
+        running.awaits({0, 1})
+        overtake(sink)
+        with pytest.raises(RecordsLost, match="set auto_offset_reset to earliest or latest") as lost:
+            await_value(lambda: not running.alive, "its end")
+        running.ended = True
+    assert lost.value.where == {"topic": sink.topic, "partition": 0, "offset": 2}
+    assert sink.group().get(0, 0) <= 2
+
+
 def test_a_first_start_at_the_topics_ends(sink: Sink) -> None:
     sink.send([trade(number) for number in range(10)], partition=0)
     assert sink.run(auto_offset_reset="latest").caches[sink.cache].records == 0
@@ -495,14 +545,20 @@ class Running:
 
     def __init__(self, sink: Sink, **changed: Any) -> None:
         self._sink, self._pool, self._stop = sink, ThreadPoolExecutor(1), threading.Event()
+        self.ended = False  # by an error that the test has seen
         settings = replace(sink.settings, run_mode="continuous", push_interval_ms=100, topic_list_poll_interval_ms=500, **changed)
         self._run = self._pool.submit(run_sink, sink.spark, RunRequest(settings, uuid.uuid4().hex, stop=self._stop))
 
+    @property
+    def alive(self) -> bool:
+        """True; raises what has ended the run."""
+        if self._run.done():
+            self._run.result()
+        return True
+
     def awaits(self, keys: set[int], cache: str | None = None) -> None:
         def there() -> bool:
-            if self._run.done():
-                self._run.result()
-            return self._has(cache or self._sink.cache) and set(self._sink.entries(cache)) == keys
+            return self.alive and self._has(cache or self._sink.cache) and set(self._sink.entries(cache)) == keys
 
         await_value(there, f"{len(keys)} entries", 90)
 
@@ -515,7 +571,7 @@ class Running:
 
     def __exit__(self, kind: object, *_: object) -> None:
         self._stop.set()
-        result = self._run.result(120) if kind is None else None
+        result = self._run.result(120) if kind is None and not self.ended else None
         self._pool.shutdown()
         assert result is None or result.state == status.STOPPED
 

@@ -13,11 +13,12 @@ from pathlib import Path
 from threading import Barrier
 from typing import Any
 
+import psutil
 import pyarrow as pa
 import pytest
 from pyignite.datatypes.cluster_state import ClusterState
 
-from ignite_kafka.errors import CacheDestroyed, IgniteUnreachable, TypeClash, UnsupportedType, WriteFailed
+from ignite_kafka.errors import CacheDestroyed, IgniteUnreachable, OutcomeUnknown, TypeClash, UnsupportedType, WriteFailed
 from ignite_kafka.thin.cluster import Cluster
 from ignite_kafka.thin.codec import ObjectLayout, decode_rows, encode_objects, encoded
 from ignite_kafka.thin.connection import IgniteEndpoint
@@ -25,10 +26,11 @@ from ignite_kafka.thin.create import NewCache, get_or_create_cache, register_typ
 from ignite_kafka.thin.model import CacheInfo
 from ignite_kafka.thin.puts import CacheWriter, WriteLimits
 from ignite_kafka.thin.scan import scan_partitions
-from tests.integration.thin.nodes import THIRD, endpoint_of
+from tests.integration.thin.nodes import THIRD, OneNodeCluster, endpoint_of
 from tests.integration.thin.nodes import writer as writer_of
 from tests.support import QUICK_JVM
 from tests.support.processes import await_value
+from tests.support.tcp_proxy import TcpProxy
 from tools.servers import IgniteCluster, Jars
 
 LONG, TEXT = pa.field("long", pa.int64()), pa.field("text", pa.string())
@@ -199,6 +201,60 @@ def test_a_node_that_dies_loses_nothing(third: IgniteCluster, new_cache: NewCach
             assert not overwrite
             await_value(lambda: stable(put), "an insert while no node comes or goes")
         assert entries_of(cluster, cache) == {key: str(key) for key in keys}
+
+
+def test_a_node_that_hangs_is_waited_for_until_it_has_left(third: IgniteCluster, new_cache: NewCacheOf) -> None:
+    """Its entries go to others then, each once: of a node that has left nothing comes any more."""
+    node = psutil.Process(third.node(THIRD).pid)
+    with Cluster(replace(endpoint_of(third), request_timeout_ms=1_000, retry_timeout_ms=90_000)) as cluster:
+        cache = new_cache(atomicity="ATOMIC", backups=1)
+        await_owners(cluster, cache, 3)
+        with CacheWriter(cluster, cache, overwrite=True) as writer:
+            writer.put(longs(*range(2_000)), texts(*["before"] * 2_000))
+            writer.flush()
+            hung = next(connection for connection in cluster._by_node.values() if connection.address == third.addresses[THIRD])
+            assert not cluster.has_left(hung, writer._topology)
+            node.suspend()
+            writer.put(longs(*range(2_000)), texts(*["after"] * 2_000))
+            writer.flush()
+            assert cluster.has_left(hung, writer._topology)
+        assert (hung.closed, hung.gave_up) == (True, False)
+        assert set(entries_of(cluster, cache).values()) == {"after"}
+
+
+def test_an_answer_that_comes_late_is_waited_for(pair: IgniteCluster, cluster: Cluster, new_cache: NewCacheOf) -> None:
+    cache = new_cache()
+    with (
+        TcpProxy(int(pair.address.rpartition(":")[2])) as link,
+        OneNodeCluster(IgniteEndpoint((link.address,), request_timeout_ms=1_000)) as slow,
+        CacheWriter(slow, cache, overwrite=True) as writer,
+    ):
+        writer.put(longs(1), texts("before"))
+        writer.flush()
+        used, link.delay_s = slow.connection(), 1.5
+        writer.put(longs(1), texts("after"))
+        writer.flush()
+        assert slow.connection() is used
+        link.delay_s = 0
+    assert entries_of(cluster, cache) == {1: "after"}
+
+
+def test_a_node_that_neither_answers_nor_leaves_is_an_error(pair: IgniteCluster, cluster: Cluster, new_cache: NewCacheOf) -> None:
+    cache = new_cache()
+    with (
+        TcpProxy(int(pair.address.rpartition(":")[2])) as link,
+        OneNodeCluster(IgniteEndpoint((link.address, *pair.addresses), request_timeout_ms=500, retry_timeout_ms=2_000)) as half_open,
+    ):
+        while half_open.connection().address != link.address:
+            half_open.connection().close()
+        writer = CacheWriter(half_open, cache, overwrite=True)
+        writer.put(longs(1), texts("x"))
+        writer.flush()
+        link.silence()
+        writer.put(longs(1), texts("y"))
+        with pytest.raises(OutcomeUnknown, match="may still put them"):
+            writer.flush()
+        assert entries_of(cluster, cache) == {1: "x"}
 
 
 def test_entries_go_to_the_primary_node_of_their_partition(cluster: Cluster, new_cache: NewCacheOf) -> None:

@@ -65,6 +65,12 @@ def test_credentials_are_masked_when_shown(connect: Any) -> None:
     assert "mellon" not in repr(credentials)
 
 
+def test_time_outs_that_a_connection_gives_are_told_from_defaults(connect: Any) -> None:
+    connect("some", conn_type="ignite", host="n", extra={"request_timeout_ms": "20", "connect_timeout_ms": ""})
+    assert IgniteHook("some").get_timeouts() == {"request_timeout_ms": 20}
+    assert IgniteHook("some").get_endpoint() == IgniteEndpoint(("n:10800",), request_timeout_ms=20)
+
+
 @pytest.mark.parametrize(("name", "value"), [("tls", "perhaps"), ("connect_timeout_ms", "soon"), ("request_timeout_ms", -1)])
 def test_a_field_that_cannot_be_read_is_named(connect: Any, name: str, value: Any) -> None:
     connect("ignite_default", conn_type="ignite", extra={name: value})

@@ -200,6 +200,62 @@ def test_settings_from_a_properties_file(bench: Bench) -> None:
     assert request["settings"]["cache_whitelist"] == ["flights", "air.*"]
 
 
+@pytest.fixture
+def replaced(caplog: pytest.LogCaptureFixture) -> Callable[[], list[str]]:
+    """The settings that event 15001 has named."""
+    caplog.set_level("INFO", "ignite_kafka.events")
+    return lambda: [vars(record)["event_fields"]["setting"] for record in caplog.records if vars(record).get("event_id") == 15001]
+
+
+def test_what_a_connection_does_not_name_is_left_to_the_settings(bench: Bench, replaced: Callable[[], list[str]]) -> None:
+    settings = {"ignite_request_timeout_ms": 600_000, "ignite_connect_timeout_ms": "7000", "kafka_config": {}}
+    settings["kafka_config"] = {"socket.timeout.ms": 90_000, "sasl.mechanisms": "PLAIN"}  # the connection has the second, by its other name
+    sink(settings).execute(context())
+    given = bench.seen["request"]["settings"]
+    assert (given["ignite_request_timeout_ms"], given["ignite_connect_timeout_ms"]) == (600_000, 7_000)
+    assert given["kafka_config"] == {"socket.timeout.ms": "90000", "sasl.mechanism": "PLAIN", "sasl.username": "app"}
+    assert replaced() == []
+
+
+def test_what_a_connection_names_wins_and_says_so(bench: Bench, connect: Any, replaced: Callable[[], list[str]]) -> None:
+    connect("ignite_default", conn_type="ignite", host="node", extra={"request_timeout_ms": 20_000, "connect_timeout_ms": 3_000})
+    plain = {"bootstrap.servers": "broker:9092", "sasl.mechanism": "SCRAM-SHA-512", "socket.send.buffer.bytes": "4096", "client.id": "same"}
+    connect("kafka_default", conn_type="kafka", extra=plain)
+    own = {"sasl.mechanisms": "PLAIN", "send.buffer.bytes": "1", "client.id": "same", "socket.timeout.ms": "90000"}
+    settings = {
+        "ignite_addresses": "other:10800",
+        "ignite_request_timeout_ms": 600_000,
+        "ignite_connect_timeout_ms": "3000",
+        "ignite_tls_enabled": "false",
+        "bootstrap_servers": "broker:9092",
+        "kafka_config": own,
+    }
+    sink(settings).execute(context())
+    given = bench.seen["request"]["settings"]
+    assert (given["ignite_addresses"], given["ignite_request_timeout_ms"]) == (["node:10800"], 20_000)
+    rest = {name: value for name, value in plain.items() if name != "bootstrap.servers"}
+    assert given["kafka_config"] == {**rest, "socket.timeout.ms": "90000"}
+    assert sorted(replaced()) == [
+        "ignite_addresses",
+        "ignite_request_timeout_ms",
+        "kafka_config.sasl.mechanisms",
+        "kafka_config.socket.send.buffer.bytes",
+    ]
+
+
+@pytest.mark.parametrize("name", ["sasl.password", "ssl.key.password"])
+def test_a_secret_among_the_settings_of_kafka_clients_is_refused_unseen(bench: Bench, name: str) -> None:
+    with pytest.raises(AirflowFailException, match=f"{name} is a secret") as refused:
+        sink({"kafka_config": {name: "open-sesame"}}).execute(context())
+    assert "open-sesame" not in str(refused.value)
+    assert not (bench.folder / "seen.json").exists()
+
+
+def test_a_wrong_value_is_refused_although_a_connection_replaces_it(bench: Bench) -> None:
+    with pytest.raises(AirflowFailException, match=r"ignite_tls_enabled is wrong.*set in operator"):
+        sink({"ignite_tls_enabled": "perhaps"}).execute(context())
+
+
 def test_settings_with_an_argument_of_their_own(bench: Bench) -> None:
     task = operator({"failover_policy": "NONE"}, run_mode="{{ params.mode }}", failover_policy="FULL_SNAPSHOT")
     given = context()

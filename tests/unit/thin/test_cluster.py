@@ -42,6 +42,13 @@ def test_endpoints() -> None:
     assert control.read_endpoints(body) == {NODES[0]: ("10.0.0.1:10800", "[fe80::1]:10800")}
 
 
+def test_nodes_that_have_left() -> None:
+    come = raw_uuid(NODES[0]) + ints(10800, 1) + protocol.string("10.0.0.1")
+    body = memoryview(struct.pack("<qi", 3, 1) + come + ints(1) + raw_uuid(NODES[1]))
+    assert control.read_left(body) == {NODES[1]}
+    assert control.read_left(memoryview(struct.pack("<qi", 3, 0) + ints(0))) == set()
+
+
 def test_binary_type_of_an_enum() -> None:
     enum = b"\1" + ints(2) + protocol.string("RED") + ints(0) + protocol.string("BLUE") + ints(5)
     body = memoryview(b"\1" + ints(9) + protocol.string("Color") + protocol.string(None) + ints(0) + enum + ints(0))

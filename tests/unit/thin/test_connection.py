@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import socket
 import struct
 import threading
@@ -12,7 +13,7 @@ import pytest
 
 from ignite_kafka.errors import AuthenticationFailed, IgniteUnreachable
 from ignite_kafka.thin import protocol
-from ignite_kafka.thin.connection import IgniteCredentials, IgniteEndpoint, ThinConnection, ThinError, split_address
+from ignite_kafka.thin.connection import IgniteCredentials, IgniteEndpoint, ThinConnection, ThinError, _out_of_time, split_address
 
 Serve = Callable[[socket.socket], None]
 NOBODY = IgniteCredentials()
@@ -79,6 +80,59 @@ def test_server_that_stops_answering() -> None:
         assert connection.closed
         with pytest.raises(IgniteUnreachable, match="closed"):
             connection.send(1, b"")
+
+
+@pytest.mark.parametrize("pause_at", [0, 2, 4, 10])
+def test_a_reply_that_comes_late_is_still_taken(pause_at: int) -> None:
+    """Wherever in it the wait ended: in its head, in its body."""
+    waited = threading.Event()
+    reply = frame(struct.pack("<qH", 1, 0) + b"body")
+
+    def serve(accepted: socket.socket) -> None:
+        accept_handshake(accepted)
+        read_frame(accepted)
+        accepted.sendall(reply[:pause_at])
+        waited.wait(5)
+        accepted.sendall(reply[pause_at:] + frame(struct.pack("<qH", 2, 0)))
+        until_closed(accepted)
+
+    with server(serve) as endpoint, ThinConnection(endpoint, NOBODY) as connection:
+        request = connection.send(1, b"")
+        assert not connection.answered(request, 0.05)
+        assert not connection.answered(request, 0.05)
+        waited.set()
+        assert connection.answered(request, 5)
+        assert bytes(connection.receive(request)) == b"body"
+        assert bytes(connection.request(1, b"")) == b""
+        assert not connection.gave_up
+
+
+def test_what_was_given_up_is_told_from_what_broke() -> None:
+    def serve(accepted: socket.socket) -> None:
+        accept_handshake(accepted)
+        if len(read_frame(accepted)) > 10:  # more than a head
+            until_closed(accepted)
+
+    with server(serve) as endpoint:
+        for payload in (b"slow", b""):
+            with ThinConnection(endpoint, NOBODY) as connection:
+                with pytest.raises(IgniteUnreachable):
+                    connection.request(1, payload)
+                with pytest.raises(IgniteUnreachable, match="closed"):
+                    connection.answered(1, 0.05)
+                assert connection.gave_up == bool(payload)
+
+
+def test_the_system_s_word_that_the_other_side_is_away_is_no_wait_of_ours() -> None:
+    away = OSError(errno.ETIMEDOUT, "Connection timed out")
+    assert isinstance(away, TimeoutError)
+    assert not _out_of_time(away)
+    end, other = socket.socketpair()
+    with end, other:
+        end.settimeout(0.01)
+        with pytest.raises(TimeoutError) as ours:
+            end.recv(1)
+    assert _out_of_time(ours.value)
 
 
 def test_closing_with_replies_outstanding_resets_nothing() -> None:

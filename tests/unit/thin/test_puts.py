@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import random
+import time
 import uuid
 from typing import Any, cast
 
 import pyarrow as pa
 import pytest
 
-from ignite_kafka.errors import CacheDestroyed, EntriesRefused, IgniteKafkaError, IgniteUnreachable, WriteFailed
+from ignite_kafka.errors import CacheDestroyed, EntriesRefused, IgniteKafkaError, IgniteUnreachable, OutcomeUnknown, WriteFailed
 from ignite_kafka.thin import codes, protocol
 from ignite_kafka.thin.connection import IgniteEndpoint, ThinConnection, ThinError
 from ignite_kafka.thin.control import Partitions
@@ -18,6 +19,7 @@ from ignite_kafka.thin.model import CacheInfo
 from ignite_kafka.thin.puts import CacheWriter, WriteLimits
 
 FAILED = protocol.FAILED
+SLOW = "slow"
 PARTIAL = "Failed to update keys (retry update if possible).: [5]"
 
 
@@ -26,15 +28,22 @@ class Connected:
 
     def __init__(self, node: Node) -> None:
         self.node_id, self.address, self.affinity = 7, "a:1", (1, 0)
-        self.send, self.receive, self.request = node.send, node.receive, node.request
+        self.closed = self.gave_up = False
+        self.send, self.answered, self.receive, self.request = node.send, node.answered, node.receive, node.request
+
+    def close(self) -> None:
+        self.closed = True
 
 
 class Node:
-    """A node that gives these answers in turn, None where it takes the entries, and notes what it was sent."""
+    """A node that gives these answers in turn, None where it takes the entries, and notes what it was sent.
 
-    def __init__(self, *answers: Exception | None, partitions: int = 0) -> None:
-        self.answers, self.sent = list(answers), list[bytes]()
-        self.endpoint = IgniteEndpoint()
+    SLOW: the time for a request is over, and no answer has come.
+    """
+
+    def __init__(self, *answers: Exception | str | None, partitions: int = 0, left: bool = False) -> None:
+        self.answers, self.sent, self.left = list(answers), list[bytes](), left
+        self.endpoint = IgniteEndpoint(request_timeout_ms=20, retry_timeout_ms=100)
         self.owners = Partitions((1, 0), dict.fromkeys(range(partitions), uuid.UUID(int=7)))
         self.connected = Connected(self)
 
@@ -48,9 +57,23 @@ class Node:
         self.sent.append(payload)
         return len(self.sent)
 
+    def has_left(self, _: object, since: int) -> bool:
+        assert since == self.owners.affinity[0]
+        return self.left
+
+    def answered(self, _: int, wait_s: float) -> bool:
+        if self.connected.gave_up:
+            raise IgniteUnreachable("it is closed")
+        if self.answers[:1] != [SLOW]:
+            return True
+        time.sleep(wait_s)
+        if len(self.answers) > 1:
+            self.answers.pop(0)
+        return False
+
     def receive(self, _: int) -> None:
         answer = self.answers.pop(0) if self.answers else None
-        if answer is not None:
+        if isinstance(answer, Exception):
             raise answer
 
     def request(self, op: int, payload: bytes = b"") -> None:
@@ -93,6 +116,66 @@ def test_what_may_pass_is_sent_again(answer: Exception) -> None:
         entries.put(binary(b"k"), binary(b"v"))
         entries.flush()
     assert node.sent == [node.sent[0]] * 3
+
+
+@pytest.mark.parametrize("answer", [None, ThinError(FAILED, "Failed to update index")])
+def test_a_slow_node_is_waited_for_and_sent_nothing_twice(answer: Exception | None) -> None:
+    """What it was sent it may still put, after newer entries if another node had been given the same."""
+    node = Node(SLOW, SLOW, answer)
+    with writer(node) as entries:
+        entries.put(binary(b"k"), binary(b"v"))
+        if answer is None:
+            entries.flush()
+        else:
+            with pytest.raises(WriteFailed, match="Failed to update index"):
+                entries.flush()
+    assert (len(node.sent), node.connected.closed) == (1, False)
+
+
+@pytest.mark.parametrize("gave_up", [False, True])
+def test_a_node_that_does_not_answer_leaves_it_unknown_what_is_put(gave_up: bool) -> None:
+    node = Node(SLOW)
+    entries = writer(node)
+    entries.put(binary(b"k"), binary(b"v"))
+    node.connected.gave_up = gave_up
+    started = time.monotonic()
+    with pytest.raises(OutcomeUnknown, match="it may still put them") as caught:
+        entries.flush()
+    assert 0.1 < time.monotonic() - started < 1
+    assert caught.value.where == {"cache": "c", "node": 7, "address": "a:1"}
+    assert len(node.sent) == 1
+
+
+@pytest.mark.parametrize("gave_up", [False, True])
+def test_what_a_node_that_left_was_sent_is_sent_again(gave_up: bool) -> None:
+    node = Node(*([] if gave_up else [SLOW]), None, left=True)
+    with writer(node) as entries:
+        entries.put(binary(b"k"), binary(b"v"))
+        node.connected.gave_up = gave_up
+        node.connected.close = lambda: setattr(node.connected, "gave_up", False)  # type: ignore[method-assign]  # another node answers
+        entries.flush()
+    assert node.sent == [node.sent[0]] * 2
+
+
+def test_what_is_sent_again_is_waited_for_too() -> None:
+    node = Node(IgniteUnreachable("lost"), SLOW)
+    entries = writer(node)
+    entries.put(binary(b"k"), binary(b"v"))
+    with pytest.raises(OutcomeUnknown):
+        entries.flush()
+    assert len(node.sent) == 2
+
+
+def test_what_is_on_its_way_has_ended_when_a_writer_is_closed() -> None:
+    node = Node(SLOW, ThinError(FAILED, "Failed to update index"), IgniteUnreachable("lost"), None)
+    entries = writer(node, entries=1, in_flight=9)
+    entries.put(binary(b"a", b"b", b"c"), binary(b"v", b"v", b"v"))
+    entries.close()
+    assert (node.answers, len(node.sent)) == ([], 3)
+    node.answers = [SLOW]
+    entries.put(binary(b"a"), binary(b"v"))
+    with pytest.raises(OutcomeUnknown):
+        entries.close()
 
 
 def test_what_does_not_pass_is_an_error() -> None:

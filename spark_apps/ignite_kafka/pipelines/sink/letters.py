@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, KafkaError, Message, TopicPartition
 
 from ...convert.inbound import BadRecord, Consumed, Inbound
-from ...errors import KafkaUnavailable, RecordRefused, RecordsLost
+from ...errors import KafkaUnavailable, RecordRefused, RecordsOvertaken
 from ...kafka.clients import KafkaClients, translate
 from ...kafka.dead_letters import DeadLetter, context_headers
 from ...kafka.producer import Header
@@ -39,7 +39,8 @@ def dead_letters(
 ) -> list[DeadLetter]:
     """The letters of a batch's bad records. Their headers and timestamps are read now, as only they need them.
 
-    :raises RecordsLost: such a record is not in the topic any more.
+    :raises RecordsOvertaken: such a record is not in the topic any more. Read from what is committed on, it is not met again: compaction
+        leaves none in its place, and of retention the partition's start tells.
     """
     wanted = {int(consumed.offsets[record.row]): record for record in bad}
     letters = []
@@ -76,5 +77,6 @@ def _messages(clients: KafkaClients, topic: str, partition: int, offsets: Sequen
     for offset in offsets:
         if offset not in found:
             what = "a record that cannot be stored is not in the topic any more"
-            raise RecordsLost(what, "Start again: it is passed over then.", topic=topic, partition=partition, offset=offset)
+            remedy = "Raise the topic's retention, or the time until it is compacted"
+            raise RecordsOvertaken(what, remedy, topic=topic, partition=partition, offset=offset)
     return sorted(found.items())

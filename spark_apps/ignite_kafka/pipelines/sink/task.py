@@ -14,13 +14,15 @@ from contextlib import closing
 
 from ...connector_settings import DEAD_LETTER
 from ...convert.inbound import Consumed
-from ...errors import EntriesRefused
+from ...errors import EntriesRefused, IgniteKafkaError, RecordsLost, RecordsOvertaken
 from ...kafka.dead_letters import DeadLetter
 from ...kafka.reader import BatchLimits, RecordReader
 from ...kafka.topics import Place
 from ...offsets import Owner
 from ...secrets import Secrets
+from ...sink_offsets import PASS_OVER
 from ...sink_plan import SinkPlan
+from ...sink_settings import NONE
 from ..allocation import tune_allocation
 from ..connect import ignite_cluster, slot_clients
 from ..slot_copy import CacheCount, SlotResult
@@ -60,6 +62,18 @@ class SinkTask(TaskLoop):
         return [SlotResult(slot, self._counts[slot], None, self._finished) for slot in self._slots]
 
     def _attempt(self, end: EpochEnd) -> None:
+        try:
+            self._copy_all(end)
+        except RecordsLost as lost:
+            raise self._overtaken(lost) from lost
+
+    def _overtaken(self, lost: RecordsLost) -> IgniteKafkaError:
+        """What lost records are by ``auto_offset_reset``: but for none the next attempt passes over them, from the slots' starts on."""
+        if self._settings.auto_offset_reset == NONE:
+            return RecordsLost(lost.what, PASS_OVER, **lost.where)
+        return RecordsOvertaken(lost.what, lost.remedy, **lost.where)
+
+    def _copy_all(self, end: EpochEnd) -> None:
         try:
             self._copy(end)
         except EntriesRefused as refused:
