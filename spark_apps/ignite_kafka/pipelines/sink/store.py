@@ -125,7 +125,7 @@ class Store:
         return entries
 
     def close(self) -> None:
-        """Forget what is on its way."""
+        """Return once nothing is on its way: it must not come after what is stored next. Raises OutcomeUnknown."""
         for _, writer in self._sinks.values():
             writer.close()
 
