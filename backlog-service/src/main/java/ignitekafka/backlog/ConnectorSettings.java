@@ -29,7 +29,7 @@ final class ConnectorSettings {
         BUFFER_BYTES, String.valueOf(64 << 20),
         OWNER, "");
 
-    private static final Pattern CONNECTOR = Pattern.compile("[A-Za-z0-9._-]{1,100}");
+    private static final Pattern CONNECTOR = Pattern.compile("[A-Za-z0-9._-]{1,180}");
 
     final String connector;
     final String cacheName;

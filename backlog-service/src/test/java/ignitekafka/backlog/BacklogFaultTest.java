@@ -149,24 +149,26 @@ class BacklogFaultTest {
     }
 
     @Test void survivesARestartOfTheWholeCluster() throws Exception {
+        String name = "c".repeat(180);
+
         try (TestCluster cluster = new TestCluster(directory).persistent().start(2)) {
             cluster.node(0).getOrCreateCache(TestCluster.cache("a", 1));
 
-            Map<String, Object> started = cluster.service().start("c", FAST, new String[] {"a"});
+            Map<String, Object> started = cluster.service().start(name, FAST, new String[] {"a"});
 
             for (int i = 0; i < 50; i++)
                 cluster.node(0).cache("a").put(i, i);
 
             cluster.stop();
             cluster.start(2);
-            TestCluster.await(() -> cluster.service().status("c").get("registered").equals(2), "the capture");
+            TestCluster.await(() -> cluster.service().status(name).get("registered").equals(2), "the capture");
 
-            Map<String, Object> status = cluster.service().status("c");
+            Map<String, Object> status = cluster.service().status(name);
 
             assertEquals(started.get("captureId"), status.get("captureId"));
             assertEquals(started.get("incarnation.a"), status.get("incarnation.a"));
 
-            TestReader reader = new TestReader(cluster.node(0), "c", "a");
+            TestReader reader = new TestReader(cluster.node(0), name, "a");
 
             cluster.node(0).cache("a").put(0, 100);
             reader.drain(cluster.service());
