@@ -162,6 +162,21 @@ def test_all_nodes_killed_and_started_again(
     assert followed.unsent() == 0
 
 
+def test_a_deactivation_empties_caches_in_memory(mortal_pair: IgniteCluster, kafka: KafkaBroker, stream: MakeStream) -> None:
+    """The running connector sees that: what is gone from the caches gets its tombstone, what is written since is sent."""
+    followed = stream(mortal_pair, kafka, "atomic-a", cache_list_poll_interval_ms=1_000)
+    with followed.running() as app, mortal_pair.client() as client:
+        assert_right(followed.await_same(app, "atomic-a"))
+        client.get_cluster().set_state(ClusterState.INACTIVE)
+        client.get_cluster().set_state(ClusterState.ACTIVE)
+        client.get_cache(followed.cache("atomic-a")).put_all(dict.fromkeys(range(500), 7))
+        verdicts = followed.await_same(app, "atomic-a")
+        assert_right(verdicts, besides=("repeated",))
+        assert verdicts["atomic-a"].tombstones == ENTRIES - 500
+        followed.stop(app)
+    assert followed.unsent() == 0
+
+
 def test_the_cluster_is_deactivated_and_activated_again(persistent_pair: IgniteCluster, kafka: KafkaBroker, stream: MakeStream) -> None:
     """The connector waits and goes on; what is written before the capture is back is found, its units are sent again."""
     followed = stream(persistent_pair, kafka, *KINDS)

@@ -24,7 +24,7 @@ from ..kafka.target import read_target
 from ..plan import TransferPlan
 from ..settings import SourceSettings
 from . import parallelism
-from .capture import Capture, Deployments, owner_of
+from .capture import Capture, Deployments, deployment_of, owner_of
 from .connect import ignite_cluster
 from .connector_run import RunRequest
 from .epoch_run import EpochRun
@@ -121,7 +121,7 @@ class BacklogRun(EpochRun[SourceSettings]):
         if before is not None and snapshot_id == before.id and not goes_on:
             snapshot_id = new_snapshot_id()  # its offsets tell of another capture
         plan = replace(plan, caches=tuple(caches), snapshot_id=snapshot_id, capture_id=captured.capture_id)
-        return plan, {name: deployments[name] for name in names}
+        return plan, captured.seen({name: deployments[name] for name in names})
 
     def _record(self) -> SnapshotRecord:
         return SnapshotRecord(self._plan.snapshot_id, self._plan.to_dict())
@@ -178,7 +178,7 @@ class BacklogRun(EpochRun[SourceSettings]):
     def _seen(self) -> Deployments:
         """The caches that are there; those of before while the nodes do not tell."""
         try:
-            return self._capture.deployments()
+            return self._capture.seen()
         except IgniteKafkaError as error:
             if error.final:
                 raise
@@ -186,11 +186,11 @@ class BacklogRun(EpochRun[SourceSettings]):
             return self._deployments
 
     def _look(self, epoch: int) -> None:
-        """Take up new caches and drop those that are gone; a cache that was made again is both."""
+        """Take up new caches and drop those that are gone; a cache that was made again is both, and so is one that a deactivation of the
+        cluster emptied, or of which what was captured is lost."""
         before, now = self._deployments, self._seen()
         if now == before:
             return
-        fresh = {name for name in now if now[name] != before.get(name)}
         try:
             plan = make_plan(self._settings, self._cluster, self._topics, self._plan.snapshot_id, self._plan.slots)
             captured = self._capture.start([cache.name for cache in plan.caches])
@@ -199,12 +199,14 @@ class BacklogRun(EpochRun[SourceSettings]):
                 raise
             log.warning("the caches changed while they were looked at: %s", error)
             return
+        now = captured.seen({name: deployment_of(value) for name, value in now.items()})  # one that was made again since is seen next time
+        fresh = {name for name in now if now[name] != before.get(name)}
+        lost = {name for name in fresh if deployment_of(now[name]) == deployment_of(before.get(name, ""))}
         loads = {cache.name: cache.load for cache in self._plan.caches}
-        caches = [
-            replace(captured.named(cache), load=self._settings.load_initial_data if cache.name in fresh else loads.get(cache.name, True))
-            for cache in plan.caches
-            if cache.name in captured.incarnations
-        ]
+        loads |= dict.fromkeys(fresh, self._settings.load_initial_data) | dict.fromkeys(lost, self._settings.failover_policy != "NONE")
+        caches = [replace(captured.named(cache), load=loads.get(cache.name, True)) for cache in plan.caches if cache.name in now]
+        if captured.capture_id != self._plan.capture_id:
+            events.emit(events.CAPTURE_LOST, connector=self._plan.connector, capture_id=self._plan.capture_id)
         dropped = sorted(before.keys() - now.keys())
         events.emit(
             events.CACHES_CHANGED,
@@ -218,7 +220,7 @@ class BacklogRun(EpochRun[SourceSettings]):
         self._patiently(lambda: self._control.begin_epoch(epoch + 1, self._record()))
         counts = {**planned(self._plan), **self._status.caches}
         self._status = replace(self._status, caches=counts)
-        self._deployments = {name: now[name] for name in captured.incarnations if name in now}
+        self._deployments = now
 
     def _stopped(self) -> None:
         """What a policy other than BACKLOG would not read again is given up."""

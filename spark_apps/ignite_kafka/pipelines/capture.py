@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 _PATIENCE_S, _WAIT_S = 60.0, 0.5
 
 Deployments = Mapping[str, str]
-"""Cache to its deployment id: another one once the cache was made again."""
+"""Cache to its deployment id: another one once the cache was made again. What is seen of captured caches has their incarnations, too."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,10 @@ class Captured:
 
     capture_id: int
     incarnations: Mapping[str, str]
+
+    def seen(self, deployments: Deployments) -> Deployments:
+        """Of these caches, those that are captured, each with its incarnation too: one that was emptied keeps its deployment id."""
+        return {name: f"{deployments[name]}/{number}" for name, number in self.incarnations.items() if name in deployments}
 
     @staticmethod
     def of(answer: Mapping[str, Any]) -> Captured:
@@ -42,6 +46,11 @@ class Captured:
     def named(self, cache: CachePlan) -> CachePlan:
         """The cache with the incarnation under which its units are sent."""
         return replace(cache, incarnation=self.incarnations[cache.name])
+
+
+def deployment_of(seen: str) -> str:
+    """The deployment id in what :meth:`Captured.seen` tells of a cache."""
+    return seen.partition("/")[0]
 
 
 def owner_of(topics: Topics, prefix: str) -> str:
@@ -109,6 +118,13 @@ class Capture:
         return {
             name: found[name] for name in select(found, settings.cache_whitelist, settings.cache_blacklist, settings.backlog_cache_name)
         }
+
+    def seen(self) -> Deployments:
+        """The caches that the connector's lists choose now, as :meth:`Captured.seen` tells those that are captured."""
+        deployments, name = self.deployments(), self._settings.name
+        if name not in self._ask(lambda service: service.connectors()):
+            return deployments
+        return {**deployments, **Captured.of(self._ask(lambda service: service.status(name))).seen(deployments)}
 
     def highest_numbers(self) -> dict[Unit, int]:
         """Of each unit that has a backlog, after all that was captured stands there."""

@@ -24,7 +24,7 @@ final class BacklogReader {
     private static final int GROUP = 64;
 
     /** Chunks looked for at a time in a group: at first, when nothing tells how large they are, and at most. */
-    private static final int FIRST_CHUNKS = 64;
+    private static final int FIRST_CHUNKS = 128;
 
     private static final int GROUP_CHUNKS = 1_024;
 

@@ -81,7 +81,7 @@ public interface BacklogService {
      * a question whether the cache still lacks the key.
      *
      * @param units 16 bytes each: int32 cache id, int32 partition, int64 incarnation.
-     * @param maxBytes Of keys and values, passed by less than what was read when half of it was passed, and at first by 64 chunks of 32 changes; below it,
+     * @param maxBytes Of keys and values, passed by less than what was read when half of it was passed, and at first by 128 chunks of 32 changes; below it,
      *     units are read to their end.
      * @return 24 bytes: int32 {@code 0x31434B42} ("BKC1"), int32 units U (as asked, in that order), int32 changes N, int32 topology,
      *     int64 bytes of entries. Columns: int64[U] number of the mark, int64[U] stamp for acknowledging expired keys (0: none),

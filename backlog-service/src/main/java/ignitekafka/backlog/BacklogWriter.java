@@ -16,7 +16,8 @@ import org.apache.ignite.IgniteCache;
  *
  * <p>Order makes a reader safe without marks of what is complete: the unit's record first learns which chunks to look for; then chunks are written
  * in ascending order, one a unit at a time, each at once with all its changes; readers read chunks in descending order. So whoever sees a change
- * also sees, in that read, every earlier change of its key that the same node captured.
+ * also sees, in that read, every earlier change of its key that the same node captured; but for one that is written while a long read goes from one
+ * window to the next: it comes with the next read, below what was sent of its key, and is looked up.
  *
  * <p>The record's low end rises as chunks are acknowledged, while a late number may bring a chunk below the high end back. So the record learns of
  * chunks once more after they are written, and of one that is below others before the next: its turn rises, and an acknowledgement that had found

@@ -1,6 +1,7 @@
 package ignitekafka.backlog;
 
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Iterator;
 import java.util.Map;
 import java.util.Set;
@@ -59,7 +60,7 @@ final class CaptureService implements Service {
     @Override public void execute() throws InterruptedException {
         while (!cancelled && plugin().registry().find(connector) != null) {
             try {
-                reconcile();
+                reconcile(new Captures(plugin()).dead(connector));
 
                 return;
             }
@@ -86,8 +87,12 @@ final class CaptureService implements Service {
         registrations.clear();
     }
 
-    /** Registers the connector's caches that are not, and ends the registrations of those that are its caches no more, or are others by now. */
-    synchronized void reconcile() {
+    /**
+     * Registers the connector's caches that are not, and ends the registrations of those that are its caches no more, or are others by now.
+     *
+     * @param dead As {@link Captures#dead} tells; asked for before, so that copies which call each other need no second thread for it.
+     */
+    synchronized void reconcile(Set<String> dead) {
         Connector wanted = plugin().registry().get(connector);
 
         for (Iterator<Map.Entry<String, Registration>> each = registrations.entrySet().iterator(); each.hasNext(); ) {
@@ -102,21 +107,14 @@ final class CaptureService implements Service {
 
         for (String cache : wanted.caches()) {
             if (!registrations.containsKey(cache) && wanted.deployment(cache) != null && wanted.deployment(cache).equals(deployment(cache)))
-                register(wanted, cache);
+                register(wanted, cache, dead);
         }
     }
 
-    private void register(Connector wanted, String cache) {
+    private void register(Connector before, String cache, Set<String> dead) {
         Captures captures = new Captures(plugin());
-        boolean uncaptured = captures.uncaptured(wanted, cache);
-
-        if (uncaptured && captures.emptied(wanted, cache)) {
-            plugin().log().warning("Cache '" + cache + "' was emptied by a deactivation of the cluster, so connector '" + connector +
-                "' captures it anew: with all other caches once the cluster is active, or with its next start");
-
-            return;
-        }
-
+        Connector wanted = captures.prepare(before, cache, dead);
+        boolean uncaptured = Captures.uncaptured(wanted, cache, dead);
         Map<Integer, Long> complete = uncaptured ? captures.complete(wanted, cache) : Map.of();
 
         registrations.put(cache, new Registration(wanted.deployment(cache), wanted.incarnation(cache), query(wanted, cache)));
@@ -126,8 +124,9 @@ final class CaptureService implements Service {
                 captures.markMissed(wanted, cache, complete);
 
             plugin().registry().update(connector, present -> {
-                Set<String> services = Captures.alive(present, cache, captures.services(connector));
+                Set<String> services = new HashSet<>(present.registered(cache));
 
+                services.removeAll(dead);
                 services.add(id);
 
                 return present.registered(cache, services);

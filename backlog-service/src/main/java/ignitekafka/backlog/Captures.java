@@ -58,8 +58,10 @@ final class Captures {
 
         registerTypes();
 
+        Set<String> dead = dead(name);
+
         for (String cache : connector.caches())
-            connector = prepare(connector, cache);
+            connector = prepare(connector, cache, dead);
 
         ignite.services(ignite.cluster().forServers().forPredicate(BacklogPluginProvider.nodes())).deploy(new ServiceConfiguration()
             .setName(connector.settings.serviceName)
@@ -104,12 +106,13 @@ final class Captures {
     /** Has every node that holds the connector's capture service register what is wanted. */
     private void reconcile(Connector connector) {
         String name = connector.settings.connector;
+        HashSet<String> dead = dead(name);
 
         NodeJob.everywhere(ctx, node -> {
             CaptureService service = node.serviceOrNull(name);
 
             if (service != null)
-                service.reconcile();
+                service.reconcile(dead);
 
             return null;
         });
@@ -167,8 +170,8 @@ final class Captures {
             .setDataRegionName(settings.regionName);
     }
 
-    /** Gives a cache that is not captured, or is another one by now, an incarnation and the records of its units. */
-    private Connector prepare(Connector before, String cache) {
+    /** Gives a cache that is not captured, is another one by now, or was emptied, an incarnation and the records of its units. */
+    Connector prepare(Connector before, String cache, Set<String> dead) {
         String deployment = deployment(ctx, cache);
 
         if (deployment == null)
@@ -176,11 +179,10 @@ final class Captures {
 
         boolean known = deployment.equals(before.deployment(cache));
 
-        if (known && !(uncaptured(before, cache) && emptied(before, cache)))
+        if (known && !(uncaptured(before, cache, dead) && emptied(before, cache)))
             return before;
 
-        boolean same = !known && before.deployment(cache) != null && alive(before, cache, services(before.settings.connector)).isEmpty()
-            && survived(before, cache);
+        boolean same = !known && before.deployment(cache) != null && dead.containsAll(before.registered(cache)) && survived(before, cache);
         int partitions = partitions(cache);
         Connector after = plugin.registry().update(before.settings.connector, present ->
             present.incarnation(cache) != before.incarnation(cache) ? present : present.deployed(cache, deployment, partitions, same));
@@ -244,25 +246,44 @@ final class Captures {
         return alive;
     }
 
-    /** Whether nothing captures the cache's incarnation although something did. */
-    boolean uncaptured(Connector connector, String cache) {
-        return !connector.registered(cache).isEmpty() && alive(connector, cache, services(connector.settings.connector)).isEmpty();
+    /** The services that registered some capture of the connector and are no more; for ever. */
+    HashSet<String> dead(String name) {
+        Connector before = plugin.registry().find(name);
+        HashSet<String> dead = new HashSet<>();
+
+        if (before == null)
+            return dead;
+
+        before.caches().forEach(cache -> dead.addAll(before.registered(cache)));
+        dead.removeAll(services(name)); // asked for after the registry was read: who stands there has been running by then
+
+        return dead;
     }
 
-    /** Of a cache that nothing captures: whether a deactivation ended that, which empties caches in memory. Its registrations end, their nodes do not. */
-    boolean emptied(Connector connector, String cache) {
-        return !persistent(cache) && connector.registered(cache).stream().map(CaptureService::node).anyMatch(id -> ignite.cluster().node(id) != null);
+    /** Whether nothing captures the cache's incarnation although something did. */
+    static boolean uncaptured(Connector connector, String cache, Set<String> dead) {
+        return !connector.registered(cache).isEmpty() && dead.containsAll(connector.registered(cache));
+    }
+
+    /**
+     * Of a cache that nothing captures: whether a deactivation ended that, which empties caches in memory. Then its registrations have ended, their
+     * nodes not; or, where the nodes are others since, a counter went back.
+     */
+    private boolean emptied(Connector connector, String cache) {
+        return !persistent(cache) && (connector.registered(cache).stream().map(CaptureService::node).anyMatch(id -> ignite.cluster().node(id) != null)
+            || wentBack(connector, cache));
     }
 
     /** After a restart of the whole cluster: whether this cache is the one of before. In memory it is not; on disk it is, if no counter went back. */
     private boolean survived(Connector before, String cache) {
-        if (!persistent(cache))
-            return false;
+        return persistent(cache) && !wentBack(before, cache);
+    }
 
+    private boolean wentBack(Connector before, String cache) {
         Map<Integer, Long> counters = counters(cache);
         Map<Integer, Long> known = known(before, cache, counters.keySet());
 
-        return known.entrySet().stream().allMatch(unit -> counters.get(unit.getKey()) >= unit.getValue());
+        return known.entrySet().stream().anyMatch(unit -> counters.get(unit.getKey()) < unit.getValue());
     }
 
     private boolean persistent(String cache) {

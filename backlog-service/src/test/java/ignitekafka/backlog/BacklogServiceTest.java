@@ -282,7 +282,7 @@ class BacklogServiceTest {
 
         service().start("c", FAST, new String[] {"a"});
 
-        for (int from = 0; from < 8_000; from += 1_000) {
+        for (int from = 0; from < 12_000; from += 1_000) {
             Map<Integer, byte[]> values = new TreeMap<>();
 
             for (int key = from; key < from + 1_000; key++)
@@ -295,9 +295,9 @@ class BacklogServiceTest {
         TestReader reader = new TestReader(cluster.node(0), "c", "a");
         int length = service().read("c", TestReader.bytes(reader.units(service())), 1).length;
 
-        assertTrue(length < 64 * Chunk.NUMBERS * 5_000, length + " bytes");
+        assertTrue(length < 128 * Chunk.NUMBERS * 5_000, length + " bytes");
         reader.drain(service());
-        assertEquals(8_000, reader.read);
+        assertEquals(12_000, reader.read);
         assertTrue(reader.marks.isEmpty());
     }
 
