@@ -22,7 +22,8 @@ option                      meaning
 =========================== =======================================================================================================
 
 Filters ``_key = …`` and ``_key IN (…)`` on whole numbers and strings become gets by key, the only condition that the
-thin protocol can evaluate without a class on the nodes (``spark.sql.python.filterPushdown.enabled`` must be true).
+thin protocol can evaluate without a class on the nodes (``spark.sql.python.filterPushdown.enabled`` must be true, and ``partitions``
+not given).
 
 Written are DataFrames of the same form: a key, and the fields of the value, or ``_value`` alone.
 
@@ -147,9 +148,12 @@ class IgniteReader(DataSourceReader):
         self._keys: tuple[object, ...] | None = None
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
-        """Take the first condition on the key that names keys; Spark evaluates the others, on the rows that those keys have."""
+        """Take the first condition on the key that names keys; Spark evaluates the others, on the rows that those keys have.
+
+        Of some partitions none is taken: a get finds keys of the others too.
+        """
         for condition in filters:
-            keys = _keys_of(condition, self._schema.field("_key"))
+            keys = _keys_of(condition, self._schema.field("_key")) if self._options.partitions is None else None
             if keys is None or self._keys is not None:
                 yield condition
             else:
