@@ -15,6 +15,7 @@ from ignite_kafka.datasources.ignite import IgniteDataSource, parse_partitions
 from ignite_kafka.datasources.kafka_tx import KafkaTxDataSource
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.kafka.clients import KafkaClients
+from ignite_kafka.kafka.control import read_control
 from ignite_kafka.kafka.topics import Topics, TopicSpec, read_to_end
 from tools.servers import IgniteCluster, KafkaBroker
 
@@ -143,6 +144,8 @@ def test_any_frame_is_written_once(written: Callable[..., tuple[DataFrame, dict[
     assert sorted(records(kafka, options["topic"])) == sorted((str(i).encode(), f"value {i}".encode()) for i in range(1000))
     frame.write.format("kafka-tx").options(**options, write_id="w2").mode("append").save()
     assert len(records(kafka, options["topic"])) == 2000
+    frame.write.format("kafka-tx").options(**options, write_id="w1").mode("append").save()  # nor after another one
+    assert len(records(kafka, options["topic"])) == 2000
 
 
 def test_a_failed_task_is_repeated_without_a_trace(
@@ -156,6 +159,25 @@ def test_a_failed_task_is_repeated_without_a_trace(
     assert b"700" not in before  # of the partition that failed, nothing
     frame.write.format("kafka-tx").options(**options, write_id="w1").mode("append").save()
     assert sorted(records(kafka, options["topic"])) == sorted((str(i).encode(), f"value {i}".encode()) for i in range(1000))
+
+
+def test_an_unfinished_write_ends_where_another_begins(
+    session: SparkSession, written: Callable[..., tuple[DataFrame, dict[str, str]]], kafka: KafkaBroker
+) -> None:
+    frame, options = written()
+    broken = frame.selectExpr("key", "if(key = '998', raise_error('stops here'), value) as value")
+    with pytest.raises(PySparkException, match="stops here"):
+        broken.write.format("kafka-tx").options(**options, write_id="w1").mode("append").save()
+    few = frame.limit(1)
+    few.write.format("kafka-tx").options(**options).mode("append").save()
+    before = len(records(kafka, options["topic"]))
+    with pytest.raises(PySparkException, match="Give another write_id"):
+        frame.write.format("kafka-tx").options(**options, write_id="w1").mode("append").save()
+    assert len(records(kafka, options["topic"])) == before
+    few.write.format("kafka-tx").options(**options).mode("append").save()
+    clients = KafkaClients({"bootstrap.servers": kafka.bootstrap})
+    state = read_control(clients, Topics(clients), options["internal_topic_prefix"], options["name"])
+    assert list(state.ended) == ["w1"]  # of writes without an id nothing is kept
 
 
 def test_topics_by_row_null_values_and_no_keys(
