@@ -87,6 +87,20 @@ def test_a_get_finds_keys_of_every_width(session: SparkSession, ignite: IgniteCl
         cache.destroy()
 
 
+def test_an_empty_cache_has_the_columns_that_are_given(session: SparkSession, ignite: IgniteCluster, unique: Callable[[str], str]) -> None:
+    name = unique("source-empty")
+    with ignite.client() as client:
+        cache = client.create_cache(name)
+        reader = session.read.format("ignite").options(cache=name, addresses=",".join(ignite.addresses))
+        frame = reader.schema("_key long, _value string").load()
+        assert frame.filter("_key = 5").collect() == []
+        with pytest.raises(PySparkException, match="Give a schema"):
+            session.read.format("ignite").options(cache=name, addresses=",".join(ignite.addresses)).load()
+        cache.put(5, "five", key_hint=IntObject)
+        assert [tuple(row) for row in frame.filter("_key = 5").collect()] == [(5, "five")]
+        cache.destroy()
+
+
 def test_some_partitions_alone(read: Callable[..., DataFrame]) -> None:
     some, others = read(partitions="0-99,200").count(), read(partitions="100-199,201-1023").count()
     assert 0 < some < ROWS
