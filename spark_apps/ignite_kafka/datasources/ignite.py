@@ -5,7 +5,8 @@
 
 Columns: ``_key`` (a struct where keys are objects), then the fields of the values; ``_value`` where values are no objects; ``_type`` where
 a cache holds several types, whose fields are united. Without query entities the types are those of a sample (``sample_rows``); an entry
-of a type that the sample did not show ends the read with an error: never a missing row.
+of a type that the sample did not show ends the read with an error: never a missing row. Of a cache that is empty and has no query entity
+the columns are not known: give them with ``.schema(…)``, which also says them where the sample does not show all.
 
 =========================== =======================================================================================================
 option                      meaning
@@ -22,7 +23,8 @@ option                      meaning
 =========================== =======================================================================================================
 
 Filters ``_key = …`` and ``_key IN (…)`` on whole numbers and strings become gets by key, the only condition that the
-thin protocol can evaluate without a class on the nodes (``spark.sql.python.filterPushdown.enabled`` must be true).
+thin protocol can evaluate without a class on the nodes (``spark.sql.python.filterPushdown.enabled`` must be true, and ``partitions``
+not given).
 
 Written are DataFrames of the same form: a key, and the fields of the value, or ``_value`` alone.
 
@@ -50,19 +52,19 @@ fit them ends the job before anything is put (frame_types.py says what fits). Co
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, DataSourceReader, EqualTo, Filter, In, InputPartition
-from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
-from ..errors import SettingsError
+from ..errors import SettingsError, UnsupportedType
 from ..thin.batches import batches
 from ..thin.cluster import Cluster
 from ..thin.codec import decode_entries
-from ..thin.codec.table import entries_schema, to_batch
+from ..thin.codec.table import entries_schema, is_own, to_batch
 from ..thin.connection import IgniteEndpoint
 from ..thin.gets import encodable, get_all
 from ..thin.model import CacheInfo, Page
@@ -130,7 +132,7 @@ class IgniteDataSource(DataSource):
         options = ReadOptions.of(dict(self.options))
         with options.connect() as cluster:
             info = cluster.cache(options.cache)
-            return IgniteReader(options, info, read_schema(options, cluster, info))
+            return IgniteReader(options, info, columns(lambda: read_schema(options, cluster, info), schema))
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
         if overwrite:
@@ -147,9 +149,14 @@ class IgniteReader(DataSourceReader):
         self._keys: tuple[object, ...] | None = None
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
-        """Take the first condition on the key that names keys; Spark evaluates the others, on the rows that those keys have."""
+        """Take the first condition on the key that names keys; Spark evaluates the others, on the rows that those keys have.
+
+        Of some partitions none is taken: a get finds keys of the others too. Nor where the schema is not the cache's own, which alone says
+        what the type of a key stands for.
+        """
+        gets = self._options.partitions is None and is_own(self._schema)
         for condition in filters:
-            keys = _keys_of(condition, self._schema.field("_key"))
+            keys = _keys_of(condition, self._schema.field("_key")) if gets else None
             if keys is None or self._keys is not None:
                 yield condition
             else:
@@ -192,6 +199,20 @@ def read_schema(options: ReadOptions, cluster: Cluster, info: CacheInfo) -> pa.S
     finally:
         pages.close()
     return entries_schema(info, cluster, decode_entries(sample, info, cluster))
+
+
+def columns(own: Callable[[], pa.Schema], given: StructType | None = None) -> pa.Schema:
+    """Columns of the rows: as the cache tells them, but those of Spark where it has others, or the cache tells none.
+
+    :raises UnsupportedType: the cache tells none, and neither does Spark.
+    """
+    try:
+        told = own()
+    except UnsupportedType:
+        if given is None:
+            raise
+        return to_arrow_schema(given, timezone="UTC")
+    return told if given is None or from_arrow_schema(told) == given else to_arrow_schema(given, timezone="UTC")
 
 
 def parse_partitions(text: str) -> tuple[int, ...]:

@@ -48,11 +48,11 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
-from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxBytes, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
-from ..errors import IgniteKafkaError, SettingsError, UnsupportedType
+from ..errors import IgniteKafkaError, SettingsError
 from ..plan import CachePlan
 from ..settings import SourceSettings
 from ..thin.batches import batches
@@ -60,7 +60,7 @@ from ..thin.cluster import Cluster
 from ..thin.scan import scan_partitions
 from .backlog_batches import BacklogTarget, CacheStream, Offset
 from .backlog_rows import ChangeRows, joined, loaded_rows, rows_of, to_change_batch, with_change_columns
-from .ignite import ReadOptions, read_schema
+from .ignite import ReadOptions, columns, read_schema
 from .options import bounded_int, one_of, required
 
 _NAME = "ignite-backlog"
@@ -102,16 +102,10 @@ class BacklogOptions:
         return BacklogTarget(cache, self.settings, self.reload, self.read.num_partitions)
 
     def columns(self, given: StructType | None = None) -> pa.Schema:
-        """Columns of the rows: as the cache tells them, but those of Spark where it has others, or the cache tells none."""
+        """Columns of the rows, see :func:`.ignite.columns`."""
         with self.read.connect() as cluster:
             info = cluster.cache(self.read.cache)
-            try:
-                own = with_change_columns(read_schema(self.read, cluster, info), info.name)
-            except UnsupportedType:
-                if given is None:
-                    raise
-                return to_arrow_schema(given, timezone="UTC")
-        return own if given is None or from_arrow_schema(own) == given else to_arrow_schema(given, timezone="UTC")
+            return columns(lambda: with_change_columns(read_schema(self.read, cluster, info), info.name), given)
 
 
 _TEXTS = ("backlog_cache_name", "backlog_service_name", "backlog_memory_region_name")

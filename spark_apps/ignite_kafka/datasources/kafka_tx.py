@@ -13,7 +13,8 @@ option                          meaning
 ``topic``                       topic of every row; without it each row has its own in the column ``topic``
 ``name``                        connector name: transactional ids are ``<name>-<slot>``, offsets in ``<prefix>-offsets-<name>``
 ``write_id``                    a write of the same id sends nothing twice, also over driver restarts, if the DataFrame is the same and
-                                its partitions too; without it each call is a write of its own
+                                its partitions too; one that was unfinished when another write of the name began is refused; without it
+                                each call is a write of its own
 ``slots``                       16; the DataFrame may not have more partitions
 ``internal_topic_prefix``       ``ignite-kafka``
 ``transaction_timeout_ms``      600000
@@ -21,7 +22,8 @@ option                          meaning
 ``kafka.<name>``                any librdkafka setting that is not a secret
 =============================== ====================================================================================================
 
-A Spark partition is a unit: (cache ``dataframe``, partition number) under snapshot id = ``write_id``.
+A Spark partition is a unit: (cache ``dataframe``, partition number) under snapshot id = ``write_id``. How each given id ended is kept in
+``<prefix>-configs`` (write_ids.py), a record an id.
 
 Reads the committed records of a topic up to its end when the job began; what stands behind a transaction that is open then is not read:
 
@@ -48,6 +50,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -65,6 +68,7 @@ from ..kafka.slots import SlotClaim, SlotWriter, TransactionLimits
 from ..kafka.topics import Topics
 from ..offsets import Owner
 from ..secrets_file import SecretsFile
+from . import write_ids
 from .kafka_tx_read import SCHEMA, KafkaTxReader, ReadOptions
 from .options import bounded_int, kafka_options, refuse_secrets, required
 
@@ -73,10 +77,14 @@ UNIT = "dataframe"
 
 @dataclass(frozen=True)
 class WriteOptions:
-    """The options of one write, checked."""
+    """The options of one write, checked.
+
+    :param named: whether the write's id was given.
+    """
 
     name: str
     write_id: str
+    named: bool
     topic: str | None
     kafka: Mapping[str, str] = field(default_factory=dict)
     secrets_file: str | None = None
@@ -93,6 +101,7 @@ class WriteOptions:
         return WriteOptions(
             required(options, "name", "kafka-tx"),
             options.get("write_id") or uuid.uuid4().hex,
+            bool(options.get("write_id")),
             options.get("topic"),
             kafka_options(options, "kafka-tx"),
             options.get("secrets_file"),
@@ -140,22 +149,38 @@ class KafkaTxWriter(DataSourceArrowWriter):
 
     def __init__(self, options: WriteOptions) -> None:
         self._options = options
-        clients = options.clients()
+        with self._control() as control:
+            found = control.take(options.slots, options.write_id, {}, -1)
+            self._generation = control.record.generation
+            self._complete = write_ids.is_complete(found, options.name, options.write_id)
+            if not self._complete:
+                write_ids.begin(control, found, options.write_id, named=options.named)
+                control.fence_slots()  # this write may leave slots unopened that an older one still writes to
+
+    @contextmanager
+    def _control(self) -> Iterator[Control]:
+        clients = self._options.clients()
         clients.check()
-        topics = Topics(clients)
-        control = Control(clients, topics, options.prefix, options.name)
+        control = Control(clients, Topics(clients), self._options.prefix, self._options.name)
         try:
-            control.take(options.slots, options.write_id, {}, -1)
-            control.begin()
-            control.fence_slots()  # this write may leave slots unopened that an older one still writes to
+            yield control
         finally:
             control.close()
-        self._generation = control.record.generation
+
+    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
+        """On the driver, when every task has committed."""
+        options = self._options
+        if options.named and not self._complete:
+            with self._control() as control:
+                found = control.take(options.slots, options.write_id, {}, -1)
+                write_ids.end(control, found, options.write_id, self._generation)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         context = TaskContext.get()
         assert context is not None
         options, partition = self._options, context.partitionId()
+        if self._complete:
+            return Written(partition, 0)
         if partition >= options.slots:
             raise SettingsError(
                 f"the DataFrame has more partitions than slots ({options.slots})",

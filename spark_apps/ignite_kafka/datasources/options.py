@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..errors import SettingsError
+from ..secrets import is_secret
 from ..secrets_file import SecretsFile
 from ..thin.cluster import Cluster
 from ..thin.connection import IgniteCredentials, IgniteEndpoint, TlsSettings
-
-_SECRET = ("password", "secret", "passphrase", "token", "jaas")
 
 
 def refuse_secrets(options: Mapping[str, str]) -> None:
@@ -17,7 +16,7 @@ def refuse_secrets(options: Mapping[str, str]) -> None:
     :raises SettingsError: an option would put a secret into Spark's plans, UI and event log.
     """
     for name in options:
-        if name != "secrets_file" and any(word in name.lower() for word in _SECRET):
+        if name != "secrets_file" and is_secret(name.lower().removeprefix("kafka.")):
             raise SettingsError(
                 f"option {name!r} would show a secret in Spark's UI and event log",
                 "Put it into a file (ignite_kafka.secrets) and name that in the option secrets_file.",

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from pyignite import GenericObjectMeta
-from pyignite.datatypes import DoubleObject, LongObject, String
+from pyignite.datatypes import ByteObject, DoubleObject, IntObject, LongObject, ShortObject, String
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
@@ -15,6 +15,7 @@ from ignite_kafka.datasources.ignite import IgniteDataSource, parse_partitions
 from ignite_kafka.datasources.kafka_tx import KafkaTxDataSource
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.kafka.clients import KafkaClients
+from ignite_kafka.kafka.control import read_control
 from ignite_kafka.kafka.topics import Topics, TopicSpec, read_to_end
 from tools.servers import IgniteCluster, KafkaBroker
 
@@ -73,10 +74,39 @@ def test_a_condition_on_the_key_becomes_a_get(read: Callable[..., DataFrame]) ->
     assert read().filter("_key = 3").count() == 1
 
 
+def test_a_get_finds_keys_of_every_width(session: SparkSession, ignite: IgniteCluster, unique: Callable[[str], str]) -> None:
+    name, kinds = unique("source-widths"), (ByteObject, ShortObject, IntObject, LongObject)
+    with ignite.client() as client:
+        cache = client.create_cache(name)
+        for kind in kinds:
+            cache.put(5, kind.__name__, key_hint=kind)
+        cache.put(1 << 40, "large", key_hint=LongObject)
+        frame = session.read.format("ignite").options(cache=name, addresses=",".join(ignite.addresses)).load()
+        assert {row["_value"] for row in frame.filter("_key = 5").collect()} == {kind.__name__ for kind in kinds}
+        assert sorted(frame.filter(f"_key IN (5, 7, {1 << 40})").collect()) == sorted(frame.collect())
+        cache.destroy()
+
+
+def test_an_empty_cache_has_the_columns_that_are_given(session: SparkSession, ignite: IgniteCluster, unique: Callable[[str], str]) -> None:
+    name = unique("source-empty")
+    with ignite.client() as client:
+        cache = client.create_cache(name)
+        reader = session.read.format("ignite").options(cache=name, addresses=",".join(ignite.addresses))
+        frame = reader.schema("_key long, _value string").load()
+        assert frame.filter("_key = 5").collect() == []
+        with pytest.raises(PySparkException, match="Give a schema"):
+            session.read.format("ignite").options(cache=name, addresses=",".join(ignite.addresses)).load()
+        cache.put(5, "five", key_hint=IntObject)
+        assert [tuple(row) for row in frame.filter("_key = 5").collect()] == [(5, "five")]
+        cache.destroy()
+
+
 def test_some_partitions_alone(read: Callable[..., DataFrame]) -> None:
     some, others = read(partitions="0-99,200").count(), read(partitions="100-199,201-1023").count()
     assert 0 < some < ROWS
     assert some + others == ROWS
+    halves = [read(partitions=half).filter("_key = 3").count() for half in ("0-511", "512-1023")]
+    assert sorted(halves) == [0, 1]
 
 
 @pytest.mark.parametrize(("text", "numbers"), [("5", (5,)), ("0-2,7", (0, 1, 2, 7)), ("3,1-3", (1, 2, 3))])
@@ -101,7 +131,7 @@ def test_bad_partition_lists() -> None:
 )
 def test_a_bad_option_ends_with_its_own_message(read: Callable[..., DataFrame], options: dict[str, str], message: str) -> None:
     with pytest.raises(PySparkException) as raised:
-        read(**options).collect()
+        read(**options).filter("_key = 3").collect()
     assert message in str(raised.value)
     assert "hunter2" not in str(raised.value)
 
@@ -128,6 +158,8 @@ def test_any_frame_is_written_once(written: Callable[..., tuple[DataFrame, dict[
     assert sorted(records(kafka, options["topic"])) == sorted((str(i).encode(), f"value {i}".encode()) for i in range(1000))
     frame.write.format("kafka-tx").options(**options, write_id="w2").mode("append").save()
     assert len(records(kafka, options["topic"])) == 2000
+    frame.write.format("kafka-tx").options(**options, write_id="w1").mode("append").save()  # nor after another one
+    assert len(records(kafka, options["topic"])) == 2000
 
 
 def test_a_failed_task_is_repeated_without_a_trace(
@@ -141,6 +173,25 @@ def test_a_failed_task_is_repeated_without_a_trace(
     assert b"700" not in before  # of the partition that failed, nothing
     frame.write.format("kafka-tx").options(**options, write_id="w1").mode("append").save()
     assert sorted(records(kafka, options["topic"])) == sorted((str(i).encode(), f"value {i}".encode()) for i in range(1000))
+
+
+def test_an_unfinished_write_ends_where_another_begins(
+    session: SparkSession, written: Callable[..., tuple[DataFrame, dict[str, str]]], kafka: KafkaBroker
+) -> None:
+    frame, options = written()
+    broken = frame.selectExpr("key", "if(key = '998', raise_error('stops here'), value) as value")
+    with pytest.raises(PySparkException, match="stops here"):
+        broken.write.format("kafka-tx").options(**options, write_id="w1").mode("append").save()
+    few = frame.limit(1)
+    few.write.format("kafka-tx").options(**options).mode("append").save()
+    before = len(records(kafka, options["topic"]))
+    with pytest.raises(PySparkException, match="Give another write_id"):
+        frame.write.format("kafka-tx").options(**options, write_id="w1").mode("append").save()
+    assert len(records(kafka, options["topic"])) == before
+    few.write.format("kafka-tx").options(**options).mode("append").save()
+    clients = KafkaClients({"bootstrap.servers": kafka.bootstrap})
+    state = read_control(clients, Topics(clients), options["internal_topic_prefix"], options["name"])
+    assert list(state.ended) == ["w1"]  # of writes without an id nothing is kept
 
 
 def test_topics_by_row_null_values_and_no_keys(

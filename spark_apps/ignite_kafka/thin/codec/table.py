@@ -48,6 +48,11 @@ def entries_schema(cache: CacheInfo, types: TypeSource, groups: Sequence[EntryGr
     return pa.schema([spark_field(field) for field in fields], {_TYPES_METADATA: json.dumps(own).encode()})
 
 
+def is_own(schema: pa.Schema) -> bool:
+    """Whether a schema is one of :func:`entries_schema`, whose fields have the marks of their Ignite types."""
+    return _TYPES_METADATA in (schema.metadata or {})
+
+
 def to_batch(group: EntryGroup, schema: pa.Schema) -> pa.RecordBatch:
     """The entries of `group` as a batch of exactly `schema`.
 

@@ -1,0 +1,59 @@
+"""Columns of source `ignite`, and conditions on the key that it takes from Spark."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from pyspark.sql.datasource import EqualTo, Filter
+from pyspark.sql.types import StructType
+
+from ignite_kafka.datasources.ignite import IgniteReader, Partitions, ReadOptions, columns
+from ignite_kafka.errors import SettingsError, UnsupportedType
+from ignite_kafka.thin.codec.table import entries_schema
+from ignite_kafka.thin.model import CacheInfo, QueryEntity
+from tests.support.codec_bytes import Types
+
+EMPTY = CacheInfo("c", 1, 4)
+CACHE = CacheInfo("c", 1, 4, query_entities=(QueryEntity("java.lang.Long", "java.lang.String"),))
+OWN = entries_schema(CACHE, Types(), [])
+GIVEN = StructType().add("_key", "long").add("_value", "string")
+IS_FIVE: list[Filter] = [EqualTo(("_key",), 5)]
+
+
+def reader(schema: pa.Schema = OWN, **options: str) -> IgniteReader:
+    return IgniteReader(ReadOptions.of({"cache": "c", **options}), CACHE, schema)
+
+
+def test_a_cache_that_tells_no_columns_has_those_given() -> None:
+    schema = columns(lambda: entries_schema(EMPTY, Types(), []), GIVEN)
+    assert schema == pa.schema([pa.field("_key", pa.int64()), pa.field("_value", pa.string())])
+    with pytest.raises(UnsupportedType, match="Give a schema"):
+        columns(lambda: entries_schema(EMPTY, Types(), []))
+
+
+def test_its_own_columns_are_taken_unless_others_are_given() -> None:
+    assert columns(lambda: OWN) is OWN
+    assert columns(lambda: OWN, GIVEN) is OWN
+    assert columns(lambda: OWN, StructType().add("_key", "string")).names == ["_key"]
+
+
+def test_a_condition_on_the_key_is_taken() -> None:
+    read = reader()
+    assert list(read.pushFilters(IS_FIVE)) == []
+    assert read.partitions() == [Partitions(keys=(5,))]
+
+
+def test_none_is_taken_of_some_partitions_whose_range_is_checked() -> None:
+    read = reader(partitions="0-1")
+    assert list(read.pushFilters(IS_FIVE)) == IS_FIVE
+    assert [number for some in read.partitions() for number in some.numbers] == [0, 1]
+    beyond = reader(partitions="4")
+    assert list(beyond.pushFilters(IS_FIVE)) == IS_FIVE
+    with pytest.raises(SettingsError, match="no partition 4"):
+        beyond.partitions()
+
+
+def test_none_is_taken_on_columns_that_were_given() -> None:
+    """A text may stand for a UUID there, of which a get by text finds nothing."""
+    read = reader(pa.schema([pa.field("_key", pa.int64()), pa.field("_value", pa.string())]))
+    assert list(read.pushFilters(IS_FIVE)) == IS_FIVE

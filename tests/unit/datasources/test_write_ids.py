@@ -1,0 +1,75 @@
+"""What control records tell of a write's id, and what is recorded of it."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import pytest
+
+from ignite_kafka.datasources import write_ids
+from ignite_kafka.errors import Fenced, SnapshotConflict
+from ignite_kafka.kafka.control import ConnectorRecord, Control, ControlState, SnapshotRecord
+
+STATE = ControlState(
+    ConnectorRecord(generation=4),
+    SnapshotRecord("c", {}),
+    {"a": {"complete": True, "superseded_by": None, "caches": {}}, "b": {"complete": False, "superseded_by": "c", "caches": {}}},
+)
+
+
+class Recorded:
+    """Notes what it is asked to record."""
+
+    def __init__(self, refusal: Exception | None = None) -> None:
+        self.calls: list[tuple[Any, ...]] = []
+        self._refusal = refusal
+
+    def begin(self, snapshot: SnapshotRecord | None, before: SnapshotRecord | None) -> None:
+        self.calls.append((snapshot, before))
+
+    def end_snapshot(self, snapshot: SnapshotRecord, caches: dict[str, object]) -> None:
+        self.calls.append((snapshot, caches))
+        if self._refusal is not None:
+            raise self._refusal
+
+    @property
+    def control(self) -> Control:
+        return cast(Control, self)
+
+
+def test_an_id_that_is_complete_unfinished_or_new() -> None:
+    assert write_ids.is_complete(STATE, "w", "a")
+    assert not write_ids.is_complete(STATE, "w", "c")
+    assert not write_ids.is_complete(STATE, "w", "d")
+    assert not write_ids.is_complete(ControlState(), "w", "a")
+
+
+def test_an_id_that_was_superseded_is_refused() -> None:
+    with pytest.raises(SnapshotConflict, match=r"write 'c' was begun before .*write id b.* Give another write_id"):
+        write_ids.is_complete(STATE, "w", "b")
+
+
+def test_the_last_write_goes_on_and_another_supersedes_it() -> None:
+    recorded = Recorded()
+    write_ids.begin(recorded.control, STATE, "c", named=True)
+    write_ids.begin(recorded.control, STATE, "d", named=True)
+    write_ids.begin(recorded.control, STATE, "random", named=False)
+    assert recorded.calls == [
+        (None, STATE.snapshot),
+        (SnapshotRecord("d", {}), STATE.snapshot),
+        (SnapshotRecord("random", {}, complete=True), STATE.snapshot),
+    ]
+
+
+def test_the_end_is_recorded_by_the_newest_write_alone() -> None:
+    recorded = Recorded()
+    write_ids.end(recorded.control, STATE, "c", 3)
+    assert recorded.calls == []
+    write_ids.end(recorded.control, STATE, "c", 4)
+    assert recorded.calls == [(SnapshotRecord("c", {}), {})]
+
+
+def test_a_newer_write_that_begins_meanwhile_does_not_undo_this_one() -> None:
+    recorded = Recorded(Fenced("a newer driver"))
+    write_ids.end(recorded.control, STATE, "c", 4)
+    assert len(recorded.calls) == 1
