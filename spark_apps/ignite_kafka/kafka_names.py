@@ -64,8 +64,18 @@ _RENAMED = {
     "send.buffer.bytes": "socket.send.buffer.bytes",
     "receive.buffer.bytes": "socket.receive.buffer.bytes",
     "fetch.max.wait.ms": "fetch.wait.max.ms",
+    # librdkafka's own two names of one setting, of which it takes the last: what is given would be lost under a default of the project, or
+    # pass by what is fixed here, if it had the other name. The name that is kept is the one that the project sets
+    "delivery.timeout.ms": "message.timeout.ms",
+    "queue.buffering.max.ms": "linger.ms",
+    "compression.codec": "compression.type",
+    "request.required.acks": "acks",
+    "message.send.max.retries": "retries",
+    "max.in.flight": "max.in.flight.requests.per.connection",
+    "max.partition.fetch.bytes": "fetch.message.max.bytes",
+    "auto.commit.enable": "enable.auto.commit",
 }
-_ALIASES = {"sasl.mechanism": "sasl.mechanisms", "max.in.flight": "max.in.flight.requests.per.connection"}  # of librdkafka's own names
+_ALIASES = {"sasl.mechanism": "sasl.mechanisms"}  # librdkafka's too, but kept as given: nothing of the project sets it
 _BUFFER_MEMORY = "buffer.memory"
 _INSTEAD = {
     "key.serializer": "use key_converter",
@@ -107,7 +117,6 @@ _OURS = {
 }
 _FIXED = {
     "acks": ("all", "-1"),
-    "request.required.acks": ("all", "-1"),
     "enable.idempotence": ("true",),
     "isolation.level": ("read_committed",),
 }

@@ -35,7 +35,7 @@ class CachePlan:
     """One cache: ``partitions`` of Ignite go to ``topic``, which has ``topic_partitions``.
 
     :param load: whether a stream sends the entries that were there before it began.
-    :param topic_bytes: max.message.bytes of the topic.
+    :param topic_bytes: max.message.bytes of the topic; None: not known.
     """
 
     name: str
@@ -45,7 +45,7 @@ class CachePlan:
     topic_partitions: int
     incarnation: str = ""
     load: bool = True
-    topic_bytes: int = 1_048_588
+    topic_bytes: int | None = None
 
 
 class RunPlan(Protocol):
@@ -71,8 +71,8 @@ class TransferPlan:
     """A snapshot of some caches, or a stream that begins with one.
 
     :param generation: of the run that follows the plan; 0 while none does (dry run).
-    :param max_batch_bytes: smallest max.message.bytes of the topics: no batch of records may be larger.
-    :param max_letter_bytes: max.message.bytes of the dead-letter topic; 0: there is none.
+    :param max_batch_bytes: smallest max.message.bytes known of the topics: no batch of records may be larger.
+    :param max_letter_bytes: max.message.bytes of the dead-letter topic; 0: there is none, or it is not known.
     :param capture_id: of the backlog service's capture that a stream reads; 0 for a snapshot alone.
     """
 

@@ -16,7 +16,7 @@ from confluent_kafka import cimpl
 from ignite_kafka import events
 from ignite_kafka.connector_settings import ConnectorSettings
 from ignite_kafka.errors import NotAvailableYet, SettingsError
-from ignite_kafka.kafka_names import COMMON, CONSUMER, PRODUCER
+from ignite_kafka.kafka_names import COMMON, CONSUMER, PRODUCER, one_name
 from ignite_kafka.settings import SourceSettings
 from ignite_kafka.settings_page import page
 from ignite_kafka.sink_settings import SinkSettings
@@ -268,6 +268,39 @@ def test_kafka_settings_that_cannot_work_say_why(mapping: str, name: str, value:
 def test_two_names_of_one_kafka_setting_must_agree() -> None:
     with pytest.raises(SettingsError, match="different values"):
         build(producer_override={"max.request.size": 1000, "message.max.bytes": 2000})
+
+
+@pytest.mark.parametrize(
+    ("alias", "name", "value"),
+    [
+        ("delivery.timeout.ms", "message.timeout.ms", "90000"),
+        ("queue.buffering.max.ms", "linger.ms", "5"),
+        ("compression.codec", "compression.type", "zstd"),
+        ("request.required.acks", "acks", "all"),
+        ("message.send.max.retries", "retries", "9"),
+        ("max.in.flight", "max.in.flight.requests.per.connection", "2"),
+    ],
+)
+def test_librdkafka_s_two_names_of_one_setting_are_one(alias: str, name: str, value: str) -> None:
+    assert build(producer_override={alias: value}).producer_override == {name: value}
+    with pytest.raises(SettingsError, match=r"different values|must be all"):
+        build(producer_override={alias: value, name: "1"})
+
+
+def test_what_is_not_to_be_set_is_not_to_be_set_by_another_name() -> None:
+    with pytest.raises(SettingsError, match=r"auto\.commit\.enable is not yours to set"):
+        build(consumer_override={"auto.commit.enable": "true"})
+    with pytest.raises(SettingsError, match=r"request\.required\.acks must be all"):
+        build(producer_override={"request.required.acks": "1"})
+
+
+def test_each_alias_of_the_installed_librdkafka_has_one_name(tmp_path: Path) -> None:
+    librdkafka_names(tmp_path / "names.md")
+    aliases = re.findall(r"^([a-z0-9._]+) +\|.*Alias for `([a-z0-9._]+)`", (tmp_path / "names.md").read_text(), re.MULTILINE)
+    refused = {"metadata.broker.list", "bootstrap.servers"}  # under both names
+    secret = {name for pair in aliases for name in pair if name.startswith("sasl.oauthbearer.")}  # nothing of the project sets them
+    assert {pair for pair in aliases if one_name(pair[0]) != one_name(pair[1]) and not set(pair) <= refused | secret} == set()
+    assert len(aliases) > 8
 
 
 def librdkafka_names(path: Path) -> dict[str, set[str]]:

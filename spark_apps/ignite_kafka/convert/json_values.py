@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import math
+import re
 import uuid
 from decimal import Decimal
 from typing import Any
@@ -53,7 +54,7 @@ def json_value(value: Any, decimal_format: str = "BASE64", enum_policy: str = "S
         case Date() | SqlDate() | Time() | Timestamp() | Instant() | LocalDate() | LocalTime() | LocalDateTime():
             return _moment(value)
         case EnumValue():
-            return value.ordinal if enum_policy == "ORDINAL" else value.name
+            return _constant(value, enum_policy)
         case ClassName():
             return value.name
         case list() | tuple():
@@ -69,6 +70,10 @@ def json_value(value: Any, decimal_format: str = "BASE64", enum_policy: str = "S
 
 def same_json(expected: Any, found: Any) -> bool:
     """Whether a record, parsed, is what the entry gives: same fields in the same order; a float32 may be written in its shortest form."""
+    if isinstance(found, Decimal) and isinstance(expected, float):
+        found = float(found)
+    if isinstance(expected, Decimal) and type(found) is int:
+        found = Decimal(found)
     if isinstance(expected, float) and isinstance(found, (int, float)) and not isinstance(found, bool):
         return expected == found or _float32(found) == expected
     if isinstance(expected, dict) and isinstance(found, dict):
@@ -91,12 +96,24 @@ def _number(value: float) -> Any:
     return value if math.isfinite(value) else {math.inf: "Infinity", -math.inf: "-Infinity"}.get(value, "NaN")
 
 
+def _constant(value: EnumValue, policy: str) -> int | str:
+    match policy:
+        case "ORDINAL":
+            return value.ordinal
+        case "SHORT_NAME":
+            return value.name
+        case "LONG_NAME":
+            return f"{re.split('[.$]', value.type_name)[-1]}.{value.name}"
+        case "FULL_NAME":
+            return f"{value.type_name}.{value.name}"
+    raise ValueError(f"enum_policy {policy!r} is not known")
+
+
 def _decimal(value: Decimal, decimal_format: str) -> Any:
-    sign, digits, exponent = value.as_tuple()
-    assert isinstance(exponent, int)
     if decimal_format == "NUMERIC":
         return value
-    unscaled = int("".join(map(str, digits))) * (-1 if sign else 1) * (10**exponent if exponent > 0 else 1)
+    sign, digits, _ = value.as_tuple()  # of any scale, negative ones too, Connect's Decimal has the unscaled value alone
+    unscaled = int("".join(map(str, digits))) * (-1 if sign else 1)
     size = (unscaled + (unscaled < 0)).bit_length() // 8 + 1
     return base64.b64encode(unscaled.to_bytes(size, "big", signed=True)).decode()
 

@@ -21,7 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from ..errors import OffsetsLost, TopicError
+from ..errors import KafkaUnavailable, OffsetsLost, TopicError
 from ..offsets import Owner, SlotKey
 from .clients import KafkaClients
 from .producer import ProducerFenced, TransactionalProducer, fenced_by_newer
@@ -144,7 +144,9 @@ class Control:
         :param seen: what :func:`read_control` told before; it is read again only if the configs topic has grown since.
         :returns: the state as it was found.
         :raises OffsetsLost: a known connector's offsets topic is missing, was made again, or is not compacted.
-        :raises TopicError: the offsets topic has another number of partitions than the connector has slots.
+        :raises TopicError: the offsets topic has another number of partitions than the connector has slots, or its settings may not be
+            described.
+        :raises KafkaUnavailable: the offsets topic was made and is not known to all brokers yet.
         """
         configs = configs_topic(self._prefix)
         self._topics.ensure([TopicSpec(configs, 1, replication_factor, COMPACTED)])
@@ -164,11 +166,19 @@ class Control:
         found = self._topics.describe([name]).get(name)
         if found is None and known is None:
             self._topics.ensure([TopicSpec(name, slots, replication_factor, COMPACTED)])
-            found = self._topics.describe([name])[name]
+            found = self._topics.describe([name]).get(name)
+            if found is None:
+                raise KafkaUnavailable("the offsets topic was made and cannot be described yet", "Start again.", topic=name)
         reset = "Restore it; or, if its progress may be forgotten, give the connector a new name (docs/operations.md)."
         if found is None or (known is not None and known.offsets_topic_id != found.topic_id):
             why = "is missing" if found is None else "was deleted and made again"
             raise OffsetsLost(f"the offsets topic of a known connector {why}", reset, topic=name, connector=self._connector)
+        if found.cleanup_policy is None:  # not taken on trust: a topic that is not compacted forgets offsets, and entries would come twice
+            raise TopicError(
+                "the settings of the offsets topic may not be described, so whether it keeps offsets is not known",
+                f"Grant the user of the Kafka connection DESCRIBE_CONFIGS on the topics {self._prefix}-*.",
+                topic=name,
+            )
         if "compact" not in found.cleanup_policy.split(","):
             raise OffsetsLost(
                 f"the offsets topic has cleanup.policy {found.cleanup_policy!r} and forgets offsets", "Set it to compact.", topic=name

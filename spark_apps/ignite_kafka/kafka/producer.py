@@ -17,6 +17,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer, Topic
 
 from ..convert.records import Records
 from ..errors import Fenced, IgniteKafkaError, KafkaUnavailable
+from ..kafka_names import one_name
 from . import native
 from .clients import QUICK, REQUEST_TIMEOUT_S, ErrorMemory, KafkaClients, translate
 from .record_size import RECORD_OVERHEAD, SizeLimit, too_large
@@ -44,6 +45,7 @@ DEFAULTS: dict[str, Any] = {
     "retry.backoff.ms": 500,  # see TransactionalProducer.spent
 }
 Header = tuple[str, bytes | None]
+_MESSAGE_TIMEOUT_MS = 300_000
 _STILL_S = 0.1
 _EARLIEST_RETRY = 0.8  # of retry.backoff.ms: librdkafka varies it by a fifth
 
@@ -75,9 +77,10 @@ class TransactionalProducer:
         self._delivery_error: KafkaError | None = None
         self.outcome_unknown = False
         self.written: dict[tuple[str, int], int] = {}
-        config = {**DEFAULTS, **(settings or {}), **clients.common, **clients.producer}
+        given = {**DEFAULTS, **(settings or {}), **clients.common, **clients.producer}
+        config = {one_name(name): value for name, value in given.items()}  # of two names of one setting librdkafka takes the last
         config |= {"transactional.id": transactional_id, "transaction.timeout.ms": timeout_ms, "error_cb": self._memory}
-        config.setdefault("message.timeout.ms", min(timeout_ms, 300_000))
+        config["message.timeout.ms"] = _message_timeout_ms(config.get("message.timeout.ms"), timeout_ms)
         self.size_limit = SizeLimit.of(config)
         self._producer = Producer(config)
         self._topics: dict[str, native.NativeTopic] = {}
@@ -240,6 +243,15 @@ def _refused(codes: np.ndarray, records: Records, first: int, topic: str) -> Ign
         what = f"a record of {size + RECORD_OVERHEAD} bytes is larger than the producer's message.max.bytes"
         return too_large(what, topic, key=repr((key or b"")[:80]))
     return KafkaUnavailable(f"librdkafka refused a record: {native.describe(code)}", topic=topic, key=repr((key or b"")[:80]))
+
+
+def _message_timeout_ms(given: str | int | None, transaction_ms: int) -> str | int:
+    """How long a record is tried: no longer than its transaction may last, which librdkafka would refuse; 0 is without end.
+
+    What is no number is left to librdkafka, which says so.
+    """
+    text = str(_MESSAGE_TIMEOUT_MS if given is None else given)
+    return min(int(text) or transaction_ms, transaction_ms) if text.isdecimal() else text
 
 
 def fenced_by_newer(connector: str, slot: int | None, mine: int, theirs: int) -> Fenced:

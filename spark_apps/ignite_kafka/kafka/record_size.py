@@ -32,19 +32,22 @@ class SizeLimit:
         compression = str(config.get("compression.codec", config.get("compression.type", "none")))
         return SizeLimit(int(config.get("message.max.bytes", DEFAULT_MESSAGE_BYTES)), compression)
 
-    def exceeded(self, records: Records, topic: str, topic_bytes: int) -> dict[int, RecordTooLarge]:
+    def exceeded(self, records: Records, topic: str, topic_bytes: int | None) -> dict[int, RecordTooLarge]:
         """Rows of the records that are too large, and by what.
 
         A record larger than ``topic_bytes`` is alone in its batch, as no batch is meant to be larger; it is compressed here to see whether
         the topic would take it. Another library than the client's does that: a record within some bytes of the limit may still be refused.
+
+        :param topic_bytes: ``max.message.bytes`` of the topic; None: not known, and the broker tells, by a transaction that is refused.
         """
         sizes = record_sizes(records) + RECORD_OVERHEAD
         found = {}
-        for row in np.flatnonzero(sizes > min(self.message_bytes, topic_bytes)).tolist():
+        smallest = self.message_bytes if topic_bytes is None else min(self.message_bytes, topic_bytes)
+        for row in np.flatnonzero(sizes > smallest).tolist():
             size = int(sizes[row])
             if size > self.message_bytes:
                 found[row] = too_large(f"a record of {size} bytes is larger than the producer's message.max.bytes", topic)
-            elif (sent := self._compressed(records, row)) > topic_bytes:
+            elif topic_bytes is not None and (sent := self._compressed(records, row)) > topic_bytes:
                 compressed = f" ({sent} compressed)" if sent < size else ""
                 found[row] = too_large(f"a record of {size} bytes{compressed} is larger than the topic's max.message.bytes", topic)
         return found

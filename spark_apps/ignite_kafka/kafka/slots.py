@@ -190,8 +190,8 @@ class SlotWriter:
         self._records += len(records.keys)
         self._bytes += records.nbytes
 
-    def too_large(self, topic: str, topic_bytes: int, records: Records) -> dict[int, RecordTooLarge]:
-        """Rows of records that the producer, or a topic with this ``max.message.bytes``, would refuse for their size, and by what."""
+    def too_large(self, topic: str, topic_bytes: int | None, records: Records) -> dict[int, RecordTooLarge]:
+        """Rows of records that the producer, or a topic with this ``max.message.bytes`` (None: not known), would refuse for their size."""
         return self._producer.size_limit.exceeded(records, topic, topic_bytes)
 
     def _note_largest(self, topic: str, records: Records) -> None:

@@ -33,6 +33,8 @@ _LEADER_MOVED = {
     KafkaError.UNKNOWN_LEADER_EPOCH,
 }
 _LEADER_WAIT_S = 0.25
+_MAY_NOT_DESCRIBE = {KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED}
+_POLICY = "cleanup.policy"
 
 Place = tuple[str, int]
 """Topic and partition."""
@@ -50,13 +52,17 @@ class TopicSpec:
 
 @dataclass(frozen=True)
 class TopicState:
-    """What the cluster says of a topic: its id (hex), partition count and the settings that matter to a copy."""
+    """What the cluster says of a topic: its id (hex), partition count and the settings that matter to a copy.
+
+    ``max_message_bytes`` and ``cleanup_policy`` are None where the user of the Kafka connection may not describe the topic's settings
+    (DESCRIBE_CONFIGS, a right of its own). They are never guessed: records are refused, and offsets trusted, by them.
+    """
 
     name: str
     topic_id: str
     partitions: int
-    max_message_bytes: int
-    cleanup_policy: str
+    max_message_bytes: int | None
+    cleanup_policy: str | None
 
 
 class Topics:
@@ -136,17 +142,13 @@ class Topics:
                     raise translate(cause.args[0], "describing a topic", self._memory, topic=name) from cause
         configs = self._configs(list(found))
         return {
-            name: TopicState(
-                name,
-                str(topic.topic_id),
-                len(topic.partitions),
-                int(configs[name].get("max.message.bytes", 1_048_588)),
-                configs[name].get("cleanup.policy", ""),
-            )
+            name: TopicState(name, str(topic.topic_id), len(topic.partitions), _whole(settings, "max.message.bytes"), settings.get(_POLICY))
             for name, topic in found.items()
+            if (settings := configs.get(name)) is not None
         }
 
     def _configs(self, names: list[str]) -> dict[str, dict[str, str]]:
+        """Settings of topics; none of one whose settings may not be described, and a topic that went meanwhile is left out."""
         if not names:
             return {}
         wanted = self._admin.describe_configs(
@@ -156,8 +158,11 @@ class Topics:
         for resource, future in wanted.items():
             try:
                 result[resource.name] = {entry.name: entry.value for entry in future.result().values()}
-            except KafkaException:  # describing settings is a right of its own: without it the defaults are assumed
-                result[resource.name] = {}
+            except KafkaException as cause:
+                if cause.args[0].code() in _MAY_NOT_DESCRIBE:
+                    result[resource.name] = {}
+                elif cause.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                    raise translate(cause.args[0], "describing a topic's settings", self._memory, topic=resource.name) from cause
         return result
 
     def ends(self, topic: str, partitions: list[int]) -> dict[int, int]:
@@ -223,6 +228,10 @@ class Topics:
             if place.error is not None:
                 raise translate(place.error, "reading a group's offsets", self._memory, group=group, topic=place.topic)
         return {(place.topic, place.partition): (place.offset, place.metadata) for place in found if place.offset >= 0}
+
+
+def _whole(settings: Mapping[str, str], name: str) -> int | None:
+    return int(settings[name]) if name in settings else None
 
 
 def _leader_moved(error: KafkaUnavailable) -> bool:

@@ -98,10 +98,7 @@ def ensure_topics(plan: TransferPlan, topics: Topics) -> TransferPlan:
         specs.append(TopicSpec(letters, 1, settings.replication_factor))
     counts = topics.ensure(specs)
     states: dict[str, TopicState] = topics.describe([cache.topic for cache in plan.caches] + ([letters] if letters else []))
-    limits = {name: state.max_message_bytes for name, state in states.items()}
-    caches = tuple(
-        replace(cache, topic_partitions=counts[cache.topic], topic_bytes=limits.get(cache.topic, cache.topic_bytes))
-        for cache in plan.caches
-    )
+    limits = {name: state.max_message_bytes for name, state in states.items() if state.max_message_bytes is not None}
+    caches = tuple(replace(cache, topic_partitions=counts[cache.topic], topic_bytes=limits.get(cache.topic)) for cache in plan.caches)
     largest_batch = min([_LARGEST_BATCH, *limits.values()])
     return replace(plan, caches=caches, max_batch_bytes=largest_batch, max_letter_bytes=limits.get(letters, 0))

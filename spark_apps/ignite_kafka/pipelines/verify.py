@@ -101,10 +101,7 @@ def _json_entries(plan: TransferPlan, cluster: Cluster, info: CacheInfo) -> Iter
     forms = plan.settings.decimal_format, plan.settings.enum_policy
 
     def entries_of(page: Page) -> list[tuple[str, Any]]:
-        return [
-            (canonical(json.dumps(json_value(key, *forms), default=str).encode()), json_value(value, *forms))
-            for key, value in decode_rows([page], info, cluster)
-        ]
+        return [(canonical_value(json_value(key, *forms)), json_value(value, *forms)) for key, value in decode_rows([page], info, cluster)]
 
     for page in scan_partitions(cluster, info, range(info.partitions), page_bytes=plan.settings.page_bytes):
         try:
@@ -127,4 +124,36 @@ def _raw_entries(plan: TransferPlan, cluster: Cluster, info: CacheInfo) -> Itera
 
 def canonical(key: bytes | None) -> str:
     """One text for all JSON texts of equal keys."""
-    return json.dumps(None if key is None else json.loads(key), separators=(",", ":"), sort_keys=True)
+    return canonical_value(None if key is None else json.loads(key, parse_float=Decimal))
+
+
+def canonical_value(key: Any) -> str:
+    """The text that :func:`canonical` gives for the JSON of this value.
+
+    Numbers count by their digits and their scale: 1.50 and 1.5 are two decimals, and two keys.
+    """
+    return json.dumps(_marked(key), separators=(",", ":"), sort_keys=True)
+
+
+def _marked(value: Any) -> Any:
+    match value:
+        case dict():
+            return {name: _marked(item) for name, item in value.items()}
+        case list():
+            return [_marked(item) for item in value]
+        case float():
+            return {"number": _number(Decimal(repr(value)))}
+        case Decimal() if value.as_tuple().exponent == 0:
+            return int(value)  # as JSON has it
+        case Decimal():
+            return {"number": _number(value)}
+    return value
+
+
+def _number(value: Decimal) -> str:
+    """Digits and exponent. A float's text may be 1000.0 or 1e3, which are one; with any other fraction a scale is one of a decimal."""
+    sign, digits, exponent = value.as_tuple()
+    text = "".join(map(str, digits))
+    assert isinstance(exponent, int)
+    shortest = (text.rstrip("0") or "0") if exponent >= -1 else text
+    return f"{'-' * sign}{shortest}e{exponent + len(text) - len(shortest)}"

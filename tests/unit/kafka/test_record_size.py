@@ -23,15 +23,17 @@ RECORDS = Records(pa.array([b"1", b"2", b"3", None], pa.binary()), pa.array([b"x
         (SizeLimit(1_000_000, "zstd"), 4_000, [1]),
         (SizeLimit(1_000_000, "none"), 4_000, [1, 3]),
         (SizeLimit(4_000, "lz4"), 1_048_588, [1, 3]),
+        (SizeLimit(1_000_000, "none"), None, []),
+        (SizeLimit(4_000, "lz4"), None, [1, 3]),
         (SizeLimit(1_000_000, "none"), len(CHAOS) + 1 + RECORD_OVERHEAD, []),
         (SizeLimit(1_000_000, "none"), len(CHAOS) + RECORD_OVERHEAD, [1]),
     ],
 )
-def test_records_beyond_a_limit(limit: SizeLimit, topic_bytes: int, rows: list[int]) -> None:
+def test_records_beyond_a_limit(limit: SizeLimit, topic_bytes: int | None, rows: list[int]) -> None:
     found = limit.exceeded(RECORDS, "t", topic_bytes)
     assert list(found) == rows
     assert limit.exceeded(no_records(), "t", topic_bytes) == {}
-    whose = "producer's message.max.bytes" if limit.message_bytes < topic_bytes else "topic's max.message.bytes"
+    whose = "producer's message.max.bytes" if topic_bytes is None or limit.message_bytes < topic_bytes else "topic's max.message.bytes"
     assert all(whose in error.what and error.where == {"topic": "t"} for error in found.values())
 
 

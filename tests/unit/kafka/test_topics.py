@@ -1,4 +1,5 @@
-"""End offsets while a partition's leader changes: librdkafka's admin client goes on asking with an old leader epoch, a new one does not."""
+"""End offsets while a partition's leader changes: librdkafka's admin client goes on asking with an old leader epoch, a new one does not.
+The settings of a topic: known, not to be known, or asked for in vain."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from confluent_kafka.admin import AdminClient
 
 from ignite_kafka.errors import KafkaUnavailable, OffsetsLost
 from ignite_kafka.kafka.clients import ErrorMemory, KafkaClients
-from ignite_kafka.kafka.topics import Topics
+from ignite_kafka.kafka.topics import Topics, TopicState
+from tests.support.topics import described, refused
 
 
 class Admin:
@@ -61,3 +63,26 @@ def test_other_errors_are_not_asked_again() -> None:
     with pytest.raises(OffsetsLost):
         topics(KafkaError.UNKNOWN_TOPIC_OR_PART).ends("t", [0])
     assert Clients.made == 1
+
+
+def test_what_a_topic_is_set_to() -> None:
+    answers = {"a": {"max.message.bytes": "20000", "cleanup.policy": "compact"}, "b": {}}
+    assert described(answers).describe(["a", "b"]) == {
+        "a": TopicState("a", "id-a", 2, 20_000, "compact"),
+        "b": TopicState("b", "id-b", 2, None, None),
+    }
+
+
+@pytest.mark.parametrize("code", [KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED])
+def test_what_may_not_be_described_is_not_known(code: int) -> None:
+    assert described({"t": refused(code)}).describe(["t"]) == {"t": TopicState("t", "id-t", 2, None, None)}
+
+
+@pytest.mark.parametrize("code", [KafkaError._TIMED_OUT, KafkaError._TRANSPORT, KafkaError.REQUEST_TIMED_OUT])
+def test_settings_asked_for_in_vain_are_an_error(code: int) -> None:
+    with pytest.raises(KafkaUnavailable, match=r"describing a topic's settings failed.*topic t"):
+        described({"t": refused(code)}).describe(["t"])
+
+
+def test_a_topic_that_goes_while_it_is_described_is_left_out() -> None:
+    assert set(described({"a": {}, "t": refused(KafkaError.UNKNOWN_TOPIC_OR_PART)}).describe(["a", "t"])) == {"a"}

@@ -105,8 +105,9 @@ def _has_offsets(plan: SinkPlan, topics: Topics, clients: KafkaClients) -> bool:
 
 
 def with_batch_bytes(plan: SinkPlan, states: Mapping[str, TopicState]) -> SinkPlan:
-    """The plan with batches of dead letters no larger than their topic allows."""
-    return replace(plan, max_batch_bytes=min((state.max_message_bytes for state in states.values()), default=plan.max_batch_bytes))
+    """The plan with batches of dead letters no larger than their topic allows, where that is known."""
+    known = [state.max_message_bytes for state in states.values() if state.max_message_bytes is not None]
+    return replace(plan, max_batch_bytes=min(known, default=plan.max_batch_bytes))
 
 
 def _with_ends(plans: tuple[TopicPlan, ...], topics: Topics) -> tuple[TopicPlan, ...]:

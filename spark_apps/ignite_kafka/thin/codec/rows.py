@@ -109,7 +109,7 @@ class _Reader(ScalarReader):
             binary = refreshed(self.types, type_id)
         if ordinal not in binary.enum_values:
             raise self.error(start, f"The metadata of enum {binary.name} has no constant of ordinal {ordinal}", type_id)
-        return EnumValue(type_id, ordinal, binary.enum_values[ordinal])
+        return EnumValue(type_id, ordinal, binary.enum_values[ordinal], binary.name)
 
     def optimized(self) -> Any:
         start = self.position - 1

@@ -81,11 +81,12 @@ class Instant:
 
 @dataclass(frozen=True)
 class EnumValue:
-    """An enum constant; `name` is its own name, without the class."""
+    """An enum constant; `name` is its own name, without the class, which `type_name` is as the metadata has it."""
 
     type_id: int
     ordinal: int
     name: str
+    type_name: str = ""
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 
 from ignite_kafka.errors import SettingsError, TopicError
+from ignite_kafka.kafka.topics import TopicState
 from ignite_kafka.offsets import slot_of
 from ignite_kafka.pipelines.sink.caches import new_cache, query_entities
-from ignite_kafka.pipelines.sink.planning import cache_names, chosen_topics
+from ignite_kafka.pipelines.sink.planning import cache_names, chosen_topics, with_batch_bytes
 from ignite_kafka.sink_plan import SinkPlan, TopicPlan
 from ignite_kafka.sink_settings import SinkSettings
 from ignite_kafka.thin.create import NewCache
@@ -53,6 +54,12 @@ def test_the_plan_travels_as_json_and_deals_each_partition_to_one_slot() -> None
     assert all(slot == slot_of(topic.name, partition, 4) for slot, topic, partition in places)
     with pytest.raises(SettingsError, match="a plan cannot be read"):
         SinkPlan.from_json(b'{"connector":"c"}')
+
+
+def test_batches_of_letters_are_as_their_topic_allows_where_that_is_known() -> None:
+    plan = SinkPlan("c", 3, 4, settings(), ())
+    assert with_batch_bytes(plan, {"letters": TopicState("letters", "id", 1, 20_000, "delete")}).max_batch_bytes == 20_000
+    assert with_batch_bytes(plan, {"letters": TopicState("letters", "id", 1, None, None)}) == plan
 
 
 TEMPLATE = CacheInfo("t", 1, backups=2, mode="REPLICATED", atomicity="TRANSACTIONAL", query_entities=(QueryEntity("K", "V"),))

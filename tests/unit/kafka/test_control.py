@@ -1,0 +1,46 @@
+"""The offsets topic of a connector that starts: it must be known to keep offsets."""
+
+from __future__ import annotations
+
+import pytest
+from confluent_kafka import KafkaError
+
+from ignite_kafka.errors import IgniteKafkaError, KafkaUnavailable, OffsetsLost, TopicError
+from ignite_kafka.kafka.clients import KafkaClients
+from ignite_kafka.kafka.control import ConnectorRecord, Control
+from tests.support.topics import Answer, described, refused
+
+KNOWN = ConnectorRecord(3, 2, "id-p-offsets-c")
+
+
+def offsets_topic(answer: Answer, known: ConnectorRecord | None = KNOWN) -> str:
+    return Control(KafkaClients({}), described({"p-offsets-c": answer}), "p", "c")._offsets_topic(known, 2, -1)
+
+
+@pytest.mark.parametrize("policy", ["compact", "delete,compact"])
+def test_a_compacted_topic_keeps_offsets(policy: str) -> None:
+    assert offsets_topic({"cleanup.policy": policy}) == "id-p-offsets-c"
+
+
+@pytest.mark.parametrize("known", [KNOWN, None])
+@pytest.mark.parametrize(
+    ("answer", "error", "message"),
+    [
+        ({"cleanup.policy": "delete"}, OffsetsLost, r"cleanup\.policy 'delete'"),
+        (refused(KafkaError.TOPIC_AUTHORIZATION_FAILED), TopicError, r"Grant the user .* DESCRIBE_CONFIGS on the topics p-\*"),
+        (refused(KafkaError._TIMED_OUT), KafkaUnavailable, "describing a topic's settings failed"),
+    ],
+)
+def test_a_topic_of_which_that_is_not_known_is_an_error(
+    answer: Answer, error: type[IgniteKafkaError], message: str, known: ConnectorRecord | None
+) -> None:
+    with pytest.raises(error, match=message) as caught:
+        offsets_topic(answer, known)
+    assert caught.value.where["topic"] == "p-offsets-c"
+
+
+def test_a_topic_that_was_made_may_not_be_known_to_all_brokers_yet() -> None:
+    with pytest.raises(KafkaUnavailable, match="cannot be described yet"):
+        offsets_topic(refused(KafkaError.UNKNOWN_TOPIC_OR_PART), None)
+    with pytest.raises(OffsetsLost, match="is missing"):
+        offsets_topic(refused(KafkaError.UNKNOWN_TOPIC_OR_PART))

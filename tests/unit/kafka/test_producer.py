@@ -1,0 +1,50 @@
+"""How long a producer tries a record: as it is told, and no longer than its transaction may last. No broker is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from confluent_kafka import KafkaException, Producer
+
+from ignite_kafka.kafka import producer
+from ignite_kafka.kafka.clients import KafkaClients
+from ignite_kafka.kafka.producer import TransactionalProducer
+
+Made = Callable[[dict[str, str], int], dict[str, Any]]
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> Made:
+    """Makes a producer, and gives the configuration that librdkafka took."""
+    taken: list[dict[str, Any]] = []
+
+    def recorded(config: dict[str, Any]) -> Producer:
+        taken.append(config)
+        return Producer(dict(config))
+
+    def make(override: dict[str, str], timeout_ms: int) -> dict[str, Any]:
+        clients = KafkaClients({"bootstrap.servers": "127.0.0.1:1", "log_level": 0}, override)
+        TransactionalProducer(clients, "id", timeout_ms).close()
+        return taken[-1]
+
+    monkeypatch.setattr(producer, "Producer", recorded)
+    return make
+
+
+@pytest.mark.parametrize("name", ["delivery.timeout.ms", "message.timeout.ms"])
+@pytest.mark.parametrize(("value", "timeout_ms", "used"), [("45000", 60_000, 45_000), ("120000", 30_000, 30_000), ("0", 30_000, 30_000)])
+def test_a_record_is_tried_as_long_as_it_is_told(made: Made, name: str, value: str, timeout_ms: int, used: int) -> None:
+    config = made({name: value}, timeout_ms)
+    assert (config["message.timeout.ms"], "delivery.timeout.ms" in config) == (used, False)
+
+
+@pytest.mark.parametrize(("timeout_ms", "used"), [(60_000, 60_000), (600_000, 300_000)])
+def test_a_record_is_tried_for_five_minutes_at_most_where_nothing_is_told(made: Made, timeout_ms: int, used: int) -> None:
+    assert made({}, timeout_ms)["message.timeout.ms"] == used
+
+
+def test_what_is_no_number_is_told_by_librdkafka(made: Made) -> None:
+    with pytest.raises(KafkaException, match=r"message\.timeout\.ms"):
+        made({"delivery.timeout.ms": "soon"}, 60_000)
