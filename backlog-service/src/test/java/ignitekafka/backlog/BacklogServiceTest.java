@@ -286,7 +286,7 @@ class BacklogServiceTest {
             Map<Integer, byte[]> values = new TreeMap<>();
 
             for (int key = from; key < from + 1_000; key++)
-                values.put(key, new byte[4_000]);
+                values.put(key, new byte[3_000]);
 
             cache.putAll(values);
             service().barrier("c");
@@ -295,7 +295,7 @@ class BacklogServiceTest {
         TestReader reader = new TestReader(cluster.node(0), "c", "a");
         int length = service().read("c", TestReader.bytes(reader.units(service())), 1).length;
 
-        assertTrue(length < 128 * Chunk.NUMBERS * 5_000, length + " bytes");
+        assertTrue(length < 128 * Chunk.NUMBERS * 4_000, length + " bytes");
         reader.drain(service());
         assertEquals(12_000, reader.read);
         assertTrue(reader.marks.isEmpty());
