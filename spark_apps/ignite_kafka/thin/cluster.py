@@ -96,9 +96,12 @@ class Cluster:
         return self._deployed[1]
 
     def binary_type(self, type_id: int) -> BinaryType:
-        """Metadata of a binary type, asked for once. Raises UnknownBinaryType."""
+        """Metadata of a binary type, asked for once. Raises UnknownBinaryType; IgniteUnreachable where a node does not tell it now."""
         if type_id not in self._types:
-            found = control.read_binary_type(self._request(protocol.BINARY_TYPE, struct.pack("<i", type_id)))
+            try:
+                found = control.read_binary_type(self._request(protocol.BINARY_TYPE, struct.pack("<i", type_id)))
+            except ThinError as error:
+                raise _type_error(type_id, error) from error
             if found is None:
                 remedy = "Register the type: put an object of it through any client"
                 raise UnknownBinaryType("the cluster holds no metadata of a binary type", remedy, type_id=type_id)
@@ -251,3 +254,10 @@ def _cache_error(name: str, error: ThinError) -> IgniteKafkaError:
         what = f"Ignite does not let this user see a cache: {error.message}"
         return IgniteKafkaError(what, "Give the user the right to read it", cache=name)
     return IgniteKafkaError(f"Ignite cannot describe a cache: {error.message}", "The node's log says more", cache=name)
+
+
+def _type_error(type_id: int, error: ThinError) -> IgniteKafkaError:
+    what = f"Ignite does not tell the metadata of a binary type: {error.message}"
+    if error.status == protocol.SECURITY_VIOLATION:
+        return IgniteKafkaError(what, "Give the user the right to read it", type_id=type_id)
+    return IgniteUnreachable(what, "The node's log says more", type_id=type_id)  # a node that stops refuses whatever it is asked

@@ -7,7 +7,10 @@ import uuid
 
 import pytest
 
+from ignite_kafka.errors import IgniteKafkaError, IgniteUnreachable
 from ignite_kafka.thin import control, protocol
+from ignite_kafka.thin.cluster import Cluster
+from ignite_kafka.thin.connection import IgniteEndpoint, ThinError
 from ignite_kafka.thin.model import BinaryField
 from ignite_kafka.thin.protocol import Reader
 
@@ -105,3 +108,20 @@ def test_features_mask() -> None:
     assert protocol.features_of(b"\x09\x20") == {0, 3, 13}
     assert protocol.features_of(None) == frozenset()
     assert protocol.feature_mask(frozenset()) == b""
+
+
+@pytest.mark.parametrize(
+    ("status", "raised", "final"), [(1, IgniteUnreachable, False), (protocol.SECURITY_VIOLATION, IgniteKafkaError, True)]
+)
+def test_a_node_that_refuses_metadata_is_no_fault_of_the_program(
+    monkeypatch: pytest.MonkeyPatch, status: int, raised: type[IgniteKafkaError], final: bool
+) -> None:
+    def refuse(op: int, payload: bytes) -> memoryview:
+        raise ThinError(status, "Node is stopping")
+
+    cluster = Cluster(IgniteEndpoint(("127.0.0.1:1",)))
+    monkeypatch.setattr(cluster, "_request", refuse)
+    with pytest.raises(raised, match="metadata of a binary type: Node is stopping") as told:
+        cluster.binary_type(7)
+    assert told.value.where == {"type_id": 7}
+    assert told.value.final is final
