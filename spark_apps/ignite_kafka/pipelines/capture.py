@@ -83,16 +83,14 @@ class Capture:
         if not self._cluster.ask(has_service):
             remedy = "Put its jar on the class path of every server node (docs/deploy.md)"
             raise BacklogMissing("no node of the cluster has the backlog service", remedy)
-        name = self._settings.name
-        if name in self._patiently(lambda service: service.connectors()):
-            check_owner(name, self._patiently(lambda service: service.status(name)), self._owner)
+        status = self._patiently(self._status)
+        if status is not None:
+            check_owner(self._settings.name, status, self._owner)
 
     def present(self) -> Captured | None:
         """The capture that is there already."""
-        name = self._settings.name
-        if name not in self._patiently(lambda service: service.connectors()):
-            return None
-        return Captured.of(self._patiently(lambda service: service.status(name)))
+        status = self._patiently(self._status)
+        return None if status is None else Captured.of(status)
 
     def start(self, caches: Sequence[str]) -> Captured:
         """Capture these caches, from before it returns on; others are captured no more."""
@@ -121,10 +119,8 @@ class Capture:
 
     def seen(self) -> Deployments:
         """The caches that the connector's lists choose now, as :meth:`Captured.seen` tells those that are captured."""
-        deployments, name = self.deployments(), self._settings.name
-        if name not in self._ask(lambda service: service.connectors()):
-            return deployments
-        return {**deployments, **Captured.of(self._ask(lambda service: service.status(name))).seen(deployments)}
+        deployments, status = self.deployments(), self._ask(self._status)
+        return deployments if status is None else {**deployments, **Captured.of(status).seen(deployments)}
 
     def highest_numbers(self) -> dict[Unit, int]:
         """Of each unit that has a backlog, after all that was captured stands there."""
@@ -133,6 +129,11 @@ class Capture:
         units = self._patiently(lambda service: service.units(name))
         places = zip(units.unit["cache_id"].tolist(), units.unit["partition"].tolist(), strict=True)
         return {place: high for place, high in zip(places, units.high.tolist(), strict=True) if high >= 0}
+
+    def _status(self, service: BacklogService) -> Mapping[str, Any] | None:
+        """What the service tells of the connector's capture; None: there is none."""
+        name = self._settings.name
+        return service.status(name) if name in service.connectors() else None
 
     def _patiently(self, question: Callable[[BacklogService], T]) -> T:
         """Asked again while nodes come and go, for every call may be repeated."""

@@ -162,13 +162,18 @@ def test_any_frame_is_written_once(written: Callable[..., tuple[DataFrame, dict[
     assert len(records(kafka, options["topic"])) == 2000
 
 
+def write_half(frame: DataFrame, options: dict[str, str], write_id: str) -> None:
+    """Begin a write whose last partition fails."""
+    broken = frame.selectExpr("key", "if(key = '998', raise_error('stops here'), value) as value")
+    with pytest.raises(PySparkException, match="stops here"):
+        broken.write.format("kafka-tx").options(**options, write_id=write_id).mode("append").save()
+
+
 def test_a_failed_task_is_repeated_without_a_trace(
     session: SparkSession, written: Callable[..., tuple[DataFrame, dict[str, str]]], kafka: KafkaBroker
 ) -> None:
     frame, options = written()
-    broken = frame.selectExpr("key", "if(key = '998', raise_error('stops here'), value) as value")
-    with pytest.raises(PySparkException, match="stops here"):
-        broken.write.format("kafka-tx").options(**options, write_id="w1").mode("append").save()
+    write_half(frame, options, "w1")
     before = {key for key, _ in records(kafka, options["topic"])}
     assert b"700" not in before  # of the partition that failed, nothing
     frame.write.format("kafka-tx").options(**options, write_id="w1").mode("append").save()
@@ -179,9 +184,7 @@ def test_an_unfinished_write_ends_where_another_begins(
     session: SparkSession, written: Callable[..., tuple[DataFrame, dict[str, str]]], kafka: KafkaBroker
 ) -> None:
     frame, options = written()
-    broken = frame.selectExpr("key", "if(key = '998', raise_error('stops here'), value) as value")
-    with pytest.raises(PySparkException, match="stops here"):
-        broken.write.format("kafka-tx").options(**options, write_id="w1").mode("append").save()
+    write_half(frame, options, "w1")
     few = frame.limit(1)
     few.write.format("kafka-tx").options(**options).mode("append").save()
     before = len(records(kafka, options["topic"]))

@@ -283,12 +283,7 @@ class BacklogServiceTest {
         service().start("c", FAST, new String[] {"a"});
 
         for (int from = 0; from < 12_000; from += 1_000) {
-            Map<Integer, byte[]> values = new TreeMap<>();
-
-            for (int key = from; key < from + 1_000; key++)
-                values.put(key, new byte[3_000]);
-
-            cache.putAll(values);
+            putAll(cache, from, from + 1_000, 3_000);
             service().barrier("c");
         }
 
@@ -299,6 +294,16 @@ class BacklogServiceTest {
         reader.drain(service());
         assertEquals(12_000, reader.read);
         assertTrue(reader.marks.isEmpty());
+    }
+
+    /** Puts keys from {@code from} up to before {@code to}, each with so many bytes, in one call. */
+    private static void putAll(IgniteCache<Object, Object> cache, int from, int to, int bytes) {
+        Map<Integer, byte[]> values = new TreeMap<>();
+
+        for (int key = from; key < to; key++)
+            values.put(key, new byte[bytes]);
+
+        cache.putAll(values);
     }
 
     @Test void connectorsHaveTheirOwnBacklog() throws Exception {
@@ -463,14 +468,8 @@ class BacklogServiceTest {
 
         service().start("c", Map.of(ConnectorSettings.FLUSH_FREQUENCY, "2000"), new String[] {"a"});
 
-        for (int from = 0; from < 60_000; from += 4_000) {
-            Map<Integer, byte[]> values = new TreeMap<>();
-
-            for (int key = from; key < from + 4_000; key++)
-                values.put(key, new byte[1_000]);
-
-            cache.putAll(values);
-        }
+        for (int from = 0; from < 60_000; from += 4_000)
+            putAll(cache, from, from + 4_000, 1_000);
 
         service().barrier("c");
 
