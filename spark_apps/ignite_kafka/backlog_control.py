@@ -11,6 +11,7 @@ import numpy as np
 from .connector_life import NewestRun, newest_run
 from .connector_settings import ConnectorSettings
 from .errors import NotStopped, SettingsError
+from .kafka.control import read_control
 from .kafka.topics import Topics
 from .pipelines.capture import check_owner, owner_of
 from .pipelines.connect import ignite_cluster, kafka_clients
@@ -147,13 +148,14 @@ def resend(settings: ConnectorSettings, secrets: Secrets, cache: str, partition:
     """Mark a cache's units, or one of them, as to be sent again from the cache.
 
     :raises SettingsError: the connector does not capture the cache, or the cache has no such partition.
-    :raises BacklogRefused: nothing is captured for a connector of that name.
-    :raises BacklogMissing, BacklogUnavailable, IgniteUnreachable: the service is not there, or could not answer.
+    :raises BacklogRefused: nothing is captured for a connector of that name, or its capture has another secret than is kept in Kafka.
+    :raises BacklogMissing, BacklogUnavailable, IgniteUnreachable, KafkaUnavailable: the service is not there, or a cluster did not answer.
     """
     with ignite_cluster(settings, secrets) as cluster:
         known = _call(cluster, lambda service: service.status(settings.name))
         units = _asked(settings.name, known, cache, partition)
-        _call(cluster, lambda service: service.mark(settings.name, units))
+        secret = _secret(settings, secrets)
+        _call(cluster, lambda service: service.mark(settings.name, units), secret)
     return Resend(settings.name, cache, tuple(units["partition"].tolist()))
 
 
@@ -178,7 +180,8 @@ def cleanup(settings: ConnectorSettings, secrets: Secrets, *, force: bool) -> Cl
 
     :param settings: name, internal_topic_prefix, and where both clusters are.
     :param force: also where the newest run did not end gracefully, or the capture is that of a connector whose offsets are in another Kafka
-        cluster or under another prefix: what stands in the backlog is then never sent from it.
+        cluster or under another prefix: what stands in the backlog is then never sent from it. It needs no secret, but an administrator
+        of Ignite where users have rights, and asks Kafka nothing.
     :raises NotStopped: the nodes have a backlog of that connector, its newest run neither completed nor stopped gracefully, and there is no
         ``force``.
     :raises BacklogRefused: the capture is another connector's of that name, and there is no ``force``.
@@ -188,15 +191,26 @@ def cleanup(settings: ConnectorSettings, secrets: Secrets, *, force: bool) -> Cl
     with ignite_cluster(settings, secrets) as cluster:
         if settings.name not in _call(cluster, lambda service: service.connectors()):
             return Cleaned(settings.name, None, None)
-        if not force:
+        if force:
+            removed = _call(cluster, lambda service: service.force_stop(settings.name, destroy=True))
+        else:
             _check_graceful(settings, secrets, _call(cluster, lambda service: service.status(settings.name)))
-        removed = _call(cluster, lambda service: service.stop(settings.name, destroy=True))
+            removed = _call(cluster, lambda service: service.stop(settings.name, destroy=True), _secret(settings, secrets))
     return Cleaned(settings.name, removed["service"], removed["cache"])
 
 
-def _call(cluster: Cluster, question: Callable[[BacklogService], T]) -> T:
+def _call(cluster: Cluster, question: Callable[[BacklogService], T], secret: str | None = None) -> T:
     """Ask the service, of another node where the first one goes away: all that is asked here can be repeated."""
-    return cluster.ask(lambda connection: question(BacklogService(connection)))
+    return cluster.ask(lambda connection: question(BacklogService(connection, secret)))
+
+
+def _secret(settings: ConnectorSettings, secrets: Secrets) -> str | None:
+    """The secret of the connector's capture: that of the secrets file, else the one that its runs keep in Kafka; None: it has none."""
+    if secrets.ignite.backlog_secret is not None:
+        return secrets.ignite.backlog_secret
+    clients = kafka_clients(settings, secrets)
+    clients.check()
+    return read_control(clients, Topics(clients), settings.internal_topic_prefix, settings.name).capture_secret
 
 
 def _check_graceful(settings: ConnectorSettings, secrets: Secrets, status: Mapping[str, Any]) -> None:

@@ -18,7 +18,7 @@ from .events import BAD_RECORDS_SKIPPED, Event, emit
 from .kafka_names import CLIENT_SETTINGS, CONSUMER_SETTINGS, PRODUCER_SETTINGS
 from .secrets import is_secret
 from .setting_kinds import BOOLEAN, OBJECTS, TEXT, TEXTS, Kind, Setting, choice, text_like, whole_number
-from .thin.connection import IgniteEndpoint, TlsSettings
+from .thin.connection import MAX_FRAME_BYTES, IgniteEndpoint, TlsSettings
 from .unknown import did_you_mean
 
 _JAVA_CONVERTERS = {
@@ -105,6 +105,11 @@ class ConnectorSettings:
     ignite_addresses: tuple[str, ...] = setting(("127.0.0.1:10800",), TEXTS, "host:port of the nodes' client connectors")
     ignite_connect_timeout_ms: int = setting(5_000, TIME, "How long to wait for a connection and its handshake")
     ignite_request_timeout_ms: int = setting(60_000, TIME, "How long to wait for a node's reply")
+    ignite_max_frame_bytes: int = setting(
+        MAX_FRAME_BYTES, whole_number(1 << 20, 2_147_483_647),
+        "Bytes of the longest answer that is taken from a node, so that nothing that answers on its port can fill the memory of a worker. "
+        "The default is twice the largest page_bytes: a page may be longer where entries differ in size",
+    )  # fmt: skip
     ignite_tls_enabled: bool = setting(False, BOOLEAN, "Use TLS")
     ignite_tls_ca_file: str = setting("", TEXT, "PEM file with the authorities to trust; the system's when empty")
     ignite_tls_cert_file: str = setting("", TEXT, "PEM file with the client's certificate")
@@ -195,7 +200,7 @@ class ConnectorSettings:
             check_hostname=self.ignite_tls_check_hostname,
         )
         times = self.ignite_connect_timeout_ms, self.ignite_request_timeout_ms, self.retry_timeout_ms
-        return IgniteEndpoint(self.ignite_addresses, tls, *times)
+        return IgniteEndpoint(self.ignite_addresses, tls, *times, self.ignite_max_frame_bytes)
 
     @property
     def kafka_common(self) -> dict[str, str]:

@@ -4,6 +4,7 @@ IgniteKafkaError
 ├── SettingsError            a setting is unknown, contradictory or out of range            (exit code 2)
 ├── NotAvailableYet          a known setting whose feature this version does not have       (exit code 2)
 ├── IgniteUnreachable        no address of the cluster answered                             retriable
+├── AnswerTooLarge           a node announced an answer of more than `ignite_max_frame_bytes`
 ├── AuthenticationFailed     Ignite or Kafka refused the credentials
 ├── CacheNotFound            a named cache is not there
 ├── CacheDestroyed           a cache went away, or was made again, while it was read
@@ -169,6 +170,10 @@ class BacklogMissing(IgniteKafkaError):
 
 
 class BacklogRefused(IgniteKafkaError):
+    pass
+
+
+class AnswerTooLarge(IgniteKafkaError):
     pass
 
 

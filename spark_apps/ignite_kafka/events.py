@@ -128,6 +128,12 @@ BACKUPS_BEHIND = Event(
     "dies may be lost although their offsets are committed",
     "Make the cache again with write synchronization mode FULL_SYNC: it cannot be altered.",
 )
+CAPTURE_OPEN = Event(
+    15180,
+    WARNING,
+    "the capture of connector {connector} has no secret: whoever may call the nodes' services can acknowledge its changes and end it",
+    "Put one of at least 22 characters into the secrets file of the data source, as backlog_secret of ignite.",
+)
 
 EVENTS: dict[int, Event] = {event.id: event for event in tuple(globals().values()) if isinstance(event, Event)}
 

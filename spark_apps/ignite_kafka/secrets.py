@@ -1,6 +1,7 @@
 """Passwords and the like: kept apart from settings and plans, read from a file that only its owner can read.
 
-The file is JSON: ``{"ignite": {"username", "password", "key_password"}, "kafka": {"sasl.password": …}}``; both parts may be missing.
+The file is JSON: ``{"ignite": {"username", "password", "key_password", "backlog_secret"}, "kafka": {"sasl.password": …}}``; both parts may
+be missing. ``backlog_secret`` is that of a data source's capture; connectors keep theirs in Kafka (:mod:`.kafka.control`).
 """
 
 from __future__ import annotations

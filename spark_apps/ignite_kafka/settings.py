@@ -69,12 +69,12 @@ class SourceSettings(ConnectorSettings):
     transaction_max_ms: int = setting(30_000, TIME, "A transaction is committed at the end of the unit that passes this time")
     transaction_max_records: int = setting(500_000, whole_number(1), "... this count of records")
     transaction_max_bytes: int = setting(256 << 20, whole_number(1), "... these bytes of keys and values")
-    page_bytes: int = setting(4 << 20, whole_number(1 << 10, 1 << 30), "Bytes of a scan page that is aimed at")
+    page_bytes: int = setting(4 << 20, whole_number(1 << 10, 256 << 20), "Bytes of a scan page that is aimed at")
     batch_size: int = setting(
         10_000, whole_number(1), "Most entries in one batch to Kafka", reference="batchSize", idle="the transaction_max_* settings bound it"
     )
     batch_bytes: int = setting(
-        16 << 20, whole_number(1 << 10, 1 << 30),
+        16 << 20, whole_number(1 << 10, 256 << 20),
         "Bytes of changes that a task sends in one batch, and beside them of entries that were there before", idle=setting_checks.STREAM,
     )  # fmt: skip
     max_records_per_second: int | None = setting(

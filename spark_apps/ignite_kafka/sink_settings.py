@@ -75,7 +75,7 @@ class SinkSettings(ConnectorSettings):
 
     # How the work is done
     batch_size: int = setting(20_000, whole_number(1), "Most records that a task stores at once")
-    batch_bytes: int = setting(16 << 20, whole_number(1 << 10, 1 << 30), "Bytes of records that a task stores at once, about")
+    batch_bytes: int = setting(16 << 20, whole_number(1 << 10, 256 << 20), "Bytes of records that a task stores at once, about")
     push_interval_ms: int = setting(
         2_000,
         TIME,

@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from .. import events
 from ..errors import CacheDestroyed, ChangesLost, IgniteKafkaError, SettingsError
 from ..kafka.clients import KafkaClients
 from ..offsets import UnitOffset
@@ -221,7 +222,7 @@ class CacheReader(BacklogReader):
         return [up_to(each, self._until) for each in takes]
 
     def all_of(self, unit: int) -> list[Take]:
-        """What one read gives of a single partition, whatever its size."""
+        """What one read gives of a single partition: as much as a node answers at once."""
         units = np.array([unit])
         take = self._judged(units, self._read_backlog(units, _WHOLE_UNIT))
         return [take, *self._settled(take)]
@@ -414,9 +415,29 @@ class CacheStream:
         reader = self._reader_at(start)
         if (end.capture_id, end.incarnation) != (self._capture_id, self._target.cache.incarnation):
             return _Planned(end, Batch(), ())  # what it had is lost; the next batch begins anew, or says so
-        takes = [up_to(take, end.units["high"]) for unit in np.flatnonzero(end.units["touched"]).tolist() for take in reader.all_of(unit)]
+        takes = []
+        for unit in np.flatnonzero(end.units["touched"]).tolist():
+            read = reader.all_of(unit)
+            self._check_repeated(unit, read[0].changes, int(end.units["high"][unit]))
+            takes += [up_to(take, end.units["high"]) for take in read]
         pieces = self._pieces(takes)
         return _Planned(end, Batch(tuple(pieces), end.load), tuple(sent for sent in map(reader.remember, takes) if sent))
+
+    def _check_repeated(self, unit: int, changes: Changes, high: int) -> None:
+        """A batch that is read again must have what it had.
+
+        :raises IgniteKafkaError: one answer of a node does not reach its end: changes with lower numbers came since, or the node's heap is
+            smaller than that of the node that answered before.
+        """
+        if changes.more.any() and (not changes.number.size or int(changes.number.max()) < high):
+            raise IgniteKafkaError(
+                "a batch that is to be read again is larger than a node answers at once",
+                "Give the nodes more heap (an answer has at most a sixteenth of it, and 64 MiB); or begin with a new checkpoint and read "
+                "what the cache holds with source ignite.",
+                connector=self._target.settings.name,
+                cache=self._target.cache.name,
+                partition=unit,
+            )
 
     def _pieces(self, takes: Sequence[Take]) -> list[ChangeRows]:
         now_ms = int(time.time() * 1000)
@@ -429,9 +450,9 @@ class CacheStream:
             del self._planned[number]
 
     def _acknowledge(self, acknowledgements: Sequence[bytes]) -> None:
-        name = self._target.settings.name
+        name, secret = self._target.settings.name, self._open_cluster.credentials.backlog_secret
         for sent in acknowledgements:
-            self._open_cluster.ask(lambda connection, sent=sent: BacklogService(connection).acknowledge(name, sent))  # type: ignore[misc]
+            self._open_cluster.ask(lambda connection, sent=sent: BacklogService(connection, secret).acknowledge(name, sent))  # type: ignore[misc]
 
     def _wait(self) -> None:
         """After a read that gave nothing, for the time between two."""
@@ -443,6 +464,8 @@ class CacheStream:
         if self._cluster is None:
             self._cluster = self._connect()
             self._target, self._captured = self._target_of(self._cluster).captured(self._cluster)
+            if self._cluster.credentials.backlog_secret is None:
+                events.emit(events.CAPTURE_OPEN, connector=self._target.settings.name)
         return self._captured
 
     def _reader_at(self, offset: Offset) -> CacheReader:

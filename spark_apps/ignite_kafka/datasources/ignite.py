@@ -99,7 +99,7 @@ class ReadOptions:
             ignite_endpoint(options),
             parse_partitions(options["partitions"]) if "partitions" in options else None,
             bounded_int(options, "num_partitions", 8, 1, 100_000),
-            bounded_int(options, "page_bytes", 4 << 20, 1 << 10, 1 << 30),
+            bounded_int(options, "page_bytes", 4 << 20, 1 << 10, 256 << 20),
             bounded_int(options, "sample_rows", 1_000, 1, 1_000_000),
             options.get("secrets_file"),
         )

@@ -86,7 +86,7 @@ class BacklogOptions:
         texts: Any = {name: options[name] for name in _TEXTS if name in options}
         settings = SourceSettings(
             name=required(options, "connector", _NAME),
-            batch_bytes=bounded_int(options, "max_bytes", 8 << 20, 1 << 10, 1 << 30),
+            batch_bytes=bounded_int(options, "max_bytes", 8 << 20, 1 << 10, 256 << 20),
             page_bytes=read.page_bytes,
             poll_interval_ms=bounded_int(options, "poll_interval_ms", 500, 1, 3_600_000),
             backlog_cache_backups=bounded_int(options, "backlog_cache_backups", 1, 0, 1_000),

@@ -8,7 +8,7 @@ from ..errors import SettingsError
 from ..secrets import is_secret
 from ..secrets_file import SecretsFile
 from ..thin.cluster import Cluster
-from ..thin.connection import IgniteCredentials, IgniteEndpoint, TlsSettings
+from ..thin.connection import MAX_FRAME_BYTES, IgniteCredentials, IgniteEndpoint, TlsSettings
 
 
 def refuse_secrets(options: Mapping[str, str]) -> None:
@@ -74,7 +74,9 @@ def ignite_endpoint(options: Mapping[str, str]) -> IgniteEndpoint:
         boolean(options, "tls_verify", True),
         boolean(options, "tls_check_hostname", True),
     )
-    return IgniteEndpoint(tuple(address.strip() for address in options.get("addresses", "127.0.0.1:10800").split(",")), tls)
+    addresses = tuple(address.strip() for address in options.get("addresses", "127.0.0.1:10800").split(","))
+    most = bounded_int(options, "max_frame_bytes", MAX_FRAME_BYTES, 1 << 20, 2_147_483_647)
+    return IgniteEndpoint(addresses, tls, max_frame_bytes=most)
 
 
 def connected(endpoint: IgniteEndpoint, secrets_file: str | None) -> Cluster:

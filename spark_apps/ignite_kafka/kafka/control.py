@@ -8,7 +8,9 @@ key (JSON)                             value (JSON)
 ``["connector","<name>"]``             ``{"generation","slots","offsets_topic_id","target_state","run_id","settings"}``
 ``["snapshot","<name>"]``              ``{"id","plan","complete","superseded_by"}``: the snapshot begun last
 ``["snapshot","<name>","<id>"]``       ``{"complete","superseded_by","caches"}``: how each earlier id ended
-``["epoch","<name>"]``                 ``{"generation","epoch"}``: tasks of an earlier epoch of a stream end after their batch
+``["epoch","<name>"]``                 ``{"generation","epoch","capture_secret"}``: tasks of an earlier epoch of a stream end after their
+                                       batch; those of this one take the secret from it
+``["secret","<name>"]``                ``{"capture_secret"}``: of the capture on the nodes, from before its first start on
 ``["target","<name>"]``                ``{"state","at_ms"}``: what the user wants (:mod:`.target`; anyone writes it)
 ====================================== ==========================================================================================
 """
@@ -16,6 +18,7 @@ key (JSON)                             value (JSON)
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
@@ -28,6 +31,7 @@ from .producer import ProducerFenced, TransactionalProducer, fenced_by_newer
 from .topics import COMPACTED, Topics, TopicSpec, read_to
 
 _FENCE_THREADS = 16
+_SECRET_BYTES = 32
 _RECORD_AND_MARKER = 2  # a transaction's own record, and the marker that commits it
 # a driver that dies inside a control transaction holds up the readers of the configs topic for this long
 _CONTROL_TIMEOUT_MS = 30_000
@@ -63,12 +67,16 @@ class SnapshotRecord:
 
 @dataclass(frozen=True)
 class ControlState:
-    """A connector's records, folded; ``end`` is where the configs topic ended when it was read."""
+    """A connector's records, folded; ``end`` is where the configs topic ended when it was read.
+
+    :param capture_secret: see :meth:`Control.ensure_capture_secret`; None: it has none yet.
+    """
 
     connector: ConnectorRecord | None = None
     snapshot: SnapshotRecord | None = None
     ended: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     end: int = 0
+    capture_secret: str | None = field(default=None, repr=False)
 
 
 def configs_topic(prefix: str) -> str:
@@ -109,10 +117,21 @@ def epoch_of(connector: str, key: bytes, value: bytes | None) -> tuple[int, int]
     return record["generation"], record["epoch"]
 
 
+def capture_secret_of(connector: str, key: bytes, value: bytes | None) -> str | None:
+    """The secret of the connector's capture in a record of the configs topic; None where it has none."""
+    kind, name, *_ = json.loads(key)
+    if (kind, name) not in (("epoch", connector), ("secret", connector)) or value is None:
+        return None
+    secret = json.loads(value).get("capture_secret")
+    return None if secret is None else str(secret)
+
+
 def _fold(state: ControlState, connector: str, key: bytes, value: bytes | None) -> ControlState:
     kind, name, *rest = json.loads(key)
-    if name != connector or kind not in ("connector", "snapshot"):
+    if name != connector or kind not in ("connector", "snapshot", "secret"):
         return state
+    if kind == "secret":
+        return replace(state, capture_secret=capture_secret_of(connector, key, value))
     data = None if value is None else json.loads(value)
     if kind == "connector":
         return replace(state, connector=data and ConnectorRecord(**data))
@@ -134,6 +153,7 @@ class Control:
         self._clients, self._topics, self._prefix, self._connector = clients, topics, prefix, connector
         self._producer: TransactionalProducer | None = None
         self._in_doubt = False  # a call got no answer: its producer is not used again
+        self._capture_secret: str | None = None
         self.record = ConnectorRecord()
 
     def take(
@@ -228,10 +248,23 @@ class Control:
         finally:
             producer.close()
 
+    def ensure_capture_secret(self, found: ControlState) -> str:
+        """The secret of the connector's capture on the nodes, one for its life; made, and committed here before any node knows it.
+
+        :param found: what :meth:`take` returned.
+        """
+        self._capture_secret = found.capture_secret or secrets.token_urlsafe(_SECRET_BYTES)
+        if found.capture_secret is None:
+            self._write([self._config({"capture_secret": self._capture_secret}, "secret")])
+        return self._capture_secret
+
     def begin_epoch(self, number: int, snapshot: SnapshotRecord | None = None) -> None:
         """Let the tasks of the epochs before end; a snapshot whose plan has changed is recorded with it."""
         changed = [self._config(asdict(snapshot), "snapshot")] if snapshot else []
-        self._write([*changed, self._config({"generation": self.record.generation, "epoch": number}, "epoch")])
+        epoch: dict[str, Any] = {"generation": self.record.generation, "epoch": number}
+        if self._capture_secret is not None:
+            epoch["capture_secret"] = self._capture_secret
+        self._write([*changed, self._config(epoch, "epoch")])
 
     def end_snapshot(self, snapshot: SnapshotRecord, caches: Mapping[str, Any]) -> None:
         """Record that a snapshot is complete."""

@@ -69,6 +69,7 @@ class BacklogRun(EpochRun[SourceSettings]):
         self._control = control = Control(self._clients, self._topics, prefix, settings.name)
         self._stack.callback(control.close)
         found = control.take(slots, self._request.run_id, settings.to_dict(), settings.replication_factor, state)
+        self._capture.secret = control.ensure_capture_secret(found)
         plan, self._deployments = self._captured(plan, found)
         self._plan = replace(ensure_topics(plan, self._topics), generation=control.record.generation)
         self._loaded = False

@@ -72,17 +72,22 @@ class Capture:
     """Calls the service for one connector."""
 
     def __init__(self, settings: SourceSettings, cluster: Cluster, owner: str) -> None:
-        """:param owner: where the offsets are, see :func:`owner_of`: under one name there may be connectors of several."""
+        """
+        :param owner: where the offsets are, see :func:`owner_of`: under one name there may be connectors of several.
+        :ivar secret: of the capture, for calls that change it; at first that of the cluster's credentials.
+        """
         self._settings, self._cluster, self._owner = settings, cluster, owner
+        self.secret = cluster.credentials.backlog_secret
 
     def check(self) -> None:
         """
         :raises BacklogMissing: no node has the service.
-        :raises BacklogRefused: something else captures under the connector's name.
+        :raises BacklogRefused: something else captures under the connector's name, or the nodes' jar is older than this program.
         """
         if not self._cluster.ask(has_service):
             remedy = "Put its jar on the class path of every server node (docs/deploy.md)"
             raise BacklogMissing("no node of the cluster has the backlog service", remedy)
+        self._patiently(lambda service: service.version())
         status = self._patiently(self._status)
         if status is not None:
             check_owner(self._settings.name, status, self._owner)
@@ -148,4 +153,4 @@ class Capture:
             time.sleep(_WAIT_S)
 
     def _ask(self, question: Callable[[BacklogService], T]) -> T:
-        return self._cluster.ask(lambda connection: question(BacklogService(connection)))
+        return self._cluster.ask(lambda connection: question(BacklogService(connection, self.secret)))

@@ -14,9 +14,13 @@ from ..settings import SourceSettings
 from ..thin.cluster import Cluster
 
 
-def ignite_cluster(settings: ConnectorSettings, secrets: Secrets) -> Cluster:
-    """A connected cluster: a context manager."""
-    return Cluster(settings.ignite_endpoint, secrets.ignite)
+def ignite_cluster(settings: ConnectorSettings, secrets: Secrets, backlog_secret: str | None = None) -> Cluster:
+    """A connected cluster: a context manager.
+
+    :param backlog_secret: of the connector's capture, for calls that change it; None: that of the secrets file, if it has one.
+    """
+    credentials = secrets.ignite if backlog_secret is None else replace(secrets.ignite, backlog_secret=backlog_secret)
+    return Cluster(settings.ignite_endpoint, credentials)
 
 
 def kafka_clients(settings: ConnectorSettings, secrets: Secrets) -> KafkaClients:

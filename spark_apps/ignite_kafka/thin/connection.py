@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Self
 
-from ignite_kafka.errors import AuthenticationFailed, IgniteUnreachable, SettingsError
+from ignite_kafka.errors import AnswerTooLarge, AuthenticationFailed, IgniteUnreachable, SettingsError
 from ignite_kafka.thin import protocol
 from ignite_kafka.thin.protocol import Reader, Reply, ThinError, Version
 
@@ -24,6 +24,8 @@ __all__ = ["IgniteCredentials", "IgniteEndpoint", "ThinConnection", "ThinError",
 
 DEFAULT_PORT = 10800
 RECEIVE_BUFFER_BYTES = 4 << 20
+FIRST_BYTES = 8 << 20  # taken at once for an answer: those of a scan's pages, mostly; the buffer of a longer one grows
+MAX_FRAME_BYTES = 512 << 20
 CLOSE_TIMEOUT_S = 1.0
 MAX_HANDSHAKE_BYTES = 1 << 16
 _HOSTNAME_MISMATCH, _IP_MISMATCH = 62, 64
@@ -48,6 +50,7 @@ class IgniteEndpoint:
     """Where a cluster's nodes answer thin clients; holds no secret. An address is `host:port`, `host`, `[ipv6]:port` or `ipv6`.
 
     :param retry_timeout_ms: how long the answer to a put is waited for, whose node may still carry it out (`puts.py`).
+    :param max_frame_bytes: longest answer that is taken from a node.
     """
 
     addresses: tuple[str, ...] = ("127.0.0.1:10800",)
@@ -55,15 +58,18 @@ class IgniteEndpoint:
     connect_timeout_ms: int = 5_000
     request_timeout_ms: int = 60_000
     retry_timeout_ms: int = 300_000
+    max_frame_bytes: int = MAX_FRAME_BYTES
 
 
 @dataclass(frozen=True, repr=False)
 class IgniteCredentials:
-    """User and password of the cluster, and the password of the TLS key file. Its repr masks them."""
+    """User and password of the cluster, the password of the TLS key file, and the secret of a capture of the backlog service. Its repr
+    masks them."""
 
     username: str | None = None
     password: str | None = None
     key_password: str | None = None
+    backlog_secret: str | None = None
 
     def __repr__(self) -> str:
         shown = {name: "***" if value is not None else None for name, value in vars(self).items() if name != "username"}
@@ -77,10 +83,22 @@ class _OlderVersion(Exception):
 
 
 class _Part:
-    """The head or the body of a frame, as far as it has come."""
+    """The head or the body of a frame, as far as it has come. Memory is taken as bytes come, not as many as the other side announces."""
 
     def __init__(self, length: int) -> None:
-        self.view, self.got = memoryview(bytearray(length)), 0
+        self._length, self._buffer, self._got = length, bytearray(min(length, FIRST_BYTES)), 0
+
+    def fill(self, source: socket.socket) -> memoryview:
+        """All bytes. An error of the socket leaves those that have come in place for the next call."""
+        while self._got < self._length:
+            if self._got == len(self._buffer):
+                self._buffer += bytes(min(len(self._buffer), self._length - self._got))
+            with memoryview(self._buffer) as whole, whole[self._got :] as room:
+                count = source.recv_into(room)
+            if count == 0:
+                raise ConnectionError("the other side closed the connection")
+            self._got += count
+        return memoryview(self._buffer)
 
 
 class ThinConnection:
@@ -253,24 +271,33 @@ class ThinConnection:
             raise _OlderVersion(offered)
         raise OSError(f"handshake refused: {message} (status {status}, the node offers protocol {'.'.join(map(str, offered))})")
 
-    def _read_frame(self, limit: int = 0x7FFFFFFF) -> memoryview:
-        """The next frame; a wait that ends within it is taken up there by the next call."""
+    def _read_frame(self, limit: int | None = None) -> memoryview:
+        """The next frame; a wait that ends within it is taken up there by the next call.
+
+        :param limit: longest frame that is the protocol's here; None: an answer, up to the endpoint's limit.
+        :raises AnswerTooLarge: an answer is announced that is longer; the connection is closed.
+        """
         if self._body is None:
-            length = _LENGTH.unpack(self._fill(self._head))[0]
-            if not 0 < length <= limit:
+            length = _LENGTH.unpack(self._head.fill(self._socket))[0]
+            if length <= 0 or (limit is not None and length > limit):
                 raise ValueError(f"a frame of {length} bytes is not Ignite's thin client protocol")
+            if length > self._endpoint.max_frame_bytes:
+                raise self._too_large(length)
             self._head, self._body = _Part(_LENGTH.size), _Part(length)
-        view = self._fill(self._body)
+        view = self._body.fill(self._socket)
         self._body = None
         return view
 
-    def _fill(self, part: _Part) -> memoryview:
-        while part.got < len(part.view):
-            count = self._socket.recv_into(part.view[part.got :])
-            if count == 0:
-                raise ConnectionError("the other side closed the connection")
-            part.got += count
-        return part.view
+    def _too_large(self, length: int) -> AnswerTooLarge:
+        self.closed = True
+        self._socket.close()
+        return AnswerTooLarge(
+            f"an Ignite node announced an answer of {length:,} bytes; at most {self._endpoint.max_frame_bytes:,} are taken",
+            "Lower page_bytes or batch_bytes; where single entries are that large, raise ignite_max_frame_bytes (in a data source "
+            "max_frame_bytes)",
+            address=self.address,
+            node=self.node_id,
+        )
 
     def _lost(self, reason: str, *, gave_up: bool = False) -> IgniteUnreachable:
         self.closed = True

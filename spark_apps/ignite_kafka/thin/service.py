@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ignite_kafka.errors import BacklogMissing, BacklogRefused, BacklogUnavailable, IgniteKafkaError
-from ignite_kafka.thin import codes, protocol
+from ignite_kafka.thin import codes, protocol, service_calls
 from ignite_kafka.thin.connection import ThinConnection
 from ignite_kafka.thin.protocol import Reader, ThinError
 
@@ -31,8 +31,7 @@ CREATED, UPDATED, REMOVED, EXPIRED = 1, 2, 3, 4
 
 _CHANGES, _CHANGED, _UNITS = 0x31434B42, 0x31444B42, 0x31554B42
 _PREFIX = "BACKLOG/"
-_MIN_INT, _MAX_INT = -(1 << 31), (1 << 31) - 1
-_MAP_KIND = 1  # HASH_MAP of GridBinaryMarshaller
+_OTHER_CONTRACT = "Could not find proxy method"  # no method of that name takes so many arguments
 
 Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]
@@ -184,20 +183,30 @@ class UnitStates:
 class BacklogService:
     """The backlog service as one connection reaches it; for the thread of that connection.
 
+    :param secret: of the capture; calls that change it need the one that it was started with. None: it has none.
+
     Each call raises BacklogRefused (it can never succeed as it is: `code` says why), BacklogUnavailable (nodes could not do it now),
     BacklogMissing (no node has the jar), or IgniteUnreachable.
     """
 
-    def __init__(self, connection: ThinConnection) -> None:
-        self._connection = connection
+    def __init__(self, connection: ThinConnection, secret: str | None = None) -> None:
+        self._connection, self._secret = connection, secret
+
+    def version(self) -> int:
+        """Version of the service's contract on the node that answers.
+
+        :raises BacklogRefused: the node's jar is older than this call, code OLDER_JAR.
+        """
+        return int(self._call("version"))
 
     def start(self, connector: str, settings: Mapping[str, str], caches: Sequence[str]) -> dict[str, Any]:
-        """Capture caches, from before it returns on; the settings have the names of the GridGain Kafka Connector."""
-        return dict(self._call("start", connector, dict(settings), list(caches)))
+        """Capture caches, from before it returns on; the settings have the names of the GridGain Kafka Connector. A new capture, or one
+        without a secret, has this object's secret from then on."""
+        return dict(self._call("start", connector, dict(settings), list(caches), self._secret))
 
     def update(self, connector: str, caches: Sequence[str]) -> dict[str, Any]:
         """Make these the connector's caches."""
-        return dict(self._call("update", connector, list(caches)))
+        return dict(self._call("update", connector, list(caches), self._secret))
 
     def connectors(self) -> list[str]:
         """Names of the connectors that capture."""
@@ -221,21 +230,31 @@ class BacklogService:
 
     def acknowledge(self, connector: str, sent: bytes) -> None:
         """Remove what was sent; `sent` as of :meth:`Changes.acknowledgement`."""
-        self._call("acknowledge", connector, sent)
+        for part in service_calls.acknowledgements(sent):
+            self._call("acknowledge", connector, part, self._secret)
 
     def lookup(self, connector: str, cache: str, keys: Sequence[bytes]) -> list[bytes | None]:
         """Values of keys as their primary nodes have them, None for a key that the cache has not; all without wrapper."""
-        data = self._call("lookup", connector, cache, b"".join(struct.pack("<i", len(key)) + key for key in keys))
-        (count,) = struct.unpack_from("<i", data)
-        lengths = np.frombuffer(data, "<i4", count, 4)
-        ends = 4 + 4 * count + np.cumsum(np.maximum(lengths, 0), dtype=np.int64)
-        return [bytes(data[end - size : end]) if size >= 0 else None for size, end in zip(lengths.tolist(), ends.tolist(), strict=True)]
+        values: list[bytes | None] = []
+        while len(values) < len(keys):
+            part = service_calls.first_keys(keys, len(values))
+            found = service_calls.values_of(self._call("lookup", connector, cache, service_calls.framed(part)))
+            if not 0 < len(found) <= len(part):
+                raise ValueError(f"the backlog service answered {len(found)} values for {len(part)} keys")
+            values += found  # fewer than asked for where the values are larger than one answer may be
+        return values
 
     def locate(self, connector: str, cache: str, keys: Sequence[bytes]) -> tuple[Ints, npt.NDArray[np.bool_]]:
         """Partition of each key, and whether its primary node has it; keys without wrapper."""
-        data = self._call("locate", connector, cache, b"".join(struct.pack("<i", len(key)) + key for key in keys))
-        (count,) = struct.unpack_from("<i", data)
-        return np.frombuffer(data, "<i4", count, 4), np.frombuffer(data, "i1", count, 4 + 4 * count).astype(bool)
+        partitions, present, at = [np.empty(0, np.int32)], [np.empty(0, bool)], 0
+        while at < len(keys):
+            part = service_calls.first_keys(keys, at)
+            data = self._call("locate", connector, cache, service_calls.framed(part))
+            (count,) = struct.unpack_from("<i", data)
+            partitions.append(np.frombuffer(data, "<i4", count, 4))
+            present.append(np.frombuffer(data, "i1", count, 4 + 4 * count).astype(bool))
+            at += len(part)
+        return np.concatenate(partitions), np.concatenate(present)
 
     def barrier(self, connector: str) -> None:
         """Return when all that was captured before stands in the backlog."""
@@ -247,11 +266,11 @@ class BacklogService:
         for name in UNIT.names or ():
             marked[name] = units[name]
         marked["mark_number"] = mark_number
-        self._call("clear", connector, marked.tobytes())
+        self._call("clear", connector, marked.tobytes(), self._secret)
 
     def mark(self, connector: str, units: npt.NDArray[np.void]) -> None:
         """Mark units (dtype UNIT) as ASKED: they are to be sent again from the cache."""
-        self._call("mark", connector, units.astype(UNIT, copy=False).tobytes())
+        self._call("mark", connector, units.astype(UNIT, copy=False).tobytes(), self._secret)
 
     def caches(self) -> list[tuple[str, int, str, int, int, str]]:
         """Name, id, deployment id, topology version of its start, partitions and group of each cache."""
@@ -259,14 +278,18 @@ class BacklogService:
         return [(name, int(id_), deployment, int(started), int(parts), group) for name, id_, deployment, started, parts, group in rows]
 
     def stop(self, connector: str, destroy: bool) -> dict[str, Any]:
-        """End a capture; says what was removed."""
-        return dict(self._call("stop", connector, destroy))
+        """End a capture; says what was removed: the connector's own service and backlog cache, never others of their names."""
+        return dict(self._call("stop", connector, destroy, self._secret))
+
+    def force_stop(self, connector: str, destroy: bool) -> dict[str, Any]:
+        """The same for an administrator, whatever the capture's secret."""
+        return dict(self._call("forceStop", connector, destroy))
 
     def _call(self, method: str, *arguments: Any) -> Any:
         payload = protocol.string(SERVICE) + struct.pack("<Bqi", 0, 0, 0) + protocol.string(method)
-        payload += struct.pack("<i", len(arguments)) + b"".join(map(_encode, arguments))
+        payload += struct.pack("<i", len(arguments)) + b"".join(map(service_calls.encode, arguments))
         try:
-            return _value(Reader(self._connection.request(SERVICE_INVOKE, payload)))
+            return service_calls.decode(Reader(self._connection.request(SERVICE_INVOKE, payload)))
         except ThinError as error:
             raise _refused(error, self._connection.address) from error
 
@@ -302,47 +325,20 @@ class _Columns:
         return column
 
 
-def _encode(value: Any) -> bytes:
-    """A typed value: what the service takes as argument."""
-    if isinstance(value, bool):
-        return struct.pack("<B?", codes.BOOL, value)
-    if isinstance(value, int) and _MIN_INT <= value <= _MAX_INT:
-        return struct.pack("<Bi", codes.INT, value)
-    if isinstance(value, str):
-        return protocol.string(value)
-    if isinstance(value, bytes):
-        return struct.pack("<Bi", codes.BYTE_ARRAY, len(value)) + value
-    if isinstance(value, list):
-        return struct.pack("<Bi", codes.STRING_ARRAY, len(value)) + b"".join(map(protocol.string, value))
-    if isinstance(value, dict):
-        pairs = b"".join(protocol.string(key) + protocol.string(text) for key, text in value.items())
-        return struct.pack("<BiB", codes.MAP, len(value), _MAP_KIND) + pairs
-    raise TypeError(f"{type(value).__name__} is no argument of the backlog service")
-
-
-def _value(reader: Reader) -> Any:
-    """A typed value: what the service answers."""
-    code = reader.byte()
-    if code == codes.NULL:
-        return None
-    if code == codes.INT:
-        return reader.int32()
-    if code == codes.LONG:
-        return reader.int64()
-    if code == codes.STRING:
-        return str(reader.take(reader.int32()), "utf-8")
-    if code == codes.BYTE_ARRAY:
-        return reader.take(reader.int32())
-    if code == codes.STRING_ARRAY:
-        return [_value(reader) for _ in range(reader.int32())]
-    if code == codes.MAP:
-        size = reader.int32()
-        reader.byte()
-        return {_value(reader): _value(reader) for _ in range(size)}
-    raise ValueError(f"type code {code} is none that the backlog service answers")
-
-
 REMEDIES = {  # by code of a refusal
+    "FOREIGN_CACHE": (
+        "Set backlog_cache_name so that no cache has that name and the connector's after it; the other cache is not touched. What version "
+        "0.1.0 left of an ended capture may be destroyed by hand"
+    ),
+    "FOREIGN_SERVICE": (
+        "Set backlog_service_name so that no service has that name and the connector's after it; the other service is not touched"
+    ),
+    "FORBIDDEN": (
+        "The secret of a connector's capture is in the topic <internal_topic_prefix>-configs of its Kafka cluster, that of a data source "
+        "in its secrets file; where it is lost, an administrator ends the capture by `ignite-kafka backlog cleanup --force`. A user of Ignite "
+        "needs SERVICE_INVOKE, and CACHE_READ of the captured caches"
+    ),
+    "OLDER_JAR": "Put the jar of this version on the class path of every server node, then start connectors of this version",
     "OTHER_SETTINGS": (
         "Set them as they were. Or end the capture by `ignite-kafka backlog cleanup` once the connector is stopped: its next start "
         "captures with the new ones, and sends again what the caches hold"
@@ -363,7 +359,11 @@ def _refused(error: ThinError, address: str) -> IgniteKafkaError:
             return BacklogUnavailable(what, "Try again; the nodes' logs say more", address=address)
         return BacklogRefused(what, REMEDIES.get(code, ""), code=code, address=address)
     if error.status == protocol.SECURITY_VIOLATION:
-        return BacklogRefused(f"Ignite does not let this user call a service: {error.message}", code="FORBIDDEN", address=address)
+        what = f"Ignite does not let this user call a service: {error.message}"
+        return BacklogRefused(what, REMEDIES["FORBIDDEN"], code="FORBIDDEN", address=address)
+    if _OTHER_CONTRACT in error.message:
+        what = "the jar of the backlog service on this node is older than this program"
+        return BacklogRefused(what, REMEDIES["OLDER_JAR"], code="OLDER_JAR", address=address)
     if "Service not found" in error.message or error.status == protocol.INVALID_OPERATION:
         what = "no node of the cluster has the backlog service"
         return BacklogMissing(what, "Put its jar on the class path of every server node", address=address)

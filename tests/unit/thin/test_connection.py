@@ -7,13 +7,24 @@ import errno
 import socket
 import struct
 import threading
+import tracemalloc
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 
-from ignite_kafka.errors import AuthenticationFailed, IgniteUnreachable
+from ignite_kafka.errors import AnswerTooLarge, AuthenticationFailed, IgniteUnreachable
 from ignite_kafka.thin import protocol
-from ignite_kafka.thin.connection import IgniteCredentials, IgniteEndpoint, ThinConnection, ThinError, _out_of_time, split_address
+from ignite_kafka.thin.connection import (
+    FIRST_BYTES,
+    MAX_FRAME_BYTES,
+    IgniteCredentials,
+    IgniteEndpoint,
+    ThinConnection,
+    ThinError,
+    _out_of_time,
+    split_address,
+)
 
 Serve = Callable[[socket.socket], None]
 NOBODY = IgniteCredentials()
@@ -67,6 +78,54 @@ def until_closed(accepted: socket.socket) -> None:
 def test_server_that_never_answers() -> None:
     with server(until_closed) as endpoint, pytest.raises(IgniteUnreachable, match=r"127\.0\.0\.1:\d+: no answer in time"):
         ThinConnection(endpoint, NOBODY)
+
+
+def test_an_answer_that_is_announced_too_long_is_not_read() -> None:
+    def serve(accepted: socket.socket) -> None:
+        accept_handshake(accepted)
+        read_frame(accepted)
+        accepted.sendall(struct.pack("<i", 2_000_000_000) + b"some bytes")
+        until_closed(accepted)
+
+    with server(serve) as endpoint:
+        endpoint = replace(endpoint, max_frame_bytes=1 << 20)
+        with ThinConnection(endpoint, NOBODY) as connection:
+            with pytest.raises(AnswerTooLarge, match=r"2,000,000,000 bytes; at most 1,048,576 are taken.*ignite_max_frame_bytes"):
+                connection.request(1, b"")
+            assert connection.closed
+
+
+def test_memory_is_taken_as_bytes_come() -> None:
+    """Not as many as the other side announces."""
+
+    def serve(accepted: socket.socket) -> None:
+        accept_handshake(accepted)
+        read_frame(accepted)
+        accepted.sendall(struct.pack("<i", MAX_FRAME_BYTES) + b"some bytes")
+        until_closed(accepted)
+
+    with server(serve) as endpoint, ThinConnection(endpoint, NOBODY) as connection:
+        tracemalloc.start()
+        try:
+            with pytest.raises(IgniteUnreachable, match="no answer in time"):
+                connection.request(1, b"")
+            _, most = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert most < 2 * FIRST_BYTES
+
+
+def test_an_answer_longer_than_the_first_buffer_comes_whole() -> None:
+    body = bytes(range(256)) * (3 * FIRST_BYTES // 256) + b"end"
+
+    def serve(accepted: socket.socket) -> None:
+        accept_handshake(accepted)
+        read_frame(accepted)
+        accepted.sendall(frame(struct.pack("<qH", 1, 0) + body))
+        until_closed(accepted)
+
+    with server(serve) as endpoint, ThinConnection(replace(endpoint, request_timeout_ms=60_000), NOBODY) as connection:
+        assert connection.request(1, b"") == body
 
 
 def test_server_that_stops_answering() -> None:
@@ -258,6 +317,6 @@ def test_no_address(address: str) -> None:
 
 
 def test_credentials_do_not_show() -> None:
-    shown = repr(IgniteCredentials("me", "secret", "hidden"))
-    assert shown == "IgniteCredentials(username='me', password=***, key_password=***)"
-    assert repr(NOBODY) == "IgniteCredentials(username=None, password=None, key_password=None)"
+    shown = repr(IgniteCredentials("me", "secret", "hidden", "unseen"))
+    assert shown == "IgniteCredentials(username='me', password=***, key_password=***, backlog_secret=***)"
+    assert repr(NOBODY) == "IgniteCredentials(username=None, password=None, key_password=None, backlog_secret=None)"

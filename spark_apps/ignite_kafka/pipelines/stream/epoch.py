@@ -12,14 +12,16 @@ from dataclasses import dataclass
 
 from confluent_kafka import TopicPartition
 
-from ...errors import Fenced
+from ...errors import Fenced, KafkaUnavailable
 from ...kafka.clients import KafkaClients, translate
-from ...kafka.control import configs_topic, connector_generation, epoch_of
+from ...kafka.control import capture_secret_of, configs_topic, connector_generation, epoch_of
 from ...kafka.producer import fenced_by_newer
 from ...plan import RunPlan
 
 LOADING_S, STREAMING_S = 20.0, 120.0
 """How long a task waits for a core at least, while what was there before is sent, and later."""
+
+_SECRET_POLL_S = 0.5
 
 LONGEST_S = 3600.0
 """No task goes on longer without a word of its driver."""
@@ -76,9 +78,25 @@ class EpochEnd:
         self._plan, self._epoch = plan, epoch
         self._end = time.monotonic() + epoch.seconds
         self._told = False
+        self._secret: str | None = None
         self._consumer = clients.reader(**{"enable.partition.eof": False, "fetch.wait.max.ms": 500})
         topic = configs_topic(plan.settings.internal_topic_prefix)
         self._consumer.assign([TopicPartition(topic, 0, epoch.configs_offset)])
+
+    def capture_secret(self, wait_s: float) -> str:
+        """The secret of the capture, from the record that began the epoch; waits at most that long for it.
+
+        :raises KafkaUnavailable: it did not come in that time.
+        :raises Fenced: a newer run has taken the connector.
+        """
+        until = time.monotonic() + wait_s
+        while self._secret is None and time.monotonic() < until:
+            self.told(min(_SECRET_POLL_S, wait_s))
+        if self._secret is None:
+            topic = configs_topic(self._plan.settings.internal_topic_prefix)
+            what = "the record that begins an epoch, with the secret of the capture, did not come"
+            raise KafkaUnavailable(what, "Check the brokers.", topic=topic, connector=self._plan.connector, epoch=self._epoch.number)
+        return self._secret
 
     def reached(self, wait_s: float = 0.0) -> bool:
         """Whether the epoch is over; waits at most that long for its end.
@@ -107,6 +125,7 @@ class EpochEnd:
 
     def _take(self, key: bytes, value: bytes | None) -> None:
         connector, mine = self._plan.connector, self._plan.generation
+        self._secret = capture_secret_of(connector, key, value) or self._secret
         theirs = connector_generation(connector, key, value)
         if theirs > mine:
             raise self._fenced(theirs)

@@ -483,7 +483,8 @@ class BacklogReader:
 
     def ask(self, question: Callable[[BacklogService], T]) -> T:
         """What the service answers; asked once more where a node goes away, for every call of it may be repeated."""
-        return self._cluster.ask(lambda connection: question(BacklogService(connection)))
+        secret = self._cluster.credentials.backlog_secret
+        return self._cluster.ask(lambda connection: question(BacklogService(connection, secret)))
 
 
 def _numbered(take: Take, which: Rows) -> list[tuple[int, bytes, int, int]]:

@@ -54,7 +54,8 @@ class TaskStream(TaskLoop):
         return [SlotResult(slot, self._counts[slot], None, self._finished, self._loaded, ahead_s) for slot in self._slots]
 
     def _attempt(self, end: EpochEnd) -> None:
-        with ignite_cluster(self._settings, self._secrets) as cluster:
+        secret = end.capture_secret(self._clients.patience_s)
+        with ignite_cluster(self._settings, self._secrets, secret) as cluster:
             sender = SlotsSender(self._plan, self._clients, self._table, self._owner, cluster, self._counts)
             try:
                 with closing(BacklogReader(self._plan, self._table, cluster, self._clients, self._pace.batch_records)) as reader:

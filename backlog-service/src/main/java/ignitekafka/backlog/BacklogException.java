@@ -23,6 +23,15 @@ public final class BacklogException extends IgniteException {
         /** A cache that is not there. */
         UNKNOWN_CACHE,
 
+        /** The cache of the backlog cache's name is not the connector's. */
+        FOREIGN_CACHE,
+
+        /** The service of the capture service's name is not the connector's. */
+        FOREIGN_SERVICE,
+
+        /** The call lacks the capture's secret, or its user a permission. */
+        FORBIDDEN,
+
         /** The memory region of the backlog cache is not configured on a node. */
         MISSING_REGION,
 

@@ -22,6 +22,8 @@ public final class BacklogPlugin implements IgnitePlugin {
     private final Map<String, NodeCapture> captures = new ConcurrentHashMap<>();
     private final Map<String, UnitJournal> journals = new ConcurrentHashMap<>();
     private final Map<String, CaptureService> services = new ConcurrentHashMap<>();
+    private final Map<String, ReadSizes> readSizes = new ConcurrentHashMap<>();
+    private final Set<String> adopted = ConcurrentHashMap.newKeySet();
     private volatile boolean stopped;
 
     BacklogPlugin(GridKernalContext ctx) {
@@ -58,9 +60,20 @@ public final class BacklogPlugin implements IgnitePlugin {
         return ctx.log(BacklogPlugin.class);
     }
 
-    /** The connector's backlog cache, or null while it is not there. */
+    /** The caches without a mark that are known to be backlogs, see {@link BacklogCache}. */
+    Set<String> adopted() {
+        return adopted;
+    }
+
+    /** The connector's backlog cache. */
     IgniteCache<BacklogKey, byte[]> backlog(ConnectorSettings settings) {
-        return ctx.grid().cache(settings.cacheName);
+        if (BacklogCache.mine(this, settings))
+            return ctx.grid().cache(settings.cacheName);
+
+        if (ctx.cache().cacheDescriptor(settings.cacheName) == null)
+            throw new BacklogException(BacklogException.Code.UNAVAILABLE, "there is no cache '" + settings.cacheName + '\'');
+
+        throw BacklogCache.foreign(ctx, settings);
     }
 
     /** The capture of that connector on this node; begins with its first change. Null once the node stops. */
@@ -76,6 +89,11 @@ public final class BacklogPlugin implements IgnitePlugin {
     /** The journal of that connector on this node, from when it is first written to, or asked for, until the capture ends. */
     UnitJournal journal(String connector) {
         return journals.computeIfAbsent(connector, name -> new UnitJournal());
+    }
+
+    /** What this node has read of that connector. */
+    ReadSizes readSizes(String connector) {
+        return readSizes.computeIfAbsent(connector, name -> new ReadSizes());
     }
 
     /** The connector's capture service, where Ignite runs one on this node, else null. */
@@ -99,6 +117,7 @@ public final class BacklogPlugin implements IgnitePlugin {
             capture.close();
 
         journals.remove(connector);
+        readSizes.remove(connector);
     }
 
     /**

@@ -23,29 +23,24 @@ final class BacklogReader {
     /** Units that are read together, of those that have anything. */
     private static final int GROUP = 64;
 
-    /** Chunks looked for at a time in a group: at first, when nothing tells how large they are, and at most. */
+    /** Chunks looked for at a time in a group: when nothing tells how large they are, at first, and at most. */
+    private static final int UNKNOWN_CHUNKS = 8;
+
     private static final int FIRST_CHUNKS = 128;
 
     private static final int GROUP_CHUNKS = 1_024;
 
-    /** Bytes of an answer: what an array may hold. */
-    private static final long LARGEST = Integer.MAX_VALUE - 64;
-
-    private static final int SHOWN_UNITS = 10;
-
     /** Of {@link BacklogPlugin#topology}, from before anything is read. */
     private final int topology;
 
+    private final ReadSizes sizes;
     private final IgniteCache<BacklogKey, byte[]> backlog;
     private final Map<Integer, Long> incarnations;
 
     BacklogReader(BacklogPlugin plugin, Connector connector) {
         topology = plugin.topology();
+        sizes = plugin.readSizes(connector.settings.connector);
         backlog = plugin.backlog(connector.settings);
-
-        if (backlog == null)
-            throw new BacklogException(BacklogException.Code.UNAVAILABLE, "there is no cache '" + connector.settings.cacheName + '\'');
-
         incarnations = new Captures(plugin).incarnations(connector);
     }
 
@@ -65,6 +60,8 @@ final class BacklogReader {
             all.addAll(some);
         }
 
+        AnswerLimit.cut(all);
+
         return encode(all);
     }
 
@@ -81,7 +78,6 @@ final class BacklogReader {
             List<Found> group = filled.subList(from, Math.min(filled.size(), from + GROUP));
 
             chunks(group, maxBytes - bytes);
-            group.forEach(one -> one.looked = true);
             group.forEach(BacklogReader::addExpired);
             bytes += group.stream().mapToLong(Found::bytes).sum();
         }
@@ -107,18 +103,21 @@ final class BacklogReader {
         List<Found> open = new ArrayList<>(group);
 
         open.removeIf(one -> one.record == null || one.from > one.record.high);
+        group.forEach(one -> one.looked = !open.contains(one));
 
         while (!open.isEmpty()) {
             List<Found> read = new ArrayList<>(open);
-            int chunks = FIRST_CHUNKS;
+            int chunks = sizes.known() ? FIRST_CHUNKS : UNKNOWN_CHUNKS;
 
             while (!read.isEmpty()) {
-                window(read, chunks);
+                chunks = Math.min(chunks, sizes.chunks(Limits.bytes()));
+                window(read.subList(0, Math.min(read.size(), chunks)), chunks);
 
                 long bytes = group.stream().mapToLong(Found::bytes).sum();
                 boolean passed = bytes >= maxBytes;
+                boolean full = bytes >= Limits.bytes();
 
-                read.removeIf(one -> one.from > one.record.high || passed && !one.changes.isEmpty());
+                read.removeIf(one -> one.from > one.record.high || full || passed && !one.changes.isEmpty());
                 chunks = next(chunks, bytes, maxBytes);
             }
 
@@ -175,8 +174,12 @@ final class BacklogReader {
             chunks.putAll(backlog.getAll(wave));
         }
 
+        chunks.values().forEach(chunk -> sizes.found(chunk.length));
+
         for (Found one : open) {
             long to = Math.min(one.record.high, one.from + share - 1);
+
+            one.looked = true;
 
             for (long index = one.from; index <= to; index++) {
                 byte[] chunk = chunks.get(one.unit.chunk(index));
@@ -209,12 +212,7 @@ final class BacklogReader {
         for (Change change : changes)
             entries += PageForm.length(change.key) + PageForm.length(change.value);
 
-        long size = 24 + 28L * all.size() + 33L * changes.size() + entries;
-
-        if (size > LARGEST)
-            throw new BacklogException(BacklogException.Code.UNAVAILABLE, "changes of " + size + " bytes are too many for one answer of at most " +
-                LARGEST + ": ask for fewer units, of cache ids and partitions " + units(all));
-
+        long size = AnswerLimit.HEADER + AnswerLimit.UNIT * all.size() + AnswerLimit.CHANGE * changes.size() + entries;
         ByteBuffer out = Chunk.buffer(new byte[Math.toIntExact(size)]);
 
         out.putInt(0x31434B42).putInt(all.size()).putInt(changes.size()).putInt(topology).putLong(entries);
@@ -235,11 +233,6 @@ final class BacklogReader {
         });
 
         return out.array();
-    }
-
-    private static String units(List<Found> all) {
-        return all.stream().filter(one -> !one.changes.isEmpty()).limit(SHOWN_UNITS).map(one -> one.unit.cacheId + "/" + one.unit.partition)
-            .collect(Collectors.joining(", "));
     }
 
     void acknowledge(List<Acknowledgement> all) {
@@ -289,9 +282,13 @@ final class BacklogReader {
     }
 
     /** What was found of one unit. */
-    private static final class Found {
+    static final class Found {
         final Unit unit;
         final List<Change> changes = new ArrayList<>();
+
+        /** Whether the last changes were left out. */
+        boolean cut;
+
         UnitRecord record;
         byte[] expired;
         boolean looked;
@@ -331,7 +328,7 @@ final class BacklogReader {
         }
 
         boolean more() {
-            return !looked || record != null && from <= record.high;
+            return cut || !looked || record != null && from <= record.high;
         }
 
         long bytes() {

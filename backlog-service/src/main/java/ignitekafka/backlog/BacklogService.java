@@ -17,14 +17,23 @@ import java.util.Map;
  * <p>A <b>hash</b> has the CRC-32 of a change's key and value in its high half, 32 bits of FNV-1a of the key alone in the low one; a missing value counts as the
  * byte 0, another has the byte 1 before it. A <b>topology</b> is a number of the server nodes: another when one comes or goes, also where one has come and gone.
  *
+ * <p>Calls that read entries need the caller's right to read the cache, where nodes have a security plugin; what a call does on the backlog's own caches it
+ * does with the node's rights. A request has at most a sixteenth of the node's heap, and 64 MiB; so has an answer, unless a single change is larger.
+ *
  * <p>All integers in byte layouts are little-endian and signed. Keys and values are Ignite's binary form, with type code. Failures are {@link BacklogException}, whose message begins with {@code BACKLOG/<code>: }.
  */
 public interface BacklogService {
     /** Name of the service. */
     String NAME = "ignite-kafka-backlog";
 
-    /** Version of this contract and of what is stored. */
+    /** Version of what nodes store and send each other. */
     String VERSION = "1";
+
+    /** Version of this contract with callers: 2 knows secrets. A later one keeps the calls of the ones before. */
+    int CONTRACT = 2;
+
+    /** The {@link #CONTRACT} of the node that answers. */
+    int version();
 
     /**
      * Captures caches for a connector, from before it returns on; repeatable.
@@ -33,10 +42,17 @@ public interface BacklogService {
      * @param settings {@code backlogCacheName}, {@code backlogServiceName}, {@code backlogCacheBackups}, {@code backlogMemoryRegionName},
      *     {@code backlogFlushFreq} (ms), {@code backlogBufferEntries}, {@code backlogBufferBytes} (a node); names are suffixed with the connector's; and
      *     {@code backlogOwner}, whose capture it is: it is refused to others. All must be those that it began with.
-     * @param caches Names of all its caches.
+     * @param caches Names of all its caches; the caller must be allowed to read them.
+     * @param secret Of the capture, made by the caller, of at least 22 characters; or null. A capture that began with one demands it in each call that has
+     *     a parameter for it, this one included. A capture without one takes such calls from everybody, until a start brings one.
      * @return As {@link #update}.
      */
-    Map<String, Object> start(String connector, Map<String, String> settings, String[] caches);
+    Map<String, Object> start(String connector, Map<String, String> settings, String[] caches, String secret);
+
+    /** As callers of contract 1 start a capture: without a secret. */
+    default Map<String, Object> start(String connector, Map<String, String> settings, String[] caches) {
+        return start(connector, settings, caches, null);
+    }
 
     /**
      * Makes these the connector's caches, while it goes on with the others; a cache that was made again gets a new incarnation.
@@ -44,7 +60,12 @@ public interface BacklogService {
      * @return {@code captureId} (long; another than before means that the backlog was lost and begins anew), {@code registered} (int: services that
      *     register the capture of all caches, each on a node of its own), and for each cache {@code incarnation.<cache>} (long) and {@code partitions.<cache>} (int).
      */
-    Map<String, Object> update(String connector, String[] caches);
+    Map<String, Object> update(String connector, String[] caches, String secret);
+
+    /** The same for a capture without a secret. */
+    default Map<String, Object> update(String connector, String[] caches) {
+        return update(connector, caches, null);
+    }
 
     /** The connectors that capture. */
     String[] connectors();
@@ -81,7 +102,7 @@ public interface BacklogService {
      * a question whether the cache still lacks the key.
      *
      * @param units 16 bytes each: int32 cache id, int32 partition, int64 incarnation.
-     * @param maxBytes Of keys and values, passed by less than what was read when half of it was passed, and at first by 128 chunks of 32 changes; below it,
+     * @param maxBytes Of keys and values, no more than the node's limit counts; passed by less than what was read when half of it was passed, and at first by 128 chunks of 32 changes; below it,
      *     units are read to their end.
      * @return 24 bytes: int32 {@code 0x31434B42} ("BKC1"), int32 units U (as asked, in that order), int32 changes N, int32 topology,
      *     int64 bytes of entries. Columns: int64[U] number of the mark, int64[U] stamp for acknowledging expired keys (0: none),
@@ -98,13 +119,19 @@ public interface BacklogService {
      * @param sent For each unit: its 16 bytes as in {@link #read}, int64 stamp of the expired keys sent (0: none), int32 count of changes,
      *     int32 0, then int64 number and int64 hash of each; the number -1 says nothing, expired keys are told by the stamp.
      */
-    void acknowledge(String connector, byte[] sent);
+    void acknowledge(String connector, byte[] sent, String secret);
+
+    /** The same for a capture without a secret. */
+    default void acknowledge(String connector, byte[] sent) {
+        acknowledge(connector, sent, null);
+    }
 
     /**
      * Values as their primary nodes have them, where a change cannot tell: two contents under one number, or an expired key.
      *
      * @param keys For each key: int32 length, key; objects stand without wrapper, in the answer too.
-     * @return int32 keys N, int32[N] length of value (-1: the cache has not the key), then the values one after the other.
+     * @return int32 keys N, int32[N] length of value (-1: the cache has not the key), then the values one after the other. Fewer keys than asked for where
+     *     the values are larger than one answer may be: the first ones, at least one.
      */
     byte[] lookup(String connector, String cache, byte[] keys);
 
@@ -126,14 +153,24 @@ public interface BacklogService {
      *
      * @param units 24 bytes each: the unit as in {@link #read}, and int64 number of the mark.
      */
-    void clear(String connector, byte[] units);
+    void clear(String connector, byte[] units, String secret);
+
+    /** The same for a capture without a secret. */
+    default void clear(String connector, byte[] units) {
+        clear(connector, units, null);
+    }
 
     /**
      * Marks units (16): they are to be sent again from the cache, though nothing was lost. Their changes go on being captured.
      *
      * @param units As in {@link #read}; all of caches that the connector captures, in their present incarnation.
      */
-    void mark(String connector, byte[] units);
+    void mark(String connector, byte[] units, String secret);
+
+    /** The same for a capture without a secret. */
+    default void mark(String connector, byte[] units) {
+        mark(connector, units, null);
+    }
 
     /**
      * All caches of the cluster's users.
@@ -147,7 +184,18 @@ public interface BacklogService {
      * Ends a capture; repeatable. The next start is a new capture.
      *
      * @param destroy Whether to destroy the connector's backlog cache.
-     * @return {@code service} and {@code cache}: names of what was removed, null where there was nothing.
+     * @return {@code service} and {@code cache}: names of what was removed, null where there was nothing of this connector.
      */
-    Map<String, Object> stop(String connector, boolean destroy);
+    Map<String, Object> stop(String connector, boolean destroy, String secret);
+
+    /** The same for a capture without a secret. */
+    default Map<String, Object> stop(String connector, boolean destroy) {
+        return stop(connector, destroy, null);
+    }
+
+    /**
+     * The same for an administrator, whatever the capture's secret. Where a security plugin is on, the caller needs ADMIN_OPS; with Ignite's own
+     * authentication it must be the user {@code ignite}. The node's log says who did it.
+     */
+    Map<String, Object> forceStop(String connector, boolean destroy);
 }

@@ -1,36 +1,25 @@
 package ignitekafka.backlog;
 
+import static ignitekafka.backlog.BacklogException.Code.FOREIGN_CACHE;
 import static ignitekafka.backlog.BacklogException.Code.MALFORMED;
-import static ignitekafka.backlog.BacklogException.Code.MISSING_JAR;
-import static ignitekafka.backlog.BacklogException.Code.MISSING_REGION;
-import static ignitekafka.backlog.BacklogException.Code.OTHER_OWNER;
-import static ignitekafka.backlog.BacklogException.Code.OTHER_SETTINGS;
 import static ignitekafka.backlog.BacklogException.Code.UNKNOWN_CACHE;
 
-import java.nio.BufferUnderflowException;
-import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import java.util.UUID;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.apache.ignite.Ignite;
-import org.apache.ignite.IgniteCheckedException;
 import org.apache.ignite.cluster.ClusterNode;
 import org.apache.ignite.internal.GridKernalContext;
 import org.apache.ignite.internal.IgniteEx;
-import org.apache.ignite.internal.processors.cache.DynamicCacheDescriptor;
+import org.apache.ignite.internal.util.typedef.internal.CU;
 import org.apache.ignite.resources.IgniteInstanceResource;
 import org.apache.ignite.services.Service;
 
@@ -58,32 +47,84 @@ public final class BacklogServiceImpl implements BacklogService, Service {
         }
     }
 
-    @Override public Map<String, Object> start(String connector, Map<String, String> settings, String[] caches) {
+    @Override public int version() {
+        return CONTRACT;
+    }
+
+    @Override public Map<String, Object> start(String connector, Map<String, String> settings, String[] caches, String secret) {
         if (settings == null)
             throw new BacklogException(MALFORMED, "settings are missing");
 
         ConnectorSettings wanted = new ConnectorSettings(connector, settings);
+        String digest = secret == null ? null : Guard.digest(secret);
+        Connector present = plugin().registry().find(connector);
 
-        checkCaches(wanted, caches);
-        checkNodes(wanted);
+        if (present != null)
+            mayStart(present, wanted, secret);
 
-        Connector added = plugin().registry().add(Connector.first(wanted));
+        mayCapture(wanted, caches);
 
-        if (!added.settings.owner.equals(wanted.owner))
-            throw new BacklogException(OTHER_OWNER, "connector '" + connector + "' captures for '" + added.settings.owner + "', not for '" +
-                wanted.owner + '\'');
+        return guard().asNode(() -> {
+            new StartChecks(plugin()).capture(wanted);
 
-        if (!added.settings.asMap().equals(wanted.asMap()))
-            throw new BacklogException(OTHER_SETTINGS, "connector '" + connector + "' captures with " + added.settings.asMap() +
-                ", and is started with " + wanted.asMap());
+            Connector first = Connector.first(wanted);
+            Connector added = plugin().registry().add(digest == null ? first : first.withSecret(digest));
 
-        return update(connector, caches);
+            mayStart(added, wanted, secret); // another call may have been faster
+
+            if (digest != null && added.secretDigest() == null)
+                takeSecret(connector, digest, secret);
+
+            return begin(connector, caches);
+        });
     }
 
-    @Override public Map<String, Object> update(String connector, String[] caches) {
+    private static void mayStart(Connector present, ConnectorSettings wanted, String secret) {
+        StartChecks.same(present, wanted);
+        Guard.mayWrite(present, secret);
+    }
+
+    /** A capture that began without a secret, under version 0.1.0 say, has one from now on. */
+    private void takeSecret(String connector, String digest, String secret) {
+        plugin().registry().update(connector, present -> {
+            Guard.mayWrite(present, secret);
+
+            return present.withSecret(digest);
+        });
+    }
+
+    private void mayCapture(ConnectorSettings settings, String[] caches) {
+        new StartChecks(plugin()).caches(settings, caches);
+        guard().mayRead(Arrays.asList(caches));
+    }
+
+    /** Takes a registration back that never came to a cache of its own. */
+    private Map<String, Object> begin(String connector, String[] caches) {
+        try {
+            return capture(connector, caches);
+        }
+        catch (BacklogException e) {
+            Connector present = plugin().registry().find(connector);
+
+            if (e.code() == FOREIGN_CACHE && present != null && !present.begun())
+                plugin().registry().remove(connector);
+
+            throw e;
+        }
+    }
+
+    @Override public Map<String, Object> update(String connector, String[] caches, String secret) {
+        Connector present = plugin().registry().get(connector);
+
+        Guard.mayWrite(present, secret);
+        mayCapture(present.settings, caches);
+
+        return guard().asNode(() -> capture(connector, caches));
+    }
+
+    private Map<String, Object> capture(String connector, String[] caches) {
         Connector before = plugin().registry().get(connector);
 
-        checkCaches(before.settings, caches);
         plugin().registry().update(connector, present -> present.withCaches(Arrays.asList(caches)));
 
         Connector after = captures().ensure(connector);
@@ -95,7 +136,7 @@ public final class BacklogServiceImpl implements BacklogService, Service {
                 captures().forget(before, cache);
         }
 
-        return describe(after);
+        return new CaptureStatus(plugin(), after).brief();
     }
 
     @Override public String[] connectors() {
@@ -104,63 +145,22 @@ public final class BacklogServiceImpl implements BacklogService, Service {
 
     @Override public Map<String, Object> status(String connector) {
         Connector known = plugin().registry().get(connector);
-        Map<String, Object> status = describe(known);
 
-        status.put("owner", known.settings.owner);
-        status.put("caches", known.caches().toArray(new String[0]));
-        status.put("nodes", NodeJob.everywhere(context(), node -> nodeLine(node, connector)).stream().filter(Objects::nonNull)
-            .sorted().toArray(String[]::new));
-        status.put("servers", plugin().servers().stream().map(UUID::toString).toArray(String[]::new));
-
-        return status;
-    }
-
-    private static String nodeLine(BacklogPlugin node, String connector) {
-        NodeCapture capture = node.captureOrNull(connector);
-
-        return capture == null ? null : String.format(Locale.ROOT, "%s entries=%d bytes=%d written=%d fill=%.3f",
-            node.context().discovery().localNode().consistentId(), capture.bufferedEntries(), capture.bufferedBytes(),
-            capture.writtenEntries(), capture.fill());
-    }
-
-    private Map<String, Object> describe(Connector connector) {
-        Map<String, Object> description = new LinkedHashMap<>();
-        Set<String> services = captures().services(connector.settings.connector);
-        Set<String> registered = null;
-
-        for (String cache : connector.caches()) {
-            Set<String> alive = Captures.alive(connector, cache, services);
-
-            if (registered == null)
-                registered = new HashSet<>(alive);
-
-            registered.retainAll(alive);
-
-            if (Captures.deployment(context(), cache) != null) {
-                description.put("incarnation." + cache, connector.incarnation(cache));
-                description.put("partitions." + cache, captures().partitions(cache));
-            }
-        }
-
-        description.put("captureId", connector.captureId());
-        description.put("registered", registered == null ? 0 : registered.size());
-
-        return description;
+        return guard().asNode(() -> new CaptureStatus(plugin(), known).whole());
     }
 
     @Override public byte[] units(String connector) {
         HashMap<Integer, Long> incarnations = captures().incarnations(plugin().registry().get(connector));
 
-        return UnitTable.join(NodeJob.everywhere(context(), node -> UnitTable.ofNode(node, connector, incarnations)));
+        return guard().asNode(() -> UnitTable.join(NodeJob.everywhere(context(), node -> UnitTable.ofNode(node, connector, incarnations))));
     }
 
     @Override public byte[] changed(String connector, byte[] place) {
         plugin().registry().get(connector);
 
-        if (place == null)
-            throw new BacklogException(MALFORMED, "bytes are missing");
+        Limits.checked(place);
 
-        return ChangedUnits.since(context(), connector, place).encode(plugin());
+        return guard().asNode(() -> ChangedUnits.since(context(), connector, place).encode(plugin()));
     }
 
     @Override public byte[] read(String connector, byte[] units, int maxBytes) {
@@ -170,65 +170,81 @@ public final class BacklogServiceImpl implements BacklogService, Service {
         if (maxBytes <= 0)
             throw new BacklogException(MALFORMED, "maxBytes is " + maxBytes + ", a number above 0 is wanted");
 
-        parse(units, in -> wanted.add(Unit.read(in)));
+        Limits.parse(units, in -> wanted.add(Unit.read(in)));
+        guard().mayRead(names(known, wanted));
 
-        return new BacklogReader(plugin(), known).read(wanted, maxBytes);
+        return guard().asNode(() -> new BacklogReader(plugin(), known).read(wanted, Math.min(maxBytes, Limits.bytes())));
     }
 
-    @Override public void acknowledge(String connector, byte[] sent) {
-        BacklogReader reader = new BacklogReader(plugin(), plugin().registry().get(connector));
+    /** The connector's caches that some of the units are of. */
+    private static Set<String> names(Connector connector, Collection<Unit> units) {
+        Set<Integer> ids = units.stream().map(unit -> unit.cacheId).collect(Collectors.toSet());
+
+        return connector.caches().stream().filter(cache -> ids.contains(CU.cacheId(cache))).collect(Collectors.toSet());
+    }
+
+    @Override public void acknowledge(String connector, byte[] sent, String secret) {
+        Connector known = plugin().registry().get(connector);
         List<Acknowledgement> all = new ArrayList<>();
 
-        parse(sent, in -> all.add(Acknowledgement.read(in)));
-        reader.acknowledge(all);
+        Guard.mayWrite(known, secret);
+        Limits.parse(sent, in -> all.add(Acknowledgement.read(in)));
+        run(() -> new BacklogReader(plugin(), known).acknowledge(all));
+    }
+
+    private void run(Runnable work) {
+        guard().asNode(() -> {
+            work.run();
+
+            return null;
+        });
     }
 
     @Override public byte[] lookup(String connector, String cache, byte[] keys) {
-        return Lookup.values(context(), cache, keys(connector, cache, keys));
+        List<byte[]> wanted = keys(connector, cache, keys);
+
+        return guard().asNode(() -> Lookup.values(context(), cache, wanted));
     }
 
     @Override public byte[] locate(String connector, String cache, byte[] keys) {
-        return Lookup.places(context(), cache, keys(connector, cache, keys));
+        List<byte[]> wanted = keys(connector, cache, keys);
+
+        return guard().asNode(() -> Lookup.places(context(), cache, wanted));
     }
 
     private List<byte[]> keys(String connector, String cache, byte[] keys) {
         Connector known = plugin().registry().get(connector);
-        List<byte[]> wanted = new ArrayList<>();
 
         if (cache == null || !known.caches().contains(cache) || Captures.deployment(context(), cache) == null)
             throw new BacklogException(UNKNOWN_CACHE, "connector '" + connector + "' has no cache '" + cache + '\'');
 
-        parse(keys, in -> {
-            int length = in.getInt();
+        guard().mayRead(Set.of(cache));
 
-            if (length < 0 || length > in.remaining())
-                throw new BacklogException(MALFORMED, "a key of " + length + " bytes, with " + in.remaining() + " left");
-
-            byte[] key = new byte[length];
-
-            in.get(key);
-            wanted.add(key);
-        });
-
-        return wanted;
+        return Lookup.keys(keys);
     }
 
     @Override public void barrier(String connector) {
         plugin().registry().get(connector);
-        captures().flush(connector);
+        run(() -> captures().flush(connector));
     }
 
-    @Override public void clear(String connector, byte[] units) {
-        ConnectorSettings settings = plugin().registry().get(connector).settings;
+    @Override public void clear(String connector, byte[] units, String secret) {
+        Connector known = plugin().registry().get(connector);
         Map<Unit, Long> markNumbers = new LinkedHashMap<>();
 
-        parse(units, in -> markNumbers.put(Unit.read(in), in.getLong()));
+        Guard.mayWrite(known, secret);
+        Limits.parse(units, in -> markNumbers.put(Unit.read(in), in.getLong()));
+        run(() -> clear(known.settings, units, markNumbers));
+    }
+
+    private void clear(ConnectorSettings settings, byte[] units, Map<Unit, Long> markNumbers) {
+        String connector = settings.connector;
 
         NodeJob.everywhere(context(), node -> {
             NodeCapture capture = node.captureOrNull(connector);
 
             if (capture != null)
-                parse(units, in -> {
+                Limits.parse(units, in -> {
                     capture.resume(Unit.read(in));
                     in.getLong();
                 });
@@ -244,15 +260,16 @@ public final class BacklogServiceImpl implements BacklogService, Service {
         });
     }
 
-    @Override public void mark(String connector, byte[] units) {
+    @Override public void mark(String connector, byte[] units, String secret) {
         Connector known = plugin().registry().get(connector);
         Map<Integer, String> names = new HashMap<>();
         SortedMap<BacklogKey, RecordChange> marks = new TreeMap<>();
 
+        Guard.mayWrite(known, secret);
         known.caches().stream().filter(cache -> Captures.deployment(context(), cache) != null)
             .forEach(cache -> names.put(context().cache().cacheDescriptor(cache).cacheId(), cache));
 
-        parse(units, in -> {
+        Limits.parse(units, in -> {
             Unit unit = Unit.read(in);
             String cache = names.get(unit.cacheId);
 
@@ -265,28 +282,35 @@ public final class BacklogServiceImpl implements BacklogService, Service {
             marks.put(unit.record(), RecordChange.mark(UnitRecord.ASKED));
         });
 
-        new BacklogWriter(plugin(), known.settings).change(marks);
+        run(() -> new BacklogWriter(plugin(), known.settings).change(marks));
     }
 
     @Override public String[] caches() {
-        return context().cache().cacheDescriptors().values().stream()
-            .filter(cache -> cache.cacheType().userCache())
-            .map(BacklogServiceImpl::line)
-            .sorted()
-            .toArray(String[]::new);
+        return CaptureStatus.userCaches(context());
     }
 
-    private static String line(DynamicCacheDescriptor cache) {
-        int partitions = cache.cacheConfiguration().getAffinity() == null ? 0 : cache.cacheConfiguration().getAffinity().partitions();
-        Object started = cache.startTopologyVersion() == null ? 0 : cache.startTopologyVersion().topologyVersion();
-
-        return Stream.of(cache.cacheName(), cache.cacheId(), cache.deploymentId(), started, partitions, cache.groupDescriptor().cacheOrGroupName())
-            .map(String::valueOf).collect(Collectors.joining("\t"));
-    }
-
-    @Override public Map<String, Object> stop(String connector, boolean destroy) {
-        Map<String, Object> removed = new HashMap<>();
+    @Override public Map<String, Object> stop(String connector, boolean destroy, String secret) {
         Connector known = plugin().registry().find(connector);
+
+        if (known != null)
+            Guard.mayWrite(known, secret);
+
+        return guard().asNode(() -> end(connector, known, destroy));
+    }
+
+    @Override public Map<String, Object> forceStop(String connector, boolean destroy) {
+        Connector known = plugin().registry().find(connector);
+
+        guard().mayEnd(connector);
+
+        if (known != null)
+            plugin().log().warning("The capture of connector '" + connector + "' is ended without its secret by " + guard().caller());
+
+        return guard().asNode(() -> end(connector, known, destroy));
+    }
+
+    private Map<String, Object> end(String connector, Connector known, boolean destroy) {
+        Map<String, Object> removed = new HashMap<>();
 
         removed.put("service", null);
         removed.put("cache", null);
@@ -294,15 +318,18 @@ public final class BacklogServiceImpl implements BacklogService, Service {
         if (known == null)
             return removed;
 
-        ignite.services().cancel(known.settings.serviceName);
-        removed.put("service", known.settings.serviceName);
+        if (CaptureServices.mine(context(), known.settings)) {
+            ignite.services().cancel(known.settings.serviceName);
+            removed.put("service", known.settings.serviceName);
+        }
+
         NodeJob.everywhere(context(), node -> {
             node.drop(connector);
 
             return null;
         });
 
-        if (destroy && context().cache().cacheDescriptor(known.settings.cacheName) != null) {
+        if (destroy && BacklogCache.mine(plugin(), known.settings)) {
             ignite.destroyCache(known.settings.cacheName);
             removed.put("cache", known.settings.cacheName);
         }
@@ -312,57 +339,8 @@ public final class BacklogServiceImpl implements BacklogService, Service {
         return removed;
     }
 
-    private void checkCaches(ConnectorSettings settings, String[] caches) {
-        if (caches == null || Arrays.asList(caches).contains(null))
-            throw new BacklogException(MALFORMED, "caches are missing");
-
-        for (String cache : caches) {
-            if (cache.equals(settings.cacheName))
-                throw new BacklogException(MALFORMED, "the backlog cache '" + cache + "' cannot be captured");
-
-            if (Captures.deployment(context(), cache) == null)
-                throw new BacklogException(UNKNOWN_CACHE, "there is no cache '" + cache + '\'');
-        }
-    }
-
-    private void checkNodes(ConnectorSettings settings) {
-        Collection<ClusterNode> without = ignite.cluster().forServers().forPredicate(node -> !BacklogPluginProvider.nodes().apply(node)).nodes();
-
-        if (!without.isEmpty())
-            throw new BacklogException(MISSING_JAR, "the jar of the backlog service (version " + VERSION + ") is not on the class path of " +
-                without.stream().map(node -> String.valueOf(node.consistentId())).collect(Collectors.toList()));
-
-        String region = settings.regionName;
-        List<String> lacking = NodeJob.everywhere(context(), node -> hasRegion(node, region) ? null
-            : String.valueOf(node.context().discovery().localNode().consistentId())).stream().filter(Objects::nonNull).collect(Collectors.toList());
-
-        if (!lacking.isEmpty())
-            throw new BacklogException(MISSING_REGION, "memory region '" + region + "' (" + ConnectorSettings.REGION_NAME +
-                ") is not in the DataStorageConfiguration of " + lacking);
-    }
-
-    private static boolean hasRegion(BacklogPlugin node, String region) {
-        try {
-            return node.context().cache().context().database().dataRegion(region) != null;
-        }
-        catch (IgniteCheckedException e) {
-            return false;
-        }
-    }
-
-    private static void parse(byte[] bytes, Layout layout) {
-        if (bytes == null)
-            throw new BacklogException(MALFORMED, "bytes are missing");
-
-        ByteBuffer in = Chunk.buffer(bytes);
-
-        try {
-            while (in.hasRemaining())
-                layout.readOne(in);
-        }
-        catch (BufferUnderflowException e) {
-            throw new BacklogException(MALFORMED, "bytes end in the midst of an element: " + bytes.length, e);
-        }
+    private Guard guard() {
+        return new Guard(context());
     }
 
     private Captures captures() {
@@ -375,10 +353,5 @@ public final class BacklogServiceImpl implements BacklogService, Service {
 
     private GridKernalContext context() {
         return ((IgniteEx)ignite).context();
-    }
-
-    /** Reads one element of an argument. */
-    private interface Layout {
-        void readOne(ByteBuffer in);
     }
 }

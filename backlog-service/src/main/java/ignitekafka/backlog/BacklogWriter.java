@@ -218,12 +218,7 @@ final class BacklogWriter {
     }
 
     private IgniteCache<BacklogKey, byte[]> cache() {
-        IgniteCache<BacklogKey, byte[]> backlog = plugin.backlog(settings);
-
-        if (backlog == null)
-            throw new BacklogException(BacklogException.Code.UNAVAILABLE, "there is no cache '" + settings.cacheName + '\'');
-
-        return backlog;
+        return plugin.backlog(settings);
     }
 
     /** What is written at a time: a chunk a unit, and which of them are below chunks that are there. */

@@ -46,6 +46,11 @@ final class CaptureService implements Service {
         plugin().serviceStarted(connector, this);
     }
 
+    /** Name of the connector whose caches it captures. */
+    String connector() {
+        return connector;
+    }
+
     /** Of this copy, from one start of it to its end: its node's id, and one of its own. By it the registry tells who captures. */
     String id() {
         return id;

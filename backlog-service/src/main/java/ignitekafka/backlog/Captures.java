@@ -15,10 +15,6 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
-import org.apache.ignite.cache.CacheAtomicityMode;
-import org.apache.ignite.cache.CacheWriteSynchronizationMode;
-import org.apache.ignite.cache.affinity.rendezvous.RendezvousAffinityFunction;
-import org.apache.ignite.configuration.CacheConfiguration;
 import org.apache.ignite.internal.GridKernalContext;
 import org.apache.ignite.internal.processors.affinity.AffinityTopologyVersion;
 import org.apache.ignite.internal.processors.cache.DynamicCacheDescriptor;
@@ -33,9 +29,6 @@ import org.apache.ignite.services.ServiceConfiguration;
  * while nothing captured.
  */
 final class Captures {
-    /** Of the backlog cache. As many as Ignite's default, so that a unit's changes are where its entries are. */
-    private static final int PARTITIONS = RendezvousAffinityFunction.DFLT_PARTITION_COUNT;
-
     private static final long REGISTERED_WITHIN_MS = 20_000;
     private static final long REGISTER_AGAIN_MS = 100;
 
@@ -135,17 +128,17 @@ final class Captures {
         });
     }
 
-    /** A backlog cache without the mark of this capture is new or another's: what this capture had written is lost, so it begins anew. */
+    /** A backlog cache without this capture's id is new, or an earlier capture's: what this one had written is lost, so it begins anew. */
     private Connector ensureCache(Connector connector) {
-        IgniteCache<BacklogKey, byte[]> backlog = ignite.getOrCreateCache(configuration(connector.settings));
-        byte[] mark = backlog.get(BacklogKey.CAPTURE);
+        IgniteCache<BacklogKey, byte[]> backlog = BacklogCache.ensure(plugin, connector);
+        byte[] held = backlog.get(BacklogKey.CAPTURE);
 
-        if (mark != null && captureId(mark) == connector.captureId())
+        if (held != null && BacklogCache.captureId(held) == connector.captureId())
             return connector;
 
         long known = connector.captureId();
 
-        if (mark != null)
+        if (held != null)
             backlog.clear();
 
         return plugin.registry().update(connector.settings.connector, present -> {
@@ -155,19 +148,6 @@ final class Captures {
 
             return current.begin();
         });
-    }
-
-    private static long captureId(byte[] mark) {
-        return Chunk.buffer(mark).getLong();
-    }
-
-    private static CacheConfiguration<BacklogKey, byte[]> configuration(ConnectorSettings settings) {
-        return new CacheConfiguration<BacklogKey, byte[]>(settings.cacheName)
-            .setAtomicityMode(CacheAtomicityMode.ATOMIC)
-            .setWriteSynchronizationMode(CacheWriteSynchronizationMode.FULL_SYNC)
-            .setAffinity(new RendezvousAffinityFunction(false, PARTITIONS))
-            .setBackups(settings.backups)
-            .setDataRegionName(settings.regionName);
     }
 
     /** Gives a cache that is not captured, is another one by now, or was emptied, an incarnation and the records of its units. */

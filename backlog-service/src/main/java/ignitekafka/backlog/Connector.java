@@ -12,7 +12,8 @@ import java.util.stream.Collectors;
  * What the cluster remembers of one connector, frozen. It is kept as a sorted map of strings, which nodes without this jar can read, and of
  * which equal content has equal bytes.
  *
- * <p>Keys: {@code setting.<name>}; {@code capture}, the id of this capture; {@code begun}, there when its backlog cache was filled once;
+ * <p>Keys: {@code setting.<name>}; {@code capture}, the id of this capture; {@code begun}, there when its backlog cache was filled once; {@code secret},
+ * the SHA-256 of its secret, if it has one;
  * {@code cache.<name>}, there for each captured cache; and for those that were captured already {@code deployment.<name>},
  * {@code incarnation.<name>}, {@code partitions.<name>} (how many) and {@code registered.<name>} (ids of the {@link CaptureService}s whose continuous
  * query captures it).
@@ -24,6 +25,7 @@ final class Connector {
     private static final String INCARNATION = "incarnation.";
     private static final String PARTITIONS = "partitions.";
     private static final String REGISTERED = "registered.";
+    private static final String SECRET = "secret";
 
     final ConnectorSettings settings;
     private final TreeMap<String, String> map;
@@ -56,6 +58,15 @@ final class Connector {
     /** Rises with each capture; another id than before means that changes between were lost. */
     long captureId() {
         return Long.parseLong(map.get("capture"));
+    }
+
+    /** SHA-256 of the capture's secret, or null: it has none. */
+    String secretDigest() {
+        return map.get(SECRET);
+    }
+
+    Connector withSecret(String digest) {
+        return with(SECRET, digest);
     }
 
     boolean begun() {

@@ -1,5 +1,7 @@
 package ignitekafka.backlog;
 
+import static ignitekafka.backlog.BacklogException.Code.MALFORMED;
+
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -22,6 +24,9 @@ final class Lookup implements NodeJob.Work<HashMap<Integer, byte[]>> {
     /** What a primary node answers for a key that the cache has not; no value is that short. */
     private static final byte[] ABSENT = {};
 
+    /** In a node's answer: its values are more than it answers at once, the last keys have not been looked at. */
+    private static final int CUT = -1;
+
     private final String cache;
     private final ArrayList<byte[]> keys;
     private final boolean places;
@@ -32,19 +37,57 @@ final class Lookup implements NodeJob.Work<HashMap<Integer, byte[]>> {
         this.places = places;
     }
 
+    /** The keys of a request of {@link BacklogService#lookup}. */
+    static List<byte[]> keys(byte[] request) {
+        List<byte[]> keys = new ArrayList<>();
+
+        Limits.parse(request, in -> {
+            int length = in.getInt();
+
+            if (length < 0 || length > in.remaining())
+                throw new BacklogException(MALFORMED, "a key of " + length + " bytes, with " + in.remaining() + " left");
+
+            byte[] key = new byte[length];
+
+            in.get(key);
+            keys.add(key);
+        });
+
+        return keys;
+    }
+
     /** Asks all nodes; the answer is that of {@link BacklogService#lookup}. */
     static byte[] values(GridKernalContext ctx, String cache, List<byte[]> keys) {
         Map<Integer, byte[]> values = new Lookup(cache, keys, false).everywhere(ctx);
-        long bytes = values.values().stream().mapToLong(value -> value.length).sum();
-        ByteBuffer out = Chunk.buffer(new byte[Math.toIntExact(4 + 4L * keys.size() + bytes)]).putInt(keys.size());
+        int count = fitting(values, keys.size());
+        long bytes = 0;
 
-        for (int i = 0; i < keys.size(); i++)
+        for (int i = 0; i < count; i++)
+            bytes += values.get(i).length;
+
+        ByteBuffer out = Chunk.buffer(new byte[Math.toIntExact(4 + 4L * count + bytes)]).putInt(count);
+
+        for (int i = 0; i < count; i++)
             out.putInt(values.get(i).length == 0 ? -1 : values.get(i).length);
 
-        for (int i = 0; i < keys.size(); i++)
+        for (int i = 0; i < count; i++)
             out.put(values.get(i));
 
         return out.array();
+    }
+
+    /** How many values, from the first on, make an answer: as many as the limit lets, at least one. */
+    private static int fitting(Map<Integer, byte[]> values, int keys) {
+        long bytes = 0;
+
+        for (int i = 0; i < keys; i++) {
+            bytes += 4L + (values.containsKey(i) ? values.get(i).length : 0);
+
+            if (!values.containsKey(i) || i > 0 && bytes > Limits.bytes())
+                return i;
+        }
+
+        return keys;
     }
 
     /** Asks all nodes; the answer is that of {@link BacklogService#locate}. */
@@ -66,7 +109,7 @@ final class Lookup implements NodeJob.Work<HashMap<Integer, byte[]>> {
 
         NodeJob.everywhere(ctx, this).forEach(found::putAll);
 
-        if (found.size() < keys.size())
+        if (found.remove(CUT) == null && found.size() < keys.size() || !keys.isEmpty() && !found.containsKey(0))
             throw new BacklogException(BacklogException.Code.UNAVAILABLE, "partitions of cache '" + cache + "' are moving");
 
         return found;
@@ -85,7 +128,15 @@ final class Lookup implements NodeJob.Work<HashMap<Integer, byte[]>> {
         CacheObjectContext objects = plugin.context().cache().internalCache(cache).context().cacheObjectContext();
 
         try {
+            long bytes = 0;
+
             for (int i = 0; i < keys.size(); i++) {
+                if (!places && bytes > Limits.bytes()) {
+                    found.put(CUT, ABSENT);
+
+                    break;
+                }
+
                 Object key = plugin.context().cacheObjects().unmarshal(objects, keys.get(i), null);
 
                 if (!affinity.isPrimary(here, key))
@@ -93,8 +144,12 @@ final class Lookup implements NodeJob.Work<HashMap<Integer, byte[]>> {
 
                 Object value = present.localPeek(key, CachePeekMode.PRIMARY);
 
-                if (affinity.isPrimary(here, key))
-                    found.put(i, places ? place(affinity.partition(key), value) : value == null ? ABSENT : bytes(objects, value));
+                if (affinity.isPrimary(here, key)) {
+                    byte[] answer = places ? place(affinity.partition(key), value) : value == null ? ABSENT : bytes(objects, value);
+
+                    found.put(i, answer);
+                    bytes += answer.length;
+                }
             }
         }
         catch (IgniteCheckedException e) {

@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.Ignition;
 import org.apache.ignite.cache.affinity.rendezvous.RendezvousAffinityFunction;
@@ -45,6 +46,7 @@ final class TestCluster implements AutoCloseable {
     private boolean region = true;
     private long regionBytes = 64L << 20;
     private int clientPort;
+    private List<Supplier<PluginProvider<?>>> providers = List.of();
 
     TestCluster(Path directory) {
         this.directory = directory;
@@ -65,6 +67,13 @@ final class TestCluster implements AutoCloseable {
 
     TestCluster withoutRegion() {
         region = false;
+
+        return this;
+    }
+
+    /** Each node has plugins of these providers, and no others. */
+    TestCluster providers(List<Supplier<PluginProvider<?>>> given) {
+        providers = given;
 
         return this;
     }
@@ -108,7 +117,12 @@ final class TestCluster implements AutoCloseable {
 
         clientPort = freePort();
 
-        return new IgniteConfiguration()
+        IgniteConfiguration configuration = new IgniteConfiguration();
+
+        if (!providers.isEmpty())
+            configuration.setPluginProviders(providers.stream().map(Supplier::get).toArray(PluginProvider<?>[]::new));
+
+        return configuration
             .setIgniteInstanceName(name + '-' + id)
             .setConsistentId(id)
             .setWorkDirectory(directory.resolve(id).toString())
@@ -162,6 +176,10 @@ final class TestCluster implements AutoCloseable {
     /** A thin client of the node that was started last. */
     IgniteClient thinClient() {
         return Ignition.startClient(new ClientConfiguration().setAddresses("127.0.0.1:" + clientPort));
+    }
+
+    IgniteClient thinClient(String user) {
+        return Ignition.startClient(new ClientConfiguration().setAddresses("127.0.0.1:" + clientPort).setUserName(user).setUserPassword(user));
     }
 
     /** Cuts a node off, as a kill does: it writes nothing any more. */

@@ -1,0 +1,85 @@
+package ignitekafka.backlog;
+
+import static ignitekafka.backlog.BacklogException.Code.MALFORMED;
+import static ignitekafka.backlog.BacklogException.Code.MISSING_JAR;
+import static ignitekafka.backlog.BacklogException.Code.MISSING_REGION;
+import static ignitekafka.backlog.BacklogException.Code.OTHER_OWNER;
+import static ignitekafka.backlog.BacklogException.Code.OTHER_SETTINGS;
+import static ignitekafka.backlog.BacklogException.Code.UNKNOWN_CACHE;
+
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.List;
+import java.util.Objects;
+import java.util.stream.Collectors;
+import org.apache.ignite.IgniteCheckedException;
+import org.apache.ignite.cluster.ClusterNode;
+import org.apache.ignite.internal.GridKernalContext;
+
+/** What must hold before a capture begins, or takes other caches. */
+final class StartChecks {
+    private final BacklogPlugin plugin;
+    private final GridKernalContext ctx;
+
+    StartChecks(BacklogPlugin plugin) {
+        this.plugin = plugin;
+        ctx = plugin.context();
+    }
+
+    /** Of a capture that begins, or goes on. */
+    void capture(ConnectorSettings wanted) {
+        nodes(wanted);
+        BacklogCache.check(plugin, wanted);
+        CaptureServices.check(ctx, wanted);
+    }
+
+    /** The caches are there, and none of them is a backlog. */
+    void caches(ConnectorSettings settings, String[] caches) {
+        if (caches == null || Arrays.asList(caches).contains(null))
+            throw new BacklogException(MALFORMED, "caches are missing");
+
+        for (String cache : caches) {
+            if (cache.equals(settings.cacheName) || BacklogCache.isMarked(ctx, cache))
+                throw new BacklogException(MALFORMED, "the backlog cache '" + cache + "' cannot be captured");
+
+            if (Captures.deployment(ctx, cache) == null)
+                throw new BacklogException(UNKNOWN_CACHE, "there is no cache '" + cache + '\'');
+        }
+    }
+
+    /** A capture that is there is the one that is wanted. */
+    static void same(Connector present, ConnectorSettings wanted) {
+        if (!present.settings.owner.equals(wanted.owner))
+            throw new BacklogException(OTHER_OWNER, "connector '" + wanted.connector + "' captures for '" + present.settings.owner + "', not for '" +
+                wanted.owner + '\'');
+
+        if (!present.settings.asMap().equals(wanted.asMap()))
+            throw new BacklogException(OTHER_SETTINGS, "connector '" + wanted.connector + "' captures with " + present.settings.asMap() +
+                ", and is started with " + wanted.asMap());
+    }
+
+    private void nodes(ConnectorSettings settings) {
+        Collection<ClusterNode> without = ctx.grid().cluster().forServers().forPredicate(node -> !BacklogPluginProvider.nodes().apply(node)).nodes();
+
+        if (!without.isEmpty())
+            throw new BacklogException(MISSING_JAR, "the jar of the backlog service (version " + BacklogService.VERSION +
+                ") is not on the class path of " + without.stream().map(node -> String.valueOf(node.consistentId())).collect(Collectors.toList()));
+
+        String region = settings.regionName;
+        List<String> lacking = NodeJob.everywhere(ctx, node -> hasRegion(node, region) ? null
+            : String.valueOf(node.context().discovery().localNode().consistentId())).stream().filter(Objects::nonNull).collect(Collectors.toList());
+
+        if (!lacking.isEmpty())
+            throw new BacklogException(MISSING_REGION, "memory region '" + region + "' (" + ConnectorSettings.REGION_NAME +
+                ") is not in the DataStorageConfiguration of " + lacking);
+    }
+
+    private static boolean hasRegion(BacklogPlugin node, String region) {
+        try {
+            return node.context().cache().context().database().dataRegion(region) != null;
+        }
+        catch (IgniteCheckedException e) {
+            return false;
+        }
+    }
+}

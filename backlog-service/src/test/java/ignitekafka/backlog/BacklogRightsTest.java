@@ -1,0 +1,80 @@
+package ignitekafka.backlog;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.ignite.client.ClientAuthorizationException;
+import org.apache.ignite.client.ClientException;
+import org.apache.ignite.client.IgniteClient;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What users of thin clients may do where the nodes have a security plugin. */
+class BacklogRightsTest {
+    private static final String SECRET = "a-secret-of-more-than-22-characters";
+    private static final Map<String, String> FAST = Map.of(ConnectorSettings.FLUSH_FREQUENCY, "20");
+    private static final Map<String, Set<String>> RIGHTS = Map.of(
+        "connector", Set.of("SERVICE_INVOKE", "CACHE_READ:open"),
+        "stranger", Set.of("SERVICE_INVOKE", "CACHE_READ:closed"),
+        "administrator", Set.of("SERVICE_INVOKE", "ADMIN_OPS"));
+
+    private static TestCluster cluster;
+
+    @BeforeAll static void start(@TempDir Path directory) {
+        cluster = new TestCluster(directory).providers(List.of(BacklogPluginProvider::new, () -> TestSecurity.provider(RIGHTS))).start(2);
+        cluster.node(0).createCache(TestCluster.cache("open", 1));
+        cluster.node(0).createCache(TestCluster.cache("closed", 1));
+    }
+
+    @AfterAll static void stop() {
+        cluster.close();
+    }
+
+    @Test void aUserNeedsTheRightToReadWhatItCapturesAndReads() throws Exception {
+        try (IgniteClient connector = cluster.thinClient("connector"); IgniteClient stranger = cluster.thinClient("stranger")) {
+            BacklogService mine = service(connector);
+            BacklogService theirs = service(stranger);
+
+            // No right on the backlog's own cache and service, nor on tasks: the service does that itself.
+            assertEquals(2, mine.start("c", FAST, new String[] {"open"}, SECRET).get("registered"));
+            cluster.node(0).cache("open").put(1, 1);
+            mine.barrier("c");
+
+            TestReader reader = new TestReader(cluster.node(0), "c", "open");
+            byte[] units = TestReader.bytes(reader.units(mine));
+
+            assertTrue(mine.read("c", units, 1 << 20).length > 0);
+            assertEquals(4, mine.lookup("c", "open", new byte[0]).length);
+            assertForbidden("CACHE_READ", () -> mine.start("d", FAST, new String[] {"closed"}, SECRET));
+            assertForbidden("CACHE_READ", () -> mine.update("c", new String[] {"open", "closed"}, SECRET));
+            assertForbidden("CACHE_READ", () -> theirs.read("c", units, 1 << 20));
+            assertForbidden("CACHE_READ", () -> theirs.lookup("c", "open", new byte[0]));
+            assertForbidden("CACHE_READ", () -> theirs.locate("c", "open", new byte[0]));
+            assertForbidden("secret", () -> theirs.stop("c", true));
+            assertThrows(ClientAuthorizationException.class, () -> connector.cache("kafka-connect-backlog-c").get(1));
+            assertEquals(1, mine.connectors().length);
+
+            try (IgniteClient administrator = cluster.thinClient("administrator")) {
+                assertForbidden("ADMIN_OPS", () -> mine.forceStop("c", true));
+                assertEquals("kafka-connect-backlog-c", service(administrator).forceStop("c", true).get("cache"));
+            }
+        }
+    }
+
+    private static BacklogService service(IgniteClient client) {
+        return client.services().serviceProxy(BacklogService.NAME, BacklogService.class);
+    }
+
+    private static void assertForbidden(String why, Runnable call) {
+        String message = assertThrows(ClientException.class, call::run).getMessage();
+
+        assertTrue(message.contains("BACKLOG/FORBIDDEN: ") && message.contains(why), message);
+    }
+}
