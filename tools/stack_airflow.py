@@ -33,7 +33,7 @@ def prepare_airflow(directory: Path, *, ignite: str, kafka: str) -> None:
     new = file.with_suffix(".new.json")
     new.write_text(text)
     with log.open("ab") as output:
-        command = [BIN / "airflow", "connections", "import", "--overwrite", str(new)]
+        command = [str(BIN / "airflow"), "connections", "import", "--overwrite", str(new)]
         subprocess.run(command, env=environment, stdout=output, stderr=subprocess.STDOUT, check=True)
     new.replace(file)
 
@@ -46,7 +46,7 @@ def start_airflow(directory: Path, port: int) -> int:
     :raises ServerFailed: it ended or did not become healthy.
     """
     environment = {**airflow_environment(directory / "airflow"), **_ports(port), "AIRFLOW__CORE__TEST_CONNECTION": "Enabled"}
-    command = [BIN / "airflow", "standalone"]  # it migrates the database of an older version itself
+    command = [str(BIN / "airflow"), "standalone"]  # it migrates the database of an older version itself
     airflow = ServerProcess("Airflow", command, directory / "airflow.log", env=environment, cwd=directory, outlives_parent=True)
     try:
         airflow.await_ready(lambda: _healthy(port), _START_S)
