@@ -80,9 +80,15 @@ class KafkaCluster:
         """Wait until every running node sees every other one, where a quorum is there."""
         if len(self.alive) * 2 <= len(self.brokers):
             return
-        for node in self.alive:
-            admin = self._admin(node)
-            await_condition(lambda admin=admin: _members(admin) == set(self.alive), f"node {node} knows nodes {self.alive}", _READY_S)
+        admins = {node: self._admin(node) for node in self.alive}
+        wanted = set(self.alive)
+        known = {node: set[int]() for node in self.alive}
+
+        def all_known() -> bool:
+            known.update((node, _members(admins[node])) for node in known if known[node] != wanted)
+            return all(members == wanted for members in known.values())
+
+        await_condition(all_known, f"nodes {self.alive} know each other", _READY_S)
 
     def await_in_sync(self) -> None:
         """Wait until every partition has a leader and all its running replicas are in sync."""

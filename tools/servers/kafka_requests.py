@@ -1,4 +1,4 @@
-"""Requests to one broker on loopback that confluent-kafka's admin client lacks, or fails to send: the active controller, leaders that move."""
+"""Requests to a broker on loopback that confluent-kafka's admin client cannot send: for the active controller, to move leaders."""
 
 from __future__ import annotations
 
