@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sys
 import tempfile
@@ -30,6 +31,7 @@ from airflow_provider_ignite_kafka.request import Request
 from airflow_provider_ignite_kafka.submission import Place, submission
 from ignite_kafka.errors import Fenced, IgniteKafkaError, KafkaUnavailable, OutcomeUnknown, ScanFailed, SettingsError, TopicError
 from ignite_kafka.kafka.status import COMPLETED, FAILED, FENCED, RUNNING, STOPPED, UNKNOWN, CacheStatus, RunStatus
+from ignite_kafka.settings import SourceSettings
 from tests.support.processes import await_value
 
 FAKE = Path(__file__).with_name("fake_spark_submit.py")
@@ -165,6 +167,21 @@ def test_secrets_are_shipped_in_a_file_of_their_own_that_is_gone_after(bench: Be
     text = json.dumps(bench.seen["secrets"])
     assert all(password in text for password in PASSWORDS)
     assert bench.seen["secrets_mode"] == 0o600
+    assert list((bench.folder / "tmp").iterdir()) == []
+
+
+def test_secrets_are_gone_even_where_the_app_cannot_be_ended(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    class StillAlive(Exception):
+        pass
+
+    def close(hook: SparkAppHook) -> None:
+        close_really(hook)
+        raise StillAlive
+
+    close_really = SparkAppHook.close
+    monkeypatch.setattr(SparkAppHook, "close", close)
+    with pytest.raises(StillAlive):
+        operator().execute(context())
     assert list((bench.folder / "tmp").iterdir()) == []
 
 
@@ -305,6 +322,34 @@ def test_snapshot_id_is_the_same_for_every_try_and_new_for_every_run() -> None:
 def test_mapped_tasks_have_snapshots_and_connectors_of_their_own() -> None:
     names = [RunNames.of(context(map_index=index)) for index in (-1, 0, 1)]
     assert len({name.snapshot_id for name in names}) == len({name.connector for name in names}) == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("nightly.copy", "nightly.copy"),
+        ("größe.kopie", r"gro_e\.kopie-[0-9a-f]{8}"),
+        ("größe.kopié", r"gro_e\.kopie-[0-9a-f]{8}"),
+        ("数据.复制", r"__\.__-[0-9a-f]{8}"),
+        ("a" * 250 + ".copy", r"a{160}-[0-9a-f]{8}"),
+    ],
+)
+def test_default_name_of_any_dag_and_task_is_one_that_a_connector_may_have(name: str, expected: str) -> None:
+    found = spark_copy.connector_name(name)
+    assert re.fullmatch(expected, found)
+    assert SourceSettings.from_dict({"name": found}).name == found
+
+
+def test_default_names_of_different_tasks_differ() -> None:
+    names = ["größe.kopie", "große.kopie", "gro_e.kopie", "größe.kopie"]  # the last in other code points, a Dag of its own to Airflow
+    assert len({spark_copy.connector_name(name) for name in names}) == len(set(names))
+
+
+def test_a_dag_with_letters_beyond_ascii_has_a_connector(bench: Bench) -> None:
+    given = context()
+    given["ti"].dag_id = "größe"
+    operator().execute(given)
+    assert re.fullmatch(r"gro_e\.copy-[0-9a-f]{8}", bench.seen["request"]["connector"])
 
 
 @pytest.mark.parametrize(
