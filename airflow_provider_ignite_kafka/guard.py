@@ -4,8 +4,8 @@ Run as a script with the process group, the folder and the grace period in secon
 tells that the task has asked the app to stop, another releases the guard, and an end of file without that one says that the task was
 killed (kill -9, out of memory, a worker that went away; also by Airflow's supervisor, five seconds after it asked the task itself).
 
-The guard starts with SIGTERM, SIGINT and SIGHUP blocked: whoever stops all processes of a worker at once (systemd, a container runtime) must not end it
-before it has stopped the app. It ends by itself at most `grace_s` after the task.
+The guard starts with SIGTERM, SIGINT and SIGHUP blocked: whoever stops all processes of a worker at once (systemd, a container runtime)
+must not end it before it has stopped the app. It ends by itself at most `grace_s` after the task.
 """
 
 from __future__ import annotations

@@ -21,6 +21,7 @@ from airflow.sdk import DAG
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowNotFoundException
 
 from airflow_provider_ignite_kafka import outcome
+from airflow_provider_ignite_kafka.hooks.kafka_config import kafka_config
 from airflow_provider_ignite_kafka.hooks.spark_app import SparkAppHook
 from airflow_provider_ignite_kafka.operators import spark_copy
 from airflow_provider_ignite_kafka.operators.ignite_to_kafka import IgniteToKafkaOperator
@@ -30,6 +31,7 @@ from airflow_provider_ignite_kafka.package import app_path
 from airflow_provider_ignite_kafka.request import Request
 from airflow_provider_ignite_kafka.submission import Place, submission
 from ignite_kafka.errors import Fenced, IgniteKafkaError, KafkaUnavailable, OutcomeUnknown, ScanFailed, SettingsError, TopicError
+from ignite_kafka.kafka.producer import TransactionalProducer
 from ignite_kafka.kafka.status import COMPLETED, FAILED, FENCED, RUNNING, STOPPED, UNKNOWN, CacheStatus, RunStatus
 from ignite_kafka.settings import SourceSettings
 from tests.support.processes import await_value
@@ -258,6 +260,74 @@ def test_what_a_connection_names_wins_and_says_so(bench: Bench, connect: Any, re
         "kafka_config.sasl.mechanisms",
         "kafka_config.socket.send.buffer.bytes",
     ]
+
+
+SHARED = {
+    **CONFIG,
+    "session.timeout.ms": 30_000,
+    "heartbeat.interval.ms": "3000",
+    "group.instance.id": "w1",
+    "isolation.level": "read_uncommitted",
+    "acks": 1,
+    "linger.ms": 20,
+    "buffer.memory": 1_048_576,
+    "compression.type": "zstd",
+    "enable.idempotence": True,
+    "max.poll.interval.ms": 300_000,
+    "socket.timeout.ms": 40_000,
+}
+
+
+@pytest.mark.parametrize("make", [operator, sink])
+def test_a_connection_of_consumers_and_producers_has_each_client_given_its_own(
+    bench: Bench, connect: Any, replaced: Callable[[], list[str]], make: Callable[[dict[str, Any]], Any]
+) -> None:
+    connect("kafka_default", conn_type="kafka", extra=SHARED)
+    make({"producer_override": {"linger.ms": 5}}).execute(context())
+    given = bench.seen["request"]["settings"]
+    assert given["kafka_config"] == {"sasl.mechanism": "PLAIN", "sasl.username": "app", "socket.timeout.ms": "40000"}
+    assert given["producer_override"] == {"linger.ms": "5", "compression.type": "zstd", "queue.buffering.max.kbytes": "1024"}
+    assert given["consumer_override"] == {
+        "session.timeout.ms": "30000",
+        "heartbeat.interval.ms": "3000",
+        "max.poll.interval.ms": "300000",
+    }
+    assert sorted(replaced()) == ["acks", "isolation.level"]  # they would have had another value than the connector's
+
+
+def test_a_name_that_no_kafka_client_has_is_refused_with_the_nearest(bench: Bench, connect: Any) -> None:
+    connect("kafka_default", conn_type="kafka", extra={**CONFIG, "session.timeout": 1})
+    with pytest.raises(AirflowFailException, match=r"session\.timeout is not a setting of librdkafka"):
+        operator().execute(context())
+
+
+def test_librdkafka_takes_what_a_shared_connection_becomes(bench: Bench, connect: Any) -> None:
+    connect("kafka_default", conn_type="kafka", extra=SHARED)
+    clients = kafka_config("kafka_default").clients()
+    clients.admin()
+    clients.reader().close()
+    TransactionalProducer(clients, "t-0", 60_000).close()
+
+
+def test_secrets_of_the_connections_that_a_mounted_file_replaces_are_named(
+    bench: Bench, connect: Any, replaced: Callable[[], list[str]], caplog: pytest.LogCaptureFixture
+) -> None:
+    operator(secrets_file="/mnt/not-here.json").execute(context())
+    [event] = [record for record in caplog.records if vars(record).get("event_id") == 15001]
+    for unused in ("password of the Ignite connection", "key_password of the Ignite connection", "sasl.password of the Kafka connection"):
+        assert unused in event.getMessage()
+    assert not [password for password in PASSWORDS if password in caplog.text]
+
+    caplog.clear()
+    mounted = bench.folder / "mounted.json"
+    mounted.touch(0o600)
+    ignite = {"username": "ignite", "password": "another", "key_password": "key-sesame"}
+    mounted.write_text(json.dumps({"ignite": ignite, "kafka": {"sasl.password": "kafka-sesame"}}))
+    task = operator(secrets_file=str(mounted))
+    assert task._request(RunNames.of(context())).secrets.ignite.password == "another"
+    [event] = [record for record in caplog.records if vars(record).get("event_id") == 15001]
+    assert f"password of the Ignite connection: not used by the app, which reads its secrets from {mounted} alone" in event.getMessage()
+    assert "sasl.password" not in event.getMessage()
 
 
 @pytest.mark.parametrize("name", ["sasl.password", "ssl.key.password"])
