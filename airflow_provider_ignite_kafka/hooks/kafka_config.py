@@ -8,6 +8,8 @@ from typing import Any
 
 from airflow.providers.apache.kafka.hooks.base import CALLBACK_CONFIG_KEYS, KafkaBaseHook
 
+from airflow_provider_ignite_kafka.options import allowed_kafka_options
+from ignite_kafka.client_properties import check_trusted
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.events import CONFIG_CHANGED, emit
 from ignite_kafka.kafka.clients import KafkaClients
@@ -47,7 +49,8 @@ def kafka_config(kafka_conn_id: str) -> KafkaConfig:
     What the connector fixes itself (`group.id`, `acks`, `isolation.level` and the like) is left out. Event 15001 names each such setting
     whose value would have changed what a consumer or producer does.
 
-    :raises SettingsError: no brokers are named, or a setting needs a Python function, which cannot travel to Spark.
+    :raises SettingsError: no brokers are named, a setting needs a Python function, which cannot travel to Spark, or librdkafka has no such
+        setting, or it acts on the host and no administrator allows it.
     """
     extra = KafkaBaseHook(kafka_config_id=kafka_conn_id).get_connection(kafka_conn_id).extra_dejson
     if not extra.get("bootstrap.servers"):
@@ -62,11 +65,10 @@ def kafka_config(kafka_conn_id: str) -> KafkaConfig:
             "Use password, certificate or Kerberos, or OAUTHBEARER with sasl.oauthbearer.method=oidc.",
             connection=kafka_conn_id,
         )
-    plain, secrets = split_kafka({name: _text(value) for name, value in extra.items() if name != _GROUP_MEMBER})
-    try:
-        parts = by_client(plain)
-    except ValueError as error:
-        raise SettingsError(str(error), "Correct it in the extra of the Kafka connection.", connection=kafka_conn_id) from error
+    config = {name: _text(value) for name, value in extra.items() if name != _GROUP_MEMBER}
+    check_trusted(config, allowed_kafka_options(), connection=kafka_conn_id)
+    plain, secrets = split_kafka(config)
+    parts = by_client(plain)
     for name, reason in parts.fixed.items():
         if reason and name not in _EXPECTED:
             emit(CONFIG_CHANGED, reason=f"{name}: {reason}", setting=name, set_in=f"Airflow connection {kafka_conn_id}")
