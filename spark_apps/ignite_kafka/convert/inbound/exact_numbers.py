@@ -21,6 +21,7 @@ Flags = npt.NDArray[np.bool_]
 _MOST_DIGITS = 17
 _WHOLE = 2.0**53
 _SUSPECT = 16  # characters: 15 digits are held by every double
+_LONG = f"[0-9.]{{{_SUSPECT}}}|[eE]-"
 _FRACTION = r"^-?[0-9]+(\.[0-9]+([eE][+-]?[0-9]+)?|[eE][+-]?[0-9]+)$"
 
 
@@ -61,7 +62,7 @@ def doubtful(texts: pa.BinaryArray, array: pa.Array, field: pa.Field) -> Flags:
     found = _large(array, field)
     if not pa.types.is_struct(field.type):  # nothing but objects keeps a number apart from that of the next text
         texts = pc.binary_join_element_wise(texts, pa.scalar(b"", pa.binary()), pa.scalar(b"\n", pa.binary()))
-    if not len(texts) or texts.buffers()[2] is None:
+    if not pc.any(pc.match_substring_regex(texts, _LONG)).as_py():  # half the time of what follows
         return found
     offsets = np.frombuffer(texts.buffers()[1], np.int32, len(texts) + 1, texts.offset * 4)
     start = int(offsets[0])
