@@ -33,8 +33,8 @@ soak: $(VENV)/.project .work/jars/.complete ## the long tests: the backlog servi
 up: $(VENV)/.project .work/jars/.complete ## Ignite, Kafka and Airflow with its web UI stay running on loopback
 	@$(PYTHON) -m tools.stack up
 
-down: ## ends what `make up` started
-	@if test -e .work/stack.json; then $(PYTHON) -m tools.stack down; else echo "nothing is up"; fi
+down: ## ends what `make up` started; its data and logs stay for the next `make up`
+	@if test -e .work/stack; then $(PYTHON) -m tools.stack down; else echo "nothing is up"; fi
 
 check: $(VENV)/.project ## format, lint and types
 	$(VENV)/bin/ruff format --check .
@@ -52,9 +52,11 @@ venv: $(VENV)/.project ## the virtual environment .venv with the versions of con
 
 jars: .work/jars/.complete ## the jars of Ignite, Kafka and the backlog service in .work/jars
 
-clean: ## removes .venv and .work
-	@test ! -e .work/stack.json || { echo "the stack is running: make down" >&2; exit 1; }
-	rm -rf $(VENV) .work
+clean: ## removes all that the other commands made
+	@if test -e .work/stack && test -x $(PYTHON); then $(PYTHON) -m tools.stack idle; fi
+	rm -rf $(VENV) .work build dist spark_apps/*.egg-info *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf backlog-service/target tools/jars/*/target
+	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
 
 $(VENV)/.packages: constraints.txt
 	@$(PYTHON3) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; set PYTHON3=/path/to/it" >&2; exit 1; }

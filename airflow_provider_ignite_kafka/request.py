@@ -12,16 +12,19 @@ from airflow.providers.common.compat.sdk import mask_secret
 
 from airflow_provider_ignite_kafka.hooks.ignite import IgniteHook
 from airflow_provider_ignite_kafka.hooks.kafka_config import KafkaConfig, kafka_config
+from airflow_provider_ignite_kafka.options import allowed_kafka_options
 from ignite_kafka import properties
 from ignite_kafka import secrets as secret_files
+from ignite_kafka.client_properties import kept_from_settings, security_names
 from ignite_kafka.connector_settings import ConnectorSettings
+from ignite_kafka.errors import SettingsError
 from ignite_kafka.events import CONFIG_CHANGED, emit
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.status import RunStatus, read_run
 from ignite_kafka.kafka.topics import Topics
 from ignite_kafka.kafka_names import one_name
 from ignite_kafka.properties import LoadedSettings
-from ignite_kafka.secrets import Secrets
+from ignite_kafka.secrets import Secrets, is_secret
 from ignite_kafka.thin.connection import IgniteCredentials, IgniteEndpoint
 
 S = TypeVar("S", bound=ConnectorSettings)
@@ -36,6 +39,7 @@ class Request:
 
     :param snapshot_id: what is sent once; None where the run is no snapshot.
     :param secrets_file: a mounted file; None: the secrets are to be shipped, where there are any.
+    :param allowed_kafka_options: what an administrator allows Kafka clients to do on the host; see :mod:`.options`.
     """
 
     settings: ConnectorSettings
@@ -43,6 +47,7 @@ class Request:
     snapshot_id: str | None
     secrets: Secrets
     secrets_file: Path | None = None
+    allowed_kafka_options: tuple[str, ...] = ()
 
     @property
     def ships_secrets(self) -> bool:
@@ -58,6 +63,7 @@ class Request:
             "snapshot_id": self.snapshot_id,
             "settings": self.settings.to_dict(),
             "report_interval_ms": self.settings.progress_interval_ms,
+            "allowed_kafka_options": list(self.allowed_kafka_options),
         }
         path.write_text(json.dumps(content))
         return path
@@ -115,12 +121,25 @@ def build_request(
     :raises SettingsError: a setting is unknown, contradictory or out of range; nothing was started.
     """
     joined = joined_settings(settings, direction, clusters, arguments or {}, default_connector)
-    secrets = clusters.secrets
+    secrets, allowed = clusters.secrets, allowed_kafka_options()
     if secrets_file is not None and secrets_file.is_file():
-        mounted = secret_files.load(secrets_file)
+        mounted = secret_files.load(secrets_file, allowed)
         hide(mounted)
+        _check_all_mounted(clusters.kafka, mounted, secrets_file)
         secrets = replace(secrets, kafka={**secrets.kafka, **mounted.kafka})
-    return Request(joined, run_id, snapshot_id, secrets, secrets_file)
+    return Request(joined, run_id, snapshot_id, secrets, secrets_file, allowed)
+
+
+def _check_all_mounted(connection: KafkaConfig, mounted: Secrets, path: Path) -> None:
+    """Refuse a property that no setting may hold and that the app would miss: with a mounted file it reads nothing else."""
+    missing = sorted(name for name in connection.secrets if not is_secret(name) and name not in mounted.kafka)
+    if missing:
+        raise SettingsError(
+            f"{missing[0]} is in the Kafka connection and not in the secrets file, which the app reads alone",
+            "Put it into the kafka part of the secrets file",
+            setting=missing[0],
+            file=path,
+        )
 
 
 def joined_settings(
@@ -128,7 +147,8 @@ def joined_settings(
 ) -> S:
     """Settings, over them those that are an operator's arguments, over these where the connections say that the clusters are.
 
-    What a connection does not name is left to the settings: time-outs, and keys of ``kafka_config``. Event 15001 tells of each setting that
+    What a connection does not name is left to the settings: time-outs, and keys of ``kafka_config``, but none of security where the
+    connection has any. Event 15001 tells of each setting that
     has another value than a connection, which takes its place.
 
     :param settings: settings by name, or the path of a ``.properties`` or ``.json`` file.
@@ -150,6 +170,7 @@ def joined_settings(
         name: direction.parsed(name, wanted.values[name], wanted.origin) for name in (*connections, _KAFKA_CONFIG) if name in wanted.values
     }
     own_kafka = own.pop(_KAFKA_CONFIG, {})
+    _check_own_security(own_kafka, clusters.kafka, wanted.origin.get(_KAFKA_CONFIG))
     connections[_KAFKA_CONFIG] = _over(own_kafka, kafka)
     joined = wanted.with_values(connections, _ORIGIN).settings_of(direction)
     used = {one_name(name): value for name, value in joined.kafka_config.items()}
@@ -158,6 +179,18 @@ def joined_settings(
     for name, setting in replaced.items():
         _tell_replaced(name, wanted.origin.get(setting))
     return joined
+
+
+def _check_own_security(own: Mapping[str, str], connection: KafkaConfig, origin: str | None) -> None:
+    """Where a connection says how clients prove who they are and check the brokers, settings say nothing of it."""
+    ours, theirs = security_names(map(one_name, own)), security_names([*connection.plain, *connection.secrets])
+    if ours and theirs:
+        raise SettingsError(
+            f"{ours[0]} is in kafka_config, and the Kafka connection decides about security: it has {theirs[0]}",
+            "Leave it out, or set it in the connection",
+            setting=f"{_KAFKA_CONFIG}.{ours[0]}",
+            set_in=origin,
+        )
 
 
 def _over(own: Mapping[str, str], connection: Mapping[str, str]) -> dict[str, str]:
@@ -208,7 +241,8 @@ def _clients(request: Request) -> KafkaClients:
 def hide(secrets: Secrets) -> None:
     """Register every secret value with Airflow's masker; the lines of a private key also one by one, as a log would show them."""
     ignite = secrets.ignite
-    for value in (ignite.password, ignite.key_password, *secrets.kafka.values()):
+    kafka = (value for name, value in secrets.kafka.items() if is_secret(name) or not kept_from_settings(name, value))
+    for value in (ignite.password, ignite.key_password, *kafka):
         if value:
             mask_secret(value)
             for line in value.splitlines():

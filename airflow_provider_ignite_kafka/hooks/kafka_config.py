@@ -8,6 +8,8 @@ from typing import Any
 
 from airflow.providers.apache.kafka.hooks.base import CALLBACK_CONFIG_KEYS, KafkaBaseHook
 
+from airflow_provider_ignite_kafka.options import allowed_kafka_options
+from ignite_kafka.client_properties import check_trusted
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.secrets import split_kafka
 
@@ -42,7 +44,8 @@ class KafkaConfig:
 def kafka_config(kafka_conn_id: str) -> KafkaConfig:
     """Read a connection of type `kafka`; settings of consumers (`group.id` and such) are left out, ours are fixed.
 
-    :raises SettingsError: no brokers are named, or a setting needs a Python function, which cannot travel to Spark.
+    :raises SettingsError: no brokers are named, a setting needs a Python function, which cannot travel to Spark, or librdkafka has no such
+        setting, or it acts on the host and no administrator allows it.
     """
     extra = KafkaBaseHook(kafka_config_id=kafka_conn_id).get_connection(kafka_conn_id).extra_dejson
     if not extra.get("bootstrap.servers"):
@@ -57,7 +60,9 @@ def kafka_config(kafka_conn_id: str) -> KafkaConfig:
             "Use password, certificate or Kerberos, or OAUTHBEARER with sasl.oauthbearer.method=oidc.",
             connection=kafka_conn_id,
         )
-    plain, secrets = split_kafka({name: _text(value) for name, value in extra.items() if name not in _CONSUMER_ONLY})
+    config = {name: _text(value) for name, value in extra.items() if name not in _CONSUMER_ONLY}
+    check_trusted(config, allowed_kafka_options(), connection=kafka_conn_id)
+    plain, secrets = split_kafka(config)
     return KafkaConfig(plain, secrets)
 
 

@@ -209,7 +209,7 @@ def replaced(caplog: pytest.LogCaptureFixture) -> Callable[[], list[str]]:
 
 def test_what_a_connection_does_not_name_is_left_to_the_settings(bench: Bench, replaced: Callable[[], list[str]]) -> None:
     settings = {"ignite_request_timeout_ms": 600_000, "ignite_connect_timeout_ms": "7000", "kafka_config": {}}
-    settings["kafka_config"] = {"socket.timeout.ms": 90_000, "sasl.mechanisms": "PLAIN"}  # the connection has the second, by its other name
+    settings["kafka_config"] = {"socket.timeout.ms": 90_000}
     sink(settings).execute(context())
     given = bench.seen["request"]["settings"]
     assert (given["ignite_request_timeout_ms"], given["ignite_connect_timeout_ms"]) == (600_000, 7_000)
@@ -221,7 +221,7 @@ def test_what_a_connection_names_wins_and_says_so(bench: Bench, connect: Any, re
     connect("ignite_default", conn_type="ignite", host="node", extra={"request_timeout_ms": 20_000, "connect_timeout_ms": 3_000})
     plain = {"bootstrap.servers": "broker:9092", "sasl.mechanism": "SCRAM-SHA-512", "socket.send.buffer.bytes": "4096", "client.id": "same"}
     connect("kafka_default", conn_type="kafka", extra=plain)
-    own = {"sasl.mechanisms": "PLAIN", "send.buffer.bytes": "1", "client.id": "same", "socket.timeout.ms": "90000"}
+    own = {"send.buffer.bytes": "1", "client.id": "same", "socket.timeout.ms": "90000"}
     settings = {
         "ignite_addresses": "other:10800",
         "ignite_request_timeout_ms": 600_000,
@@ -238,9 +238,61 @@ def test_what_a_connection_names_wins_and_says_so(bench: Bench, connect: Any, re
     assert sorted(replaced()) == [
         "ignite_addresses",
         "ignite_request_timeout_ms",
-        "kafka_config.sasl.mechanisms",
         "kafka_config.socket.send.buffer.bytes",
     ]
+
+
+@pytest.mark.parametrize("name", ["security.protocol", "sasl.mechanisms", "ssl.ca.location", "enable.ssl.certificate.verification"])
+@pytest.mark.parametrize("theirs", [{"security.protocol": "SASL_SSL"}, {"sasl.password": "kafka-sesame"}])
+def test_settings_say_nothing_of_security_where_the_connection_does(bench: Bench, connect: Any, name: str, theirs: dict[str, str]) -> None:
+    connect("kafka_default", conn_type="kafka", extra={"bootstrap.servers": "broker:9092", **theirs})
+    with pytest.raises(AirflowFailException, match=f"{name} is in kafka_config, and the Kafka connection decides about security"):
+        sink({"kafka_config": {name: "PLAIN"}}).execute(context())
+
+
+def test_settings_may_say_it_where_the_connection_is_silent(bench: Bench, connect: Any) -> None:
+    connect("kafka_default", conn_type="kafka", extra={"bootstrap.servers": "broker:9092"})
+    sink({"kafka_config": {"security.protocol": "SSL"}}).execute(context())
+    assert bench.seen["request"]["settings"]["kafka_config"] == {"security.protocol": "SSL"}
+
+
+def test_a_connection_acts_on_the_host_only_with_leave_of_an_administrator(
+    bench: Bench, connect: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect("kafka_default", conn_type="kafka", extra={"bootstrap.servers": "broker:9092", "ssl.engine.location": "/tmp/evil.so"})
+    refusal = "ssl.engine.location loads native code, and this value is not allowed"
+    with pytest.raises(AirflowFailException, match=refusal) as refused:
+        sink().execute(context())
+    assert "evil" not in str(refused.value)
+    monkeypatch.setenv("AIRFLOW__IGNITE_KAFKA__ALLOWED_KAFKA_OPTIONS", '["ssl.engine.location=/opt/good.so"]')
+    with pytest.raises(AirflowFailException, match=refusal):
+        sink().execute(context())
+    monkeypatch.setenv("AIRFLOW__IGNITE_KAFKA__ALLOWED_KAFKA_OPTIONS", '["ssl.engine.location=/tmp/evil.so"]')
+    sink().execute(context())
+    assert "ssl.engine.location" not in bench.seen["request"]["settings"]["kafka_config"]  # settings never hold it, not even then
+    assert bench.seen["request"]["allowed_kafka_options"] == ["ssl.engine.location=/tmp/evil.so"]
+    assert bench.seen["secrets"]["kafka"]["ssl.engine.location"] == "/tmp/evil.so"
+
+
+@pytest.mark.parametrize("text", ["{}", "ssl.providers=default", "[1]", '["ssl.providers"]'])
+def test_an_option_of_another_form_is_refused(bench: Bench, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv("AIRFLOW__IGNITE_KAFKA__ALLOWED_KAFKA_OPTIONS", text)
+    with pytest.raises(AirflowFailException, match="no JSON list of name=value"):
+        sink().execute(context())
+
+
+def test_what_no_setting_may_hold_must_be_in_a_mounted_file(bench: Bench, connect: Any, tmp_path: Path) -> None:
+    name = "sasl.oauthbearer.token.endpoint.url"
+    oidc = {"bootstrap.servers": "broker:9092", "sasl.oauthbearer.method": "oidc", name: "https://id.example/token"}
+    connect("kafka_default", conn_type="kafka", extra={**oidc, "sasl.oauthbearer.client.secret": "kafka-sesame"})
+    mounted = tmp_path / "secrets.json"
+    mounted.touch(0o600)
+    mounted.write_text('{"kafka": {"sasl.oauthbearer.client.secret": "kafka-sesame"}}')
+    with pytest.raises(AirflowFailException, match=f"{name} is in the Kafka connection and not in the secrets file"):
+        sink(secrets_file=str(mounted)).execute(context())
+    mounted.write_text(f'{{"kafka": {{"sasl.oauthbearer.client.secret": "kafka-sesame", "{name}": "https://id.example/token"}}}}')
+    sink(secrets_file=str(mounted)).execute(context())
+    assert name not in bench.seen["request"]["settings"]["kafka_config"]
 
 
 @pytest.mark.parametrize("name", ["sasl.password", "ssl.key.password"])
