@@ -33,7 +33,9 @@ def declared_scales(cache: CacheInfo, type_id: int | None, *, key: bool) -> dict
     for entity in cache.query_entities:
         name, whole = (entity.key_type, entity.key_field) if key else (entity.value_type, entity.value_field)
         if type_id is None:
-            columns: list[tuple[Path, QueryField]] = [((), one) for one in entity.fields if name == DECIMAL_CLASS and whole and one.name.lower() == whole.lower()]
+            columns: list[tuple[Path, QueryField]] = [
+                ((), one) for one in entity.fields if name == DECIMAL_CLASS and whole and one.name.lower() == whole.lower()
+            ]
         elif java_hash(name.lower()) == type_id:
             columns = [(tuple(one.name.lower().split(".")), one) for one in entity.fields if one.is_key == key]
         else:
