@@ -11,6 +11,7 @@ import pyarrow as pa
 from confluent_kafka.admin import OffsetSpec
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
+from ..client_properties import CONSUMER
 from ..convert.inbound import Consumed
 from ..errors import RecordsLost, SettingsError, TopicError
 from ..kafka.clients import KafkaClients
@@ -53,7 +54,7 @@ class ReadOptions:
         refuse_secrets(options)
         return ReadOptions(
             required(options, "topic", "kafka-tx"),
-            kafka_options(options, "kafka-tx"),
+            kafka_options(options, "kafka-tx", CONSUMER),
             parse_offsets(options.get("starting_offsets", _EARLIEST)),
             bounded_int(options, "num_partitions", 1, 1, 100_000) if "num_partitions" in options else None,
             options.get("secrets_file"),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ..client_properties import PRODUCER
 from ..errors import SettingsError
+from ..kafka_names import librdkafka_settings
 from ..secrets import is_secret
 from ..secrets_file import SecretsFile
 from ..thin.cluster import Cluster
@@ -58,9 +60,17 @@ def one_of(options: Mapping[str, str], name: str, default: str, *others: str) ->
     return value
 
 
-def kafka_options(options: Mapping[str, str], source: str) -> dict[str, str]:
-    """librdkafka's settings among the options: ``bootstrap.servers`` and all that begin with ``kafka.``."""
-    settings = {name.removeprefix("kafka."): value for name, value in options.items() if name.startswith("kafka.")}
+def kafka_options(options: Mapping[str, str], source: str, known: frozenset[str] = PRODUCER) -> dict[str, str]:
+    """librdkafka's settings among the options: ``bootstrap.servers`` and all that begin with ``kafka.``.
+
+    :param known: names of the kind of client: PRODUCER or CONSUMER.
+    :raises SettingsError: one is no such setting, or may not be an option; no value is shown.
+    """
+    given = {name.removeprefix("kafka."): value for name, value in options.items() if name.startswith("kafka.")}
+    try:
+        settings = librdkafka_settings(given, known)
+    except ValueError as error:
+        raise SettingsError(f"an option kafka.… of {source} is wrong: {error}", "Correct it, or leave it out.") from error
     return {**settings, "bootstrap.servers": required(options, "bootstrap.servers", source)}
 
 
