@@ -39,7 +39,7 @@ def test_each_table_is_the_one_that_is_read() -> None:
         options.of(least)
         assert {name for name, option in table.options.items() if option.required} <= set(least)
         for name in table.options:
-            with pytest.raises(SettingsError, match=f"Did you mean {name}"):
+            with pytest.raises(SettingsError, match=f"Did you mean {name}|the option {name}"):
                 options.of({**least, f"{name}_": "1"})
 
 
