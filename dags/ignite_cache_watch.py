@@ -80,7 +80,7 @@ def copied(last_event: int, outlet_events: Any) -> None:
 
 
 with DAG("ignite_cache_watch_asset", description="Airflow watches for new Ignite caches", schedule=[NEW_CACHES], **COMMON) as asset_dag:
-    found: Any = new_caches()  # type: ignore[call-arg]  # Airflow fills it in
+    found: Any = new_caches()  # type: ignore[call-arg, misc]  # Airflow fills it in
     copy = IgniteToKafkaOperator(
         task_id="copy",
         settings={"name": "new-caches-of-asset", "cache_whitelist": found["caches"], "topic_prefix": "new-"},
