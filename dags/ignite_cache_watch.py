@@ -85,4 +85,4 @@ with DAG("ignite_cache_watch_asset", description="Airflow watches for new Ignite
         task_id="copy",
         settings={"name": "new-caches-of-asset", "cache_whitelist": found["caches"], "topic_prefix": "new-"},
     )
-    copy >> copied(found["last_event"])  # type: ignore[call-arg]
+    copy >> copied(found["last_event"])  # type: ignore[call-arg, misc]
