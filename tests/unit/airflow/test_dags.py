@@ -79,6 +79,7 @@ def test_stream_runs_on_with_settings_of_its_form() -> None:
     assert (task.run_mode, task.failover_policy) == ("continuous", "BACKLOG")
     watch = read("ignite_to_kafka_stream", "watch_dag").get_task("watch")
     assert isinstance(watch, IgniteCacheWatchSensor)
+    assert isinstance(task.settings, dict)
     assert watch.cache_whitelist == task.settings["cache_whitelist"]
     assert task.settings == {
         "name": "stream",
