@@ -134,6 +134,12 @@ KAFKA_AWAITED = Event(
     "connector {connector} waits for Kafka, up to {seconds} s (retry_timeout_ms): {reason}",
     "None, if a broker starts again; else check bootstrap_servers and that the brokers are up.",
 )
+DECIMAL_WITHOUT_SCALE = Event(
+    15165,
+    WARNING,
+    "decimals of cache {cache} are written in BASE64 without a scale that a reader could know: no query entity declares one for {field}",
+    "Declare the column's scale, or set decimal_format to NUMERIC, or use the ignite-binary converter.",
+)
 
 EVENTS: dict[int, Event] = {event.id: event for event in tuple(globals().values()) if isinstance(event, Event)}
 
