@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 import shutil
+import string
 import tempfile
+import unicodedata
 import uuid
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -21,16 +24,19 @@ from airflow_provider_ignite_kafka.hooks.spark_app import AppExit, SparkAppHook
 from airflow_provider_ignite_kafka.package import app_path
 from airflow_provider_ignite_kafka.request import Request, ask_run, read_status
 from airflow_provider_ignite_kafka.submission import submission
+from airflow_provider_ignite_kafka.templates import TypedTemplates
+from ignite_kafka.connector_settings import NAME
 from ignite_kafka.errors import IgniteKafkaError
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
 
+_NAME_LETTERS, _NAME_KEPT = frozenset(string.ascii_letters + string.digits + "._-"), 160
 # the last two let spark-submit go before the app has ended, which it is then not told from one that was lost
 _OURS = frozenset({"self", "conn_id", "conf", "application_args", "java_class", "yarn_track_via_rm_api", "track_driver_via_k8s_api"})
 
 
-class SparkCopyOperator(BaseOperator):
+class SparkCopyOperator(TypedTemplates, BaseOperator):
     """Run one of our Spark apps to its end and return its counts; an error that no retry cures fails the task without one.
 
     In client mode (``local[*]``, ``spark://``) the app runs beside the task and ends with it; with ``deploy-mode`` cluster (YARN,
@@ -53,6 +59,9 @@ class SparkCopyOperator(BaseOperator):
     :param spark_submit: other arguments of the Spark provider's SparkSubmitHook by name: ``archives``, ``deploy_mode``, ``env_vars``,
         ``files``, ``keytab``, ``principal``, ``properties_file``, ``py_files``, ``spark_binary``, ``yarn_queue`` and so on. Templated.
     :param stop_timeout_ms: time that the app is given to end after its batch in hand, when the task is killed or runs out of time.
+
+    ``max_active_tis_per_dag`` is 1 where it is not given and the connector's name is the same in each Dag run: runs of one connector wait
+    for each other, also those of a backfill.
     """
 
     app_name: ClassVar[str]
@@ -90,6 +99,8 @@ class SparkCopyOperator(BaseOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
+        if self.max_active_tis_per_dag is None and _one_connector(settings):
+            self.max_active_tis_per_dag = 1  # of two runs of one connector the newer ends the older, as a backfill's would
         self.settings = settings
         self.run_mode = run_mode
         self.ignite_conn_id = ignite_conn_id
@@ -128,9 +139,11 @@ class SparkCopyOperator(BaseOperator):
         except IgniteKafkaError as error:
             raise outcome.raised(error) from error
         finally:
-            if self._hook is not None:
-                self._hook.close()
-            shutil.rmtree(folder, ignore_errors=True)
+            try:
+                if self._hook is not None:
+                    self._hook.close()
+            finally:  # the secrets file is in there
+                shutil.rmtree(folder, ignore_errors=True)
 
     def on_kill(self) -> None:
         """Ask the app to end after its batch in hand; kill it after `stop_timeout_ms`."""
@@ -183,6 +196,14 @@ class SparkCopyOperator(BaseOperator):
         return result
 
 
+def _one_connector(settings: object) -> bool:
+    """Whether every Dag run has the same connector: its name is no template, and the settings are known when the Dag is read."""
+    if isinstance(settings, Mapping):
+        name = settings.get("name", "")
+        return isinstance(name, str) and "{{" not in name
+    return isinstance(settings, str) and "{{" not in settings
+
+
 def _check_names(spark_submit: object) -> None:
     known = inspect.signature(SparkSubmitHook.__init__).parameters
     unknown = [name for name in spark_submit if name not in known or name in _OURS] if isinstance(spark_submit, Mapping) else []
@@ -203,4 +224,18 @@ class RunNames:
         task = context["ti"]
         mapped = [str(task.map_index)] if task.map_index is not None and task.map_index >= 0 else []
         snapshot_id = "/".join([task.dag_id, task.task_id, task.run_id, *mapped])
-        return RunNames(".".join([task.dag_id, task.task_id, *mapped]), snapshot_id, f"{snapshot_id}/{uuid.uuid4()}")
+        return RunNames(connector_name(".".join([task.dag_id, task.task_id, *mapped])), snapshot_id, f"{snapshot_id}/{uuid.uuid4()}")
+
+
+def connector_name(name: str) -> str:
+    """A default name that every connector may have, as Dag and task ids may hold letters beyond ASCII and be longer.
+
+    A name that is allowed stays as it is. Of another one, letters lose their accents, what is still not allowed becomes ``_``, and a digest
+    of the whole name keeps two such names apart: ``größe.kopie`` is ``gro_e.kopie-315b967c``.
+    """
+    try:
+        return str(NAME.parse(name))
+    except ValueError:
+        plain = unicodedata.normalize("NFKD", name)
+        kept = "".join(letter if letter in _NAME_LETTERS else "_" for letter in plain if not unicodedata.combining(letter))
+        return f"{kept[:_NAME_KEPT]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"

@@ -134,6 +134,18 @@ CAPTURE_OPEN = Event(
     "the capture of connector {connector} has no secret: whoever may call the nodes' services can acknowledge its changes and end it",
     "Put one of at least 22 characters into the secrets file of the data source, as backlog_secret of ignite.",
 )
+KAFKA_AWAITED = Event(
+    15175,
+    WARNING,
+    "connector {connector} waits for Kafka, up to {seconds} s (retry_timeout_ms): {reason}",
+    "None, if a broker starts again; else check bootstrap_servers and that the brokers are up.",
+)
+DECIMAL_WITHOUT_SCALE = Event(
+    15165,
+    WARNING,
+    "decimals of cache {cache} are written in BASE64 without a scale that a reader could know: no query entity declares one for {field}",
+    "Declare the column's scale, or set decimal_format to NUMERIC, or use the ignite-binary converter.",
+)
 
 EVENTS: dict[int, Event] = {event.id: event for event in tuple(globals().values()) if isinstance(event, Event)}
 

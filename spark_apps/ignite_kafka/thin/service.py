@@ -335,8 +335,8 @@ REMEDIES = {  # by code of a refusal
     ),
     "FORBIDDEN": (
         "The secret of a connector's capture is in the topic <internal_topic_prefix>-configs of its Kafka cluster, that of a data source "
-        "in its secrets file; where it is lost, an administrator ends the capture by `ignite-kafka backlog cleanup --force`. A user of Ignite "
-        "needs SERVICE_INVOKE, and CACHE_READ of the captured caches"
+        "in its secrets file; where it is lost, an administrator ends the capture by `ignite-kafka backlog cleanup --force`. A user of "
+        "Ignite needs SERVICE_INVOKE, and CACHE_READ of the captured caches"
     ),
     "OLDER_JAR": "Put the jar of this version on the class path of every server node, then start connectors of this version",
     "OTHER_SETTINGS": (

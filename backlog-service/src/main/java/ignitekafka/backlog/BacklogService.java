@@ -50,9 +50,7 @@ public interface BacklogService {
     Map<String, Object> start(String connector, Map<String, String> settings, String[] caches, String secret);
 
     /** As callers of contract 1 start a capture: without a secret. */
-    default Map<String, Object> start(String connector, Map<String, String> settings, String[] caches) {
-        return start(connector, settings, caches, null);
-    }
+    Map<String, Object> start(String connector, Map<String, String> settings, String[] caches);
 
     /**
      * Makes these the connector's caches, while it goes on with the others; a cache that was made again gets a new incarnation.
@@ -63,9 +61,7 @@ public interface BacklogService {
     Map<String, Object> update(String connector, String[] caches, String secret);
 
     /** The same for a capture without a secret. */
-    default Map<String, Object> update(String connector, String[] caches) {
-        return update(connector, caches, null);
-    }
+    Map<String, Object> update(String connector, String[] caches);
 
     /** The connectors that capture. */
     String[] connectors();
@@ -122,9 +118,7 @@ public interface BacklogService {
     void acknowledge(String connector, byte[] sent, String secret);
 
     /** The same for a capture without a secret. */
-    default void acknowledge(String connector, byte[] sent) {
-        acknowledge(connector, sent, null);
-    }
+    void acknowledge(String connector, byte[] sent);
 
     /**
      * Values as their primary nodes have them, where a change cannot tell: two contents under one number, or an expired key.
@@ -156,9 +150,7 @@ public interface BacklogService {
     void clear(String connector, byte[] units, String secret);
 
     /** The same for a capture without a secret. */
-    default void clear(String connector, byte[] units) {
-        clear(connector, units, null);
-    }
+    void clear(String connector, byte[] units);
 
     /**
      * Marks units (16): they are to be sent again from the cache, though nothing was lost. Their changes go on being captured.
@@ -168,9 +160,7 @@ public interface BacklogService {
     void mark(String connector, byte[] units, String secret);
 
     /** The same for a capture without a secret. */
-    default void mark(String connector, byte[] units) {
-        mark(connector, units, null);
-    }
+    void mark(String connector, byte[] units);
 
     /**
      * All caches of the cluster's users.
@@ -189,9 +179,7 @@ public interface BacklogService {
     Map<String, Object> stop(String connector, boolean destroy, String secret);
 
     /** The same for a capture without a secret. */
-    default Map<String, Object> stop(String connector, boolean destroy) {
-        return stop(connector, destroy, null);
-    }
+    Map<String, Object> stop(String connector, boolean destroy);
 
     /**
      * The same for an administrator, whatever the capture's secret. Where a security plugin is on, the caller needs ADMIN_OPS; with Ignite's own

@@ -339,6 +339,32 @@ public final class BacklogServiceImpl implements BacklogService, Service {
         return removed;
     }
 
+    // Thin clients find methods of this class alone, so these are no default methods of the interface.
+
+    @Override public Map<String, Object> start(String connector, Map<String, String> settings, String[] caches) {
+        return start(connector, settings, caches, null);
+    }
+
+    @Override public Map<String, Object> update(String connector, String[] caches) {
+        return update(connector, caches, null);
+    }
+
+    @Override public void acknowledge(String connector, byte[] sent) {
+        acknowledge(connector, sent, null);
+    }
+
+    @Override public void clear(String connector, byte[] units) {
+        clear(connector, units, (String)null);
+    }
+
+    @Override public void mark(String connector, byte[] units) {
+        mark(connector, units, null);
+    }
+
+    @Override public Map<String, Object> stop(String connector, boolean destroy) {
+        return stop(connector, destroy, null);
+    }
+
     private Guard guard() {
         return new Guard(context());
     }

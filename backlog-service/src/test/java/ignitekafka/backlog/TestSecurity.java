@@ -9,9 +9,11 @@ import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
+import org.apache.ignite.IgniteCheckedException;
 import org.apache.ignite.cluster.ClusterNode;
 import org.apache.ignite.internal.GridKernalContext;
 import org.apache.ignite.internal.IgniteEx;
+import org.apache.ignite.internal.IgniteNodeAttributes;
 import org.apache.ignite.internal.processors.GridProcessorAdapter;
 import org.apache.ignite.internal.processors.security.GridSecurityProcessor;
 import org.apache.ignite.internal.processors.security.SecurityContext;
@@ -49,6 +51,11 @@ final class TestSecurity extends GridProcessorAdapter implements GridSecurityPro
 
                 return method.getReturnType() == String.class ? "test-security" : method.getName().equals("plugin") ? plugin : null;
             });
+    }
+
+    @Override public void start() throws IgniteCheckedException {
+        super.start();
+        ctx.addNodeAttribute(IgniteNodeAttributes.ATTR_SECURITY_CREDENTIALS, new SecurityCredentials("node", "node"));
     }
 
     @Override public SecurityContext authenticateNode(ClusterNode node, SecurityCredentials credentials) {
