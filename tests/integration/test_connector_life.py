@@ -15,7 +15,7 @@ from ignite_kafka import cli, offset_changes
 from ignite_kafka.errors import CacheDestroyed, Fenced, KafkaUnavailable
 from ignite_kafka.kafka import status
 from ignite_kafka.kafka.clients import KafkaClients
-from ignite_kafka.kafka.control import Control, offsets_topic
+from ignite_kafka.kafka.control import Control, offsets_topic, read_control
 from ignite_kafka.kafka.slots import SlotClaim, SlotWriter, TransactionLimits
 from ignite_kafka.kafka.status import RunStatus, StatusWriter, now_ms
 from ignite_kafka.kafka.target import read_target
@@ -113,7 +113,7 @@ def service(nodes: IgniteCluster) -> Iterator[BacklogService]:
         opened = BacklogService(connection)
         yield opened
         for connector in opened.connectors():
-            opened.stop(connector, destroy=True)
+            opened.force_stop(connector, destroy=True)
 
 
 @dataclass
@@ -372,6 +372,24 @@ def test_the_backlog_of_another_connector_of_the_name_is_cleaned_up_only_by_forc
     assert "ignite-kafka backlog cleanup --force" in command.error
     assert service.connectors() == ["conn"]
     assert command("backlog", "cleanup", "conn", "--force") == 0
+    assert service.connectors() == []
+
+
+def test_the_command_line_brings_the_secret_that_runs_keep_in_kafka(
+    run: Run, command: CommandLine, nodes: IgniteCluster, service: BacklogService
+) -> None:
+    secret = run.begin().control.ensure_capture_secret(read_control(run.clients, run.topics, run.prefix, "conn"))
+    assert read_control(run.clients, run.topics, run.prefix, "conn").capture_secret == secret
+    with ThinConnection(endpoint_of(nodes), IgniteCredentials(), nodes.address) as connection:
+        BacklogService(connection, secret).start("conn", run.backlog_settings, ["trades"])
+        BacklogService(connection, "a secret that Kafka does not have").start("lost", run.backlog_settings, ["trades"])
+    assert command("resend", "trades", "3", "--name", "conn") == 0
+    assert command("resend", "trades", "3", "--name", "lost") == 1
+    assert "FORBIDDEN" in command.error
+    assert "backlog cleanup --force" in command.error
+    run.end()
+    assert command("backlog", "cleanup", "conn") == 0
+    assert command("backlog", "cleanup", "lost", "--force") == 0
     assert service.connectors() == []
 
 

@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pytest
 
 from ignite_kafka.kafka.clients import KafkaClients
+from ignite_kafka.kafka.control import read_control
 from ignite_kafka.kafka.target import STOPPED, write_target
 from ignite_kafka.kafka.topics import Topics
 from ignite_kafka.thin.connection import IgniteCredentials, IgniteEndpoint, ThinConnection
@@ -205,7 +206,9 @@ class Stream:
 
     def send_again(self, kind: str) -> None:
         """Mark the cache's units: they are to be sent again."""
-        with self._service() as service:
+        clients = KafkaClients({"bootstrap.servers": self.kafka.bootstrap})
+        secret = read_control(clients, Topics(clients), f"in-{self.name}", self.name).capture_secret
+        with self._service(secret) as service:
             service.mark(self.name, self._units(service, kind))
 
     def _units(self, service: BacklogService, kind: str) -> npt.NDArray[np.void]:
@@ -218,16 +221,16 @@ class Stream:
     def clean(self) -> None:
         """End the capture and remove the caches."""
         with self._service() as service:
-            service.stop(self.name, destroy=True)
+            service.force_stop(self.name, destroy=True)
         with self.ignite.client() as client:
             for cache in client.get_cache_names():
                 if cache.endswith(f"-{self.name}"):
                     client.get_cache(cache).destroy()
 
     @contextmanager
-    def _service(self) -> Iterator[BacklogService]:
+    def _service(self, secret: str | None = None) -> Iterator[BacklogService]:
         with ThinConnection(IgniteEndpoint(self.ignite.addresses), IgniteCredentials()) as connection:
-            yield BacklogService(connection)
+            yield BacklogService(connection, secret)
 
 
 @pytest.fixture

@@ -19,6 +19,9 @@ The capture begins with the query's first trigger; read what the cache held befo
 query runs, until it is ended (``ignite-kafka backlog cleanup``). Of a cache that is empty and has no query entity the columns are not
 known: give them with ``.schema(…)``.
 
+With ``backlog_secret`` in the secrets file (part ``ignite``) nobody else can acknowledge these changes or end the capture; keep it for the
+query's life.
+
 **Guarantee.** The query's checkpoint decides: what is done there is acknowledged, nothing else, so nothing is lost, and a batch that is
 repeated has at least the changes it had. In a batch the changes of a key come in order. Exactly once into Kafka is what the
 pipeline is for. ``trigger(availableNow=True)`` is a bounded catch-up: it ends with what had changed when it began.

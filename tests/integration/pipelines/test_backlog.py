@@ -16,7 +16,7 @@ from pyignite import GenericObjectMeta
 from pyignite.datatypes import LongObject, String
 from pyspark.sql import SparkSession
 
-from ignite_kafka.errors import BacklogMissing, Fenced, SettingsError
+from ignite_kafka.errors import BacklogMissing, BacklogRefused, Fenced, SettingsError
 from ignite_kafka.kafka import status, target
 from ignite_kafka.kafka.control import configs_topic, epoch_of, read_control
 from ignite_kafka.kafka.status import RunStatus, read_run
@@ -158,7 +158,7 @@ def await_that(true: Callable[[], bool], what: str, *runs: Running) -> None:
 def world(spark: SparkSession, ignite: IgniteCluster, kafka: KafkaBroker) -> Iterator[World]:
     made = World(spark, ignite, kafka)
     yield made
-    made.service(lambda service: service.stop(made.stem, True))
+    made.service(lambda service: service.force_stop(made.stem, True))
 
 
 def test_entries_then_changes_each_once_and_in_order(world: World) -> None:
@@ -348,3 +348,30 @@ def test_nodes_without_the_service(world: World, ignite_cluster: Callable[..., I
     bare = ignite_cluster(backlog_mib=0)
     with pytest.raises(BacklogMissing, match="no node of the cluster has the backlog service"):
         world.run(ignite_addresses=bare.addresses)
+
+
+def test_a_users_cache_of_the_backlogs_name_ends_the_start_and_stays(world: World) -> None:
+    base = f"orders-{world.stem}"
+    world.put("a", {1: "one"})
+    with world.ignite.client() as client:
+        orders = client.create_cache(f"{base}-{world.stem}")
+        try:
+            orders.put_all(dict.fromkeys(range(100), "order"))
+            with pytest.raises(BacklogRefused, match="backlog_cache_name") as refused, world.running(backlog_cache_name=base) as run:
+                run.ended.result(PATIENCE_S)
+            assert refused.value.where["code"] == "FOREIGN_CACHE"
+            assert orders.get_size() == 100
+        finally:
+            orders.destroy()
+
+
+def test_nobody_else_may_acknowledge_or_stop_what_a_connector_captures(world: World) -> None:
+    world.put("a", {1: "one"})
+    with world.running() as run:
+        world.await_equal("a", run)
+        with pytest.raises(BacklogRefused, match="secret") as refused:
+            world.service(lambda service: service.stop(world.stem, True))
+        assert refused.value.where["code"] == "FORBIDDEN"
+        world.put("a", {2: "two"})
+        world.await_equal("a", run)
+        run.stop()

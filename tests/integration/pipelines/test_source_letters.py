@@ -246,7 +246,7 @@ STREAM: dict[str, Any] = {"run_mode": "continuous", "failover_policy": "BACKLOG"
 def streaming(world: World) -> Iterator[World]:
     yield world
     with ignite_cluster(world.settings, Secrets()) as cluster:
-        cluster.ask(lambda connection: BacklogService(connection).stop(world.name, True))
+        cluster.ask(lambda connection: BacklogService(connection).force_stop(world.name, True))
 
 
 def streamed(world: World, steps: Callable[[Callable[[Callable[[], bool], str], None]], None], **changed: Any) -> CacheStatus:

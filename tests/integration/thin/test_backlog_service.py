@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -49,7 +49,7 @@ def service(nodes: IgniteCluster) -> Iterator[BacklogService]:
         opened = BacklogService(connection)
         yield opened
         for connector in opened.connectors():
-            opened.stop(connector, destroy=True)
+            opened.force_stop(connector, destroy=True)
 
 
 def test_a_cache_that_is_made_again_has_another_incarnation(nodes: IgniteCluster) -> None:
@@ -251,6 +251,51 @@ def test_another_capture_of_the_name_is_refused_with_what_to_do(service: Backlog
         with pytest.raises(BacklogRefused, match=told) as refused:
             service.start("c", settings, ["trades"])
         assert refused.value.where["code"] == code
+
+
+def test_a_users_cache_of_the_name_is_refused_and_stays(nodes: IgniteCluster, service: BacklogService) -> None:
+    with nodes.client() as client:
+        orders = client.create_cache("orders-eu")
+        orders.put_all(dict.fromkeys(range(100), "order"))
+        with pytest.raises(BacklogRefused, match=r"'orders-eu'.*backlogCacheName.*Set backlog_cache_name") as refused:
+            service.start("eu", {**SETTINGS, "backlogCacheName": "orders"}, ["trades"])
+        assert refused.value.where["code"] == "FOREIGN_CACHE"
+        assert service.connectors() == []
+        assert service.stop("eu", destroy=True) == {"service": None, "cache": None}
+        assert orders.get_size() == 100
+        orders.destroy()
+
+
+def test_calls_that_change_a_capture_need_its_secret(nodes: IgniteCluster, service: BacklogService) -> None:
+    with ThinConnection(endpoint_of(nodes), IgniteCredentials(), nodes.address) as connection:
+        mine = BacklogService(connection, "a secret of many characters")
+        units = units_of(mine.start("c", SETTINGS, ["trades"]), "trades")
+        changes = service.read("c", units, 1 << 20)
+        assert service.status("c")["registered"] == 2
+        calls: list[Callable[[BacklogService], object]] = [
+            lambda one: one.start("c", SETTINGS, ["trades"]),
+            lambda one: one.update("c", ["trades"]),
+            lambda one: one.acknowledge("c", changes.acknowledgement(units)),
+            lambda one: one.mark("c", units[:1]),
+            lambda one: one.clear("c", units[:1], changes.mark_number[:1]),
+            lambda one: one.stop("c", destroy=True),
+        ]
+        for stranger in (service, BacklogService(connection, "another secret of many characters")):
+            for call in calls:
+                with pytest.raises(BacklogRefused, match=r"secret.*backlog cleanup --force") as refused:
+                    call(stranger)
+                assert refused.value.where["code"] == "FORBIDDEN"
+        for call in calls:
+            call(mine)
+        assert service.connectors() == []
+
+
+def test_a_call_that_the_jar_does_not_have_says_that_it_is_older(service: BacklogService) -> None:
+    """As every call of a later version does."""
+    assert service.version() == 2
+    with pytest.raises(BacklogRefused, match=r"older than this program.*jar of this version") as refused:
+        service._call("callOfALaterVersion", "c")
+    assert refused.value.where["code"] == "OLDER_JAR"
 
 
 def test_a_cluster_without_the_jar_is_told(without: IgniteCluster) -> None:

@@ -67,7 +67,7 @@ def test_a_source_asks_no_cluster_before_its_options_are_right(source: Any) -> N
         ("ignite, reading", {"zzz": "1"}, "ignite has no option 'zzz' for reading.*Its options: cache, partitions"),
         ("ignite, reading", {"overwrite": "true"}, "'overwrite' is an option of ignite, writing, not of reading"),
         ("ignite, writing", {"num_partitions": "8"}, "'num_partitions' is an option of ignite, reading, not of writing"),
-        ("ignite, reading", {"page_bytes": "10"}, "option 'page_bytes' of ignite is '10': it is out of range.*from 1024 to 1073741824"),
+        ("ignite, reading", {"page_bytes": "10"}, "option 'page_bytes' of ignite is '10': it is out of range.*from 1024 to 268435456"),
         ("ignite, writing", {"create": "yes"}, "option 'create' of ignite is 'yes'.*true or false"),
         ("ignite, reading", {"cache": ""}, "option 'cache' of ignite is missing"),
         ("kafka-tx, reading", {"ssl.ca.location": "/ca.pem"}, "Did you mean kafka.ssl.ca.location"),

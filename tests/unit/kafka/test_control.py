@@ -7,7 +7,7 @@ from confluent_kafka import KafkaError
 
 from ignite_kafka.errors import IgniteKafkaError, KafkaUnavailable, OffsetsLost, TopicError
 from ignite_kafka.kafka.clients import KafkaClients
-from ignite_kafka.kafka.control import ConnectorRecord, Control
+from ignite_kafka.kafka.control import ConnectorRecord, Control, ControlState, _fold, capture_secret_of, epoch_of
 from tests.support.topics import Answer, described, refused
 
 KNOWN = ConnectorRecord(3, 2, "id-p-offsets-c")
@@ -48,3 +48,33 @@ def test_a_topic_that_is_missing_is_lost_at_once() -> None:
     with pytest.raises(OffsetsLost, match="is missing") as lost:
         Control(KafkaClients({}), described({}), "p", "c")._offsets_topic(KNOWN, 2, -1)
     assert "waited" not in lost.value.where
+
+
+def test_the_secret_of_a_capture_is_folded_and_not_shown() -> None:
+    state = _fold(ControlState(), "c", b'["secret","c"]', b'{"capture_secret":"hidden"}')
+    assert state.capture_secret == "hidden"
+    assert "hidden" not in repr(state)
+    assert _fold(state, "c", b'["secret","d"]', b'{"capture_secret":"other"}') == state
+    assert _fold(state, "c", b'["secret","c"]', None).capture_secret is None
+
+
+def test_tasks_take_the_secret_from_the_record_of_their_epoch() -> None:
+    value = b'{"generation":3,"epoch":2,"capture_secret":"hidden"}'
+    assert capture_secret_of("c", b'["epoch","c"]', value) == "hidden"
+    assert epoch_of("c", b'["epoch","c"]', value) == (3, 2)
+    assert capture_secret_of("d", b'["epoch","c"]', value) is None
+    assert capture_secret_of("c", b'["target","c"]', b'{"state":"PAUSED"}') is None
+    assert capture_secret_of("c", b'["epoch","c"]', b'{"generation":3,"epoch":2}') is None, "a sink's"
+
+
+def test_a_connector_has_one_secret_for_its_life() -> None:
+    control = Control(KafkaClients({}), described({}), "p", "c")
+    written: list[bytes] = []
+    control._write = lambda records: written.extend(value for _, _, value, _ in records) or {}  # type: ignore[method-assign,func-returns-value]
+    made = control.ensure_capture_secret(ControlState())
+    assert len(made) >= 43
+    assert made.encode() in written[0]
+    assert control.ensure_capture_secret(ControlState(capture_secret=made)) == made
+    assert len(written) == 1
+    control.begin_epoch(1)
+    assert made.encode() in written[1]
