@@ -17,6 +17,7 @@ import org.apache.ignite.cache.affinity.rendezvous.RendezvousAffinityFunction;
 import org.apache.ignite.client.ClientException;
 import org.apache.ignite.client.IgniteClient;
 import org.apache.ignite.configuration.CacheConfiguration;
+import org.apache.ignite.internal.GridKernalContext;
 import org.apache.ignite.internal.IgniteEx;
 import org.apache.ignite.services.Service;
 import org.junit.jupiter.api.AfterAll;
@@ -143,6 +144,25 @@ class BacklogOwnershipTest {
 
         for (int partition = 0; partition < 8; partition++)
             assertEquals(partition, affinity.partition(new Unit("a".hashCode(), partition, 7).record()));
+    }
+
+    @Test void theMarkAndTheSecretOutliveARestartOfTheWholeCluster(@TempDir Path directory) throws Exception {
+        try (TestCluster persistent = new TestCluster(directory).persistent().start(1)) {
+            persistent.node(0).createCache(TestCluster.cache("a", 0));
+            persistent.service().start("c", ORDERS, new String[] {"a"}, SECRET);
+            persistent.node(0).cache("a").put(1, 1);
+            persistent.service().barrier("c");
+            persistent.stop();
+            persistent.start(1);
+
+            GridKernalContext ctx = ((IgniteEx)persistent.node(0)).context();
+
+            assertTrue(BacklogCache.isMarked(ctx, "orders-c"));
+            assertCode("FORBIDDEN", () -> persistent.service().stop("c", true));
+            persistent.service().start("c", ORDERS, new String[] {"a"}, SECRET);
+            assertEquals(1, new TestReader(persistent.node(0), "c", "a").pass(persistent.service(), 1 << 20, false));
+            assertEquals("orders-c", persistent.service().stop("c", true, SECRET).get("cache"));
+        }
     }
 
     @Test void aBacklogOfVersion010GoesOn() throws Exception {

@@ -8,9 +8,16 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.UUID;
 import org.apache.ignite.client.ClientAuthorizationException;
 import org.apache.ignite.client.ClientException;
 import org.apache.ignite.client.IgniteClient;
+import org.apache.ignite.internal.GridKernalContext;
+import org.apache.ignite.internal.IgniteEx;
+import org.apache.ignite.internal.processors.security.OperationSecurityContext;
+import org.apache.ignite.plugin.security.AuthenticationContext;
+import org.apache.ignite.plugin.security.SecurityCredentials;
+import org.apache.ignite.plugin.security.SecuritySubjectType;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -66,6 +73,33 @@ class BacklogRightsTest {
                 assertEquals("kafka-connect-backlog-c", service(administrator).forceStop("c", true).get("cache"));
             }
         }
+    }
+
+    @Test void withIgnitesOwnUsersTheAdministratorAloneEndsACaptureWithoutItsSecret(@TempDir Path directory) throws Exception {
+        try (TestCluster authenticated = new TestCluster(directory).authentication().start(1)) {
+            authenticated.node(0).createCache(TestCluster.cache("a", 0));
+            addUser(((IgniteEx)authenticated.node(0)).context(), "somebody");
+
+            try (IgniteClient somebody = authenticated.thinClient("somebody"); IgniteClient administrator = authenticated.thinClient("ignite")) {
+                assertEquals(1, service(somebody).start("c", FAST, new String[] {"a"}, SECRET).get("registered"));
+                assertForbidden("'somebody'", () -> service(somebody).forceStop("c", true));
+                assertForbidden("secret", () -> service(administrator).stop("c", true));
+                assertEquals("kafka-connect-backlog-c", service(administrator).forceStop("c", true).get("cache"));
+            }
+        }
+    }
+
+    private static void addUser(GridKernalContext ctx, String name) throws Exception {
+        AuthenticationContext administrator = new AuthenticationContext();
+
+        administrator.subjectType(SecuritySubjectType.REMOTE_CLIENT);
+        administrator.subjectId(UUID.randomUUID());
+        administrator.credentials(new SecurityCredentials("ignite", "ignite"));
+
+        OperationSecurityContext acting = ctx.security().withContext(ctx.security().authenticate(administrator));
+
+        ctx.security().createUser(name, name.toCharArray());
+        acting.close();
     }
 
     private static BacklogService service(IgniteClient client) {

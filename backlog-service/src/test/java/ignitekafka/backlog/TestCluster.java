@@ -45,6 +45,7 @@ final class TestCluster implements AutoCloseable {
     private boolean persistentRegion;
     private boolean region = true;
     private long regionBytes = 64L << 20;
+    private boolean authentication;
     private int clientPort;
     private List<Supplier<PluginProvider<?>>> providers = List.of();
 
@@ -69,6 +70,13 @@ final class TestCluster implements AutoCloseable {
         region = false;
 
         return this;
+    }
+
+    /** With Ignite's own users, which want persistence. */
+    TestCluster authentication() {
+        authentication = true;
+
+        return persistent();
     }
 
     /** Each node has plugins of these providers, and no others. */
@@ -123,6 +131,7 @@ final class TestCluster implements AutoCloseable {
             configuration.setPluginProviders(providers.stream().map(Supplier::get).toArray(PluginProvider<?>[]::new));
 
         return configuration
+            .setAuthenticationEnabled(authentication)
             .setIgniteInstanceName(name + '-' + id)
             .setConsistentId(id)
             .setWorkDirectory(directory.resolve(id).toString())
@@ -178,6 +187,7 @@ final class TestCluster implements AutoCloseable {
         return Ignition.startClient(new ClientConfiguration().setAddresses("127.0.0.1:" + clientPort));
     }
 
+    /** The same for a user whose password is his name. */
     IgniteClient thinClient(String user) {
         return Ignition.startClient(new ClientConfiguration().setAddresses("127.0.0.1:" + clientPort).setUserName(user).setUserPassword(user));
     }
