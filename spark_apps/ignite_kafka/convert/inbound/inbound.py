@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...errors import SettingsError
-from ...thin.model import CacheInfo
+from ...thin.model import CacheInfo, TypeSource
 from ..json_columns import JsonForm
 from .binary import BinaryReader
 from .keys import Keys, RecordKeys, keys_by_policy
@@ -60,12 +60,13 @@ class InboundRules:
 class Inbound:
     """Converts the records of one topic for one cache. It keeps the types it has learned: one for all batches, for one thread.
 
+    :param carried: where the types of values in Ignite's binary format are known; None: `types`.
     :raises UnsupportedType: the cache's types cannot be read from such records; says why.
     """
 
-    def __init__(self, cache: CacheInfo, types: Types, rules: InboundRules | None = None) -> None:
+    def __init__(self, cache: CacheInfo, types: Types, rules: InboundRules | None = None, carried: TypeSource | None = None) -> None:
         self._rules = rules = rules or InboundRules()
-        binary = BinaryReader(cache, types)
+        binary = BinaryReader(cache, carried or types)
         self._keys: Keys = RecordKeys(binary)
         self._value: Reader = binary
         if (rules.key_converter, rules.value_converter, rules.key_policy) == ("ignite-binary", "ignite-binary", "key"):
