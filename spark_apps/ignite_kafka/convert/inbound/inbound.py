@@ -13,6 +13,7 @@ from ...errors import SettingsError
 from ...thin.model import CacheInfo, TypeSource
 from ..json_columns import JsonForm
 from .binary import BinaryReader
+from .envelopes import are_columns
 from .keys import Keys, RecordKeys, keys_by_policy
 from .model import BadRecord, Consumed, Entries, Rows, Stage, Types
 from .objects import ObjectTypes
@@ -74,9 +75,10 @@ class Inbound:
         known = entry_types(cache, types)
         objects, form = ObjectTypes(types, known.objects, known.key_objects), JsonForm(rules.decimal_format)
         if rules.value_converter == "json":
-            self._value = JsonReader(known.value, objects, form)
+            self._value = JsonReader(known.value, objects, form, enveloped=_enveloped(cache, "value"))
         if rules.key_policy != "key" or rules.key_fields or rules.key_converter == "json":
-            self._keys = keys_by_policy(rules.key_policy, rules.key_fields, known, objects, form)
+            enveloped = _enveloped(cache, "value" if rules.key_policy == "value" else "key")
+            self._keys = keys_by_policy(rules.key_policy, rules.key_fields, known, objects, form, enveloped)
 
     def convert(self, consumed: Consumed) -> Entries:
         """The records as entries, in their order; those that are none, and why, in `bad`.
@@ -106,6 +108,10 @@ class Inbound:
         if self._rules.value_converter == "json":  # in any other form these four letters are no null
             there &= ~np.asarray(pc.fill_null(pc.equal(values, _NULL_JSON), True))
         return there
+
+
+def _enveloped(cache: CacheInfo, side: str) -> str | None:
+    return None if are_columns(cache, side) else side
 
 
 def _places(side: Side, count: int) -> Rows:
