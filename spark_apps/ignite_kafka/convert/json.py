@@ -51,7 +51,7 @@ class JsonConverter:
         :raises DecodeError: bytes that do not decode: cache, partition, type id, position.
         :raises UnsupportedType: a value that JSON cannot hold.
         """
-        groups = decode_entries(pages, cache, types, enums=self._enums)
+        groups = decode_entries(pages, cache, types, enums=self._enums, documents=True)
         records = to_records(groups, self._form, types)
         return taken(records, np.argsort(np.concatenate([group.rows for group in groups]))) if in_order and len(groups) > 1 else records
 

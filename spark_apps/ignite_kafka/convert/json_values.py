@@ -10,6 +10,7 @@ import math
 import re
 import uuid
 from decimal import Decimal
+from itertools import islice
 from typing import Any
 
 from ..errors import UnsupportedType
@@ -31,14 +32,15 @@ from ..thin.codec.values import (
 _DAY_MS = 86_400_000
 
 
-def json_value(value: Any, decimal_format: str = "BASE64", enum_policy: str = "SHORT_NAME") -> Any:
+def json_value(value: Any, decimal_format: str = "BASE64", enum_policy: str = "SHORT_NAME", *, is_key: bool = False) -> Any:
     """What `json.loads` gives for the record of a value of the row path (thin/codec/values.py).
 
+    :param is_key: objects have the fields of their own schemas alone, in a value also the others of their types, as null.
     :raises UnsupportedType: JSON has no form for it.
     """
 
     def form(item: Any) -> Any:
-        return json_value(item, decimal_format, enum_policy)
+        return json_value(item, decimal_format, enum_policy, is_key=is_key)
 
     match value:
         case None | bool() | int() | str():
@@ -60,7 +62,7 @@ def json_value(value: Any, decimal_format: str = "BASE64", enum_policy: str = "S
         case list() | tuple():
             return [form(item) for item in value]
         case Document():
-            return {name: form(item) for name, item in value.fields.items()}
+            return {name: form(item) for name, item in islice(value.fields.items(), value.own if is_key else None)}
         case MapValue():
             if all(isinstance(key, str) for key, _ in value.items):
                 return {key: form(item) for key, item in value.items}
