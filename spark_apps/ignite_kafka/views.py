@@ -259,9 +259,8 @@ def verify_view(settings: SourceSettings, secrets: Secrets) -> tuple[bool, str]:
         for v in found
     ]
     examples = [f"{v.cache}: {example}" for v in found for example in v.examples]
-    examples += [
-        f"{v.cache}: {v.other_bytes} keys of {v.topic} are keys of the cache in other bytes: {_NEW_TOPIC}" for v in found if v.other_bytes
-    ]
+    other = [v for v in found if v.other_bytes]
+    examples += [f"{v.cache}: {v.other_bytes} keys of {v.topic} are keys of the cache in other bytes: {_NEW_TOPIC}" for v in other]
     return all(v.equal for v in found), "\n".join([table(head, rows), *examples])
 
 

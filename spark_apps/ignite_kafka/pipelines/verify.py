@@ -16,6 +16,7 @@ from typing import Any
 from ..comparison import Comparison
 from ..connector_settings import STOP
 from ..convert import converter
+from ..convert.decimal_scales import declared_scales
 from ..convert.json_values import json_value, same_json
 from ..convert.narrowing import ENTRY_ERRORS
 from ..errors import DecodeError, IgniteKafkaError
@@ -25,6 +26,7 @@ from ..plan import CachePlan, TransferPlan
 from ..thin import codes
 from ..thin.cluster import Cluster
 from ..thin.codec import decode_rows, entry_cuts, raw_entries
+from ..thin.codec.values import Document
 from ..thin.model import CacheInfo, Page
 from ..thin.scan import scan_partitions
 
@@ -160,10 +162,8 @@ class _JsonReader:
         self._cluster, self._info = cluster, info
 
     def entries(self, page: Page) -> list[tuple[bytes, Any]]:
-        rows = [
-            (json_value(key, *self._forms, is_key=True), json_value(value, *self._forms))
-            for key, value in decode_rows([page], self._info, self._cluster)
-        ]
+        decoded = decode_rows([page], self._info, self._cluster)
+        rows = [(self._json(key, is_key=True), self._json(value, is_key=False)) for key, value in decoded]
         found = []
         for text, (key, value) in zip(self._keys(page), rows, strict=True):
             if not _same(key, text, False):
@@ -172,6 +172,10 @@ class _JsonReader:
                 raise DecodeError(what, remedy, cache=self._info.name, partition=page.partition)
             found.append((text, value))
         return found
+
+    def _json(self, value: Any, *, is_key: bool) -> Any:
+        scales = declared_scales(self._info, value.type_id if isinstance(value, Document) else None, key=is_key)
+        return json_value(value, *self._forms, scales, is_key=is_key)
 
     def _keys(self, page: Page) -> list[bytes]:
         cuts = entry_cuts(page, self._info.name)
