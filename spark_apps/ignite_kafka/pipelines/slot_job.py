@@ -12,14 +12,14 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
 from typing import Any
 
-from pyspark import RDD, SparkFiles, TaskContext
+from pyspark import RDD, TaskContext
 from pyspark.sql import SparkSession
 
 from ..errors import IgniteKafkaError
 from ..kafka.status import StatusWriter
 from ..plan import RunPlan, TransferPlan
 from ..secrets import Secrets
-from ..secrets_file import SecretsFile
+from ..secrets_file import SecretsSource
 from ..sink_plan import SinkPlan
 from .connect import kafka_clients
 from .sink.task import sink_slots
@@ -34,7 +34,7 @@ def copied(
     spark: SparkSession,
     plan: TransferPlan,
     tasks: Sequence[Sequence[int]],
-    secrets_file: SecretsFile | None,
+    secrets_file: SecretsSource | None,
     run_id: str,
     ends: Sequence[int] | None,
 ) -> RDD[SlotResult]:
@@ -46,14 +46,24 @@ def copied(
 
 
 def streamed(
-    spark: SparkSession, plan: TransferPlan, tasks: Sequence[Sequence[int]], secrets_file: SecretsFile | None, run_id: str, epoch: Epoch
+    spark: SparkSession,
+    plan: TransferPlan,
+    tasks: Sequence[Sequence[int]],
+    secrets_file: SecretsSource | None,
+    run_id: str,
+    epoch: Epoch,
 ) -> RDD[SlotResult]:
     """One result a slot once the epoch ends, or its error; running it is what sends."""
     return _job(spark, tasks, partial(_task, stream_slots, TransferPlan.from_json, plan.to_json(), tasks, secrets_file, run_id, epoch))
 
 
 def sunk(
-    spark: SparkSession, plan: SinkPlan, tasks: Sequence[Sequence[int]], secrets_file: SecretsFile | None, run_id: str, epoch: Epoch
+    spark: SparkSession,
+    plan: SinkPlan,
+    tasks: Sequence[Sequence[int]],
+    secrets_file: SecretsSource | None,
+    run_id: str,
+    epoch: Epoch,
 ) -> RDD[SlotResult]:
     """One result a slot once its ends are reached or the epoch ends, or its error; running it is what stores."""
     return _job(spark, tasks, partial(_task, sink_slots, SinkPlan.from_json, plan.to_json(), tasks, secrets_file, run_id, epoch))
@@ -68,13 +78,13 @@ def _task(
     read_plan: Callable[[str], RunPlan],
     plan_json: str,
     tasks: Sequence[Sequence[int]],
-    secrets_file: SecretsFile | None,
+    secrets_file: SecretsSource | None,
     run_id: str,
     more: Any,
     numbers: Iterable[int],
 ) -> Iterator[SlotResult]:
     plan = read_plan(plan_json)
-    secrets = secrets_file.load(SparkFiles.get) if secrets_file else Secrets()
+    secrets = secrets_file.load() if secrets_file else Secrets()
     context = TaskContext.get()
     attempt = context.attemptNumber() if context else 0
     told = False
