@@ -163,6 +163,10 @@ def translate(
             _tolerate(values, places, given, origin)
             continue
         target, item = _target(name, origin.get(name), direction)
+        if target in direction.all_when_absent and isinstance(value, str) and not value.strip():
+            ignored[name] = "it is empty and chooses all, as its default does in the reference"
+            places[name] = origin.get(name, "")
+            continue
         if isinstance(value, str) and _PROVIDED.search(value):
             remedy = "Write the value itself, or, for a secret, put it into the secrets file"
             raise SettingsError("configuration providers are not asked here", remedy, setting=name, set_in=origin.get(name))

@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from . import setting_checks
 from .errors import SettingsError
@@ -72,6 +72,9 @@ class ConnectorSettings:
     :raises SettingsError: a value is not allowed or contradicts another; it names setting, value, what is allowed and where it was set.
     :raises NotAvailableYet: a value whose feature this version does not have.
     """
+
+    all_when_absent: ClassVar[tuple[str, ...]] = ()
+    """Lists that choose everything when they are not given."""
 
     name: str = dataclasses.field(metadata={"setting": Setting(NAME, "Name of the connector: its offsets and slots go by it")})
     run_mode: str = setting(
@@ -222,6 +225,22 @@ class ConnectorSettings:
         if "name" not in values:
             raise SettingsError("name is missing", "Give the connector a name: its offsets go by it", setting="name")
         return cls(**{name: cls.parsed(name, value, places) for name, value in values.items()}, origin=places)
+
+    @classmethod
+    def refuse_empty(cls, values: Mapping[str, Any], places: Mapping[str, str]) -> None:
+        """Raise SettingsError where a list that chooses everything when it is left out was given and is empty.
+
+        Such a list often comes from a form, a template or another task, and nothing was meant by it.
+        """
+        for name in cls.all_when_absent:
+            value = values.get(name, ...)
+            if (isinstance(value, str) and not value.strip()) or (isinstance(value, (list, tuple)) and not value) or value is None:
+                raise SettingsError(
+                    f"{name} was given and is empty: nothing is chosen",
+                    f"Name at least one pattern; `.*`, or leaving {name} out, chooses all.",
+                    setting=name,
+                    set_in=places.get(name),
+                )
 
     @classmethod
     def refuse_secret(cls, name: str, origin: str | None) -> None:

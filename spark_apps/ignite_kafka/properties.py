@@ -60,6 +60,7 @@ class LoadedSettings:
         """
         for name, reason in self.ignored.items():
             emit(CONFIG_CHANGED, reason=f"{name}: {reason}", setting=name, set_in=self.origin.get(name))
+        self.direction.refuse_empty(self.values, self.origin)
         return self.direction.from_dict(self.values, self.origin)
 
     def settings_of(self, direction: type[S]) -> S:
