@@ -140,7 +140,7 @@ def find_secrets(spark: SparkSession, arguments: Arguments, allowed: tuple[str, 
 
 def _check_shipping(spark: SparkSession, unprotected: bool) -> None:
     """Spark hands tasks, and the secrets with them, to whoever reaches the driver's port and speaks its protocol, unless told otherwise."""
-    conf, master = spark.sparkContext.getConf(), spark.sparkContext.master
+    conf, master = spark.sparkContext.getConf(), str(spark.sparkContext.master)
     if master.startswith("local"):
         return
     if conf.get("spark.authenticate", "false") != "true":
