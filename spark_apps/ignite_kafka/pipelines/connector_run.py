@@ -24,6 +24,7 @@ from ..kafka.topics import Topics
 from ..secrets import Secrets
 from ..secrets_file import SecretsFile
 from .connect import kafka_clients
+from .slot_job import Job, TaskErrors, Work
 
 log = logging.getLogger(__name__)
 
@@ -60,6 +61,7 @@ class ConnectorRun(ABC, Generic[S]):
         self._clients = kafka_clients(self._settings, self._secrets)
         self._status = RunStatus(status.RUNNING, self._settings.name, request.run_id, started_ms=status.now_ms())
         self._writer: StatusWriter | None = None
+        self._errors = TaskErrors(spark)
 
     @abstractmethod
     def _run(self) -> None:
@@ -109,7 +111,15 @@ class ConnectorRun(ABC, Generic[S]):
                 if time.monotonic() > deadline or self._request.stop.is_set():
                     raise
                 log.warning("asked again: %s", error)
+            self._check_tasks()
             time.sleep(POLL_S)
+
+    def _check_tasks(self) -> None:
+        """Raise the error of a task that gave up meanwhile: the driver does not go on trying for longer than its tasks."""
+
+    def _start(self, work: Work, tasks: int, description: str) -> Job:
+        """Run a job; see :class:`Job`."""
+        return Job(self._spark, self._errors, work, tasks, f"ignite-kafka-{self._request.run_id}", f"{self._settings.name}: {description}")
 
     def _publish(self, wait_s: float = REQUEST_TIMEOUT_S) -> None:
         if self._writer is not None:
