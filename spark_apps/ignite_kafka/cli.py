@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from . import events, properties, secrets
+from . import events, logs, properties, secrets
 from .connector_settings import ConnectorSettings
 from .errors import IgniteKafkaError, NotAvailableYet, SettingsError
 from .secrets import Secrets
@@ -31,13 +31,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit code is its result."""
     arguments = parser().parse_args(argv)
     level = logging.WARNING if arguments.quiet else logging.INFO
-    logging.basicConfig(level=level, format="%(levelname)s %(message)s", stream=sys.stderr)
-    logging.getLogger("py4j").setLevel(logging.WARNING)
+    logs.configure(level, "%(levelname)s %(message)s")
     command: Callable[[argparse.Namespace], int] = arguments.command
     try:
         return command(arguments)
     except IgniteKafkaError as error:
-        print(f"ignite-kafka: {type(error).__name__} {error}", file=sys.stderr)
+        logs.show_error(error)
         return error.exit_code
     except BrokenPipeError:
         # whoever read the output has gone; Python would complain once more when it flushes at exit

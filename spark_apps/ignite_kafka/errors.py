@@ -50,6 +50,8 @@ class IgniteKafkaError(Exception):
 
     final: ClassVar[bool] = True
     exit_code: ClassVar[int] = 1
+    findings: tuple[IgniteKafkaError, ...] = ()
+    """Of an error that stands for several: each of them. The text has them all; this does not travel."""
 
     def __init__(self, what: str, remedy: str = "", **where: Any) -> None:
         super().__init__(what)

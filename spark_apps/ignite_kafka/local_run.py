@@ -16,7 +16,9 @@ from pyspark.sql import SparkSession
 from .app import Arguments, session_builder, ship_secrets, show_progress
 from .connector_settings import ConnectorSettings
 from .kafka.status import RunStatus
+from .pipelines.preflight import preflight
 from .pipelines.run import RunRequest, run_connector
+from .secrets import Secrets, load
 
 _PACKAGE = Path(__file__).parent
 _LOCAL = "local[*,4]"  # all cores; a task whose Python worker dies is tried again, as often as on a cluster
@@ -39,6 +41,8 @@ def run_locally(
     :param run_id: name of the status record; made from the time without one.
     :raises IgniteKafkaError: what ended the run.
     """
+    run_id = run_id or _run_id()
+    preflight(settings, _secrets(secrets or mounted_secrets), run_id, snapshot_id)
     if master is None or master.startswith("local"):
         # Python workers and the driver must be one Python: Spark takes `python3` from the path otherwise
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -50,10 +54,14 @@ def run_locally(
                 spark.sparkContext.addPyFile(str(pack(Path(folder))))
             arguments = Arguments(request="", secrets=secrets, mounted_secrets=mounted_secrets)
             with ship_secrets(spark, arguments) as secrets_file:
-                request = RunRequest(settings, run_id or _run_id(), snapshot_id, secrets_file, show_progress, stop or threading.Event())
+                request = RunRequest(settings, run_id, snapshot_id, secrets_file, show_progress, stop or threading.Event())
                 return run_connector(spark, request)
     finally:
         spark.stop()
+
+
+def _secrets(path: str | None) -> Secrets:
+    return load(path) if path else Secrets()
 
 
 def _session(connector: str, master: str | None) -> SparkSession:
