@@ -18,7 +18,7 @@ from .events import BAD_RECORDS_SKIPPED, Event, emit
 from .findings import Findings
 from .kafka_names import CLIENT_SETTINGS, CONSUMER_SETTINGS, PRODUCER_SETTINGS
 from .secrets import is_secret
-from .setting_kinds import BOOLEAN, OBJECTS, TEXT, TEXTS, Kind, Setting, choice, text_like, whole_number
+from .setting_kinds import BOOLEAN, BROKERS, OBJECTS, TEXT, TEXTS, Kind, Setting, choice, text_like, whole_number
 from .thin.connection import IgniteEndpoint, TlsSettings
 from .unknown import did_you_mean
 
@@ -118,7 +118,7 @@ class ConnectorSettings:
     )  # fmt: skip
 
     # Kafka
-    bootstrap_servers: str = setting("127.0.0.1:9092", text_like(r"\S+", "host:port, with commas between"), "host:port of brokers")
+    bootstrap_servers: str = setting("127.0.0.1:9092", BROKERS, "host:port of brokers")
     kafka_config: Mapping[str, str] = setting(
         {}, CLIENT_SETTINGS, "librdkafka settings of every Kafka client, such as security.protocol; no secrets"
     )

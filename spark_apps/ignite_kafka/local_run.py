@@ -11,10 +11,13 @@ import uuid
 import zipfile
 from pathlib import Path
 
+from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
 from .app import Arguments, session_builder, ship_secrets, show_progress
 from .connector_settings import ConnectorSettings
+from .errors import IgniteKafkaError
+from .java import require_java
 from .kafka.status import RunStatus
 from .pipelines.preflight import preflight
 from .pipelines.run import RunRequest, run_connector
@@ -39,8 +42,10 @@ def run_locally(
     :param master: Spark's master; without one, what Spark's own configuration says, else ``local[*,4]``.
     :param stop: set to have a run that streams end after the batch in hand.
     :param run_id: name of the status record; made from the time without one.
+    :raises SettingsError: there is no Java.
     :raises IgniteKafkaError: what ended the run.
     """
+    require_java()
     run_id = run_id or _run_id()
     preflight(settings, _secrets(secrets or mounted_secrets), run_id, snapshot_id)
     if master is None or master.startswith("local"):
@@ -68,7 +73,13 @@ def _session(connector: str, master: str | None) -> SparkSession:
     builder = session_builder(connector).config("spark.ui.showConsoleProgress", "false")
     if master is None:
         os.environ.setdefault("MASTER", _LOCAL)  # spark-submit asks for it after spark-defaults.conf, which Python cannot read before
-    return (builder.master(master) if master else builder).getOrCreate()
+    try:
+        return (builder.master(master) if master else builder).getOrCreate()
+    except PySparkRuntimeError as cause:
+        if cause.getCondition() != "JAVA_GATEWAY_EXITED":
+            raise
+        remedy = "Its own message is above. Check JAVA_HOME, SPARK_HOME and the files in SPARK_CONF_DIR"
+        raise IgniteKafkaError("Spark's Java process ended before it answered", remedy) from cause
 
 
 def pack(folder: Path) -> Path:

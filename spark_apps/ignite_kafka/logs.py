@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
 
@@ -17,8 +18,15 @@ def configure(level: int, form: str) -> None:
     logging.getLogger("py4j").setLevel(logging.WARNING)
 
 
-def show_error(error: IgniteKafkaError) -> None:
-    """Write an error as the last line, ``ignite-kafka: <error> <message>``; of several findings each has a line of its own before."""
+def show_error(error: IgniteKafkaError, *, as_json: bool = False) -> None:
+    """Write an error as the last line, ``ignite-kafka: <error> <message>``; of several findings each has a line of its own before.
+
+    :param as_json: write one line of JSON instead: ``{"error": {"type", "what", "remedy", "where", "findings"}, "exit_code"}``.
+    """
+    if as_json:
+        findings = [one.to_dict() for one in error.findings]
+        print(json.dumps({"error": {**error.to_dict(), "findings": findings}, "exit_code": error.exit_code}), file=sys.stderr)
+        return
     for one in error.findings:
         print(f"ignite-kafka: {type(one).__name__} {one}", file=sys.stderr)
     text = f"{len(error.findings)} settings are wrong, see above" if error.findings else str(error)

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from .. import events
 from ..connector_settings import ConnectorSettings
-from ..errors import IgniteKafkaError, KafkaUnavailable, SettingsError
+from ..errors import IgniteKafkaError, Interrupted, KafkaUnavailable, SettingsError
 from ..kafka import status
 from ..kafka.clients import BRIEF_S, REQUEST_TIMEOUT_S
 from ..kafka.control import Control, read_control
@@ -87,7 +87,8 @@ class ConnectorRun(ABC, Generic[S]):
             self._end(_state_of(error), error=error.to_dict())
             raise
         except BaseException as error:
-            self._end(status.STOPPED if isinstance(error, (KeyboardInterrupt, SystemExit)) else status.FAILED, error=_foreign(error))
+            ended = _interrupted(error) or _foreign(error)
+            self._end(status.STOPPED if isinstance(ended, Interrupted) else status.FAILED, error=ended.to_dict())
             raise
         return self._status
 
@@ -157,5 +158,13 @@ def _state_of(error: IgniteKafkaError) -> str:
     return {3: status.FENCED, 4: status.UNKNOWN}.get(error.exit_code, status.FAILED)
 
 
-def _foreign(error: BaseException) -> dict[str, object]:
-    return IgniteKafkaError(f"{type(error).__name__}: {str(error)[:2000]}", "See the driver's log.").to_dict()
+def _interrupted(error: BaseException) -> Interrupted | None:
+    """What a user's Ctrl-C, or SIGTERM, is to whoever reads the run's record."""
+    if not isinstance(error, (KeyboardInterrupt, SystemExit)):
+        return None
+    by = "Ctrl-C (SIGINT)" if isinstance(error, KeyboardInterrupt) else "SIGTERM"
+    return Interrupted(f"the run was ended by {by}", "Run it again: what was committed stays, and it goes on from there.")
+
+
+def _foreign(error: BaseException) -> IgniteKafkaError:
+    return IgniteKafkaError(f"{type(error).__name__}: {str(error)[:2000]}", "See the driver's log.")
