@@ -131,6 +131,12 @@ BACKUPS_BEHIND = Event(
 NAME_MATCHES_NOTHING = Event(
     15190, WARNING, "{setting} has the expression {name!r}, and no cache matches it. {hint}", "Correct it, or leave it out."
 )
+DECIMAL_WITHOUT_SCALE = Event(
+    15165,
+    WARNING,
+    "decimals of cache {cache} are written in BASE64 without a scale that a reader could know: no query entity declares one for {field}",
+    "Declare the column's scale, or set decimal_format to NUMERIC, or use the ignite-binary converter.",
+)
 
 EVENTS: dict[int, Event] = {event.id: event for event in tuple(globals().values()) if isinstance(event, Event)}
 

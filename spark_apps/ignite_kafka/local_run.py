@@ -21,7 +21,6 @@ from .java import require_java
 from .kafka.status import RunStatus
 from .pipelines.preflight import preflight
 from .pipelines.run import RunRequest, run_connector
-from .secrets import Secrets, load
 
 _PACKAGE = Path(__file__).parent
 _LOCAL = "local[*,4]"  # all cores; a task whose Python worker dies is tried again, as often as on a cluster
@@ -35,11 +34,13 @@ def run_locally(
     snapshot_id: str | None = None,
     secrets: str | None = None,
     mounted_secrets: str | None = None,
+    allowed_kafka_options: tuple[str, ...] = (),
     stop: threading.Event | None = None,
 ) -> RunStatus:
     """Run a connector.
 
     :param master: Spark's master; without one, what Spark's own configuration says, else ``local[*,4]``.
+    :param allowed_kafka_options: properties in the secrets file that may act on the host, each ``name=value``.
     :param stop: set to have a run that streams end after the batch in hand.
     :param run_id: name of the status record; made from the time without one.
     :raises SettingsError: there is no Java.
@@ -47,7 +48,8 @@ def run_locally(
     """
     require_java()
     run_id = run_id or _run_id()
-    preflight(settings, _secrets(secrets or mounted_secrets), run_id, snapshot_id)
+    arguments = Arguments(request="", secrets=secrets, mounted_secrets=mounted_secrets)
+    preflight(settings, arguments.read_secrets(allowed_kafka_options), run_id, snapshot_id)
     if master is None or master.startswith("local"):
         # Python workers and the driver must be one Python: Spark takes `python3` from the path otherwise
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -57,16 +59,11 @@ def run_locally(
         with tempfile.TemporaryDirectory(prefix="ignite-kafka-") as folder:
             if not str(spark.sparkContext.master).startswith("local"):
                 spark.sparkContext.addPyFile(str(pack(Path(folder))))
-            arguments = Arguments(request="", secrets=secrets, mounted_secrets=mounted_secrets)
-            with ship_secrets(spark, arguments) as secrets_file:
+            with ship_secrets(spark, arguments, allowed_kafka_options) as secrets_file:
                 request = RunRequest(settings, run_id, snapshot_id, secrets_file, show_progress, stop or threading.Event())
                 return run_connector(spark, request)
     finally:
         spark.stop()
-
-
-def _secrets(path: str | None) -> Secrets:
-    return load(path) if path else Secrets()
 
 
 def _session(connector: str, master: str | None) -> SparkSession:
