@@ -24,6 +24,7 @@ from airflow_provider_ignite_kafka.hooks.spark_app import AppExit, SparkAppHook
 from airflow_provider_ignite_kafka.package import app_path
 from airflow_provider_ignite_kafka.request import Request, ask_run, read_status
 from airflow_provider_ignite_kafka.submission import submission
+from airflow_provider_ignite_kafka.templates import TypedTemplates
 from ignite_kafka.connector_settings import NAME
 from ignite_kafka.errors import IgniteKafkaError
 
@@ -35,7 +36,7 @@ _NAME_LETTERS, _NAME_KEPT = frozenset(string.ascii_letters + string.digits + "._
 _OURS = frozenset({"self", "conn_id", "conf", "application_args", "java_class", "yarn_track_via_rm_api", "track_driver_via_k8s_api"})
 
 
-class SparkCopyOperator(BaseOperator):
+class SparkCopyOperator(TypedTemplates, BaseOperator):
     """Run one of our Spark apps to its end and return its counts; an error that no retry cures fails the task without one.
 
     In client mode (``local[*]``, ``spark://``) the app runs beside the task and ends with it; with ``deploy-mode`` cluster (YARN,
@@ -58,6 +59,9 @@ class SparkCopyOperator(BaseOperator):
     :param spark_submit: other arguments of the Spark provider's SparkSubmitHook by name: ``archives``, ``deploy_mode``, ``env_vars``,
         ``files``, ``keytab``, ``principal``, ``properties_file``, ``py_files``, ``spark_binary``, ``yarn_queue`` and so on. Templated.
     :param stop_timeout_ms: time that the app is given to end after its batch in hand, when the task is killed or runs out of time.
+
+    ``max_active_tis_per_dag`` is 1 where it is not given and the connector's name is the same in each Dag run: runs of one connector wait
+    for each other, also those of a backfill.
     """
 
     app_name: ClassVar[str]
@@ -95,6 +99,8 @@ class SparkCopyOperator(BaseOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
+        if self.max_active_tis_per_dag is None and _one_connector(settings):
+            self.max_active_tis_per_dag = 1  # of two runs of one connector the newer ends the older, as a backfill's would
         self.settings = settings
         self.run_mode = run_mode
         self.ignite_conn_id = ignite_conn_id
@@ -188,6 +194,14 @@ class SparkCopyOperator(BaseOperator):
         what = "stopped" if continuous else f"snapshot {result['snapshot_id']}" if result["snapshot_id"] else "done"
         self.log.info("Connector %s, %s: %d records in %.1f s", result["connector"], what, result["records"], result["seconds"])
         return result
+
+
+def _one_connector(settings: object) -> bool:
+    """Whether every Dag run has the same connector: its name is no template, and the settings are known when the Dag is read."""
+    if isinstance(settings, Mapping):
+        name = settings.get("name", "")
+        return isinstance(name, str) and "{{" not in name
+    return isinstance(settings, str) and "{{" not in settings
 
 
 def _check_names(spark_submit: object) -> None:

@@ -166,24 +166,21 @@ def translate(
         with found.check():
             if name == _TOLERANCE:
                 _tolerate(values, places, given, origin)
-            else:
-                _take(values, places, name, value, origin.get(name), direction)
+                continue
+            target, item = _target(name, origin.get(name), direction)
+            if target in direction.all_when_absent and isinstance(value, str) and not value.strip():
+                ignored[name] = "it is empty and chooses all, as its default does in the reference"
+                places[name] = origin.get(name, "")
+                continue
+            if isinstance(value, str) and _PROVIDED.search(value):
+                remedy = "Write the value itself, or, for a secret, put it into the secrets file"
+                raise SettingsError("configuration providers are not asked here", remedy, setting=name, set_in=origin.get(name))
+            _put(values, target, item, value, name, origin.get(name))
+            places[target] = origin.get(name, "")
     for side in ("key", "value"):
         if "JsonConverter" in str(given.get(f"{side}.converter")) and f"{side}.converter.schemas.enable" not in given:
             ignored[f"{side}.converter.schemas.enable"] = "it is not set; Connect's default is true, and here it is false"
     return values, places, ignored, direction, tuple(found.errors)
-
-
-def _take(
-    values: dict[str, Any], places: dict[str, str], name: str, value: Any, place: str | None, direction: type[ConnectorSettings]
-) -> None:
-    """Add one given name to our values and their places."""
-    target, item = _target(name, place, direction)
-    if isinstance(value, str) and _PROVIDED.search(value):
-        remedy = "Write the value itself, or, for a secret, put it into the secrets file"
-        raise SettingsError("configuration providers are not asked here", remedy, setting=name, set_in=place)
-    _put(values, target, item, value, name, place)
-    places[target] = place or ""
 
 
 def _tolerate(values: dict[str, Any], places: dict[str, str], given: Mapping[str, Any], origin: Mapping[str, str]) -> None:

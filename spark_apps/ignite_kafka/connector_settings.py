@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from . import setting_checks
 from .errors import IgniteKafkaError, SettingsError
@@ -73,6 +73,9 @@ class ConnectorSettings:
     :raises SettingsError: a value is not allowed or contradicts another; it names setting, value, what is allowed and where it was set.
     :raises NotAvailableYet: a value whose feature this version does not have.
     """
+
+    all_when_absent: ClassVar[tuple[str, ...]] = ()
+    """Lists that choose everything when they are not given."""
 
     name: str = dataclasses.field(metadata={"setting": Setting(NAME, "Name of the connector: its offsets and slots go by it")})
     run_mode: str = setting(
@@ -252,6 +255,22 @@ class ConnectorSettings:
         for name, value in {**cls.defaults(), **parsed, "origin": places}.items():
             object.__setattr__(made, name, value)
         return made
+
+    @classmethod
+    def refuse_empty(cls, values: Mapping[str, Any], places: Mapping[str, str]) -> None:
+        """Raise SettingsError where a list that chooses everything when it is left out was given and is empty.
+
+        Such a list often comes from a form, a template or another task, and nothing was meant by it.
+        """
+        for name in cls.all_when_absent:
+            value = values.get(name, ...)
+            if (isinstance(value, str) and not value.strip()) or (isinstance(value, (list, tuple)) and not value) or value is None:
+                raise SettingsError(
+                    f"{name} was given and is empty: nothing is chosen",
+                    f"Name at least one pattern; `.*`, or leaving {name} out, chooses all.",
+                    setting=name,
+                    set_in=places.get(name),
+                )
 
     @classmethod
     def refuse_secret(cls, name: str, origin: str | None) -> None:

@@ -16,6 +16,7 @@ from .connect_names import is_connect, settings_class, translate
 from .connector_settings import ConnectorSettings
 from .errors import IgniteKafkaError, SettingsError
 from .events import CONFIG_CHANGED, emit
+from .findings import Findings
 from .settings import SourceSettings
 
 S = TypeVar("S", bound=ConnectorSettings)
@@ -62,7 +63,10 @@ class LoadedSettings:
         """
         for name, reason in self.ignored.items():
             emit(CONFIG_CHANGED, reason=f"{name}: {reason}", setting=name, set_in=self.origin.get(name))
-        return self.direction.from_dict(self.values, self.origin, self.findings)
+        found = Findings(self.findings)
+        with found.check():
+            self.direction.refuse_empty(self.values, self.origin)
+        return self.direction.from_dict(self.values, self.origin, found.errors)
 
     def settings_of(self, direction: type[S]) -> S:
         """:meth:`settings`, which must be of that direction.

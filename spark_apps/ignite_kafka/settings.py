@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from . import setting_checks
 from .connector_settings import PREFIX, TIME, ConnectorSettings, setting
@@ -19,9 +19,11 @@ _SCHEMAS = "schemas are not written, and are resolved once a type"
 class SourceSettings(ConnectorSettings):
     """All settings of one source connector."""
 
+    all_when_absent: ClassVar[tuple[str, ...]] = ("cache_whitelist",)
+
     # What is copied
     cache_whitelist: tuple[str, ...] = setting(
-        (), TEXTS, "Regular expressions; caches whose whole name matches one are copied, all when empty. Analysed before the blacklist",
+        (), TEXTS, "Regular expressions; caches whose whole name matches one are copied, all when not given. Analysed before the blacklist",
         reference="cacheWhitelist", shapes=True,
     )  # fmt: skip
     cache_blacklist: tuple[str, ...] = setting(

@@ -17,6 +17,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from confluent_kafka import KafkaError, Message
+
 from ..errors import KafkaUnavailable
 from .clients import REQUEST_TIMEOUT_S, KafkaClients
 from .topics import COMPACTED, Topics, TopicSpec, read_to_end
@@ -98,6 +100,7 @@ class StatusWriter:
     def __init__(self, clients: KafkaClients, prefix: str) -> None:
         self._producer = clients.writer()
         self._topic = status_topic(prefix)
+        self._refused: KafkaError | None = None
 
     @staticmethod
     def ensure_topic(topics: Topics, prefix: str, replication_factor: int) -> None:
@@ -112,19 +115,26 @@ class StatusWriter:
         self._producer.poll(0)
 
     def _queue(self, key: list[Any], value: bytes) -> None:
-        self._producer.produce(self._topic, value, json.dumps(key, separators=(",", ":")).encode(), 0)
+        record = json.dumps(key, separators=(",", ":")).encode()
+        self._producer.produce(self._topic, value, record, 0, on_delivery=self._on_delivery)
+
+    def _on_delivery(self, error: KafkaError | None, _: Message) -> None:
+        self._refused = error or self._refused
 
     def _send(self, key: list[Any], value: bytes, wait_s: float) -> None:
+        self._refused = None
         self._queue(key, value)
         if self._producer.flush(wait_s):
             raise KafkaUnavailable("a status record was not taken by the broker", topic=self._topic)
+        if self._refused is not None:
+            raise KafkaUnavailable(f"a status record was not taken by the broker: {self._refused.str()}", topic=self._topic)
 
 
 def read_runs(clients: KafkaClients, prefix: str, connector: str) -> dict[str, RunStatus]:
     """Every run of a connector that the topic still holds, by run id, oldest first."""
     topics = Topics(clients)
     runs: dict[str, RunStatus] = {}
-    if status_topic(prefix) not in topics.existing():
+    if not topics.exists(status_topic(prefix)):
         return runs
     for message in read_to_end(clients, topics, status_topic(prefix), [0]):
         kind, name, *rest = json.loads(message.key() or b"")

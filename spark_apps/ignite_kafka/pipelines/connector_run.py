@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -18,9 +17,10 @@ from ..connector_settings import ConnectorSettings
 from ..errors import IgniteKafkaError, Interrupted, KafkaUnavailable, SettingsError
 from ..kafka import status
 from ..kafka.clients import BRIEF_S, REQUEST_TIMEOUT_S
-from ..kafka.control import Control, read_control
+from ..kafka.control import Control, ControlState, read_control
 from ..kafka.status import RunStatus, StatusWriter
 from ..kafka.topics import Topics
+from ..retry import retry
 from ..secrets import Secrets
 from ..secrets_file import SecretsFile
 from .connect import kafka_clients
@@ -74,10 +74,10 @@ class ConnectorRun(ABC, Generic[S]):
         """
         _refuse_speculation(self._spark)
         self._settings.emit_notices()
-        self._clients.check()
+        self._patiently(self._clients.check)
         self._topics = Topics(self._clients)
         prefix = self._settings.internal_topic_prefix
-        StatusWriter.ensure_topic(self._topics, prefix, self._settings.replication_factor)
+        self._patiently(lambda: StatusWriter.ensure_topic(self._topics, prefix, self._settings.replication_factor))
         self._writer = StatusWriter(self._clients, prefix)
         try:
             self._run()
@@ -104,16 +104,31 @@ class ConnectorRun(ABC, Generic[S]):
 
     def _patiently(self, call: Callable[[], T]) -> T:
         """A call to Kafka that may be repeated, asked again while brokers are away, for as long as tasks go on trying."""
-        deadline = time.monotonic() + self._settings.retry_timeout_ms / 1000
-        while True:
-            try:
-                return call()
-            except KafkaUnavailable as error:
-                if time.monotonic() > deadline or self._request.stop.is_set():
-                    raise
+        reasons: list[str] = []
+
+        def failed(error: IgniteKafkaError) -> None:
+            if not reasons:
+                seconds = self._settings.retry_timeout_ms // 1000
+                events.emit(events.KAFKA_AWAITED, connector=self._settings.name, seconds=seconds, reason=str(error))
+            elif str(error) != reasons[-1]:
                 log.warning("asked again: %s", error)
+            reasons.append(str(error))
             self._check_tasks()
-            time.sleep(POLL_S)
+
+        def may_pass(error: IgniteKafkaError) -> bool:
+            return isinstance(error, KafkaUnavailable) and not self._request.stop.is_set()
+
+        return retry(call, self._settings.retry_timeout_ms / 1000, may_pass, failed=failed)
+
+    def _state(self) -> ControlState:
+        """The connector's records as they are now."""
+        prefix, name = self._settings.internal_topic_prefix, self._settings.name
+        return self._patiently(lambda: read_control(self._clients, self._topics, prefix, name))
+
+    def _take(self, control: Control, slots: int, seen: ControlState) -> ControlState:
+        """Take the connector: see :meth:`.Control.take`."""
+        settings = self._settings
+        return self._patiently(lambda: control.take(slots, self._request.run_id, settings.to_dict(), settings.replication_factor, seen))
 
     def _check_tasks(self) -> None:
         """Raise the error of a task that gave up meanwhile: the driver does not go on trying for longer than its tasks."""
@@ -138,7 +153,10 @@ class ConnectorRun(ABC, Generic[S]):
         good = error is None
         self._status = replace(self._status, state=state, ended_ms=status.now_ms(), error=error)
         try:
-            self._publish(REQUEST_TIMEOUT_S if good else BRIEF_S)
+            if good:
+                self._patiently(self._publish)
+            else:
+                self._publish(BRIEF_S)
         except IgniteKafkaError as unwritten:
             if good:
                 raise

@@ -78,13 +78,18 @@ class EpochRun(ConnectorRun[S]):
         :param of: how many tasks there are.
         """
 
+    def _target_wanted(self) -> str | None:
+        """The state that was asked of the connector last."""
+        prefix, name = self._settings.internal_topic_prefix, self._settings.name
+        return self._patiently(lambda: read_target(self._clients, self._topics, prefix, name))
+
     def _take_up_target(self) -> None:
         """What was asked of the connector before the run; the follower was made before, so that what is asked from now on is not missed."""
         prefix, name = self._settings.internal_topic_prefix, self._settings.name
-        asked = read_target(self._clients, self._topics, prefix, name)
+        asked = self._target_wanted()
         self._target = target.PAUSED if asked == target.PAUSED else target.RUNNING
         if asked == target.STOPPED:  # that was for the run before
-            write_target(self._clients, self._topics, prefix, name, target.RUNNING)
+            self._patiently(lambda: write_target(self._clients, self._topics, prefix, name, target.RUNNING))
 
     def _epochs(self, *, ends: bool) -> bool:
         """Run epochs until one has done all that there is to do, or until the run is asked to stop.

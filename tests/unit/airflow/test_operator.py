@@ -445,6 +445,35 @@ def test_mapped_tasks_have_snapshots_and_connectors_of_their_own() -> None:
     assert len({name.snapshot_id for name in names}) == len({name.connector for name in names}) == 3
 
 
+@pytest.mark.parametrize("empty", [[], (), "", " "])
+def test_a_list_of_caches_that_was_given_and_is_empty_is_not_all_caches(bench: Bench, empty: object) -> None:
+    with pytest.raises(AirflowFailException, match="cache_whitelist was given and is empty: nothing is chosen"):
+        operator({"cache_whitelist": empty}).execute(context())
+    assert not (bench.folder / "seen.json").exists()
+
+
+def test_all_caches_are_copied_where_no_list_is_given(bench: Bench) -> None:
+    operator({}).execute(context())
+    assert bench.seen["request"]["settings"]["cache_whitelist"] == []
+    assert SourceSettings.from_dict(bench.seen["request"]["settings"]).cache_whitelist == ()  # as the app reads it
+
+
+@pytest.mark.parametrize(
+    ("settings", "limit"),
+    [
+        ({}, 1),
+        ({"name": "nightly"}, 1),
+        ("nightly.properties", 1),
+        ({"name": "{{ params.name }}"}, None),
+        ("{{ params.file }}", None),
+    ],
+)
+def test_runs_of_one_connector_wait_for_each_other(settings: Any, limit: int | None) -> None:
+    assert operator(settings).max_active_tis_per_dag == limit
+    assert operator(settings, max_active_tis_per_dag=4).max_active_tis_per_dag == 4
+    assert operator(settings, default_args={"max_active_tis_per_dag": 3}).max_active_tis_per_dag == 3
+
+
 @pytest.mark.parametrize(
     ("name", "expected"),
     [

@@ -27,7 +27,7 @@ def make_plan(settings: SinkSettings, topics: Topics, slots: int) -> SinkPlan:
     :raises TopicError: a topic is not there, or none matches and the run is to end.
     :raises SettingsError: two topics go to one cache.
     """
-    names = chosen_topics(settings, topics.existing())
+    names = chosen_topics(settings, topics.counts(settings.topics) if settings.topics else topics.existing())
     caches = cache_names(names, settings.topic_prefix, settings.cache_prefix)
     states = topics.describe(names)
     plans = tuple(TopicPlan(name, states[name].topic_id, caches[name], states[name].partitions) for name in names if name in states)
@@ -104,7 +104,7 @@ def _has_offsets(plan: SinkPlan, topics: Topics, clients: KafkaClients) -> bool:
     if topics.group_offsets(plan.settings.group_id, places_of(plan.topics)):
         return True
     name = offsets_topic(plan.settings.internal_topic_prefix, plan.connector)
-    slots = range(topics.existing().get(name, 0))
+    slots = range(topics.counts([name]).get(name, 0))
     return any(isinstance(parse_key(message.key() or b""), PartitionKey) for message in read_to_end(clients, topics, name, list(slots)))
 
 
