@@ -128,6 +128,9 @@ BACKUPS_BEHIND = Event(
     "dies may be lost although their offsets are committed",
     "Make the cache again with write synchronization mode FULL_SYNC: it cannot be altered.",
 )
+NAME_MATCHES_NOTHING = Event(
+    15190, WARNING, "{setting} has the expression {name!r}, and no cache matches it. {hint}", "Correct it, or leave it out."
+)
 KAFKA_AWAITED = Event(
     15175,
     WARNING,

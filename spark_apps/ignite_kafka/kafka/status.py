@@ -1,10 +1,9 @@
-"""The status topic: one record a run, one a failed task, one a task of a stream. Compacted, one partition, written without a transaction.
+"""The status topic: one record a run, one a task of a stream. Compacted, one partition, written without a transaction.
 
 ============================================= =====================================================================================
 key (JSON)                                    value (JSON)
 ============================================= =====================================================================================
 ``["run","<connector>","<run id>"]``          :class:`RunStatus`
-``["task","<connector>",<slot>]``             ``{"run_id","generation","worker","error"}``: what stopped a task of that run
 ``["progress","<connector>",<slot>]``         :class:`TaskProgress` of the task whose first slot that is
 ============================================= =====================================================================================
 """
@@ -20,8 +19,8 @@ from typing import Any
 
 from confluent_kafka import KafkaError, Message
 
-from ..errors import IgniteKafkaError, KafkaUnavailable
-from .clients import BRIEF_S, REQUEST_TIMEOUT_S, KafkaClients
+from ..errors import KafkaUnavailable
+from .clients import REQUEST_TIMEOUT_S, KafkaClients
 from .topics import COMPACTED, Topics, TopicSpec, read_to_end
 
 RUNNING, PAUSED, COMPLETED, FAILED, FENCED, STOPPED, UNKNOWN = (
@@ -109,10 +108,6 @@ class StatusWriter:
 
     def run(self, status: RunStatus, wait_s: float = REQUEST_TIMEOUT_S) -> None:
         self._send(["run", status.connector, status.run_id], status.to_json(), wait_s)
-
-    def task_failed(self, connector: str, slot: int, run_id: str, generation: int, error: IgniteKafkaError) -> None:
-        value = {"run_id": run_id, "generation": generation, "worker": socket.gethostname(), "error": error.to_dict()}
-        self._send(["task", connector, slot], json.dumps(value).encode(), BRIEF_S)
 
     def progress(self, connector: str, slot: int, progress: TaskProgress) -> None:
         """Does not wait: a later record tells more."""

@@ -16,6 +16,7 @@ from ...routing import is_internal_topic, matches_whole
 from ...sink_offsets import PartitionKey
 from ...sink_plan import SinkPlan, TopicPlan
 from ...sink_settings import LATEST, SinkSettings
+from ...unknown import did_you_mean
 
 _SHOWN_TOPICS = 20
 
@@ -43,7 +44,10 @@ def chosen_topics(settings: SinkSettings, existing: Iterable[str]) -> list[str]:
     there = set(existing)
     missing = [topic for topic in settings.topics if topic not in there]
     if missing:
-        raise TopicError("a topic that is to be read does not exist", "Make it, or leave it out of topics.", topic=missing[0])
+        hints = dict.fromkeys(hint for topic in missing if (hint := did_you_mean(topic, there)))
+        one = len(missing) == 1
+        what = "a topic that is to be read does not exist" if one else f"{len(missing)} topics that are to be read do not exist"
+        raise TopicError(what, " ".join([*hints, "Make it, or leave it out of topics."]), topic=", ".join(missing))
     if settings.topics:
         return sorted(set(settings.topics))
     found = [
