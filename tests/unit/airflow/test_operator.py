@@ -445,6 +445,35 @@ def test_mapped_tasks_have_snapshots_and_connectors_of_their_own() -> None:
     assert len({name.snapshot_id for name in names}) == len({name.connector for name in names}) == 3
 
 
+@pytest.mark.parametrize("empty", [[], (), "", " "])
+def test_a_list_of_caches_that_was_given_and_is_empty_is_not_all_caches(bench: Bench, empty: object) -> None:
+    with pytest.raises(AirflowFailException, match="cache_whitelist was given and is empty: nothing is chosen"):
+        operator({"cache_whitelist": empty}).execute(context())
+    assert not (bench.folder / "seen.json").exists()
+
+
+def test_all_caches_are_copied_where_no_list_is_given(bench: Bench) -> None:
+    operator({}).execute(context())
+    assert bench.seen["request"]["settings"]["cache_whitelist"] == []
+    assert SourceSettings.from_dict(bench.seen["request"]["settings"]).cache_whitelist == ()  # as the app reads it
+
+
+@pytest.mark.parametrize(
+    ("settings", "limit"),
+    [
+        ({}, 1),
+        ({"name": "nightly"}, 1),
+        ("nightly.properties", 1),
+        ({"name": "{{ params.name }}"}, None),
+        ("{{ params.file }}", None),
+    ],
+)
+def test_runs_of_one_connector_wait_for_each_other(settings: Any, limit: int | None) -> None:
+    assert operator(settings).max_active_tis_per_dag == limit
+    assert operator(settings, max_active_tis_per_dag=4).max_active_tis_per_dag == 4
+    assert operator(settings, default_args={"max_active_tis_per_dag": 3}).max_active_tis_per_dag == 3
+
+
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
@@ -606,6 +635,31 @@ def test_killed_before_the_app_was_started(bench: Bench) -> None:
 def test_arguments_that_spark_submit_has_not_are_refused_when_the_dag_is_read(name: str) -> None:
     with pytest.raises(ValueError, match=name):
         operator(spark_submit={name: "x"})
+
+
+@pytest.mark.parametrize(
+    ("rendered", "message"),
+    [
+        ({"application_args": ["--x"]}, "has 'application_args'"),
+        ({"conn_id": "other"}, "has 'conn_id'"),
+        ("--conf spark.jars=x", "is no mapping"),
+    ],
+)
+def test_they_are_checked_again_when_the_templates_are_rendered(bench: Bench, rendered: Any, message: str) -> None:
+    task = operator(spark_submit="{{ params.spark_submit }}")
+    task.render_template_fields({**context(), "params": {"spark_submit": "x"}})
+    task.spark_submit = rendered  # as a Dag with render_template_as_native_obj has it
+    with pytest.raises(AirflowFailException, match=f"spark_submit {message}"):
+        task.execute(context())
+    assert not (bench.folder / "seen.json").exists()
+
+
+def test_shipping_unprotected_secrets_is_an_argument_of_the_dag(bench: Bench) -> None:
+    operator().execute(context())
+    assert "--ship-secrets-unprotected" not in bench.seen["argv"]
+    operator(ship_secrets_unprotected=True).execute(context())
+    assert "--ship-secrets-unprotected" in bench.seen["argv"]
+    assert "ship_secrets_unprotected" not in IgniteToKafkaOperator.template_fields  # a parameter of a run cannot say it
 
 
 def test_yarn_cluster_mode_ships_request_and_secrets(bench: Bench, connect: Any) -> None:
