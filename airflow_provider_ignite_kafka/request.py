@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -29,6 +29,7 @@ from ignite_kafka.thin.connection import IgniteCredentials, IgniteEndpoint
 
 S = TypeVar("S", bound=ConnectorSettings)
 _BOOTSTRAP, _KAFKA_CONFIG = "bootstrap.servers", "kafka_config"
+_OVERRIDES = ("producer_override", "consumer_override")
 _ORIGIN = "Airflow connection"
 _MASKED_LINE_CHARACTERS = 16
 
@@ -121,12 +122,8 @@ def build_request(
     :raises SettingsError: a setting is unknown, contradictory or out of range; nothing was started.
     """
     joined = joined_settings(settings, direction, clusters, arguments or {}, default_connector)
-    secrets, allowed = clusters.secrets, allowed_kafka_options()
-    if secrets_file is not None and secrets_file.is_file():
-        mounted = secret_files.load(secrets_file, allowed)
-        hide(mounted)
-        _check_all_mounted(clusters.kafka, mounted, secrets_file)
-        secrets = replace(secrets, kafka={**secrets.kafka, **mounted.kafka})
+    allowed = allowed_kafka_options()
+    secrets = clusters.secrets if secrets_file is None else _of_file(secrets_file, clusters, allowed)
     return Request(joined, run_id, snapshot_id, secrets, secrets_file, allowed)
 
 
@@ -148,8 +145,9 @@ def joined_settings(
     """Settings, over them those that are an operator's arguments, over these where the connections say that the clusters are.
 
     What a connection does not name is left to the settings: time-outs, and keys of ``kafka_config``, but none of security where the
-    connection has any. Event 15001 tells of each setting that
-    has another value than a connection, which takes its place.
+    connection has any. Event 15001 tells of each setting that has another value than a connection, which takes its place. Of producers and
+    consumers it is the other way round: what the settings' ``producer_override`` and ``consumer_override`` name counts, and the connection
+    has the rest.
 
     :param settings: settings by name, or the path of a ``.properties`` or ``.json`` file.
     :param direction: SourceSettings or SinkSettings.
@@ -167,11 +165,17 @@ def joined_settings(
     kafka = dict(clusters.kafka.plain)
     connections = {**_ignite_settings(clusters), "bootstrap_servers": kafka.pop(_BOOTSTRAP)}
     own = {
-        name: direction.parsed(name, wanted.values[name], wanted.origin) for name in (*connections, _KAFKA_CONFIG) if name in wanted.values
+        name: direction.parsed(name, wanted.values[name], wanted.origin)
+        for name in (*connections, _KAFKA_CONFIG, *_OVERRIDES)
+        if name in wanted.values
     }
     own_kafka = own.pop(_KAFKA_CONFIG, {})
     _check_own_security(own_kafka, clusters.kafka, wanted.origin.get(_KAFKA_CONFIG))
     connections[_KAFKA_CONFIG] = _over(own_kafka, kafka)
+    for name, of_connection in zip(_OVERRIDES, (clusters.kafka.producer, clusters.kafka.consumer), strict=True):
+        own_override = own.pop(name, {})
+        if of_connection:
+            connections[name] = _over(of_connection, own_override)
     joined = wanted.with_values(connections, _ORIGIN).settings_of(direction)
     used = {one_name(name): value for name, value in joined.kafka_config.items()}
     replaced = {name: name for name, value in own.items() if value != getattr(joined, name)}
@@ -193,15 +197,39 @@ def _check_own_security(own: Mapping[str, str], connection: KafkaConfig, origin:
         )
 
 
-def _over(own: Mapping[str, str], connection: Mapping[str, str]) -> dict[str, str]:
-    """A connection's settings of Kafka clients, and of the settings' own those that it does not have by any name."""
-    taken = set(map(one_name, connection))
-    return {**{name: value for name, value in own.items() if one_name(name) not in taken}, **connection}
+def _over(below: Mapping[str, str], above: Mapping[str, str]) -> dict[str, str]:
+    """Settings of Kafka clients, and of those below them the ones that they do not have by any name."""
+    taken = set(map(one_name, above))
+    return {**{name: value for name, value in below.items() if one_name(name) not in taken}, **above}
 
 
 def _tell_replaced(name: str, origin: str | None) -> None:
     """No value is shown: of some settings none may be."""
     emit(CONFIG_CHANGED, reason=f"{name}: the {_ORIGIN} has another value, which counts", setting=name, set_in=origin)
+
+
+def _of_file(secrets_file: Path, clusters: Clusters, allowed: tuple[str, ...]) -> Secrets:
+    """The secrets that this worker uses: those of a mounted file, or of the connections where the file is not mounted here.
+
+    The app reads the file alone. Event 15001 names the secrets of the connections that it does not use; no value is shown.
+    """
+    connections = clusters.secrets
+    mounted = secret_files.load(secrets_file, allowed) if secrets_file.is_file() else None
+    if mounted is not None:
+        hide(mounted)
+        _check_all_mounted(clusters.kafka, mounted, secrets_file)
+    used = secret_files.to_dict(mounted or Secrets())
+    given = secret_files.to_dict(connections)
+    unused = [
+        f"{name} of the {side.capitalize()} connection"
+        for side in ("ignite", "kafka")
+        for name, value in given[side].items()
+        if value and value != used[side].get(name)
+    ]
+    if unused:
+        reason = f"{', '.join(unused)}: not used by the app, which reads its secrets from {secrets_file} alone"
+        emit(CONFIG_CHANGED, reason=reason, setting="secrets_file", set_in="operator")
+    return mounted or connections
 
 
 def _ignite_settings(clusters: Clusters) -> dict[str, Any]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 import shutil
+import string
 import tempfile
+import unicodedata
 import uuid
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -21,16 +24,19 @@ from airflow_provider_ignite_kafka.hooks.spark_app import AppExit, SparkAppHook
 from airflow_provider_ignite_kafka.package import app_path
 from airflow_provider_ignite_kafka.request import Request, ask_run, read_status
 from airflow_provider_ignite_kafka.submission import submission
-from ignite_kafka.errors import IgniteKafkaError
+from airflow_provider_ignite_kafka.templates import TypedTemplates
+from ignite_kafka.connector_settings import NAME
+from ignite_kafka.errors import IgniteKafkaError, SettingsError
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
 
+_NAME_LETTERS, _NAME_KEPT = frozenset(string.ascii_letters + string.digits + "._-"), 160
 # the last two let spark-submit go before the app has ended, which it is then not told from one that was lost
 _OURS = frozenset({"self", "conn_id", "conf", "application_args", "java_class", "yarn_track_via_rm_api", "track_driver_via_k8s_api"})
 
 
-class SparkCopyOperator(BaseOperator):
+class SparkCopyOperator(TypedTemplates, BaseOperator):
     """Run one of our Spark apps to its end and return its counts; an error that no retry cures fails the task without one.
 
     In client mode (``local[*]``, ``spark://``) the app runs beside the task and ends with it; with ``deploy-mode`` cluster (YARN,
@@ -43,6 +49,8 @@ class SparkCopyOperator(BaseOperator):
     :param conn_id: connection of the Spark provider.
     :param secrets_file: file with the secrets, at this path on worker, driver and executors (a mount). Without it the operator writes one
         from the connections, readable by its user alone, and removes it when the app has ended. Templated.
+    :param ship_secrets_unprotected: without `secrets_file` Spark hands the secrets to executors. On a cluster whose Spark does not
+        authenticate (``spark.authenticate``) that is refused, because whoever reaches the driver's port can have them; True accepts it.
     :param conf: Spark properties. Templated.
     :param num_executors: executors to start (YARN, Kubernetes).
     :param executor_cores: cores of an executor.
@@ -53,6 +61,9 @@ class SparkCopyOperator(BaseOperator):
     :param spark_submit: other arguments of the Spark provider's SparkSubmitHook by name: ``archives``, ``deploy_mode``, ``env_vars``,
         ``files``, ``keytab``, ``principal``, ``properties_file``, ``py_files``, ``spark_binary``, ``yarn_queue`` and so on. Templated.
     :param stop_timeout_ms: time that the app is given to end after its batch in hand, when the task is killed or runs out of time.
+
+    ``max_active_tis_per_dag`` is 1 where it is not given and the connector's name is the same in each Dag run: runs of one connector wait
+    for each other, also those of a backfill.
     """
 
     app_name: ClassVar[str]
@@ -78,6 +89,7 @@ class SparkCopyOperator(BaseOperator):
         kafka_conn_id: str = "kafka_default",
         conn_id: str = "spark_default",
         secrets_file: str | None = None,
+        ship_secrets_unprotected: bool = False,
         conf: Mapping[str, Any] | None = None,
         num_executors: int | None = None,
         executor_cores: int | None = None,
@@ -90,12 +102,15 @@ class SparkCopyOperator(BaseOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
+        if self.max_active_tis_per_dag is None and _one_connector(settings):
+            self.max_active_tis_per_dag = 1  # of two runs of one connector the newer ends the older, as a backfill's would
         self.settings = settings
         self.run_mode = run_mode
         self.ignite_conn_id = ignite_conn_id
         self.kafka_conn_id = kafka_conn_id
         self.conn_id = conn_id
         self.secrets_file = secrets_file
+        self.ship_secrets_unprotected = ship_secrets_unprotected
         self.conf = conf
         self.num_executors = num_executors
         self.executor_cores = executor_cores
@@ -104,7 +119,8 @@ class SparkCopyOperator(BaseOperator):
         self.driver_memory = driver_memory
         self.application = application
         self.spark_submit = spark_submit
-        _check_names(spark_submit)
+        if not isinstance(spark_submit, str) and (wrong := _wrong_arguments(spark_submit)):
+            raise ValueError(wrong)
         self.stop_timeout_ms = stop_timeout_ms
         self._hook: SparkAppHook | None = None
         self._killed = False
@@ -128,9 +144,11 @@ class SparkCopyOperator(BaseOperator):
         except IgniteKafkaError as error:
             raise outcome.raised(error) from error
         finally:
-            if self._hook is not None:
-                self._hook.close()
-            shutil.rmtree(folder, ignore_errors=True)
+            try:
+                if self._hook is not None:
+                    self._hook.close()
+            finally:  # the secrets file is in there
+                shutil.rmtree(folder, ignore_errors=True)
 
     def on_kill(self) -> None:
         """Ask the app to end after its batch in hand; kill it after `stop_timeout_ms`."""
@@ -146,6 +164,8 @@ class SparkCopyOperator(BaseOperator):
         """
 
     def _submit_hook(self, request: Request, folder: Path) -> SparkAppHook:
+        if wrong := _wrong_arguments(self.spark_submit):
+            raise SettingsError(wrong, "See the parameter spark_submit of the operator", setting="spark_submit")
         arguments: dict[str, Any] = {
             "num_executors": self.num_executors,
             "executor_cores": self.executor_cores,
@@ -162,7 +182,7 @@ class SparkCopyOperator(BaseOperator):
             ask_run=lambda: ask_run(request),
             **arguments,
         )
-        hook.take(submission(request, folder, hook.place, arguments))
+        hook.take(submission(request, folder, hook.place, arguments, ship_secrets_unprotected=self.ship_secrets_unprotected))
         return hook
 
     def _settle(self, request: Request, ended: AppExit) -> dict[str, Any]:
@@ -183,11 +203,21 @@ class SparkCopyOperator(BaseOperator):
         return result
 
 
-def _check_names(spark_submit: object) -> None:
+def _one_connector(settings: object) -> bool:
+    """Whether every Dag run has the same connector: its name is no template, and the settings are known when the Dag is read."""
+    if isinstance(settings, Mapping):
+        name = settings.get("name", "")
+        return isinstance(name, str) and "{{" not in name
+    return isinstance(settings, str) and "{{" not in settings
+
+
+def _wrong_arguments(spark_submit: object) -> str | None:
+    """What is wrong with the arguments for spark-submit: asked when a Dag is read, and again of what its templates were rendered to."""
+    if not isinstance(spark_submit, Mapping):
+        return None if spark_submit is None else f"spark_submit is no mapping of names to values, but {type(spark_submit).__name__}"
     known = inspect.signature(SparkSubmitHook.__init__).parameters
-    unknown = [name for name in spark_submit if name not in known or name in _OURS] if isinstance(spark_submit, Mapping) else []
-    if unknown:
-        raise ValueError(f"spark_submit has {unknown[0]!r}, which SparkSubmitHook has not or which cannot be set here")
+    unknown = [name for name in spark_submit if name not in known or name in _OURS]
+    return f"spark_submit has {unknown[0]!r}, which SparkSubmitHook has not or which cannot be set here" if unknown else None
 
 
 @dataclass(frozen=True)
@@ -203,4 +233,18 @@ class RunNames:
         task = context["ti"]
         mapped = [str(task.map_index)] if task.map_index is not None and task.map_index >= 0 else []
         snapshot_id = "/".join([task.dag_id, task.task_id, task.run_id, *mapped])
-        return RunNames(".".join([task.dag_id, task.task_id, *mapped]), snapshot_id, f"{snapshot_id}/{uuid.uuid4()}")
+        return RunNames(connector_name(".".join([task.dag_id, task.task_id, *mapped])), snapshot_id, f"{snapshot_id}/{uuid.uuid4()}")
+
+
+def connector_name(name: str) -> str:
+    """A default name that every connector may have, as Dag and task ids may hold letters beyond ASCII and be longer.
+
+    A name that is allowed stays as it is. Of another one, letters lose their accents, what is still not allowed becomes ``_``, and a digest
+    of the whole name keeps two such names apart: ``größe.kopie`` is ``gro_e.kopie-315b967c``.
+    """
+    try:
+        return str(NAME.parse(name))
+    except ValueError:
+        plain = unicodedata.normalize("NFKD", name)
+        kept = "".join(letter if letter in _NAME_LETTERS else "_" for letter in plain if not unicodedata.combining(letter))
+        return f"{kept[:_NAME_KEPT]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"

@@ -7,6 +7,7 @@ configurations.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from .client_properties import COMMON, CONSUMER, PRODUCER, is_security, kept_from_settings
 from .secrets import is_secret
@@ -56,6 +57,7 @@ _INSTEAD = {
 }
 _OFFSETS = "offsets are committed with what was done, in one transaction"
 _SERVERS = "use the setting bootstrap_servers"
+_ADDRESSES = ("bootstrap.servers", "metadata.broker.list")
 _OURS = {
     "bootstrap.servers": _SERVERS,
     "metadata.broker.list": _SERVERS,
@@ -86,23 +88,69 @@ def librdkafka_settings(given: Mapping[str, str], known: frozenset[str], *, over
     :raises ValueError: a name is unknown or belongs elsewhere, or a value would break exactly-once delivery. No value is shown.
     """
     result: dict[str, str] = {}
+    wrong: list[str] = []
     for name, value in given.items():
-        target, value = _renamed(name, value)
-        if is_secret(name):
-            raise ValueError(f"{name} is a secret: put it into the kafka part of the secrets file or into the Airflow connection")
-        if (reason := kept_from_settings(target, value)) is not None:
-            raise ValueError(f"{name} {reason}: {_TRUSTED}")
-        if override and is_security(target):
-            raise ValueError(f"{name} belongs to all clients of a connector alike: {_NO_OVERRIDE}")
-        if target in _OURS:
-            raise ValueError(f"{name} is not yours to set: {_OURS[target]}")
-        if target not in known:
-            raise ValueError(f"{name} is {_instead(name, known)}")
-        if target in _FIXED and value.lower() not in _FIXED[target]:
-            raise ValueError(f"{name} must be {_FIXED[target][0]}, or records could be lost or doubled")
-        if result.setdefault(target, value) != value:
-            raise ValueError(f"{name} and another name of the same setting have different values")
+        try:
+            _add(result, name, value, known, override=override)
+        except ValueError as error:
+            wrong.append(str(error))
+    if wrong:
+        raise ValueError("; ".join(wrong))
     return result
+
+
+def _add(result: dict[str, str], name: str, value: str, known: frozenset[str], *, override: bool) -> None:
+    target, value = _renamed(name, value)
+    if is_secret(name):
+        raise ValueError(f"{name} is a secret: put it into the kafka part of the secrets file or into the Airflow connection")
+    if (reason := kept_from_settings(target, value)) is not None:
+        raise ValueError(f"{name} {reason}: {_TRUSTED}")
+    if override and is_security(target):
+        raise ValueError(f"{name} belongs to all clients of a connector alike: {_NO_OVERRIDE}")
+    if target in _OURS:
+        raise ValueError(f"{name} is not yours to set: {_OURS[target]}")
+    if target not in known:
+        raise ValueError(f"{name} is {_instead(name, known)}")
+    if target in _FIXED and value.lower() not in _FIXED[target]:
+        raise ValueError(f"{name} must be {_FIXED[target][0]}, or records could be lost or doubled")
+    if result.setdefault(target, value) != value:
+        raise ValueError(f"{name} and another name of the same setting have different values")
+
+
+@dataclass(frozen=True)
+class ByClient:
+    """Settings of Kafka clients under librdkafka's names, by the kind of client that has them.
+
+    :param common: of every client; also names that nobody knows, for a later check to refuse.
+    :param fixed: names that the connector sets itself -> why a given value is not used; empty where it is the same value.
+    """
+
+    common: Mapping[str, str]
+    producer: Mapping[str, str]
+    consumer: Mapping[str, str]
+    fixed: Mapping[str, str]
+
+
+def by_client(given: Mapping[str, str]) -> ByClient:
+    """Divide the settings of a connection that many kinds of clients share.
+
+    :param given: under librdkafka's names.
+    """
+    parts: dict[str, dict[str, str]] = {"common": {}, "producer": {}, "consumer": {}}
+    fixed: dict[str, str] = {}
+    for name, value in given.items():
+        target = _RENAMED.get(name, name)
+        if target in _OURS and target not in _ADDRESSES:
+            fixed[name] = _OURS[target]
+        elif target in _FIXED:
+            fixed[name] = "" if value.lower() in _FIXED[target] else f"the connector sets {_FIXED[target][0]}"
+        elif target in PRODUCER - COMMON:
+            parts["producer"][target] = value
+        elif target in CONSUMER - COMMON:
+            parts["consumer"][target] = value
+        else:
+            parts["common"][target] = value
+    return ByClient(**parts, fixed=fixed)
 
 
 def one_name(name: str) -> str:

@@ -19,7 +19,7 @@ from ignite_kafka.client_properties import (
     check_trusted,
     is_security,
 )
-from ignite_kafka.datasources.options import kafka_options
+from ignite_kafka.datasources.kafka_tx_read import ReadOptions
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.secrets import is_secret, split_kafka
 from ignite_kafka.settings import SourceSettings
@@ -78,7 +78,7 @@ def test_nor_does_a_properties_file(name: str, beginning: str) -> None:
 @pytest.mark.parametrize("name", KEPT)
 def test_nor_does_an_option_of_a_data_source(name: str) -> None:
     with pytest.raises(SettingsError, match="no setting may do that"):
-        kafka_options({"bootstrap.servers": "h:1", f"kafka.{name}": "/tmp/evil.so"}, "kafka-tx")
+        ReadOptions.of({"bootstrap.servers": "h:1", "topic": "t", f"kafka.{name}": "/tmp/evil.so"})
 
 
 @pytest.mark.parametrize("mapping", ["producer_override", "consumer_override"])

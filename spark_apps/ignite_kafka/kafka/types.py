@@ -84,7 +84,7 @@ class TypesTopic:
         :raises KafkaUnavailable: no broker answers.
         """
         topics = Topics(self._clients)
-        end = topics.ends(self.name, [0])[0] if self.name in topics.existing() else 0
+        end = topics.ends(self.name, [0])[0] if topics.exists(self.name) else 0
         if end < self._position:  # deleted and made again
             self._position = 0
         if end > self._position:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sys
 import tempfile
@@ -20,6 +21,7 @@ from airflow.sdk import DAG
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowNotFoundException
 
 from airflow_provider_ignite_kafka import outcome
+from airflow_provider_ignite_kafka.hooks.kafka_config import kafka_config
 from airflow_provider_ignite_kafka.hooks.spark_app import SparkAppHook
 from airflow_provider_ignite_kafka.operators import spark_copy
 from airflow_provider_ignite_kafka.operators.ignite_to_kafka import IgniteToKafkaOperator
@@ -29,7 +31,9 @@ from airflow_provider_ignite_kafka.package import app_path
 from airflow_provider_ignite_kafka.request import Request
 from airflow_provider_ignite_kafka.submission import Place, submission
 from ignite_kafka.errors import Fenced, IgniteKafkaError, KafkaUnavailable, OutcomeUnknown, ScanFailed, SettingsError, TopicError
+from ignite_kafka.kafka.producer import TransactionalProducer
 from ignite_kafka.kafka.status import COMPLETED, FAILED, FENCED, RUNNING, STOPPED, UNKNOWN, CacheStatus, RunStatus
+from ignite_kafka.settings import SourceSettings
 from tests.support.processes import await_value
 
 FAKE = Path(__file__).with_name("fake_spark_submit.py")
@@ -168,6 +172,21 @@ def test_secrets_are_shipped_in_a_file_of_their_own_that_is_gone_after(bench: Be
     assert list((bench.folder / "tmp").iterdir()) == []
 
 
+def test_secrets_are_gone_even_where_the_app_cannot_be_ended(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    class StillAlive(Exception):
+        pass
+
+    def close(hook: SparkAppHook) -> None:
+        close_really(hook)
+        raise StillAlive
+
+    close_really = SparkAppHook.close
+    monkeypatch.setattr(SparkAppHook, "close", close)
+    with pytest.raises(StillAlive):
+        operator().execute(context())
+    assert list((bench.folder / "tmp").iterdir()) == []
+
+
 def test_no_secrets_no_file(bench: Bench, connect: Any) -> None:
     connect("ignite_default", conn_type="ignite", host="node")
     connect("kafka_default", conn_type="kafka", extra={"bootstrap.servers": "broker:9092"})
@@ -240,6 +259,73 @@ def test_what_a_connection_names_wins_and_says_so(bench: Bench, connect: Any, re
         "ignite_request_timeout_ms",
         "kafka_config.socket.send.buffer.bytes",
     ]
+
+
+SHARED = {
+    **CONFIG,
+    "session.timeout.ms": 30_000,
+    "heartbeat.interval.ms": "3000",
+    "group.instance.id": "w1",
+    "isolation.level": "read_uncommitted",
+    "acks": 1,
+    "linger.ms": 20,
+    "compression.type": "zstd",
+    "enable.idempotence": True,
+    "max.poll.interval.ms": 300_000,
+    "socket.timeout.ms": 40_000,
+}
+
+
+@pytest.mark.parametrize("make", [operator, sink])
+def test_a_connection_of_consumers_and_producers_has_each_client_given_its_own(
+    bench: Bench, connect: Any, replaced: Callable[[], list[str]], make: Callable[[dict[str, Any]], Any]
+) -> None:
+    connect("kafka_default", conn_type="kafka", extra=SHARED)
+    make({"producer_override": {"linger.ms": 5}}).execute(context())
+    given = bench.seen["request"]["settings"]
+    assert given["kafka_config"] == {"sasl.mechanism": "PLAIN", "sasl.username": "app", "socket.timeout.ms": "40000"}
+    assert given["producer_override"] == {"linger.ms": "5", "compression.type": "zstd"}
+    assert given["consumer_override"] == {
+        "session.timeout.ms": "30000",
+        "heartbeat.interval.ms": "3000",
+        "max.poll.interval.ms": "300000",
+    }
+    assert sorted(replaced()) == ["acks", "isolation.level"]  # they would have had another value than the connector's
+
+
+def test_a_name_that_no_kafka_client_has_is_refused_with_the_nearest(bench: Bench, connect: Any) -> None:
+    connect("kafka_default", conn_type="kafka", extra={**CONFIG, "session.timeout": 1})
+    with pytest.raises(AirflowFailException, match=r"no property of librdkafka has this name .*session\.timeout"):
+        operator().execute(context())
+
+
+def test_librdkafka_takes_what_a_shared_connection_becomes(bench: Bench, connect: Any) -> None:
+    connect("kafka_default", conn_type="kafka", extra=SHARED)
+    clients = kafka_config("kafka_default").clients()
+    clients.admin()
+    clients.reader().close()
+    TransactionalProducer(clients, "t-0", 60_000).close()
+
+
+def test_secrets_of_the_connections_that_a_mounted_file_replaces_are_named(
+    bench: Bench, connect: Any, replaced: Callable[[], list[str]], caplog: pytest.LogCaptureFixture
+) -> None:
+    operator(secrets_file="/mnt/not-here.json").execute(context())
+    [event] = [record for record in caplog.records if vars(record).get("event_id") == 15001]
+    for unused in ("password of the Ignite connection", "key_password of the Ignite connection", "sasl.password of the Kafka connection"):
+        assert unused in event.getMessage()
+    assert not [password for password in PASSWORDS if password in caplog.text]
+
+    caplog.clear()
+    mounted = bench.folder / "mounted.json"
+    mounted.touch(0o600)
+    ignite = {"username": "ignite", "password": "another", "key_password": "key-sesame"}
+    mounted.write_text(json.dumps({"ignite": ignite, "kafka": {"sasl.password": "kafka-sesame"}}))
+    task = operator(secrets_file=str(mounted))
+    assert task._request(RunNames.of(context())).secrets.ignite.password == "another"
+    [event] = [record for record in caplog.records if vars(record).get("event_id") == 15001]
+    assert f"password of the Ignite connection: not used by the app, which reads its secrets from {mounted} alone" in event.getMessage()
+    assert "sasl.password" not in event.getMessage()
 
 
 @pytest.mark.parametrize("name", ["security.protocol", "sasl.mechanisms", "ssl.ca.location", "enable.ssl.certificate.verification"])
@@ -357,6 +443,63 @@ def test_snapshot_id_is_the_same_for_every_try_and_new_for_every_run() -> None:
 def test_mapped_tasks_have_snapshots_and_connectors_of_their_own() -> None:
     names = [RunNames.of(context(map_index=index)) for index in (-1, 0, 1)]
     assert len({name.snapshot_id for name in names}) == len({name.connector for name in names}) == 3
+
+
+@pytest.mark.parametrize("empty", [[], (), "", " "])
+def test_a_list_of_caches_that_was_given_and_is_empty_is_not_all_caches(bench: Bench, empty: object) -> None:
+    with pytest.raises(AirflowFailException, match="cache_whitelist was given and is empty: nothing is chosen"):
+        operator({"cache_whitelist": empty}).execute(context())
+    assert not (bench.folder / "seen.json").exists()
+
+
+def test_all_caches_are_copied_where_no_list_is_given(bench: Bench) -> None:
+    operator({}).execute(context())
+    assert bench.seen["request"]["settings"]["cache_whitelist"] == []
+    assert SourceSettings.from_dict(bench.seen["request"]["settings"]).cache_whitelist == ()  # as the app reads it
+
+
+@pytest.mark.parametrize(
+    ("settings", "limit"),
+    [
+        ({}, 1),
+        ({"name": "nightly"}, 1),
+        ("nightly.properties", 1),
+        ({"name": "{{ params.name }}"}, None),
+        ("{{ params.file }}", None),
+    ],
+)
+def test_runs_of_one_connector_wait_for_each_other(settings: Any, limit: int | None) -> None:
+    assert operator(settings).max_active_tis_per_dag == limit
+    assert operator(settings, max_active_tis_per_dag=4).max_active_tis_per_dag == 4
+    assert operator(settings, default_args={"max_active_tis_per_dag": 3}).max_active_tis_per_dag == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("nightly.copy", "nightly.copy"),
+        ("größe.kopie", r"gro_e\.kopie-[0-9a-f]{8}"),
+        ("größe.kopié", r"gro_e\.kopie-[0-9a-f]{8}"),
+        ("数据.复制", r"__\.__-[0-9a-f]{8}"),
+        ("a" * 250 + ".copy", r"a{160}-[0-9a-f]{8}"),
+    ],
+)
+def test_default_name_of_any_dag_and_task_is_one_that_a_connector_may_have(name: str, expected: str) -> None:
+    found = spark_copy.connector_name(name)
+    assert re.fullmatch(expected, found)
+    assert SourceSettings.from_dict({"name": found}).name == found
+
+
+def test_default_names_of_different_tasks_differ() -> None:
+    names = ["größe.kopie", "große.kopie", "gro_e.kopie", "größe.kopie"]  # the last in other code points, a Dag of its own to Airflow
+    assert len({spark_copy.connector_name(name) for name in names}) == len(set(names))
+
+
+def test_a_dag_with_letters_beyond_ascii_has_a_connector(bench: Bench) -> None:
+    given = context()
+    given["ti"].dag_id = "größe"
+    operator().execute(given)
+    assert re.fullmatch(r"gro_e\.copy-[0-9a-f]{8}", bench.seen["request"]["connector"])
 
 
 @pytest.mark.parametrize(
@@ -492,6 +635,31 @@ def test_killed_before_the_app_was_started(bench: Bench) -> None:
 def test_arguments_that_spark_submit_has_not_are_refused_when_the_dag_is_read(name: str) -> None:
     with pytest.raises(ValueError, match=name):
         operator(spark_submit={name: "x"})
+
+
+@pytest.mark.parametrize(
+    ("rendered", "message"),
+    [
+        ({"application_args": ["--x"]}, "has 'application_args'"),
+        ({"conn_id": "other"}, "has 'conn_id'"),
+        ("--conf spark.jars=x", "is no mapping"),
+    ],
+)
+def test_they_are_checked_again_when_the_templates_are_rendered(bench: Bench, rendered: Any, message: str) -> None:
+    task = operator(spark_submit="{{ params.spark_submit }}")
+    task.render_template_fields({**context(), "params": {"spark_submit": "x"}})
+    task.spark_submit = rendered  # as a Dag with render_template_as_native_obj has it
+    with pytest.raises(AirflowFailException, match=f"spark_submit {message}"):
+        task.execute(context())
+    assert not (bench.folder / "seen.json").exists()
+
+
+def test_shipping_unprotected_secrets_is_an_argument_of_the_dag(bench: Bench) -> None:
+    operator().execute(context())
+    assert "--ship-secrets-unprotected" not in bench.seen["argv"]
+    operator(ship_secrets_unprotected=True).execute(context())
+    assert "--ship-secrets-unprotected" in bench.seen["argv"]
+    assert "ship_secrets_unprotected" not in IgniteToKafkaOperator.template_fields  # a parameter of a run cannot say it
 
 
 def test_yarn_cluster_mode_ships_request_and_secrets(bench: Bench, connect: Any) -> None:

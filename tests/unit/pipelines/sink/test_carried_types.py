@@ -60,7 +60,7 @@ def log(monkeypatch: pytest.MonkeyPatch) -> Log:
         for offset, (_, value) in list(enumerate(log.records))[starts[0] :]:
             yield SimpleNamespace(offset=lambda offset=offset: offset, value=lambda value=value: value)
 
-    topics = SimpleNamespace(ends=lambda *_: {0: len(log.records)}, existing=lambda: {"in-types": 1} if log.records else {})
+    topics = SimpleNamespace(ends=lambda *_: {0: len(log.records)}, exists=lambda _: bool(log.records))
     monkeypatch.setattr(module, "Topics", lambda _: topics)
     monkeypatch.setattr(module, "read_to", read_to)
     events.reset_counts()
