@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from . import events, secrets
+from . import events, logs, secrets
 from .connector_settings import ConnectorSettings
 from .errors import IgniteKafkaError, SettingsError
 from .secrets import Secrets
@@ -43,12 +43,14 @@ S = TypeVar("S", bound=ConnectorSettings)
 def main(argv: Sequence[str] | None, direction: type[S], run: Callable[[SparkSession, RunRequest[S]], RunStatus]) -> int:
     """Read the request, run it. 0: done; any other code: the last line on stderr says what failed, where, why and what to do."""
     from .pipelines.connector_run import RunRequest
+    from .pipelines.preflight import preflight
 
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
+    logs.configure(logging.INFO, "%(asctime)s %(levelname)s %(message)s")
     try:
         arguments = Arguments.parse(argv)
         request = AppRequest.load(arguments.request, direction)
         stop = stop_on_sigterm(request.settings)
+        preflight(request.settings, arguments.read_secrets(request.allowed_kafka_options), request.run_id, request.snapshot_id)
         spark = session_builder(request.settings.name).getOrCreate()
         try:
             with ship_secrets(spark, arguments, request.allowed_kafka_options) as secrets_file:
@@ -58,7 +60,7 @@ def main(argv: Sequence[str] | None, direction: type[S], run: Callable[[SparkSes
     except IgniteKafkaError as error:
         if error.exit_code == 2:
             events.emit(events.MISCONFIGURED, reason=str(error))
-        print(f"ignite-kafka: {type(error).__name__} {error}", file=sys.stderr)
+        logs.show_error(error)
         return error.exit_code
     return 0
 
@@ -87,6 +89,16 @@ class Arguments:
         where.add_argument("--mounted-secrets", help="file of secrets that exists on the driver and every executor")
         given = parser.parse_args(argv)
         return Arguments(given.request, given.secrets, given.mounted_secrets)
+
+    def read_secrets(self, allowed: tuple[str, ...] = ()) -> Secrets:
+        """The secrets, as this process finds them before there is a Spark session.
+
+        :param allowed: see :attr:`AppRequest.allowed_kafka_options`.
+        :raises SettingsError: see :func:`.secrets.load`.
+        """
+        if self.mounted_secrets:
+            return secrets.load(self.mounted_secrets, allowed)
+        return _given_secrets(self.secrets, allowed) if self.secrets else Secrets()
 
 
 @dataclass(frozen=True)

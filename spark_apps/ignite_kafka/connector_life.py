@@ -74,7 +74,7 @@ def newest_run(clients: KafkaClients, topics: Topics, prefix: str, connector: st
 def known_connectors(clients: KafkaClients, topics: Topics, prefix: str) -> list[str]:
     """Names of all connectors that were ever started under a prefix, sorted."""
     topic = configs_topic(prefix)
-    if topic not in topics.existing():
+    if not topics.exists(topic):
         return []
     keys = {message.key() or b"" for message in read_to_end(clients, topics, topic, [0]) if message.value() is not None}
     return sorted(name for kind, name, *_ in map(json.loads, keys) if kind == "connector")

@@ -128,6 +128,15 @@ BACKUPS_BEHIND = Event(
     "dies may be lost although their offsets are committed",
     "Make the cache again with write synchronization mode FULL_SYNC: it cannot be altered.",
 )
+NAME_MATCHES_NOTHING = Event(
+    15190, WARNING, "{setting} has the expression {name!r}, and no cache matches it. {hint}", "Correct it, or leave it out."
+)
+KAFKA_AWAITED = Event(
+    15175,
+    WARNING,
+    "connector {connector} waits for Kafka, up to {seconds} s (retry_timeout_ms): {reason}",
+    "None, if a broker starts again; else check bootstrap_servers and that the brokers are up.",
+)
 DECIMAL_WITHOUT_SCALE = Event(
     15165,
     WARNING,

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 
 from .connector_life import NewestRun, known_connectors, unknown_connector
 from .connector_settings import ConnectorSettings
+from .errors import IgniteKafkaError
 from .kafka.clients import KafkaClients
 from .kafka.control import ControlState, offsets_topic, read_control
 from .kafka.status import STOPPED, RunStatus, read_runs
@@ -176,7 +177,7 @@ class StatusView:
 def _run_row(run: RunStatus) -> tuple[object, ...]:
     started = time.strftime("%Y-%m-%d %H:%M:%SZ", time.gmtime(run.started_ms / 1000))
     seconds = "" if run.ended_ms is None else f"{(run.ended_ms - run.started_ms) / 1000:.1f}"
-    error = "" if run.error is None else f"{run.error.get('type')}: {run.error.get('what')}"
+    error = "" if run.error is None else f"{run.error.get('type')}: {IgniteKafkaError.from_dict(dict(run.error))}"
     return run.run_id, run.state, run.snapshot_id, started, seconds, sum(cache.records for cache in run.caches.values()), error
 
 

@@ -29,7 +29,7 @@ _FORBIDDEN = {
     KafkaError.GROUP_AUTHORIZATION_FAILED,
     KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
 }
-_NO_TOPIC = {KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION}
+NO_TOPIC = {KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION}
 _TOO_LARGE = {KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE}
 
 
@@ -59,8 +59,10 @@ def translate(error: KafkaError, doing: str, memory: ErrorMemory | None = None, 
         return AuthenticationFailed(text, "Check user, password and certificates of the Kafka connection.", **where)
     if code in _FORBIDDEN:
         return TopicError(text, "Grant the user of the Kafka connection the right to do this.", **where)
-    if code in _NO_TOPIC:
+    if code in NO_TOPIC:
         return TopicError(text, "The topic is missing or was deleted during the run.", **where)
+    if code == KafkaError.TOPIC_EXCEPTION:
+        return TopicError(text, "A topic's name has letters, digits, '.', '_' and '-', at most 249 of them.", **where)
     if code in _TOO_LARGE:
         return RecordTooLarge(text, "Raise max.message.bytes of the topic and message.max.bytes in producer_override.", **where)
     return KafkaUnavailable(text, "Check bootstrap_servers and that the brokers are up.", **where)
@@ -148,4 +150,5 @@ class KafkaClients:
             admin.list_topics(timeout=timeout_s)
         except KafkaException as cause:
             admin.poll(0.1)
-            raise translate(cause.args[0], "connecting to Kafka", memory, bootstrap_servers=self.bootstrap) from cause
+            seen = None if memory.last is None else memory.last.str()
+            raise translate(cause.args[0], "connecting to Kafka", memory, bootstrap_servers=self.bootstrap, seen=seen) from cause

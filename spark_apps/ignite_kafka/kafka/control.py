@@ -16,12 +16,12 @@ key (JSON)                             value (JSON)
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from ..errors import KafkaUnavailable, OffsetsLost, TopicError
+from ..errors import OffsetsLost, TopicError
 from ..offsets import Owner, SlotKey
 from .clients import KafkaClients
 from .producer import ProducerFenced, TransactionalProducer, fenced_by_newer
@@ -85,7 +85,7 @@ def slot_transactional_id(connector: str, slot: int) -> str:
 
 def read_control(clients: KafkaClients, topics: Topics, prefix: str, connector: str) -> ControlState:
     """A connector's state; empty for one that was never started, or where the topic is not there yet."""
-    if configs_topic(prefix) not in topics.existing():
+    if not topics.exists(configs_topic(prefix)):
         return ControlState()
     ends = topics.ends(configs_topic(prefix), [0])
     state = ControlState(end=ends[0])
@@ -146,10 +146,11 @@ class Control:
         :raises OffsetsLost: a known connector's offsets topic is missing, was made again, or is not compacted.
         :raises TopicError: the offsets topic has another number of partitions than the connector has slots, or its settings may not be
             described.
-        :raises KafkaUnavailable: the offsets topic was made and is not known to all brokers yet.
+        :raises KafkaUnavailable: brokers are away, or do not know the offsets topic yet. The call may be repeated.
         """
         configs = configs_topic(self._prefix)
         self._topics.ensure([TopicSpec(configs, 1, replication_factor, COMPACTED)])
+        self.close()
         self._producer = self._initialised()
         state = seen
         if state is None or self._topics.ends(configs, [0])[0] != state.end:
@@ -163,12 +164,9 @@ class Control:
 
     def _offsets_topic(self, known: ConnectorRecord | None, slots: int, replication_factor: int) -> str:
         name = offsets_topic(self._prefix, self._connector)
-        found = self._topics.describe([name]).get(name)
-        if found is None and known is None:
+        if known is None:
             self._topics.ensure([TopicSpec(name, slots, replication_factor, COMPACTED)])
-            found = self._topics.describe([name]).get(name)
-            if found is None:
-                raise KafkaUnavailable("the offsets topic was made and cannot be described yet", "Start again.", topic=name)
+        found = self._topics.describe([name]).get(name)
         reset = "Restore it; or, if its progress may be forgotten, give the connector a new name (docs/operations.md)."
         if found is None or (known is not None and known.offsets_topic_id != found.topic_id):
             why = "is missing" if found is None else "was deleted and made again"
@@ -243,7 +241,7 @@ class Control:
         """A record of the configs topic."""
         return configs_topic(self._prefix), _json([kind, self._connector, *rest]), _json(value), 0
 
-    def _write(self, records: Iterable[_Record]) -> Mapping[tuple[str, int], int]:
+    def _write(self, records: Sequence[_Record]) -> Mapping[tuple[str, int], int]:
         """All records in one transaction; the last offset by topic and partition. Where it failed it may be asked again."""
         assert self._producer is not None, "take() comes first"
         try:
@@ -262,11 +260,17 @@ class Control:
             return self._producer.written
         except ProducerFenced as cause:
             raise fenced_by_newer(self._connector, None, self.record.generation, self._newest_generation()) from cause
+        except TopicError as cause:
+            raise self._topics.unknown_topic(cause, sorted({topic for topic, *_ in records})) from cause
 
     def _initialised(self) -> TransactionalProducer:
         told = {"delivery.report.only.error": False}
         producer = TransactionalProducer(self._clients, f"{self._connector}-control", _CONTROL_TIMEOUT_MS, settings=told)
-        producer.init()
+        try:
+            producer.init()
+        except BaseException:
+            producer.close()
+            raise
         return producer
 
     def _newest_generation(self) -> int:

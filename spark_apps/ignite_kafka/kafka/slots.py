@@ -102,7 +102,7 @@ class SlotWriter:
         self._opened_at: float | None = None
         self._records = self._bytes = 0
         self._data_topics: dict[str, int] = {}
-        self._letter_topics: set[str] = set()
+        self._topics_sent: set[str] = set()
         self._largest: tuple[int, str, str] = (0, "", "")
         self.types_sent: set[int] = set()
         self.commit_asked = False
@@ -185,6 +185,7 @@ class SlotWriter:
         self._check_open()
         if partitions is not None:
             self._data_topics[topic] = partitions
+        self._topics_sent.add(topic)
         self._note_largest(topic, records)
         self._producer.produce_records(topic, records)
         self._records += len(records.keys)
@@ -229,7 +230,7 @@ class SlotWriter:
         size = len(letter.key or b"") + len(letter.value or b"")
         if size > self._largest[0]:
             self._largest = size, letter.topic, repr((letter.key or b"")[:80])
-        self._letter_topics.add(letter.topic)
+        self._topics_sent.add(letter.topic)
         self._records += 1
         self._bytes += size
         self._producer.await_room(1, size)
@@ -241,6 +242,7 @@ class SlotWriter:
 
     def _positions(self, offsets: Mapping[Place, PartitionOffset], group_metadata: Any) -> None:
         self._begin()
+        self._topics_sent |= {topic for topic, _ in offsets}
         for place, offset in offsets.items():
             key = PartitionKey(self._claim.connector, *place).to_json()
             self._producer.produce(self._claim.offsets_topic, key, offset.to_json(), self._claim.slot)
@@ -249,6 +251,7 @@ class SlotWriter:
 
     def _produce(self, topic: str, key: bytes, value: bytes, partition: int) -> None:
         self._begin()
+        self._topics_sent.add(topic)
         self._producer.produce(topic, key, value, partition)
         self._records += 1
         self._bytes += len(key) + len(value)
@@ -277,8 +280,11 @@ class SlotWriter:
 
     def _commit(self) -> None:
         self._check_open()
+        counts = self._topics.counts(self._data_topics)
         for topic, planned in self._data_topics.items():
-            found = self._producer.partitions(topic)
+            found = counts.get(topic)
+            if found is None:
+                raise TopicError("the topic was deleted during the run", "Begin a new snapshot.", topic=topic)
             if found != planned:
                 raise TopicError(
                     f"the topic has {found} partitions now, and had {planned} when the snapshot was planned",
@@ -294,7 +300,7 @@ class SlotWriter:
         self._opened_at = None
         self._records = self._bytes = 0
         self._data_topics = {}
-        self._letter_topics = set()
+        self._topics_sent = set()
 
     def _guarded(self, step: Callable[..., object], *arguments: object) -> None:
         try:
@@ -306,11 +312,12 @@ class SlotWriter:
             what = f"{cause.what}; the largest record of this transaction has {size} bytes"
             raise RecordTooLarge(what, cause.remedy, topic=topic, key=key, slot=self._claim.slot) from cause
         except TopicError as cause:
-            topics = {*self._data_topics, *self._letter_topics}
-            if "topic" in cause.where or not topics:
-                raise
+            error = self._topics.unknown_topic(cause, [self._claim.offsets_topic, *self._topics_sent])
+            if not isinstance(error, TopicError) or "topic" in error.where or not self._topics_sent:
+                raise error from cause.__cause__
             # the coordinator does not say which topic of the transaction it refused
-            raise TopicError(cause.what, cause.remedy, **cause.where, topics=", ".join(sorted(topics))) from cause
+            topics = ", ".join(sorted(self._topics_sent))
+            raise TopicError(error.what, error.remedy, **error.where, topics=topics) from cause
 
     def close(self) -> None:
         """Throw the producer away; a second call does nothing.

@@ -1,10 +1,9 @@
-"""The status topic: one record a run, one a failed task, one a task of a stream. Compacted, one partition, written without a transaction.
+"""The status topic: one record a run, one a task of a stream. Compacted, one partition, written without a transaction.
 
 ============================================= =====================================================================================
 key (JSON)                                    value (JSON)
 ============================================= =====================================================================================
 ``["run","<connector>","<run id>"]``          :class:`RunStatus`
-``["task","<connector>",<slot>]``             ``{"run_id","generation","worker","error"}``: what stopped a task of that run
 ``["progress","<connector>",<slot>]``         :class:`TaskProgress` of the task whose first slot that is
 ============================================= =====================================================================================
 """
@@ -18,8 +17,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from ..errors import IgniteKafkaError, KafkaUnavailable
-from .clients import BRIEF_S, REQUEST_TIMEOUT_S, KafkaClients
+from confluent_kafka import KafkaError, Message
+
+from ..errors import KafkaUnavailable
+from .clients import REQUEST_TIMEOUT_S, KafkaClients
 from .topics import COMPACTED, Topics, TopicSpec, read_to_end
 
 RUNNING, PAUSED, COMPLETED, FAILED, FENCED, STOPPED, UNKNOWN = (
@@ -99,6 +100,7 @@ class StatusWriter:
     def __init__(self, clients: KafkaClients, prefix: str) -> None:
         self._producer = clients.writer()
         self._topic = status_topic(prefix)
+        self._refused: KafkaError | None = None
 
     @staticmethod
     def ensure_topic(topics: Topics, prefix: str, replication_factor: int) -> None:
@@ -107,29 +109,32 @@ class StatusWriter:
     def run(self, status: RunStatus, wait_s: float = REQUEST_TIMEOUT_S) -> None:
         self._send(["run", status.connector, status.run_id], status.to_json(), wait_s)
 
-    def task_failed(self, connector: str, slot: int, run_id: str, generation: int, error: IgniteKafkaError) -> None:
-        value = {"run_id": run_id, "generation": generation, "worker": socket.gethostname(), "error": error.to_dict()}
-        self._send(["task", connector, slot], json.dumps(value).encode(), BRIEF_S)
-
     def progress(self, connector: str, slot: int, progress: TaskProgress) -> None:
         """Does not wait: a later record tells more."""
         self._queue(["progress", connector, slot], progress.to_json())
         self._producer.poll(0)
 
     def _queue(self, key: list[Any], value: bytes) -> None:
-        self._producer.produce(self._topic, value, json.dumps(key, separators=(",", ":")).encode(), 0)
+        record = json.dumps(key, separators=(",", ":")).encode()
+        self._producer.produce(self._topic, value, record, 0, on_delivery=self._on_delivery)
+
+    def _on_delivery(self, error: KafkaError | None, _: Message) -> None:
+        self._refused = error or self._refused
 
     def _send(self, key: list[Any], value: bytes, wait_s: float) -> None:
+        self._refused = None
         self._queue(key, value)
         if self._producer.flush(wait_s):
             raise KafkaUnavailable("a status record was not taken by the broker", topic=self._topic)
+        if self._refused is not None:
+            raise KafkaUnavailable(f"a status record was not taken by the broker: {self._refused.str()}", topic=self._topic)
 
 
 def read_runs(clients: KafkaClients, prefix: str, connector: str) -> dict[str, RunStatus]:
     """Every run of a connector that the topic still holds, by run id, oldest first."""
     topics = Topics(clients)
     runs: dict[str, RunStatus] = {}
-    if status_topic(prefix) not in topics.existing():
+    if not topics.exists(status_topic(prefix)):
         return runs
     for message in read_to_end(clients, topics, status_topic(prefix), [0]):
         kind, name, *rest = json.loads(message.key() or b"")

@@ -55,7 +55,7 @@ def write_target(clients: KafkaClients, topics: Topics, prefix: str, connector: 
 def read_target(clients: KafkaClients, topics: Topics, prefix: str, connector: str) -> str | None:
     """The state that was asked for last; None where nobody ever asked."""
     topic = configs_topic(prefix)
-    if topic not in topics.existing():
+    if not topics.exists(topic):
         return None
     target = None
     for message in read_to_end(clients, topics, topic, [0]):

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from .. import events
 from ..errors import IgniteKafkaError, SnapshotConflict
 from ..kafka import status
-from ..kafka.control import Control, ControlState, SnapshotRecord, read_control
+from ..kafka.control import Control, ControlState, SnapshotRecord
 from ..kafka.status import CacheStatus, RunStatus
 from ..offsets import slots_of_tasks
 from ..plan import TransferPlan
@@ -46,21 +46,21 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
     """The run of a snapshot."""
 
     def _run(self) -> None:
-        state = read_control(self._clients, self._topics, self._settings.internal_topic_prefix, self._settings.name)
+        state = self._state()
         snapshot_id = self._request.snapshot_id or _snapshot_id(state)
         self._status = replace(self._status, snapshot_id=snapshot_id)
         if self._already_complete(state, snapshot_id):
             return
-        plan, resumed = self._plan(state, snapshot_id)
-        plan = ensure_topics(plan, self._topics)
+        planned, resumed = self._patiently(lambda: self._plan(state, snapshot_id))
+        plan = self._patiently(lambda: ensure_topics(planned, self._topics))
         control = Control(self._clients, self._topics, self._settings.internal_topic_prefix, self._settings.name)
         self._stack.callback(control.close)
-        found = control.take(plan.slots, self._request.run_id, self._settings.to_dict(), self._settings.replication_factor, state)
+        found = self._take(control, plan.slots, state)
         if found.snapshot != state.snapshot:
             raise SnapshotConflict("another run of the connector began or ended a snapshot meanwhile", "Start the run again.")
         plan = replace(plan, generation=control.record.generation)
         record = SnapshotRecord(snapshot_id, plan.to_dict())
-        ends = control.begin(None if resumed else record, found.snapshot)
+        ends = self._patiently(lambda: control.begin(None if resumed else record, found.snapshot))
         events.emit(events.RUN_STARTED, connector=plan.connector, run_id=self._request.run_id, generation=plan.generation)
         if resumed:
             events.emit(events.SNAPSHOT_CONTINUED, connector=plan.connector, snapshot_id=snapshot_id)
@@ -103,13 +103,12 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
 
     def _copy(self, plan: TransferPlan, control: Control, record: SnapshotRecord, ends: tuple[int, ...] | None) -> None:
         """:param ends: of the slots' offsets, where the snapshot is new; None where it goes on."""
-        progress = Progress(self._clients, self._topics, plan, self._request.run_id, from_start=ends is None)
+        progress = self._patiently(lambda: Progress(self._clients, self._topics, plan, from_start=ends is None))
         self._stack.callback(progress.close)
         self._status = replace(self._status, generation=plan.generation, caches=planned(plan))
-        self._publish()
+        self._patiently(self._publish)
         tasks = slots_of_tasks(plan.slots, parallelism.tasks(self._settings, parallelism.cores(self._spark)))
-        slots = copied(self._spark, plan, tasks, self._request.secrets_file, self._request.run_id, ends)
-        job = Job(self._spark, slots, f"ignite-kafka-{self._request.run_id}", f"{plan.connector}: snapshot {plan.snapshot_id}")
+        job = self._start(copied(plan, tasks, self._request.secrets_file, ends), len(tasks), f"snapshot {plan.snapshot_id}")
         try:
             self._follow(job, progress)
             caches = _counts(plan, job.result())
@@ -119,7 +118,8 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
             raise
         _check_all_done(plan, caches)
         self._status = replace(self._status, caches=caches)
-        control.end_snapshot(record, {name: vars(count) for name, count in caches.items()})
+        counts = {name: vars(count) for name, count in caches.items()}
+        self._patiently(lambda: control.end_snapshot(record, counts))
         records = sum(count.records for count in caches.values())
         events.emit(events.SNAPSHOT_COMPLETE, connector=plan.connector, snapshot_id=plan.snapshot_id, records=records)
         events.emit(events.RUN_COMPLETED, connector=plan.connector, run_id=self._request.run_id)
@@ -129,6 +129,7 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
         """Until the job ends: report what is committed, and end the job at the first task that failed for good."""
         next_report = time.monotonic() + self._settings.progress_interval_ms / 1000
         while not job.ended(POLL_S):
+            job.check()
             progress.poll()
             if progress.error is not None:
                 raise progress.error
