@@ -83,7 +83,7 @@ def await_end(request: Request, *, stopped: Callable[[], bool], poll_s: float = 
 def ask_run(request: Request) -> bool:
     """Ask this run to end after its batch in hand, by the connector's target state.
 
-    The target names the run, so that a newer run of the connector does not follow it.
+    The target names the run's generation, so that a newer run of the connector does not follow it.
 
     :return: False where the run is not at work, follows no target, or does not have the connector any more.
     :raises IgniteKafkaError: Kafka could not be asked.
@@ -97,7 +97,7 @@ def ask_run(request: Request) -> bool:
     owner = read_control(clients, topics, settings.internal_topic_prefix, settings.name).connector
     if owner is None or owner.run_id != request.run_id:
         return False
-    write_target(clients, topics, settings.internal_topic_prefix, settings.name, STOPPED, run_id=request.run_id)
+    write_target(clients, topics, settings.internal_topic_prefix, settings.name, STOPPED, generation=owner.generation)
     return True
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -68,7 +68,7 @@ def translate(error: KafkaError, doing: str, memory: ErrorMemory | None = None, 
     return KafkaUnavailable(text, "Check bootstrap_servers and that the brokers are up.", **where)
 
 
-def make_client(kind: type[C], config: Mapping[str, Any]) -> C:
+def make_client(kind: Callable[[dict[str, Any]], C], config: Mapping[str, Any]) -> C:
     """A client of librdkafka, which checks its settings and reads the files that they name when it is made.
 
     :raises SettingsError: it refuses a setting; librdkafka's reason names it.

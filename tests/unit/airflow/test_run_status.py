@@ -36,15 +36,15 @@ def kafka(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     told: dict[str, Any] = {"runs": {}, "owner": "", "asked": []}
     monkeypatch.setattr(run_status, "read_runs", lambda *_: told["runs"])
     monkeypatch.setattr(run_status, "read_run", lambda *args: told["runs"].get(args[3]))
-    monkeypatch.setattr(run_status, "read_control", lambda *_: ControlState(told["owner"] and ConnectorRecord(run_id=told["owner"])))
+    monkeypatch.setattr(run_status, "read_control", lambda *_: ControlState(told["owner"] and ConnectorRecord(7, run_id=told["owner"])))
     monkeypatch.setattr("ignite_kafka.kafka.target.write_target", lambda *args, **more: told["asked"].append((args[4], more)))
     return told
 
 
-def test_a_run_that_still_has_the_connector_is_asked_by_its_id(kafka: dict[str, Any]) -> None:
+def test_a_run_that_still_has_the_connector_is_asked_by_its_generation(kafka: dict[str, Any]) -> None:
     kafka |= {"runs": {f"{OWN}1": record(RUNNING)}, "owner": f"{OWN}1"}
     assert run_status.ask_run(request(run_mode="continuous"))
-    assert kafka["asked"] == [(STOPPED, {"run_id": f"{OWN}1"})]
+    assert kafka["asked"] == [(STOPPED, {"generation": 7})]
 
 
 def test_an_older_try_does_not_stop_the_newer_run(kafka: dict[str, Any]) -> None:

@@ -43,8 +43,8 @@ def test_control_folds_its_own() -> None:
 
 
 def test_a_target_for_one_run_is_not_for_another() -> None:
-    key, value = b'["target","c"]', b'{"state":"STOPPED","at_ms":1,"run_id":"older"}'
-    assert target_of("c", key, value, "older") == "STOPPED"
-    assert target_of("c", key, value, "newer") is None
+    key, value = b'["target","c"]', b'{"state":"STOPPED","at_ms":1,"generation":3}'
+    assert target_of("c", key, value, 3) == "STOPPED"
+    assert target_of("c", key, value, 4) is None
     assert target_of("c", key, value) == "STOPPED"  # what was asked last, whomever
-    assert target_of("c", key, b'{"state":"STOPPED","at_ms":1}', "newer") == "STOPPED"
+    assert target_of("c", key, b'{"state":"STOPPED","at_ms":1}', 4) == "STOPPED"
