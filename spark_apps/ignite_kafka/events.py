@@ -143,6 +143,18 @@ DECIMAL_WITHOUT_SCALE = Event(
     "decimals of cache {cache} are written in BASE64 without a scale that a reader could know: no query entity declares one for {field}",
     "Declare the column's scale, or set decimal_format to NUMERIC, or use the ignite-binary converter.",
 )
+INSECURE_CONNECTION = Event(
+    15185,
+    WARNING,
+    "a connection to another host is not protected: {reason}",
+    "Use TLS, and have it verify the other side; allow_insecure_connections accepts it.",
+)
+SECRETS_EXPOSED = Event(
+    15186,
+    WARNING,
+    "secrets are shipped to executors in the clear: {reason}",
+    "Put the secrets file on driver and executors (secrets_file), or set what the reason names.",
+)
 
 EVENTS: dict[int, Event] = {event.id: event for event in tuple(globals().values()) if isinstance(event, Event)}
 

@@ -22,7 +22,7 @@ from ..kafka.status import RunStatus, StatusWriter
 from ..kafka.topics import Topics
 from ..retry import retry
 from ..secrets import Secrets
-from ..secrets_file import SecretsFile
+from ..secrets_file import SecretsSource
 from .connect import kafka_clients
 from .slot_job import Job, TaskErrors, Work
 
@@ -47,7 +47,7 @@ class RunRequest(Generic[S]):
     settings: S
     run_id: str
     snapshot_id: str | None = None
-    secrets_file: SecretsFile | None = None
+    secrets_file: SecretsSource | None = None
     report: Report = lambda _status: None
     stop: threading.Event = field(default_factory=threading.Event)
 

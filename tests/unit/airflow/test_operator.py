@@ -642,6 +642,31 @@ def test_arguments_that_spark_submit_has_not_are_refused_when_the_dag_is_read(na
         operator(spark_submit={name: "x"})
 
 
+@pytest.mark.parametrize(
+    ("rendered", "message"),
+    [
+        ({"application_args": ["--x"]}, "has 'application_args'"),
+        ({"conn_id": "other"}, "has 'conn_id'"),
+        ("--conf spark.jars=x", "is no mapping"),
+    ],
+)
+def test_they_are_checked_again_when_the_templates_are_rendered(bench: Bench, rendered: Any, message: str) -> None:
+    task = operator(spark_submit="{{ params.spark_submit }}")
+    task.render_template_fields({**context(), "params": {"spark_submit": "x"}})
+    task.spark_submit = rendered  # as a Dag with render_template_as_native_obj has it
+    with pytest.raises(AirflowFailException, match=f"spark_submit {message}"):
+        task.execute(context())
+    assert not (bench.folder / "seen.json").exists()
+
+
+def test_shipping_unprotected_secrets_is_an_argument_of_the_dag(bench: Bench) -> None:
+    operator().execute(context())
+    assert "--ship-secrets-unprotected" not in bench.seen["argv"]
+    operator(ship_secrets_unprotected=True).execute(context())
+    assert "--ship-secrets-unprotected" in bench.seen["argv"]
+    assert "ship_secrets_unprotected" not in IgniteToKafkaOperator.template_fields  # a parameter of a run cannot say it
+
+
 def test_yarn_cluster_mode_ships_request_and_secrets(bench: Bench, connect: Any) -> None:
     connect("spark_default", conn_type="spark", host="yarn", extra={"deploy-mode": "cluster"})
     operator(spark_submit={"files": "/etc/krb5.conf", "archives": "env.tar.gz#env", "env_vars": {"MY_ZONE": "a"}}).execute(context())

@@ -79,7 +79,7 @@ class _Walker:
         if headers.start.size == 0 or self._flat(type_id, headers):
             return
         binary, places = self.decoder.places(type_id, headers)
-        for place, one in zip(places, binary.fields, strict=True):
+        for place, one in zip(places.at, binary.fields, strict=True):
             if one.type_code in _HOLDERS and (place >= 0).any():
                 wire.spend(1024 + place.size, int(headers.start[0]))
                 self.left.append((place, headers.footer))
