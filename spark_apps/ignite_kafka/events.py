@@ -162,6 +162,12 @@ SECRETS_EXPOSED = Event(
     "secrets are shipped to executors in the clear: {reason}",
     "Put the secrets file on driver and executors (secrets_file), or set what the reason names.",
 )
+FLOAT_GUESSED = Event(
+    15168,
+    WARNING,
+    "field {field} of binary type {type} is learned as {kind} from texts alone that stand for a float as well: NaN, Infinity, -Infinity",
+    "Declare the field in the cache's query entity if that is wrong: the cluster never changes a field's type.",
+)
 
 EVENTS: dict[int, Event] = {event.id: event for event in tuple(globals().values()) if isinstance(event, Event)}
 
