@@ -143,6 +143,13 @@ DECIMAL_WITHOUT_SCALE = Event(
     "decimals of cache {cache} are written in BASE64 without a scale that a reader could know: no query entity declares one for {field}",
     "Declare the column's scale, or set decimal_format to NUMERIC, or use the ignite-binary converter.",
 )
+TYPE_REGISTERED = Event(15166, INFO, "binary type {type} of topic {topic} is registered with the cluster")
+TYPE_NOT_READ = Event(
+    15167,
+    WARNING,
+    "the record of topic {topic} at offset {offset} describes no binary type and is passed over: {reason}",
+    "Another program, or a newer version, wrote it; records of its type are bad records until the cluster knows it.",
+)
 INSECURE_CONNECTION = Event(
     15185,
     WARNING,

@@ -48,8 +48,11 @@ class SourceSettings(ConnectorSettings):
         "Form of enums: ordinal, BAR, Foo.BAR or org.acme.Foo.BAR", reference="enumPolicy", shapes=True,
     )  # fmt: skip
     field_nullability_policy: str = setting(
-        "LAZY", choice("LAZY", "EAGER"), "Schema of fields that are null", reference="fieldNullabilityPolicy", later=("EAGER",), shapes=True
-    )
+        "LAZY", choice("LAZY", "EAGER"),
+        "Whether fields get their schema before their first value that is not null. The reference leaves null fields out under LAZY, its "
+        "default; this version writes them as null under LAZY, too",
+        reference="fieldNullabilityPolicy", later=("EAGER",), shapes=True,
+    )  # fmt: skip
     is_schemaless: bool = setting(False, BOOLEAN, "Make no schemas", reference="isSchemaless", idle=_SCHEMAS)
     is_schema_dynamic: bool = setting(False, BOOLEAN, "Detect that a schema changed", reference="isSchemaDynamic", idle="it is always done")
     enable_schema_cache: bool = setting(False, BOOLEAN, "Keep resolved schemas", reference="enableSchemaCache", idle=_SCHEMAS)

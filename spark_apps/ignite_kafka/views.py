@@ -245,6 +245,9 @@ def _span(highest: Sequence[int]) -> str:
     return "" if not highest else f"{min(highest):,}" if min(highest) == max(highest) else f"{min(highest):,} … {max(highest):,}"
 
 
+_NEW_TOPIC = "Kafka does not join them, so send the cache to a new topic (docs/types.md, Keys that are objects)"
+
+
 def verify_view(settings: SourceSettings, secrets: Secrets) -> tuple[bool, str]:
     """Whether every topic equals its cache, and the table that tells it."""
     clients = kafka_clients(settings, secrets)
@@ -257,6 +260,8 @@ def verify_view(settings: SourceSettings, secrets: Secrets) -> tuple[bool, str]:
         for v in found
     ]
     examples = [f"{v.cache}: {example}" for v in found for example in v.examples]
+    other = [v for v in found if v.other_bytes]
+    examples += [f"{v.cache}: {v.other_bytes} keys of {v.topic} are keys of the cache in other bytes: {_NEW_TOPIC}" for v in other]
     return all(v.equal for v in found), "\n".join([table(head, rows), *examples])
 
 
