@@ -126,9 +126,11 @@ class NamePattern:
         if operation is _constants.BRANCH:
             return self._add(None, 0, [self._sequence(items, behind, flags) for items in argument[1]])
         if operation in _REPEATS:
-            return self._repeat(*argument, behind, flags)
+            least, most, items = argument
+            return self._repeat(least, most, items, behind, flags)
         if operation in _LOOKS:
-            return self._add(self._look(operation is _constants.ASSERT, *argument, flags), 0, [behind])
+            direction, items = argument
+            return self._add(self._look(operation is _constants.ASSERT, direction, items, flags), 0, [behind])
         raise ValueError(f"it has {_REFUSED.get(operation, f'a part {operation}')}, which is not supported")
 
     def _repeat(self, least: int, most: Any, items: Any, behind: int, flags: int) -> int:
