@@ -11,7 +11,7 @@ key (JSON)                             value (JSON)
 ``["epoch","<name>"]``                 ``{"generation","epoch","capture_secret"}``: tasks of an earlier epoch of a stream end after their
                                        batch; those of this one take the secret from it
 ``["secret","<name>"]``                ``{"capture_secret"}``: of the capture on the nodes, from before its first start on
-``["target","<name>"]``                ``{"state","at_ms"}``: what the user wants (:mod:`.target`; anyone writes it)
+``["target","<name>"]``                ``{"state","at_ms"}``, ``"generation"``: what the user wants (:mod:`.target`; anyone writes it)
 ====================================== ==========================================================================================
 """
 
