@@ -21,6 +21,7 @@ from ..errors import IgniteKafkaError
 from ..kafka.clients import KafkaClients
 from ..kafka.topics import Topics, read_to_end
 from ..plan import CachePlan, TransferPlan
+from ..privacy import in_message
 from ..thin.cluster import Cluster
 from ..thin.codec import decode_rows, entry_cuts, raw_entries
 from ..thin.codec.values import Document
@@ -72,18 +73,20 @@ def _verify_cache(plan: TransferPlan, cache: CachePlan, cluster: Cluster, client
         key, expected = entry
         if key not in last:
             result.missing += 1
-            result.note(f"no record of key {key!r}")
+            result.note(f"no record of key {in_message(repr(key))}")
             continue
         found = last.pop(key)
         if not _same(expected, found, raw):
             result.different += 1
-            result.note(f"key {key!r}: the entry gives {expected!r}, the record is {found!r}")
+            result.note(
+                f"key {in_message(repr(key))}: the entry gives {in_message(repr(expected))}, the record is {in_message(repr(found))}"
+            )
     tombstones = [key for key, value in last.items() if value is None]
     for key in tombstones:
         del last[key]
     result.unexpected = len(last)
     for key in list(last)[:EXAMPLES]:
-        result.note(f"a record of key {key!r} that the cache does not have")
+        result.note(f"a record of key {in_message(repr(key))} that the cache does not have")
     return result
 
 
