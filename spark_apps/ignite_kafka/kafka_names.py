@@ -114,6 +114,7 @@ _OURS = {
     "auto.offset.reset": "positions are given, never guessed; a sink has the setting auto_offset_reset",
     "enable.partition.eof": "the connector needs it to find a topic's end",
     "delivery.report.only.error": "the connector needs the reports as they are",
+    "allow.auto.create.topics": "a topic is made by the connector, with its settings, never by a client that misses it",
 }
 _FIXED = {
     "acks": ("all", "-1"),

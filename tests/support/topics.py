@@ -26,7 +26,8 @@ class Admin:
         return SimpleNamespace(topics={name: SimpleNamespace(partitions=[0, 1], error=None) for name in self._answers})
 
     def describe_topics(self, names: TopicCollection, **_: Any) -> dict[str, Future[Any]]:
-        return {name: _settled(SimpleNamespace(topic_id=f"id-{name}", partitions=[0, 1])) for name in names.topic_names}
+        there = {name: SimpleNamespace(topic_id=f"id-{name}", partitions=[0, 1]) for name in self._answers}
+        return {name: _settled(there.get(name, refused(KafkaError.UNKNOWN_TOPIC_OR_PART))) for name in names.topic_names}
 
     def describe_configs(self, wanted: Iterable[ConfigResource], **_: Any) -> dict[ConfigResource, Future[Any]]:
         return {resource: _settled(_entries(self._answers[resource.name])) for resource in wanted}

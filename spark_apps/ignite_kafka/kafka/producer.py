@@ -19,7 +19,7 @@ from ..convert.records import Records
 from ..errors import Fenced, IgniteKafkaError, KafkaUnavailable
 from ..kafka_names import one_name
 from . import native
-from .clients import QUICK, REQUEST_TIMEOUT_S, ErrorMemory, KafkaClients, translate
+from .clients import NO_NEW_TOPICS, QUICK, ErrorMemory, KafkaClients, translate
 from .record_size import RECORD_OVERHEAD, SizeLimit, too_large
 
 _FENCED = {
@@ -79,7 +79,7 @@ class TransactionalProducer:
         self.written: dict[tuple[str, int], int] = {}
         given = {**DEFAULTS, **(settings or {}), **clients.common, **clients.producer}
         config = {one_name(name): value for name, value in given.items()}  # of two names of one setting librdkafka takes the last
-        config |= {"transactional.id": transactional_id, "transaction.timeout.ms": timeout_ms, "error_cb": self._memory}
+        config |= {"transactional.id": transactional_id, "transaction.timeout.ms": timeout_ms, "error_cb": self._memory, **NO_NEW_TOPICS}
         config["message.timeout.ms"] = _message_timeout_ms(config.get("message.timeout.ms"), timeout_ms)
         self.size_limit = SizeLimit.of(config)
         self._producer = Producer(config)
@@ -194,13 +194,6 @@ class TransactionalProducer:
 
     def abort(self, timeout_s: float) -> None:
         self._call("abort_transaction", "abort_transaction", timeout_s)
-
-    def partitions(self, topic: str) -> int:
-        """The topic's partition count now."""
-        try:
-            return len(self._producer.list_topics(topic, min(REQUEST_TIMEOUT_S, self._init_s)).topics[topic].partitions)
-        except KafkaException as cause:
-            raise self._error(cause, "reading metadata", topic=topic) from cause
 
     def close(self) -> None:
         """Throw the producer away: nothing that still waits is sent."""

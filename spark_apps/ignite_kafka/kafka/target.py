@@ -14,6 +14,7 @@ from confluent_kafka import KafkaError, KafkaException
 from ..errors import KafkaUnavailable
 from .clients import REQUEST_TIMEOUT_S, KafkaClients, translate
 from .control import configs_topic
+from .internal_records import FORMAT_HEADERS, InternalRecord, pass_over
 from .status import now_ms
 from .topics import Topics, read_to_end
 
@@ -40,7 +41,7 @@ def write_target(clients: KafkaClients, topics: Topics, prefix: str, connector: 
     producer = clients.writer()
     value = json.dumps({"state": state, "at_ms": now_ms()}, separators=(",", ":")).encode()
     try:
-        producer.produce(topic, value, _key(connector), 0, on_delivery=note)
+        producer.produce(topic, value, _key(connector), 0, on_delivery=note, headers=[*FORMAT_HEADERS])
     except KafkaException as cause:
         raise translate(cause.args[0], "asking for a target state", connector=connector) from cause
     if producer.flush(min(REQUEST_TIMEOUT_S, clients.patience_s)):
@@ -57,13 +58,23 @@ def read_target(clients: KafkaClients, topics: Topics, prefix: str, connector: s
     target = None
     for message in read_to_end(clients, topics, topic, [0]):
         if message.key() == _key(connector):
-            target = target_of(connector, message.key() or b"", message.value())
+            record = InternalRecord.of(message)
+            target = target_of(connector, record) if record and record.value is not None else None
     return target
 
 
-def target_of(connector: str, key: bytes, value: bytes | None) -> str | None:
-    """The target state that a record of the configs topic asks of a connector; None where it is about something else, or a tombstone."""
-    return str(json.loads(value)["state"]) if key == _key(connector) and value is not None else None
+def target_of(connector: str, record: InternalRecord) -> str | None:
+    """The target state that a record of the configs topic asks of a connector; None where it is about something else, a tombstone, or,
+    with an event, no state that this version knows."""
+    if (record.kind, record.name, record.rest) != ("target", connector, ()):
+        return None
+    value = record.telling()
+    if value is None:
+        return None
+    if value.get("state") not in TARGETS:
+        pass_over("it asks for no state that this version knows", record.where)
+        return None
+    return str(value["state"])
 
 
 def _key(connector: str) -> bytes:

@@ -130,22 +130,29 @@ class Topics:
 
     def describe(self, names: list[str]) -> dict[str, TopicState]:
         """State of topics that exist; one that does not is left out."""
+        found = self.identities(names)
+        configs = self._configs(list(found))
+        return {
+            name: TopicState(name, topic_id, partitions, _whole(settings, "max.message.bytes"), settings.get(_POLICY))
+            for name, (topic_id, partitions) in found.items()
+            if (settings := configs.get(name)) is not None
+        }
+
+    def identities(self, names: Iterable[str]) -> dict[str, tuple[str, int]]:
+        """Id and partition count of topics that exist; one that does not is left out."""
+        names = list(names)
         if not names:
             return {}
         described = self._admin.describe_topics(TopicCollection(names), request_timeout=REQUEST_TIMEOUT_S)
         found = {}
         for name, future in described.items():
             try:
-                found[name] = future.result()
+                topic = future.result()
+                found[name] = str(topic.topic_id), len(topic.partitions)
             except KafkaException as cause:
                 if cause.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
                     raise translate(cause.args[0], "describing a topic", self._memory, topic=name) from cause
-        configs = self._configs(list(found))
-        return {
-            name: TopicState(name, str(topic.topic_id), len(topic.partitions), _whole(settings, "max.message.bytes"), settings.get(_POLICY))
-            for name, topic in found.items()
-            if (settings := configs.get(name)) is not None
-        }
+        return found
 
     def _configs(self, names: list[str]) -> dict[str, dict[str, str]]:
         """Settings of topics; none of one whose settings may not be described, and a topic that went meanwhile is left out."""
@@ -275,6 +282,29 @@ def read_to(clients: KafkaClients, topic: str, ends: Mapping[int, int]) -> Itera
                 else:
                     raise translate(error, "reading a topic", topic=topic, partition=message.partition())
             _check_progress(deadline, topic, open_partitions)
+    finally:
+        consumer.close()
+
+
+def read_part(clients: KafkaClients, topic: str, start: int, end: int) -> Iterator[Message]:
+    """The records of a topic of one partition from one offset to another, which is not read.
+
+    :raises KafkaUnavailable: see :func:`read_to`.
+    """
+    consumer = clients.reader()
+    try:
+        consumer.assign([TopicPartition(topic, 0, start)])
+        deadline, position = time.monotonic() + clients.patience_s, start
+        while position < end:
+            for message in consumer.consume(1_000, timeout=0.005):
+                deadline = time.monotonic() + clients.patience_s
+                error, offset = message.error(), message.offset()
+                if error is not None and error.code() != KafkaError._PARTITION_EOF:
+                    raise translate(error, "reading a topic", topic=topic, partition=0)
+                if error is None and offset is not None and offset < end:
+                    yield message
+                position = max(position, offset or 0) + (error is None)
+            _check_progress(deadline, topic, {0})
     finally:
         consumer.close()
 

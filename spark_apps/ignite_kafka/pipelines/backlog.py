@@ -30,6 +30,7 @@ from .connector_run import RunRequest
 from .epoch_run import EpochRun
 from .planning import ensure_topics, make_plan
 from .progress import RunFollower
+from .sent_topics import check_plan
 from .slot_copy import SlotResult
 from .slot_job import streamed
 from .snapshot import new_snapshot_id, planned
@@ -66,10 +67,11 @@ class BacklogRun(EpochRun[SourceSettings]):
         # checks what settings and caches must be before anything is taken over
         slots = parallelism.slots(settings, state, parallelism.cores(self._spark))
         plan = make_plan(settings, cluster, self._topics, self._request.snapshot_id or new_snapshot_id(), slots)
-        self._control = control = Control(self._clients, self._topics, prefix, settings.name)
+        self._control = control = Control(self._clients, self._topics, prefix, settings.name, self._settings.runs_kept)
         self._stack.callback(control.close)
         found = control.take(slots, self._request.run_id, settings.to_dict(), settings.replication_factor, state)
         plan, self._deployments = self._captured(plan, found)
+        check_plan(plan, found.snapshot, self._clients, self._topics)
         self._plan = replace(ensure_topics(plan, self._topics), generation=control.record.generation)
         self._loaded = False
         control.begin(self._record(), found.snapshot)
@@ -215,6 +217,7 @@ class BacklogRun(EpochRun[SourceSettings]):
             dropped=", ".join(dropped) or "none",
         )
         plan = replace(plan, caches=tuple(caches), capture_id=captured.capture_id)
+        self._patiently(lambda: check_plan(plan, self._record(), self._clients, self._topics))
         self._plan = replace(self._patiently(lambda: ensure_topics(plan, self._topics)), generation=self._plan.generation)
         self._loaded = self._loaded and not fresh
         self._patiently(lambda: self._control.begin_epoch(epoch + 1, self._record()))

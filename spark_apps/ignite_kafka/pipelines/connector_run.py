@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
+from zlib import crc32
 
 from pyspark.sql import SparkSession
 
@@ -19,7 +20,7 @@ from ..errors import IgniteKafkaError, KafkaUnavailable, SettingsError
 from ..kafka import status
 from ..kafka.clients import BRIEF_S, REQUEST_TIMEOUT_S
 from ..kafka.control import Control, read_control
-from ..kafka.status import RunStatus, StatusWriter
+from ..kafka.status import RunStatus, StatusWriter, read_runs
 from ..kafka.topics import Topics
 from ..secrets import Secrets
 from ..secrets_file import SecretsFile
@@ -28,6 +29,7 @@ from .connect import kafka_clients
 log = logging.getLogger(__name__)
 
 POLL_S = 0.2
+_FORGET_EVERY = 10  # runs
 T = TypeVar("T")
 S = TypeVar("S", bound=ConnectorSettings, covariant=True)
 
@@ -87,7 +89,19 @@ class ConnectorRun(ABC, Generic[S]):
         except BaseException as error:
             self._end(status.STOPPED if isinstance(error, (KeyboardInterrupt, SystemExit)) else status.FAILED, error=_foreign(error))
             raise
+        finally:
+            if crc32(self._request.run_id.encode()) % _FORGET_EVERY == 0:  # it reads all of the status topic
+                self._forget_runs()
         return self._status
+
+    def _forget_runs(self) -> None:
+        """Remove the runs that are too many from the status topic."""
+        assert self._writer is not None
+        try:
+            runs = read_runs(self._clients, self._settings.internal_topic_prefix, self._settings.name)
+            self._writer.forget(self._settings.name, list(runs)[: -self._settings.runs_kept])
+        except IgniteKafkaError as error:
+            log.warning("old runs could not be removed from the status topic, a later run does it: %s", error)
 
     def _settle(self, control: Control) -> None:
         """Abort what failed tasks left open, so that no reader waits for its time-out; not where a newer run owns the slots."""

@@ -87,7 +87,7 @@ def _check_letters(settings: SourceSettings, topics: Iterable[str]) -> None:
 
 
 def ensure_topics(plan: TransferPlan, topics: Topics) -> TransferPlan:
-    """Make the topics that are missing; the plan with what they allow: no batch is larger than any of them takes."""
+    """Make the topics that are missing; the plan with their ids and what they allow: no batch is larger than any of them takes."""
     settings, letters = plan.settings, plan.settings.dead_letter_topic
     specs = [
         TopicSpec(cache.topic, cache.topic_partitions or -1, settings.replication_factor, settings.topic_config) for cache in plan.caches
@@ -99,6 +99,10 @@ def ensure_topics(plan: TransferPlan, topics: Topics) -> TransferPlan:
     counts = topics.ensure(specs)
     states: dict[str, TopicState] = topics.describe([cache.topic for cache in plan.caches] + ([letters] if letters else []))
     limits = {name: state.max_message_bytes for name, state in states.items() if state.max_message_bytes is not None}
-    caches = tuple(replace(cache, topic_partitions=counts[cache.topic], topic_bytes=limits.get(cache.topic)) for cache in plan.caches)
+    ids = {name: state.topic_id for name, state in states.items()}
+    caches = tuple(
+        replace(cache, topic_partitions=counts[cache.topic], topic_bytes=limits.get(cache.topic), topic_id=ids.get(cache.topic, ""))
+        for cache in plan.caches
+    )
     largest_batch = min([_LARGEST_BATCH, *limits.values()])
     return replace(plan, caches=caches, max_batch_bytes=largest_batch, max_letter_bytes=limits.get(letters, 0))

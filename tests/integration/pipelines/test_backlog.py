@@ -16,12 +16,14 @@ from pyignite import GenericObjectMeta
 from pyignite.datatypes import LongObject, String
 from pyspark.sql import SparkSession
 
-from ignite_kafka.errors import BacklogMissing, Fenced, SettingsError
+from ignite_kafka.errors import BacklogMissing, Fenced, SettingsError, TopicError
 from ignite_kafka.kafka import status, target
 from ignite_kafka.kafka.control import configs_topic, epoch_of, read_control
+from ignite_kafka.kafka.internal_records import InternalRecord
 from ignite_kafka.kafka.status import RunStatus, read_run
 from ignite_kafka.kafka.target import write_target
 from ignite_kafka.kafka.topics import Topics, read_to_end
+from ignite_kafka.offset_changes import reset
 from ignite_kafka.pipelines import backlog
 from ignite_kafka.pipelines.connect import ignite_cluster, kafka_clients
 from ignite_kafka.pipelines.planning import make_plan
@@ -206,6 +208,25 @@ def test_once_sends_what_changed_since_the_last_run_and_ends(world: World) -> No
     assert len(world.records("a")) == 402
 
 
+def test_a_topic_that_was_deleted_is_sent_whole_or_not_at_all(world: World) -> None:
+    world.put("a", {key: f"v{key}" for key in range(300)})
+    world.run(run_mode="once")
+    topics, topic = Topics(world.clients), f"{world.stem}-a"
+    admin, _ = world.clients.admin()
+    admin.delete_topics([topic])[topic].result()
+    world.put("a", {key: f"w{key}" for key in range(100)})
+    with pytest.raises(TopicError, match=f"the topic was deleted, .* `ignite-kafka offsets reset {world.stem} --cache {topic}"):
+        world.run(run_mode="once")
+    assert topic not in topics.existing()
+    reset(world.settings, Secrets(), topic)
+    with world.running() as run:
+        world.await_equal("a", run)
+        admin.delete_topics([topic])[topic].result()
+        world.put("a", {key: f"x{key}" for key in range(10)})
+        with pytest.raises(TopicError, match="was deleted during the run"):
+            run.ended.result(PATIENCE_S)
+
+
 def test_a_limited_rate_delays_no_stop(world: World) -> None:
     """At two records a second the rest would take minutes."""
     world.put("a", {key: f"v{key}" for key in range(500)})
@@ -223,7 +244,7 @@ def test_a_limited_rate_delays_no_stop(world: World) -> None:
 def epoch_of_run(world: World) -> int:
     topics, configs = Topics(world.clients), configs_topic(world.settings.internal_topic_prefix)
     records = read_to_end(world.clients, topics, configs, [0])
-    return max(epoch_of(world.stem, record.key() or b"", record.value())[1] for record in records)
+    return max(epoch_of(world.stem, record)[1] for record in filter(None, map(InternalRecord.of, records)))
 
 
 def test_a_run_tells_how_far_it_is_within_its_first_epoch(world: World) -> None:

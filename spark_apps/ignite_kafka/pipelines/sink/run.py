@@ -61,7 +61,7 @@ class SinkRun(EpochRun[SinkSettings]):
         plan = make_plan(settings, self._topics, slots)
         ensure_caches(plan, self._cluster)
         plan = self._with_letters(plan)
-        self._control = Control(self._clients, self._topics, prefix, settings.name)
+        self._control = Control(self._clients, self._topics, prefix, settings.name, self._settings.runs_kept)
         self._stack.callback(self._control.close)
         self._control.take(slots, self._request.run_id, settings.to_dict(), settings.replication_factor, state)
         self._plan = replace(with_begins(plan, self._topics, self._clients), generation=self._control.record.generation)

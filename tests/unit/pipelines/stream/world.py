@@ -427,7 +427,7 @@ class _Writer:
         self.types_sent: set[int] = set()
         self.commit_asked = False
 
-    def send(self, topic: str, partitions: int | None, records: Records) -> None:
+    def send(self, topic: str, partitions: int | None, records: Records, topic_id: str = "") -> None:
         self._data += zip(records.keys.to_pylist(), records.values.to_pylist(), strict=True)
 
     def unit_offset(self, cache: str, partition: int, offset: UnitOffset) -> None:
