@@ -6,6 +6,8 @@ SHELL := /bin/bash
 PYTHON3 ?= python3
 VENV := .venv
 PYTHON := $(VENV)/bin/python
+# only the very files that are listed there: each has its hash
+PIP_LOCKED = $(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes
 TESTS ?= tests/unit tests/integration tests/faults tests/stream
 # processes that run tests side by side, each with servers of its own; 0: none beside this one
 WORKERS ?= 2
@@ -16,7 +18,9 @@ SEED ?=
 export TZ := UTC
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: help venv jars demo test soak up down check format bench clean
+LOCK := .work/tools/bin/uv pip compile --quiet --generate-hashes --python-version 3.11 --no-annotate --no-header
+
+.PHONY: help venv jars demo test soak up down check format bench lock sbom clean
 
 help: ## this list
 	@sed -nE 's/^([a-z]+):.*## (.*)$$/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -33,8 +37,8 @@ soak: $(VENV)/.project .work/jars/.complete ## the long tests: the backlog servi
 up: $(VENV)/.project .work/jars/.complete ## Ignite, Kafka and Airflow with its web UI stay running on loopback
 	@$(PYTHON) -m tools.stack up
 
-down: ## ends what `make up` started
-	@if test -e .work/stack.json; then $(PYTHON) -m tools.stack down; else echo "nothing is up"; fi
+down: ## ends what `make up` started; its data and logs stay for the next `make up`
+	@if test -e .work/stack; then $(PYTHON) -m tools.stack down; else echo "nothing is up"; fi
 
 check: $(VENV)/.project ## format, lint and types
 	$(VENV)/bin/ruff format --check .
@@ -52,15 +56,35 @@ venv: $(VENV)/.project ## the virtual environment .venv with the versions of con
 
 jars: .work/jars/.complete ## the jars of Ignite, Kafka and the backlog service in .work/jars
 
-clean: ## removes .venv and .work
-	@test ! -e .work/stack.json || { echo "the stack is running: make down" >&2; exit 1; }
-	rm -rf $(VENV) .work
+lock: .work/tools/.complete ## writes requirements/*.txt anew: the packages of constraints.txt with the hashes of their files
+	@for group in build spark airflow; do $(LOCK) --constraint constraints.txt requirements/$$group.in --output-file requirements/$$group.txt; done
+	@$(LOCK) --no-deps constraints.txt --output-file requirements/development.txt
+	@$(LOCK) requirements/tools.in --output-file requirements/tools.txt
 
-$(VENV)/.packages: constraints.txt
+sbom: .work/tools/.complete ## bills of materials (CycloneDX) of the images' Python packages and of the jars, in .work/sbom
+	@mkdir -p .work/sbom
+	@for group in spark airflow; do .work/tools/bin/cyclonedx-py requirements --output-file .work/sbom/$$group.cdx.json requirements/$$group.txt; done
+	@mvn --batch-mode --quiet --strict-checksums org.cyclonedx:cyclonedx-maven-plugin:2.9.1:makeAggregateBom \
+		-DoutputFormat=json -DoutputName=jars.cdx -DoutputDirectory=$(CURDIR)/.work/sbom
+	@ls .work/sbom/*.json
+
+.work/tools/.complete: requirements/tools.txt
+	@$(PYTHON3) -m venv .work/tools
+	@.work/tools/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement $<
+	@touch $@
+
+clean: ## removes all that the other commands made
+	@if test -e .work/stack && test -x $(PYTHON); then $(PYTHON) -m tools.stack idle; fi
+	rm -rf $(VENV) .work build dist spark_apps/*.egg-info *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf target backlog-service/target tools/jars/*/target
+	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
+
+$(VENV)/.packages: requirements/build.txt requirements/development.txt
 	@$(PYTHON3) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; set PYTHON3=/path/to/it" >&2; exit 1; }
 	@echo "making $(VENV): about 1.2 GB, one to four minutes"
 	@$(PYTHON3) -m venv $(VENV)
-	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --requirement constraints.txt
+	@$(PIP_LOCKED) --requirement requirements/build.txt # what some packages of the next line are built with
+	@$(PIP_LOCKED) --no-build-isolation --requirement requirements/development.txt
 	@touch $@
 
 $(VENV)/.project: $(VENV)/.packages pyproject.toml setup.cfg
@@ -71,7 +95,7 @@ $(VENV)/.project: $(VENV)/.packages pyproject.toml setup.cfg
 	@command -v java > /dev/null || { echo "java is not on the path: install Java 17" >&2; exit 1; }
 	@command -v mvn > /dev/null || { echo "mvn is not on the path: install Maven 3.8 or newer" >&2; exit 1; }
 	@echo "getting the jars of Ignite and Kafka, making that of the backlog service"
-	@mvn --batch-mode --quiet -Dstyle.color=never -DskipTests package
+	@mvn --batch-mode --quiet --strict-checksums -Dstyle.color=never -DskipTests package
 	@mkdir -p .work/jars/backlog && for jar in backlog-service/target/backlog-service-*.jar; do \
 		cp $$jar .work/jars/backlog/.new && mv .work/jars/backlog/.new .work/jars/backlog/$$(basename $$jar); done # running nodes keep theirs
 	@touch $@

@@ -66,6 +66,22 @@ def get_provider_info() -> dict[str, Any]:
                 "conn-fields": _ignite_fields(),
             }
         ],
+        "config": {"ignite_kafka": {"description": "Options of the provider for Apache Ignite and Kafka.", "options": _options()}},
+    }
+
+
+def _options() -> dict[str, Any]:
+    return {
+        "allowed_kafka_options": {
+            "description": (
+                "JSON list of Kafka client properties, each `name=value`, that a Kafka connection or a secrets file may hold although "
+                "they load native code, run a command, or send or write files of the host. Empty: none."
+            ),
+            "version_added": "0.2.0",
+            "type": "string",
+            "example": '["ssl.providers=default,legacy"]',
+            "default": "[]",
+        }
     }
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from airflow_provider_ignite_kafka.hooks.kafka_config import kafka_config
 from airflow_provider_ignite_kafka.request import hide
 from ignite_kafka.connector_settings import ConnectorSettings
-from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.status import RunStatus
 from ignite_kafka.kafka.topics import Topics
 from ignite_kafka.secrets import Secrets
@@ -23,5 +22,5 @@ def connector_status(
 
     config = kafka_config(kafka_conn_id)
     hide(Secrets(kafka=config.secrets))
-    clients = KafkaClients({**config.plain, **config.secrets})
+    clients = config.clients()
     return newest_run(clients, Topics(clients), internal_topic_prefix, connector).run

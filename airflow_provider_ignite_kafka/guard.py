@@ -3,6 +3,9 @@
 Run as a script with the process group, the folder and the grace period in seconds. Its standard input is a pipe from the task: one byte
 tells that the task has asked the app to stop, another releases the guard, and an end of file without that one says that the task was
 killed (kill -9, out of memory, a worker that went away; also by Airflow's supervisor, five seconds after it asked the task itself).
+
+The guard starts with SIGTERM, SIGINT and SIGHUP blocked: whoever stops all processes of a worker at once (systemd, a container runtime)
+must not end it before it has stopped the app. It ends by itself at most `grace_s` after the task.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from pathlib import Path
 import psutil
 
 _POLL_S = 0.1
+_BLOCKED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _ASKED, _RELEASED = b"a", b"r"
 
 
@@ -57,14 +61,18 @@ def start_guard(group: int, folder: Path, grace_s: float) -> Guard:
     :param folder: private folder of the task; removed when the group has ended.
     :param grace_s: seconds between SIGTERM and SIGKILL.
     """
-    process = subprocess.Popen(
-        [sys.executable, "-I", __file__, str(group), str(folder), str(grace_s)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-        bufsize=0,
-    )
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _BLOCKED)  # a new process inherits the mask, so there is no moment without it
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-I", __file__, str(group), str(folder), str(grace_s)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            bufsize=0,
+        )
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
     return Guard(process)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,20 +12,24 @@ from airflow.providers.common.compat.sdk import mask_secret
 
 from airflow_provider_ignite_kafka.hooks.ignite import IgniteHook
 from airflow_provider_ignite_kafka.hooks.kafka_config import KafkaConfig, kafka_config
+from airflow_provider_ignite_kafka.options import allowed_kafka_options
 from ignite_kafka import properties
 from ignite_kafka import secrets as secret_files
+from ignite_kafka.client_properties import kept_from_settings, security_names
 from ignite_kafka.connector_settings import ConnectorSettings
+from ignite_kafka.errors import SettingsError
 from ignite_kafka.events import CONFIG_CHANGED, emit
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.status import RunStatus, read_run
 from ignite_kafka.kafka.topics import Topics
 from ignite_kafka.kafka_names import one_name
 from ignite_kafka.properties import LoadedSettings
-from ignite_kafka.secrets import Secrets
+from ignite_kafka.secrets import Secrets, is_secret
 from ignite_kafka.thin.connection import IgniteCredentials, IgniteEndpoint
 
 S = TypeVar("S", bound=ConnectorSettings)
 _BOOTSTRAP, _KAFKA_CONFIG = "bootstrap.servers", "kafka_config"
+_OVERRIDES = ("producer_override", "consumer_override")
 _ORIGIN = "Airflow connection"
 _MASKED_LINE_CHARACTERS = 16
 
@@ -36,6 +40,7 @@ class Request:
 
     :param snapshot_id: what is sent once; None where the run is no snapshot.
     :param secrets_file: a mounted file; None: the secrets are to be shipped, where there are any.
+    :param allowed_kafka_options: what an administrator allows Kafka clients to do on the host; see :mod:`.options`.
     """
 
     settings: ConnectorSettings
@@ -43,6 +48,7 @@ class Request:
     snapshot_id: str | None
     secrets: Secrets
     secrets_file: Path | None = None
+    allowed_kafka_options: tuple[str, ...] = ()
 
     @property
     def ships_secrets(self) -> bool:
@@ -58,6 +64,7 @@ class Request:
             "snapshot_id": self.snapshot_id,
             "settings": self.settings.to_dict(),
             "report_interval_ms": self.settings.progress_interval_ms,
+            "allowed_kafka_options": list(self.allowed_kafka_options),
         }
         path.write_text(json.dumps(content))
         return path
@@ -115,12 +122,21 @@ def build_request(
     :raises SettingsError: a setting is unknown, contradictory or out of range; nothing was started.
     """
     joined = joined_settings(settings, direction, clusters, arguments or {}, default_connector)
-    secrets = clusters.secrets
-    if secrets_file is not None and secrets_file.is_file():
-        mounted = secret_files.load(secrets_file)
-        hide(mounted)
-        secrets = replace(secrets, kafka={**secrets.kafka, **mounted.kafka})
-    return Request(joined, run_id, snapshot_id, secrets, secrets_file)
+    allowed = allowed_kafka_options()
+    secrets = clusters.secrets if secrets_file is None else _of_file(secrets_file, clusters, allowed)
+    return Request(joined, run_id, snapshot_id, secrets, secrets_file, allowed)
+
+
+def _check_all_mounted(connection: KafkaConfig, mounted: Secrets, path: Path) -> None:
+    """Refuse a property that no setting may hold and that the app would miss: with a mounted file it reads nothing else."""
+    missing = sorted(name for name in connection.secrets if not is_secret(name) and name not in mounted.kafka)
+    if missing:
+        raise SettingsError(
+            f"{missing[0]} is in the Kafka connection and not in the secrets file, which the app reads alone",
+            "Put it into the kafka part of the secrets file",
+            setting=missing[0],
+            file=path,
+        )
 
 
 def joined_settings(
@@ -128,8 +144,10 @@ def joined_settings(
 ) -> S:
     """Settings, over them those that are an operator's arguments, over these where the connections say that the clusters are.
 
-    What a connection does not name is left to the settings: time-outs, and keys of ``kafka_config``. Event 15001 tells of each setting that
-    has another value than a connection, which takes its place.
+    What a connection does not name is left to the settings: time-outs, and keys of ``kafka_config``, but none of security where the
+    connection has any. Event 15001 tells of each setting that has another value than a connection, which takes its place. Of producers and
+    consumers it is the other way round: what the settings' ``producer_override`` and ``consumer_override`` name counts, and the connection
+    has the rest.
 
     :param settings: settings by name, or the path of a ``.properties`` or ``.json`` file.
     :param direction: SourceSettings or SinkSettings.
@@ -147,10 +165,17 @@ def joined_settings(
     kafka = dict(clusters.kafka.plain)
     connections = {**_ignite_settings(clusters), "bootstrap_servers": kafka.pop(_BOOTSTRAP)}
     own = {
-        name: direction.parsed(name, wanted.values[name], wanted.origin) for name in (*connections, _KAFKA_CONFIG) if name in wanted.values
+        name: direction.parsed(name, wanted.values[name], wanted.origin)
+        for name in (*connections, _KAFKA_CONFIG, *_OVERRIDES)
+        if name in wanted.values
     }
     own_kafka = own.pop(_KAFKA_CONFIG, {})
+    _check_own_security(own_kafka, clusters.kafka, wanted.origin.get(_KAFKA_CONFIG))
     connections[_KAFKA_CONFIG] = _over(own_kafka, kafka)
+    for name, of_connection in zip(_OVERRIDES, (clusters.kafka.producer, clusters.kafka.consumer), strict=True):
+        own_override = own.pop(name, {})
+        if of_connection:
+            connections[name] = _over(of_connection, own_override)
     joined = wanted.with_values(connections, _ORIGIN).settings_of(direction)
     used = {one_name(name): value for name, value in joined.kafka_config.items()}
     replaced = {name: name for name, value in own.items() if value != getattr(joined, name)}
@@ -160,15 +185,51 @@ def joined_settings(
     return joined
 
 
-def _over(own: Mapping[str, str], connection: Mapping[str, str]) -> dict[str, str]:
-    """A connection's settings of Kafka clients, and of the settings' own those that it does not have by any name."""
-    taken = set(map(one_name, connection))
-    return {**{name: value for name, value in own.items() if one_name(name) not in taken}, **connection}
+def _check_own_security(own: Mapping[str, str], connection: KafkaConfig, origin: str | None) -> None:
+    """Where a connection says how clients prove who they are and check the brokers, settings say nothing of it."""
+    ours, theirs = security_names(map(one_name, own)), security_names([*connection.plain, *connection.secrets])
+    if ours and theirs:
+        raise SettingsError(
+            f"{ours[0]} is in kafka_config, and the Kafka connection decides about security: it has {theirs[0]}",
+            "Leave it out, or set it in the connection",
+            setting=f"{_KAFKA_CONFIG}.{ours[0]}",
+            set_in=origin,
+        )
+
+
+def _over(below: Mapping[str, str], above: Mapping[str, str]) -> dict[str, str]:
+    """Settings of Kafka clients, and of those below them the ones that they do not have by any name."""
+    taken = set(map(one_name, above))
+    return {**{name: value for name, value in below.items() if one_name(name) not in taken}, **above}
 
 
 def _tell_replaced(name: str, origin: str | None) -> None:
     """No value is shown: of some settings none may be."""
     emit(CONFIG_CHANGED, reason=f"{name}: the {_ORIGIN} has another value, which counts", setting=name, set_in=origin)
+
+
+def _of_file(secrets_file: Path, clusters: Clusters, allowed: tuple[str, ...]) -> Secrets:
+    """The secrets that this worker uses: those of a mounted file, or of the connections where the file is not mounted here.
+
+    The app reads the file alone. Event 15001 names the secrets of the connections that it does not use; no value is shown.
+    """
+    connections = clusters.secrets
+    mounted = secret_files.load(secrets_file, allowed) if secrets_file.is_file() else None
+    if mounted is not None:
+        hide(mounted)
+        _check_all_mounted(clusters.kafka, mounted, secrets_file)
+    used = secret_files.to_dict(mounted or Secrets())
+    given = secret_files.to_dict(connections)
+    unused = [
+        f"{name} of the {side.capitalize()} connection"
+        for side in ("ignite", "kafka")
+        for name, value in given[side].items()
+        if value and value != used[side].get(name)
+    ]
+    if unused:
+        reason = f"{', '.join(unused)}: not used by the app, which reads its secrets from {secrets_file} alone"
+        emit(CONFIG_CHANGED, reason=reason, setting="secrets_file", set_in="operator")
+    return mounted or connections
 
 
 def _ignite_settings(clusters: Clusters) -> dict[str, Any]:
@@ -208,7 +269,8 @@ def _clients(request: Request) -> KafkaClients:
 def hide(secrets: Secrets) -> None:
     """Register every secret value with Airflow's masker; the lines of a private key also one by one, as a log would show them."""
     ignite = secrets.ignite
-    for value in (ignite.password, ignite.key_password, *secrets.kafka.values()):
+    kafka = (value for name, value in secrets.kafka.items() if is_secret(name) or not kept_from_settings(name, value))
+    for value in (ignite.password, ignite.key_password, *kafka):
         if value:
             mask_secret(value)
             for line in value.splitlines():

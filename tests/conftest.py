@@ -14,7 +14,7 @@ import hypothesis
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-from tests.support import QUICK_JVM
+from tests.support import QUICK_JVM, left_behind
 from tools.servers import IgniteCluster, Jars, KafkaBroker
 
 # a test that is slow on a busy machine is not wrong
@@ -23,6 +23,10 @@ hypothesis.settings.load_profile("project")
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+def pytest_configure() -> None:
+    left_behind.watch()
 
 
 class SharedServers(LoadScopeScheduling):
@@ -38,7 +42,7 @@ class SharedServers(LoadScopeScheduling):
             return folder if folder.startswith("integration") else file
         if file.endswith(("/test_executor_killed.py", "/test_started_twice.py")):
             return "Spark's standalone cluster"
-        if folder.startswith("integration") and not file.endswith("/test_bench.py"):
+        if folder.startswith("integration") and not file.endswith(("/test_bench.py", "/test_stack.py")):
             return "servers"
         return nodeid
 

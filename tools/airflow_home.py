@@ -15,22 +15,30 @@ from .servers.jars import CHECKOUT
 BIN = Path(sys.executable).parent
 
 
-def airflow_environment(home: Path, *, ignite: str, kafka: str, spark_master: str = "local[2]") -> dict[str, str]:
-    """Environment of every Airflow process.
+def connections(*, ignite: str, kafka: str, spark_master: str = "local[2]") -> dict[str, dict[str, Any]]:
+    """The connections that the example Dags use, by id.
 
     :param ignite: host:port of a node.
     :param kafka: bootstrap servers.
     """
     host, port = ignite.rsplit(":", 1)
-    connections: Mapping[str, Mapping[str, Any]] = {
-        "IGNITE_DEFAULT": {"conn_type": "ignite", "host": host, "port": int(port)},
-        "KAFKA_DEFAULT": {"conn_type": "kafka", "extra": {"bootstrap.servers": kafka}},
-        "SPARK_DEFAULT": {"conn_type": "spark", "host": spark_master},
+    return {
+        "ignite_default": {"conn_type": "ignite", "host": host, "port": int(port)},
+        "kafka_default": {"conn_type": "kafka", "extra": {"bootstrap.servers": kafka}},
+        "spark_default": {"conn_type": "spark", "host": spark_master},
     }
+
+
+def connection_variables(connections: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """Environment variables by which Airflow finds connections without a database; its web UI does not show these."""
+    return {f"AIRFLOW_CONN_{name.upper()}": json.dumps(connection) for name, connection in connections.items()}
+
+
+def airflow_environment(home: Path) -> dict[str, str]:
+    """Environment of every Airflow process."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("AIRFLOW", "SPARK_", "PYSPARK_"))}
     return {
         **kept,
-        **{f"AIRFLOW_CONN_{name}": json.dumps(connection) for name, connection in connections.items()},
         "PATH": f"{BIN}:{os.environ.get('PATH', '')}",
         "HOME": str(home),
         "AIRFLOW_HOME": str(home),

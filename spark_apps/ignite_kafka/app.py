@@ -24,9 +24,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from . import events
+from . import events, secrets
 from .connector_settings import ConnectorSettings
 from .errors import IgniteKafkaError, SettingsError
+from .secrets import Secrets
 from .secrets_file import SecretsFile
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def main(argv: Sequence[str] | None, direction: type[S], run: Callable[[SparkSes
         stop = stop_on_sigterm(request.settings)
         spark = session_builder(request.settings.name).getOrCreate()
         try:
-            with ship_secrets(spark, arguments) as secrets_file:
+            with ship_secrets(spark, arguments, request.allowed_kafka_options) as secrets_file:
                 run(spark, RunRequest(request.settings, request.run_id, request.snapshot_id, secrets_file, show_progress, stop))
         finally:
             spark.stop()
@@ -90,11 +91,15 @@ class Arguments:
 
 @dataclass(frozen=True)
 class AppRequest(Generic[S]):
-    """One run of a connector. A run id names the status record; a snapshot id names what is sent once."""
+    """One run of a connector. A run id names the status record; a snapshot id names what is sent once.
+
+    :param allowed_kafka_options: what an administrator allows of :data:`.client_properties.HOST_ACCESS`, each ``name=value``.
+    """
 
     settings: S
     run_id: str
     snapshot_id: str | None
+    allowed_kafka_options: tuple[str, ...] = ()
 
     @staticmethod
     def load(path: str, direction: type[S]) -> AppRequest[S]:
@@ -109,7 +114,7 @@ class AppRequest(Generic[S]):
                 f"the request cannot be read: {cause!r}", "Give --request a file as the operator writes it.", file=path
             ) from cause
         named = {"name": data["connector"], **settings} if "connector" in data else settings
-        return AppRequest(direction.from_dict(named), run_id, data.get("snapshot_id"))
+        return AppRequest(direction.from_dict(named), run_id, data.get("snapshot_id"), tuple(data.get("allowed_kafka_options", ())))
 
 
 def local_file(path: str) -> str:
@@ -121,22 +126,32 @@ def local_file(path: str) -> str:
 
 
 @contextmanager
-def ship_secrets(spark: SparkSession, arguments: Arguments) -> Iterator[SecretsFile | None]:
-    """Where driver and executors find the secrets; the driver's private copy lives as long as the context."""
+def ship_secrets(spark: SparkSession, arguments: Arguments, allowed: tuple[str, ...] = ()) -> Iterator[SecretsFile | None]:
+    """Where driver and executors find the secrets; the driver's private copy lives as long as the context.
+
+    :param allowed: see :attr:`AppRequest.allowed_kafka_options`.
+    """
     if arguments.mounted_secrets:
-        yield SecretsFile(arguments.mounted_secrets)
+        yield SecretsFile(arguments.mounted_secrets, allowed=allowed)
     elif arguments.secrets:
         folder = tempfile.mkdtemp(prefix="ignite-kafka-")  # mode 0700
         try:
             copy = Path(folder) / f"{os.path.basename(folder)}.secrets"
-            copy.touch(0o600)
-            copy.write_bytes(Path(local_file(arguments.secrets)).read_bytes())
+            secrets.dump(_given_secrets(arguments.secrets, allowed), copy)
             spark.sparkContext.addFile(str(copy))
-            yield SecretsFile(str(copy), copy.name)
+            yield SecretsFile(str(copy), copy.name, allowed)
         finally:
             shutil.rmtree(folder)
     else:
         yield None
+
+
+def _given_secrets(path: str, allowed: tuple[str, ...]) -> Secrets:
+    """The caller's file, which others may not read; one that a cluster manager copied here has the mode of its umask."""
+    found = local_file(path)
+    if found != path and os.stat(found).st_uid == os.geteuid():
+        secrets.restrict(found)
+    return secrets.load(found, allowed)
 
 
 def stop_on_sigterm(settings: ConnectorSettings) -> threading.Event:

@@ -138,6 +138,10 @@ def _whole(text: str) -> int:
 def _add_common(added: argparse.ArgumentParser, command: Callable[[argparse.Namespace], int]) -> argparse.ArgumentParser:
     added.add_argument("--kafka", metavar="HOST:PORT,…", help="Kafka brokers: bootstrap_servers")
     added.add_argument("--secrets", metavar="FILE", help="JSON file with passwords, readable by its owner alone")
+    added.add_argument(
+        "--allow-kafka-option", action="append", default=[], metavar="NAME=VALUE",
+        help="allow a Kafka property of the secrets file that loads code, runs a command, or sends or writes files",
+    )  # fmt: skip
     added.set_defaults(command=command)
     return added
 
@@ -182,6 +186,7 @@ def run(arguments: argparse.Namespace) -> int:
         snapshot_id=arguments.snapshot_id,
         secrets=arguments.secrets,
         mounted_secrets=arguments.mounted_secrets,
+        allowed_kafka_options=tuple(arguments.allow_kafka_option),
         stop=stop_on_sigterm(settings),
     )
     print(run_table(ended))
@@ -317,7 +322,7 @@ def _read_settings(arguments: argparse.Namespace) -> ConnectorSettings:
 
 def _secrets(arguments: argparse.Namespace) -> Secrets:
     path = arguments.secrets or getattr(arguments, "mounted_secrets", None)
-    return secrets.load(Path(path)) if path else Secrets()
+    return secrets.load(Path(path), tuple(arguments.allow_kafka_option)) if path else Secrets()
 
 
 if __name__ == "__main__":

@@ -140,6 +140,12 @@ BACKUPS_BEHIND = Event(
     "dies may be lost although their offsets are committed",
     "Make the cache again with write synchronization mode FULL_SYNC: it cannot be altered.",
 )
+DECIMAL_WITHOUT_SCALE = Event(
+    15165,
+    WARNING,
+    "decimals of cache {cache} are written in BASE64 without a scale that a reader could know: no query entity declares one for {field}",
+    "Declare the column's scale, or set decimal_format to NUMERIC, or use the ignite-binary converter.",
+)
 
 EVENTS: dict[int, Event] = {event.id: event for event in tuple(globals().values()) if isinstance(event, Event)}
 

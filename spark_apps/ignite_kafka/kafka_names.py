@@ -1,63 +1,18 @@
-"""Kafka client settings: which librdkafka knows, what Java's names become, and which the connector sets itself.
+"""Kafka client settings: what Java's names become, which the connector sets itself, and which settings may hold.
 
-The names are those of librdkafka 2.14's CONFIGURATION.md (`rd_kafka_conf_properties_show`; a test compares them with the library that is
-installed) without callbacks. Java's names: kafka.apache.org/documentation, producer and consumer configurations.
+librdkafka's names and who may set each: :mod:`.client_properties`. Java's names: kafka.apache.org/documentation, producer and consumer
+configurations.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
+from .client_properties import COMMON, CONSUMER, PRODUCER, is_security, kept_from_settings
 from .secrets import is_secret
 from .setting_kinds import MAPPING, Kind
 from .unknown import did_you_mean
-
-COMMON = frozenset(
-    """
-    allow.auto.create.topics api.version.fallback.ms api.version.request api.version.request.timeout.ms bootstrap.servers
-    broker.address.family broker.address.ttl broker.version.fallback client.dns.lookup client.id client.rack connections.max.idle.ms
-    debug enable.metrics.push enable.random.seed enable.sasl.oauthbearer.unsecure.jwt enable.ssl.certificate.verification
-    https.ca.location https.ca.pem log.connection.close log.queue log.thread.name log_level max.in.flight
-    max.in.flight.requests.per.connection message.copy.max.bytes message.max.bytes metadata.broker.list metadata.max.age.ms
-    metadata.recovery.rebootstrap.trigger.ms metadata.recovery.strategy plugin.library.paths receive.message.max.bytes
-    reconnect.backoff.jitter.ms reconnect.backoff.max.ms reconnect.backoff.ms retry.backoff.max.ms retry.backoff.ms
-    sasl.kerberos.keytab sasl.kerberos.kinit.cmd sasl.kerberos.min.time.before.relogin sasl.kerberos.principal
-    sasl.kerberos.service.name sasl.mechanism sasl.mechanisms sasl.oauthbearer.assertion.algorithm
-    sasl.oauthbearer.assertion.claim.aud sasl.oauthbearer.assertion.claim.exp.seconds sasl.oauthbearer.assertion.claim.iss
-    sasl.oauthbearer.assertion.claim.jti.include sasl.oauthbearer.assertion.claim.nbf.seconds sasl.oauthbearer.assertion.claim.sub
-    sasl.oauthbearer.assertion.file sasl.oauthbearer.assertion.jwt.template.file sasl.oauthbearer.assertion.private.key.file
-    sasl.oauthbearer.assertion.private.key.passphrase sasl.oauthbearer.assertion.private.key.pem
-    sasl.oauthbearer.client.credentials.client.id sasl.oauthbearer.client.credentials.client.secret sasl.oauthbearer.client.id
-    sasl.oauthbearer.client.secret sasl.oauthbearer.config sasl.oauthbearer.extensions sasl.oauthbearer.grant.type
-    sasl.oauthbearer.metadata.authentication.type sasl.oauthbearer.method sasl.oauthbearer.scope sasl.oauthbearer.sub.claim.name
-    sasl.oauthbearer.token.endpoint.url sasl.password sasl.username security.protocol socket.blocking.max.ms
-    socket.connection.setup.timeout.ms socket.keepalive.enable socket.max.fails socket.nagle.disable socket.receive.buffer.bytes
-    socket.send.buffer.bytes socket.timeout.ms ssl.ca.certificate.stores ssl.ca.location ssl.ca.pem ssl.certificate.location
-    ssl.certificate.pem ssl.cipher.suites ssl.crl.location ssl.curves.list ssl.endpoint.identification.algorithm ssl.engine.id
-    ssl.engine.location ssl.key.location ssl.key.password ssl.key.pem ssl.keystore.location ssl.keystore.password ssl.providers
-    ssl.sigalgs.list statistics.interval.ms topic.blacklist topic.metadata.propagation.max.ms topic.metadata.refresh.fast.cnt
-    topic.metadata.refresh.fast.interval.ms topic.metadata.refresh.interval.ms topic.metadata.refresh.sparse
-    """.split()  # noqa: SIM905
-)
-PRODUCER = COMMON | frozenset(
-    """
-    acks batch.num.messages batch.size compression.codec compression.level compression.type delivery.report.only.error
-    delivery.timeout.ms enable.gapless.guarantee enable.idempotence linger.ms message.send.max.retries message.timeout.ms partitioner
-    produce.offset.report queue.buffering.backpressure.threshold queue.buffering.max.kbytes queue.buffering.max.messages
-    queue.buffering.max.ms queuing.strategy request.required.acks request.timeout.ms retries sticky.partitioning.linger.ms
-    transaction.timeout.ms transactional.id
-    """.split()  # noqa: SIM905
-)
-CONSUMER = COMMON | frozenset(
-    """
-    auto.commit.enable auto.commit.interval.ms auto.offset.reset check.crcs coordinator.query.interval.ms enable.auto.commit
-    enable.auto.offset.store enable.partition.eof fetch.error.backoff.ms fetch.max.bytes fetch.message.max.bytes fetch.min.bytes
-    fetch.queue.backoff.ms fetch.wait.max.ms group.id group.instance.id group.protocol group.protocol.type group.remote.assignor
-    heartbeat.interval.ms isolation.level max.partition.fetch.bytes max.poll.interval.ms max.poll.records offset.store.method
-    offset.store.path offset.store.sync.interval.ms partition.assignment.strategy queued.max.messages.kbytes queued.min.messages
-    session.timeout.ms share.acknowledgement.mode
-    """.split()  # noqa: SIM905
-)
 
 _RENAMED = {
     "max.request.size": "message.max.bytes",
@@ -102,6 +57,7 @@ _INSTEAD = {
 }
 _OFFSETS = "offsets are committed with what was done, in one transaction"
 _SERVERS = "use the setting bootstrap_servers"
+_ADDRESSES = ("bootstrap.servers", "metadata.broker.list")
 _OURS = {
     "bootstrap.servers": _SERVERS,
     "metadata.broker.list": _SERVERS,
@@ -116,6 +72,8 @@ _OURS = {
     "delivery.report.only.error": "the connector needs the reports as they are",
     "allow.auto.create.topics": "a topic is made by the connector, with its settings, never by a client that misses it",
 }
+_TRUSTED = "no setting may do that; it belongs into the Airflow connection or the kafka part of the secrets file"
+_NO_OVERRIDE = "set it in kafka_config, or in the Airflow connection, which decides where it has any such name"
 _FIXED = {
     "acks": ("all", "-1"),
     "enable.idempotence": ("true",),
@@ -123,10 +81,11 @@ _FIXED = {
 }
 
 
-def librdkafka_settings(given: Mapping[str, str], known: frozenset[str]) -> dict[str, str]:
+def librdkafka_settings(given: Mapping[str, str], known: frozenset[str], *, override: bool = False) -> dict[str, str]:
     """Kafka client settings under librdkafka's names; what has them already comes back unchanged.
 
     :param known: the names that this kind of client has: COMMON, PRODUCER or CONSUMER.
+    :param override: they are those of one kind of client, over the settings that all clients have.
     :raises ValueError: a name is unknown or belongs elsewhere, or a value would break exactly-once delivery. No value is shown.
     """
     result: dict[str, str] = {}
@@ -134,6 +93,10 @@ def librdkafka_settings(given: Mapping[str, str], known: frozenset[str]) -> dict
         target, value = _renamed(name, value)
         if is_secret(name):
             raise ValueError(f"{name} is a secret: put it into the kafka part of the secrets file or into the Airflow connection")
+        if (reason := kept_from_settings(target, value)) is not None:
+            raise ValueError(f"{name} {reason}: {_TRUSTED}")
+        if override and is_security(target):
+            raise ValueError(f"{name} belongs to all clients of a connector alike: {_NO_OVERRIDE}")
         if target in _OURS:
             raise ValueError(f"{name} is not yours to set: {_OURS[target]}")
         if target not in known:
@@ -143,6 +106,42 @@ def librdkafka_settings(given: Mapping[str, str], known: frozenset[str]) -> dict
         if result.setdefault(target, value) != value:
             raise ValueError(f"{name} and another name of the same setting have different values")
     return result
+
+
+@dataclass(frozen=True)
+class ByClient:
+    """Settings of Kafka clients under librdkafka's names, by the kind of client that has them.
+
+    :param common: of every client; also names that nobody knows, for a later check to refuse.
+    :param fixed: names that the connector sets itself -> why a given value is not used; empty where it is the same value.
+    """
+
+    common: Mapping[str, str]
+    producer: Mapping[str, str]
+    consumer: Mapping[str, str]
+    fixed: Mapping[str, str]
+
+
+def by_client(given: Mapping[str, str]) -> ByClient:
+    """Divide the settings of a connection that many kinds of clients share.
+
+    :param given: under librdkafka's names.
+    """
+    parts: dict[str, dict[str, str]] = {"common": {}, "producer": {}, "consumer": {}}
+    fixed: dict[str, str] = {}
+    for name, value in given.items():
+        target = _RENAMED.get(name, name)
+        if target in _OURS and target not in _ADDRESSES:
+            fixed[name] = _OURS[target]
+        elif target in _FIXED:
+            fixed[name] = "" if value.lower() in _FIXED[target] else f"the connector sets {_FIXED[target][0]}"
+        elif target in PRODUCER - COMMON:
+            parts["producer"][target] = value
+        elif target in CONSUMER - COMMON:
+            parts["consumer"][target] = value
+        else:
+            parts["common"][target] = value
+    return ByClient(**parts, fixed=fixed)
 
 
 def one_name(name: str) -> str:
@@ -166,13 +165,15 @@ def _instead(name: str, known: frozenset[str]) -> str:
     return "not a setting of librdkafka for this kind of client" + (f". {hint}" if hint else "")
 
 
-def _kind(known: frozenset[str]) -> Kind:
+def _kind(known: frozenset[str], *, override: bool) -> Kind:
     def parse(value: object) -> dict[str, str]:
         mapping = MAPPING.parse(value)
         assert isinstance(mapping, dict)
-        return librdkafka_settings(mapping, known)
+        return librdkafka_settings(mapping, known, override=override)
 
-    return Kind("mapping", "a mapping of librdkafka's or Kafka's names to texts, without secrets", parse, shown=False)
+    without = "secrets and names of security" if override else "secrets and what acts on the host"
+    return Kind("mapping", f"a mapping of librdkafka's or Kafka's names to texts, without {without}", parse, shown=False)
 
 
-CLIENT_SETTINGS, PRODUCER_SETTINGS, CONSUMER_SETTINGS = _kind(COMMON), _kind(PRODUCER), _kind(CONSUMER)
+CLIENT_SETTINGS = _kind(COMMON, override=False)
+PRODUCER_SETTINGS, CONSUMER_SETTINGS = _kind(PRODUCER, override=True), _kind(CONSUMER, override=True)

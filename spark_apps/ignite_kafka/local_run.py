@@ -30,11 +30,13 @@ def run_locally(
     snapshot_id: str | None = None,
     secrets: str | None = None,
     mounted_secrets: str | None = None,
+    allowed_kafka_options: tuple[str, ...] = (),
     stop: threading.Event | None = None,
 ) -> RunStatus:
     """Run a connector.
 
     :param master: Spark's master; without one, what Spark's own configuration says, else ``local[*,4]``.
+    :param allowed_kafka_options: properties in the secrets file that may act on the host, each ``name=value``.
     :param stop: set to have a run that streams end after the batch in hand.
     :param run_id: name of the status record; made from the time without one.
     :raises IgniteKafkaError: what ended the run.
@@ -49,7 +51,7 @@ def run_locally(
             if not str(spark.sparkContext.master).startswith("local"):
                 spark.sparkContext.addPyFile(str(pack(Path(folder))))
             arguments = Arguments(request="", secrets=secrets, mounted_secrets=mounted_secrets)
-            with ship_secrets(spark, arguments) as secrets_file:
+            with ship_secrets(spark, arguments, allowed_kafka_options) as secrets_file:
                 request = RunRequest(settings, run_id or _run_id(), snapshot_id, secrets_file, show_progress, stop or threading.Event())
                 return run_connector(spark, request)
     finally:

@@ -9,11 +9,12 @@ import json
 import os
 import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from .client_properties import check_trusted, kept_from_settings
 from .errors import SettingsError
 from .thin.connection import IgniteCredentials
 
@@ -48,28 +49,28 @@ def is_secret(name: str) -> bool:
 
 
 def split_kafka(config: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
-    """A Kafka connection's settings as (open, secret)."""
-    hidden = {name: value for name, value in config.items() if is_secret(name)}
+    """A Kafka connection's settings in two parts: what settings may hold, and what belongs beside the secrets."""
+    hidden = {name: value for name, value in config.items() if is_secret(name) or kept_from_settings(name, value)}
     return {name: value for name, value in config.items() if name not in hidden}, hidden
 
 
-def load(path: str | Path) -> Secrets:
+def load(path: str | Path, allowed: Collection[str] = ()) -> Secrets:
     """Read a secrets file.
 
-    :raises SettingsError: it cannot be read, others can read it and it is no mount of an orchestrator's, or it has another form. The
-        message never shows its content.
+    :param allowed: properties of Kafka clients that may act on the host, each ``name=value``; see :mod:`.client_properties`.
+    :raises SettingsError: it cannot be read, others can read it, or it has another form. The message never shows its content.
     """
     path = Path(path)
     try:
         with path.open("rb") as file:
-            _check_mode(path, os.fstat(file.fileno()).st_mode)
+            _check_access(path, os.fstat(file.fileno()))
             content = file.read()
     except OSError as error:
         raise SettingsError(f"the secrets file cannot be read: {error.strerror}", "Check its path and owner", file=path) from error
-    return from_json(content, path)
+    return from_json(content, path, allowed)
 
 
-def from_json(content: bytes | str, origin: str | Path = "secrets") -> Secrets:
+def from_json(content: bytes | str, origin: str | Path = "secrets", allowed: Collection[str] = ()) -> Secrets:
     """Secrets from JSON text; the same errors as :func:`load`."""
     try:
         data = json.loads(content)
@@ -86,6 +87,7 @@ def from_json(content: bytes | str, origin: str | Path = "secrets") -> Secrets:
                 raise SettingsError("a secret is not text", _FORM, name=f"{part}.{name}", file=origin)
         if part not in known:
             raise SettingsError("the secrets have an unknown part", _FORM, name=part, file=origin)
+    check_trusted(data.get("kafka", {}), allowed, file=origin)
     return Secrets(IgniteCredentials(**data.get("ignite", {})), data.get("kafka", {}))
 
 
@@ -109,17 +111,33 @@ def restrict(path: str | Path) -> None:
     os.chmod(path, 0o600)
 
 
-def _check_mode(path: Path, mode: int) -> None:
-    if stat.S_IMODE(mode) & 0o077 and not _is_mounted(path):
+def _check_access(path: Path, found: os.stat_result) -> None:
+    """A mounted file may belong to another user and be readable by a group, as the orchestrator decides; no file may be open to all."""
+    mode, mounted = stat.S_IMODE(found.st_mode), _is_mounted(path)
+    if mode & (0o007 if mounted else 0o077):
         raise SettingsError(
-            f"others can read the secrets file (mode {stat.S_IMODE(mode):04o})",
-            f"Take it from them: chmod 600 {path}; a mounted secret (read-only, or the file a mount itself) may have any mode",
+            f"others can read the secrets file (mode {mode:04o})",
+            "Give its mount a mode without rights for others: defaultMode 0400 of a Kubernetes secret, with fsGroup where the process is "
+            "not root, or mode 0400 of a Docker secret"
+            if mounted
+            else f"Take it from them: chmod 600 {path}",
+            file=path,
+        )
+    if not mounted and found.st_uid not in _owners():
+        raise SettingsError(
+            f"the secrets file belongs to another user (uid {found.st_uid})",
+            "Use a file of the user that runs this process, or of root",
             file=path,
         )
 
 
+def _owners() -> set[int]:
+    """Users whose files are trusted: this process's, and root."""
+    return {0, os.geteuid()}
+
+
 def _is_mounted(path: Path) -> bool:
-    """Whether an orchestrator put the file there: on a read-only file system, or as a mount of its own; its mode is not ours then."""
+    """Whether an orchestrator put the file there: on a read-only file system, or as a mount of its own."""
     real = os.path.realpath(path)
     return bool(os.statvfs(real).f_flag & os.ST_RDONLY) or real in _mount_points()
 

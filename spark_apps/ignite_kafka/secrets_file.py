@@ -16,10 +16,12 @@ class SecretsFile:
 
     :param path: the driver's file; with no ``shipped_as`` it is mounted under the same path on every executor.
     :param shipped_as: the name under which Spark's file server hands it to executors.
+    :param allowed: properties of Kafka clients in it that may act on the host, each ``name=value``.
     """
 
     path: str
     shipped_as: str | None = None
+    allowed: tuple[str, ...] = ()
 
     def load(self, find: Callable[[str], str] | None = None) -> Secrets:
         """Read it.
@@ -28,8 +30,8 @@ class SecretsFile:
         :raises SettingsError: the file is missing, has another form, or others can read it.
         """
         if find is None or self.shipped_as is None:
-            return secrets.load(self.path)
+            return secrets.load(self.path, self.allowed)
         shipped = find(self.shipped_as)
         if os.stat(shipped).st_uid == os.geteuid():
             secrets.restrict(shipped)  # Spark copies with the mode of its umask
-        return secrets.load(shipped)
+        return secrets.load(shipped, self.allowed)

@@ -12,7 +12,7 @@ import pyarrow as pa
 from ignite_kafka.convert.inbound import Consumed, Entries
 from ignite_kafka.thin.codec import decode_rows
 from ignite_kafka.thin.create import merged_type
-from ignite_kafka.thin.model import BinaryType, CacheInfo, Page, QueryEntity, QueryField
+from ignite_kafka.thin.model import BinaryType, CacheInfo, Page, QueryEntity, QueryField, TypeSource
 from tests.support.codec_bytes import NULL, Types
 
 TRADE = {
@@ -49,7 +49,7 @@ def consumed(values: Sequence[bytes | None], keys: Sequence[bytes | None] | None
     return Consumed("topic", 3, pa.array(given, pa.binary()), pa.array(values, pa.binary()), np.arange(len(values)) + 100)
 
 
-def decoded(entries: Entries, types: Types) -> list[tuple[Any, Any]]:
+def decoded(entries: Entries, types: TypeSource) -> list[tuple[Any, Any]]:
     """Keys and values by the row decoder; a removal is None."""
     data = [
         (key, NULL if value is None else value) for key, value in zip(entries.keys.to_pylist(), entries.values.to_pylist(), strict=True)

@@ -6,6 +6,7 @@ import json
 import os
 import stat
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -66,12 +67,27 @@ def test_a_file_that_others_can_reach_is_refused(tmp_path: Path, mode: int) -> N
     assert secrets.load(path) == FULL
 
 
-def test_a_mounted_file_may_have_any_mode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("read_only", [False, True])
+def test_a_mounted_file_may_be_read_by_a_group_and_never_by_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read_only: bool) -> None:
     path = tmp_path / "s"
     secrets.dump(FULL, path)
-    path.chmod(0o644)
-    monkeypatch.setattr(secrets, "_mount_points", lambda: frozenset({str(path.resolve())}))
+    if read_only:
+        monkeypatch.setattr(os, "statvfs", lambda _path: SimpleNamespace(f_flag=os.ST_RDONLY))
+    else:
+        monkeypatch.setattr(secrets, "_mount_points", lambda: frozenset({str(path.resolve())}))
+    path.chmod(0o440)
     assert secrets.load(path) == FULL
+    path.chmod(0o444)
+    with pytest.raises(SettingsError, match=r"mode 0444.*defaultMode 0400"):
+        secrets.load(path)
+
+
+def test_a_file_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "s"
+    secrets.dump(FULL, path)
+    monkeypatch.setattr(secrets, "_owners", lambda: {os.geteuid() + 1})
+    with pytest.raises(SettingsError, match=f"belongs to another user .uid {os.geteuid()}."):
+        secrets.load(path)
 
 
 def test_mount_points_are_those_of_the_kernel_s_table(tmp_path: Path) -> None:
@@ -105,6 +121,20 @@ def test_another_form_is_an_error_that_shows_no_content(tmp_path: Path, content:
     assert str(path) in str(caught.value)
 
 
+def test_the_kafka_part_has_librdkafka_s_names(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"no property of librdkafka.*sasl\.pasword.*Did you mean sasl\.password") as caught:
+        secrets.from_json('{"kafka": {"sasl.pasword": "hunter2"}}')
+    assert "hunter" not in str(caught.value)
+
+
+def test_what_acts_on_the_host_must_be_allowed(tmp_path: Path) -> None:
+    content = '{"kafka": {"plugin.library.paths": "/opt/plugin.so"}}'
+    for allowed in ((), ("plugin.library.paths=/opt/other.so",), ("plugin.library.paths",)):
+        with pytest.raises(SettingsError, match=r"plugin\.library\.paths loads native code, and this value is not allowed"):
+            secrets.from_json(content, allowed=allowed)
+    assert secrets.from_json(content, allowed=("plugin.library.paths=/opt/plugin.so",)).kafka == {"plugin.library.paths": "/opt/plugin.so"}
+
+
 def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="No such file"):
         secrets.load(tmp_path / "none")
@@ -117,7 +147,7 @@ def test_which_names_are_secret() -> None:
         "ssl.key.location": "k", "sasl.oauthbearer.token.endpoint.url": "e",
     }  # fmt: skip
     public, hidden = secrets.split_kafka(config)
-    assert sorted(hidden.values()) == ["1", "2", "3", "4", "5"]
+    assert sorted(hidden.values()) == ["1", "2", "3", "4", "5", "e"]  # the address that the client secret is sent to goes with it
     assert public | hidden == config
 
 

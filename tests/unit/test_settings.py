@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import ctypes
 import dataclasses
 import json
 import pickle
-import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pytest
-from confluent_kafka import cimpl
 
 from ignite_kafka import events
 from ignite_kafka.connector_settings import ConnectorSettings
 from ignite_kafka.errors import NotAvailableYet, SettingsError
-from ignite_kafka.kafka_names import COMMON, CONSUMER, PRODUCER, one_name
+from ignite_kafka.kafka_names import one_name
 from ignite_kafka.settings import SourceSettings
 from ignite_kafka.settings_page import page
 from ignite_kafka.sink_settings import SinkSettings
+from tests.support import librdkafka
 from tests.unit import reference_settings
 from tests.unit.reference_settings import ReferenceSetting
 
@@ -295,35 +293,11 @@ def test_what_is_not_to_be_set_is_not_to_be_set_by_another_name() -> None:
 
 
 def test_each_alias_of_the_installed_librdkafka_has_one_name(tmp_path: Path) -> None:
-    librdkafka_names(tmp_path / "names.md")
-    aliases = re.findall(r"^([a-z0-9._]+) +\|.*Alias for `([a-z0-9._]+)`", (tmp_path / "names.md").read_text(), re.MULTILINE)
+    aliases = librdkafka.aliases(tmp_path / "names.md")
     refused = {"metadata.broker.list", "bootstrap.servers"}  # under both names
     secret = {name for pair in aliases for name in pair if name.startswith("sasl.oauthbearer.")}  # nothing of the project sets them
     assert {pair for pair in aliases if one_name(pair[0]) != one_name(pair[1]) and not set(pair) <= refused | secret} == set()
     assert len(aliases) > 8
-
-
-def librdkafka_names(path: Path) -> dict[str, set[str]]:
-    """Settings of the installed librdkafka by the letter of its own table: * every client, P producers, C consumers."""
-    library, libc = ctypes.CDLL(cimpl.__file__), ctypes.CDLL(None)
-    libc.fopen.restype = ctypes.c_void_p
-    libc.fopen.argtypes = [ctypes.c_char_p, ctypes.c_char_p]
-    libc.fclose.argtypes = library.rd_kafka_conf_properties_show.argtypes = [ctypes.c_void_p]
-    file = libc.fopen(bytes(path), b"w")
-    library.rd_kafka_conf_properties_show(file)
-    libc.fclose(file)
-    found: dict[str, set[str]] = {"*": set(), "P": set(), "C": set()}
-    for name, letter in re.findall(r"^([a-z0-9._]+) +\| +([*PC]) +\|", path.read_text(), re.MULTILINE):
-        found[letter].add(name)
-    return found
-
-
-def test_known_names_are_those_of_the_installed_librdkafka(tmp_path: Path) -> None:
-    installed = librdkafka_names(tmp_path / "names.md")
-    for known, letter in ((COMMON, "*"), (PRODUCER - COMMON, "P"), (CONSUMER - COMMON, "C")):
-        assert known - installed[letter] == set()
-        unknown = {name for name in installed[letter] - known if "." in name and not name.endswith("_cb")}
-        assert {name for name in unknown if not name.startswith(("builtin.", "internal.", "consume."))} == set()
 
 
 # What the settings give

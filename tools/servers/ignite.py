@@ -17,7 +17,7 @@ from .ignite_config import IgniteOptions, NodePorts, node_xml
 from .jars import IGNITE_JAVA_OPTIONS, Jars, java_command
 from .process import ServerProcess, free_ports
 
-_START_S = 180.0
+_START_S = 600.0  # a node that ends is told at once: this bounds a hang
 _STARTED = "Topology snapshot"
 
 

@@ -16,7 +16,7 @@ from .jars import Jars, java_command
 from .process import ServerFailed, ServerProcess, free_ports
 
 _CLUSTER_ID = "bG9vcGJhY2stY2x1c3Rlcg"
-_START_S = 180.0
+_START_S = 600.0  # a broker that ends is told at once: this bounds a hang
 
 
 @dataclass(frozen=True)
@@ -88,6 +88,8 @@ class KafkaBroker:
         :raises ServerFailed: it ended or did not answer in time.
         """
         file = self.directory / "server.properties"
+        self.directory.mkdir(parents=True, exist_ok=True)
+        file.write_text("".join(f"{name}={value}\n" for name, value in self._settings().items()))
         if not (self.directory / "data" / "meta.properties").exists():
             self._format(file)
         # without a -Dlog4j2 configuration only errors are printed
@@ -111,8 +113,6 @@ class KafkaBroker:
             self._process.stop()
 
     def _format(self, file: Path) -> None:
-        self.directory.mkdir(parents=True, exist_ok=True)
-        file.write_text("".join(f"{name}={value}\n" for name, value in self._settings().items()))
         arguments: list[str | Path] = ["format", "-t", _CLUSTER_ID, "-c", file]
         command = java_command("kafka.tools.StorageTool", arguments, [self._jars.kafka], ["-Xmx256m", "-XX:TieredStopAtLevel=1"])
         done = subprocess.run(command, capture_output=True, text=True, check=False)

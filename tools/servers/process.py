@@ -15,6 +15,8 @@ from pathlib import Path
 
 import psutil
 
+from .marks import end
+
 _LAUNCHER = Path(__file__).with_name("_with_parent.py")
 _POLL_S = 0.05
 _STOP_S = 20.0
@@ -60,7 +62,8 @@ class ServerProcess:
 
     :param name: for messages.
     :param log: its output; made new by each start.
-    :param outlives_parent: true for a server that goes on when its starter ends (``make up``).
+    :param outlives_parent: true for a server that goes on when its starter ends (``make up``); the log of its last start is kept
+        beside the new one, with the time of its last line in its name.
     """
 
     def __init__(
@@ -79,6 +82,9 @@ class ServerProcess:
         words = [str(word) for word in command]
         if not outlives_parent:
             words = [sys.executable, "-I", "-S", str(_LAUNCHER), str(os.getpid()), *words]
+        elif log.exists():
+            ended = time.strftime("%Y%m%dT%H%M%S", time.localtime(log.stat().st_mtime))
+            log.rename(log.with_stem(f"{log.stem}-{ended}"))
         with log.open("wb") as output:
             # a session of its own: Ctrl-C goes to the starter alone, which then stops its servers in order
             self._process = subprocess.Popen(
@@ -136,9 +142,4 @@ def end_family(pid: int, timeout_s: float = _STOP_S) -> None:
     """End a process and all its descendants, also those in groups of their own: SIGTERM, after ``timeout_s`` SIGKILL."""
     with suppress(psutil.NoSuchProcess):
         leader = psutil.Process(pid)
-        family = [leader, *leader.children(recursive=True)]
-        for ask in (psutil.Process.terminate, psutil.Process.kill):
-            for process in family:
-                with suppress(psutil.NoSuchProcess):
-                    ask(process)
-            _gone, family = psutil.wait_procs(family, timeout_s)
+        end([leader, *leader.children(recursive=True)], timeout_s)

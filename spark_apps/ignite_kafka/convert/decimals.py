@@ -10,18 +10,50 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 
+from ..errors import UnsupportedType
 
-def unscaled_bytes(array: pa.Array) -> pa.BinaryArray:
-    """Unscaled bytes of each value of a decimal128, decimal256 or string array (a string in java.math.BigDecimal's form)."""
-    if pa.types.is_string(array.type):
-        # an empty text is what stands under an object that is null
-        return pa.array([_from_text(text) if text else None for text in array.to_pylist()], pa.binary())
-    return _from_buffer(array)
+MOST_DIGITS = 40_000
+_ARROW_DIGITS = 38
 
 
-def _from_text(text: str) -> bytes:
-    sign, digits, _ = Decimal(text).as_tuple()
-    return _shortest(int(Decimal((sign, digits, 0))))  # not by way of str: Python limits the digits of int(str)
+def unscaled_bytes(array: pa.Array, scale: int | None = None, name: str = "") -> pa.BinaryArray:
+    """Unscaled bytes of each value of a decimal128, decimal256 or string array (a string in java.math.BigDecimal's form).
+
+    :param scale: every value is written at this scale; None: each at its own.
+    :param name: of the field, for the error.
+    :raises UnsupportedType: a value that has no exact form at `scale`.
+    """
+    if pa.types.is_decimal(array.type):
+        if scale is None or scale == array.type.scale:
+            return _from_buffer(array)
+        if scale <= _ARROW_DIGITS and array.type.precision <= _ARROW_DIGITS:
+            try:
+                return _from_buffer(array.cast(pa.decimal256(2 * _ARROW_DIGITS, scale)))
+            except pa.ArrowInvalid:
+                pass  # a value that is not exact at this scale: found below
+        array = array.cast(pa.string())
+    # an empty text is what stands under an object that is null
+    return pa.array([_shortest(_unscaled(text, scale, name)) if text else None for text in array.to_pylist()], pa.binary())
+
+
+def _unscaled(text: str, scale: int | None, name: str) -> int:
+    """The unscaled value of a BigDecimal at a scale; None: at its own."""
+    sign, digits, exponent = Decimal(text).as_tuple()
+    assert isinstance(exponent, int)
+    unscaled = int(Decimal((sign, digits, 0)))  # not by way of str: Python limits the digits of int(str)
+    shift = 0 if scale is None or not unscaled else exponent + scale
+    if 0 <= shift <= MOST_DIGITS:
+        return unscaled * 10**shift
+    if -len(digits) < shift < 0 and not unscaled % 10**-shift:
+        return unscaled // 10**-shift
+    raise _inexact(text, exponent, scale, name)
+
+
+def _inexact(text: str, exponent: int, scale: int | None, name: str) -> UnsupportedType:
+    value = text if len(text) <= 40 else f"{text[:37]}..."
+    what = f"field {name} holds {value}, of scale {-exponent}, which has no exact form at the declared scale {scale}"
+    remedy = "Correct the entry, or use decimal_format NUMERIC or converter ignite-binary, which keep each decimal's own scale."
+    return UnsupportedType(what, remedy, field=name)
 
 
 def _shortest(unscaled: int) -> bytes:

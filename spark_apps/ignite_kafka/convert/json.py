@@ -5,7 +5,7 @@ Source of the forms: docs of `json_columns`; compared with the real connect-json
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +14,7 @@ from ..errors import UnknownBinaryType, UnsupportedType
 from ..thin import codes
 from ..thin.codec import EntryGroup, EnumPolicy, TypeRef, decode_entries
 from ..thin.model import BinaryType, CacheInfo, Page, TypeSource
+from .decimal_scales import Path, declared_scales, warn_without_scale, with_scales, without_scale
 from .json_columns import JsonForm, text
 from .json_keys import proved_kind
 from .records import Records, gather, taken
@@ -36,6 +37,7 @@ class JsonConverter:
         Types that no query entity names show themselves with their first entry: :meth:`convert` raises then.
         """
         for binary in declared_types(cache, types):
+            self._warn_of_decimals(cache, binary)
             for field in binary.fields:
                 if field.type_code not in _HOLDS:
                     raise UnsupportedType(
@@ -45,29 +47,49 @@ class JsonConverter:
                         type_id=binary.type_id,
                     )
 
+    def _warn_of_decimals(self, cache: CacheInfo, binary: BinaryType) -> None:
+        for part in ("key", "value") if self._form.decimal_format == "BASE64" else ():
+            if binary.name in {entity.key_type if part == "key" else entity.value_type for entity in cache.query_entities}:
+                scales = declared_scales(cache, binary.type_id, key=part == "key")
+                for field in binary.fields:
+                    if field.type_code in (codes.DECIMAL, codes.DECIMAL_ARRAY) and (field.name.lower(),) not in scales:
+                        warn_without_scale(cache.name, part, f"{field.name}[]" if field.type_code == codes.DECIMAL_ARRAY else field.name)
+
     def convert(self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource, *, in_order: bool = False) -> Records:
         """JSON of all entries of the pages, group by group of one key type and one value type, or in their order.
 
         :raises DecodeError: bytes that do not decode: cache, partition, type id, position.
-        :raises UnsupportedType: a value that JSON cannot hold.
+        :raises UnsupportedType: a value that JSON cannot hold, or a decimal that has no exact form at its declared scale.
         """
         groups = decode_entries(pages, cache, types, enums=self._enums)
-        records = to_records(groups, self._form, types)
+        records = to_records(groups, self._form, types, cache)
         return taken(records, np.argsort(np.concatenate([group.rows for group in groups]))) if in_order and len(groups) > 1 else records
 
 
-def to_records(groups: Iterable[EntryGroup], form: JsonForm, types: TypeSource) -> Records:
-    """Records of decoded groups, one group after the other."""
+def to_records(groups: Iterable[EntryGroup], form: JsonForm, types: TypeSource, cache: CacheInfo) -> Records:
+    """Records of decoded groups of a cache's entries, one group after the other.
+
+    :raises UnsupportedType: a decimal that has no exact form at its declared scale: names cache and field.
+    """
     keys, values, kinds = [], [], set()
     for group in groups:
-        keys.append(_json(group.key, group.key_type, form))
-        values.append(_json(group.value, group.value_type, form))
+        keys.append(_json(group.key, group.key_type, form, cache, "key"))
+        values.append(_json(group.value, group.value_type, form, cache, "value"))
         kinds |= {proved_kind(key, keys[-1][row].as_py(), types) for row, key in group.key_samples}
     return Records(gather(keys), gather(values), key_kinds=frozenset(kinds))
 
 
-def _json(array: pa.Array, kind: TypeRef, form: JsonForm) -> pa.Array:
-    return text(array, field_of("", array.type, kind.mark), form)
+def _json(array: pa.Array, kind: TypeRef, form: JsonForm, cache: CacheInfo, part: str) -> pa.Array:
+    field = field_of("", array.type, kind.mark)
+    if form.decimal_format == "BASE64":
+        scales: Mapping[Path, int] = declared_scales(cache, kind.type_id, key=part == "key")
+        field = with_scales(field, scales)
+        for name in without_scale(field):
+            warn_without_scale(cache.name, part, name)
+    try:
+        return text(array, field, form)
+    except UnsupportedType as error:
+        raise UnsupportedType(error.what, error.remedy, **{"cache": cache.name} | error.where) from error
 
 
 def declared_types(cache: CacheInfo, types: TypeSource) -> Iterator[BinaryType]:

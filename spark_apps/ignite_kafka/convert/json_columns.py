@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import UnsupportedType
+from .decimal_scales import is_decimal, scale_of
 from .decimals import unscaled_bytes
 from .types import mark_of
 
@@ -57,7 +58,7 @@ def text(array: pa.Array, field: pa.Field, form: JsonForm) -> pa.Array:
         return pc.binary_slice(_encode(pa.StructArray.from_arrays([easy], names=[""])), 4, -1)  # without {"": and }
     if pa.types.is_floating(kind):
         return _floats(array)
-    if _is_decimal(kind, field):
+    if is_decimal(field):
         return _with_nulls(array.cast(pa.string()).cast(_BINARY), array)
     if pa.types.is_union(kind):
         return _union(array, field, form)
@@ -97,8 +98,8 @@ def plain(array: pa.Array, field: pa.Field, form: JsonForm) -> pa.Array | None:
     """The column in a type that polars writes as Connect does, or None where there is none."""
     array = _decoded(array)
     kind = array.type
-    if _is_decimal(kind, field):
-        return _base64(unscaled_bytes(array)) if form.decimal_format == "BASE64" else None
+    if is_decimal(field):
+        return _base64(unscaled_bytes(array, scale_of(field), field.name)) if form.decimal_format == "BASE64" else None
     if mark_of(field) == "time":
         return _time_of_day(array)
     if pa.types.is_string(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind):
@@ -157,10 +158,6 @@ def _no_form(field: pa.Field) -> UnsupportedType:
 def _cut_by_c(field: pa.Field) -> bool:
     """Names cross to polars as C strings, which end at a zero."""
     return "\0" in field.name
-
-
-def _is_decimal(kind: pa.DataType, field: pa.Field) -> bool:
-    return pa.types.is_decimal(kind) or (pa.types.is_string(kind) and mark_of(field) == "decimal")
 
 
 def _decoded(array: pa.Array) -> pa.Array:

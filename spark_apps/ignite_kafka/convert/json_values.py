@@ -1,4 +1,4 @@
-"""JSON of single Python values: the plain counterpart of :mod:`.json_columns`, for checks. Nothing here is shared with the columns.
+"""JSON of single Python values: the plain counterpart of :mod:`.json_columns`, for checks. Nothing but the declared scales is shared.
 
 Forms are those of Kafka's JsonConverter with ``schemas.enable=false`` and the reference's type table (docs/types.md).
 """
@@ -9,7 +9,8 @@ import base64
 import math
 import re
 import uuid
-from decimal import Decimal
+from collections.abc import Mapping
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, Inexact, InvalidOperation
 from typing import Any
 
 from ..errors import UnsupportedType
@@ -27,18 +28,23 @@ from ..thin.codec.values import (
     Time,
     Timestamp,
 )
+from .decimal_scales import Path
 
 _DAY_MS = 86_400_000
+_EXACT = Context(prec=100_000, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[Inexact, InvalidOperation])
 
 
-def json_value(value: Any, decimal_format: str = "BASE64", enum_policy: str = "SHORT_NAME") -> Any:
+def json_value(
+    value: Any, decimal_format: str = "BASE64", enum_policy: str = "SHORT_NAME", scales: Mapping[Path, int] | None = None, path: Path = ()
+) -> Any:
     """What `json.loads` gives for the record of a value of the row path (thin/codec/values.py).
 
+    :param scales: declared scales of decimals, by the names of their fields below `path`.
     :raises UnsupportedType: JSON has no form for it.
     """
 
-    def form(item: Any) -> Any:
-        return json_value(item, decimal_format, enum_policy)
+    def form(item: Any, *names: str, known: Mapping[Path, int] | None = scales) -> Any:
+        return json_value(item, decimal_format, enum_policy, known, (*path, *names))
 
     match value:
         case None | bool() | int() | str():
@@ -50,7 +56,7 @@ def json_value(value: Any, decimal_format: str = "BASE64", enum_policy: str = "S
         case uuid.UUID():
             return str(value)
         case Decimal():
-            return _decimal(value, decimal_format)
+            return _decimal(value, decimal_format, (scales or {}).get(path))
         case Date() | SqlDate() | Time() | Timestamp() | Instant() | LocalDate() | LocalTime() | LocalDateTime():
             return _moment(value)
         case EnumValue():
@@ -60,11 +66,11 @@ def json_value(value: Any, decimal_format: str = "BASE64", enum_policy: str = "S
         case list() | tuple():
             return [form(item) for item in value]
         case Document():
-            return {name: form(item) for name, item in value.fields.items()}
+            return {name: form(item, name.lower()) for name, item in value.fields.items()}
         case MapValue():
             if all(isinstance(key, str) for key, _ in value.items):
-                return {key: form(item) for key, item in value.items}
-            return [[form(key), form(item)] for key, item in value.items]
+                return {key: form(item, known=None) for key, item in value.items}
+            return [[form(key, known=None), form(item, known=None)] for key, item in value.items]
     raise UnsupportedType(f"JSON has no form for a {type(value).__name__}", "Verify this cache with the ignite-binary converter.")
 
 
@@ -109,9 +115,14 @@ def _constant(value: EnumValue, policy: str) -> int | str:
     raise ValueError(f"enum_policy {policy!r} is not known")
 
 
-def _decimal(value: Decimal, decimal_format: str) -> Any:
+def _decimal(value: Decimal, decimal_format: str, scale: int | None) -> Any:
     if decimal_format == "NUMERIC":
         return value
+    if scale is not None:
+        try:
+            value = value.quantize(Decimal((0, (1,), -scale)), context=_EXACT)
+        except (Inexact, InvalidOperation):
+            raise UnsupportedType(f"a decimal has no exact form at the declared scale {scale}", "Correct the entry.") from None
     sign, digits, _ = value.as_tuple()  # of any scale, negative ones too, Connect's Decimal has the unscaled value alone
     unscaled = int("".join(map(str, digits))) * (-1 if sign else 1)
     size = (unscaled + (unscaled < 0)).bit_length() // 8 + 1

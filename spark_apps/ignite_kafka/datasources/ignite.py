@@ -3,24 +3,12 @@
     spark.dataSource.register(IgniteDataSource)
     spark.read.format("ignite").option("addresses", "127.0.0.1:10800").option("cache", "flights").load()
 
+Options: docs/options.md, from :mod:`.option_tables`.
+
 Columns: ``_key`` (a struct where keys are objects), then the fields of the values; ``_value`` where values are no objects; ``_type`` where
 a cache holds several types, whose fields are united. Without query entities the types are those of a sample (``sample_rows``); an entry
 of a type that the sample did not show ends the read with an error: never a missing row. Of a cache that is empty and has no query entity
 the columns are not known: give them with ``.schema(…)``, which also says them where the sample does not show all.
-
-=========================== =======================================================================================================
-option                      meaning
-=========================== =======================================================================================================
-``cache``                   name of the cache (required)
-``addresses``               127.0.0.1:10800; host:port of nodes separated by commas
-``partitions``              all; the Ignite partitions to read, as ``0-63,100``
-``num_partitions``          8; most Spark partitions; each reads several Ignite partitions
-``page_bytes``              4194304; bytes of a scan page that is aimed at
-``sample_rows``             1000; entries that a schema is taken from
-``secrets_file``            file of secrets (ignite_kafka.secrets) that exists on driver and executors
-``tls``, ``tls_ca_file``,   TLS; certificate and host name are verified unless ``tls_verify`` or ``tls_check_hostname`` is false
-``tls_cert_file``, …
-=========================== =======================================================================================================
 
 Filters ``_key = …`` and ``_key IN (…)`` on whole numbers and strings become gets by key, the only condition that the
 thin protocol can evaluate without a class on the nodes (``spark.sql.python.filterPushdown.enabled`` must be true, and ``partitions``
@@ -29,20 +17,6 @@ not given).
 Written are DataFrames of the same form: a key, and the fields of the value, or ``_value`` alone.
 
     df.write.format("ignite").option("cache", "flights").option("key", "id").mode("append").save()
-
-=========================== =======================================================================================================
-option                      meaning
-=========================== =======================================================================================================
-``cache``                   name of the cache (required)
-``key``                     ``_key``; the column of the key; several, separated by commas, are the fields of a key that is an object
-``overwrite``               true; false: an entry that is there stays as it is
-``create``                  false; true: a cache that is missing is made, with a query entity from the DataFrame's schema; its table
-                            is named as the value type without its package, or else as the cache
-``backups``                 the cluster's default; of a cache that is made
-``value_type``              ``<cache>.Value``; binary type of the values of a cache without query entity; of several it chooses one
-``key_type``                ``<cache>.Key``; so for keys
-``addresses``, ``tls``, …   as for reading, and ``secrets_file``
-=========================== =======================================================================================================
 
 Nothing here is exactly once: a task that is tried again puts its rows again. Puts are idempotent by key, so that the cache ends alike,
 provided that a key is in one row, or in rows of one Spark partition, of which the last counts (without overwrite, the first). What a job
@@ -54,6 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, DataSourceReader, EqualTo, Filter, In, InputPartition
@@ -70,7 +45,8 @@ from ..thin.gets import encodable, get_all
 from ..thin.model import CacheInfo, Page
 from ..thin.scan import scan_partitions
 from .ignite_write import WriteOptions, ignite_writer
-from .options import bounded_int, connected, ignite_endpoint, refuse_secrets, required
+from .option_tables import IGNITE_READ
+from .options import connected, ignite_endpoint
 
 _BATCH_ROWS = 20_000
 _KEY = ("_key",)
@@ -82,27 +58,26 @@ class ReadOptions:
 
     cache: str
     endpoint: IgniteEndpoint
-    partitions: tuple[int, ...] | None = None
-    num_partitions: int = 8
-    page_bytes: int = 4 << 20
-    sample_rows: int = 1_000
-    secrets_file: str | None = None
+    partitions: tuple[int, ...] | None
+    num_partitions: int
+    page_bytes: int
+    sample_rows: int
+    secrets_file: str | None
 
     @staticmethod
-    def of(options: Mapping[str, str], source: str = "ignite") -> ReadOptions:
+    def of(options: Mapping[str, str]) -> ReadOptions:
         """
-        :raises SettingsError: an option is missing, out of range, or a secret.
+        :raises SettingsError: an option is unknown, missing, out of range, or a secret.
         """
-        refuse_secrets(options)
-        return ReadOptions(
-            required(options, "cache", source),
-            ignite_endpoint(options),
-            parse_partitions(options["partitions"]) if "partitions" in options else None,
-            bounded_int(options, "num_partitions", 8, 1, 100_000),
-            bounded_int(options, "page_bytes", 4 << 20, 1 << 10, 1 << 30),
-            bounded_int(options, "sample_rows", 1_000, 1, 1_000_000),
-            options.get("secrets_file"),
-        )
+        values = IGNITE_READ.read(options)
+        partitions = values["partitions"]
+        return ReadOptions.from_values(values, parse_partitions(partitions) if partitions is not None else None)
+
+    @staticmethod
+    def from_values(values: Mapping[str, Any], partitions: tuple[int, ...] | None = None) -> ReadOptions:
+        """From values that a table of options gave."""
+        names = ("num_partitions", "page_bytes", "sample_rows", "secrets_file")
+        return ReadOptions(values["cache"], ignite_endpoint(values), partitions, *(values[name] for name in names))
 
     def connect(self) -> Cluster:
         return connected(self.endpoint, self.secrets_file)

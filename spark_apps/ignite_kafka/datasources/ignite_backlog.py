@@ -3,6 +3,8 @@
     spark.dataSource.register(IgniteBacklogDataSource)
     spark.readStream.format("ignite-backlog").option("cache", "trades").option("connector", "my-stream").load()
 
+Options: docs/options.md, from :mod:`.option_tables`.
+
 Columns: those of source `ignite` (``_key``, the fields of the values, …), and
 
 ============== ====================================================================================================================
@@ -12,21 +14,6 @@ Columns: those of source `ignite` (``_key``, the fields of the values, …), and
 ``_partition`` the Ignite partition: all changes of a key have the same
 ``_time``      when a node captured it
 ============== ====================================================================================================================
-
-=========================== =======================================================================================================
-option                      meaning
-=========================== =======================================================================================================
-``cache``                   name of the cache (required)
-``connector``               name under which the nodes capture for this query alone (required); of one query or pipeline at a time
-``on_loss``                 fail: where changes of partitions were lost, the query ends with an error that names them; reload: their
-                            entries come as ``loaded``. Keys that were removed meanwhile are not told
-``max_bytes``               8388608; bytes of changes in a batch that are aimed at
-``num_partitions``          8; most Spark partitions of a batch's changes
-``poll_interval_ms``        500; time between two looks for changes while there are none
-``backlog_…``               ``cache_name``, ``service_name``, ``cache_backups``, ``memory_region_name``, ``flush_freq_ms``: the pipeline's
-                            settings of these names
-``addresses``, …            the other options of source `ignite`, but for ``partitions``
-=========================== =======================================================================================================
 
 The capture begins with the query's first trigger; read what the cache held before with source `ignite`, after that. It goes on while no
 query runs, until it is ended (``ignite-kafka backlog cleanup``). Of a cache that is empty and has no query entity the columns are not
@@ -52,7 +39,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxBytes, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
-from ..errors import IgniteKafkaError, SettingsError
+from ..errors import IgniteKafkaError
 from ..plan import CachePlan
 from ..settings import SourceSettings
 from ..thin.batches import batches
@@ -61,7 +48,7 @@ from ..thin.scan import scan_partitions
 from .backlog_batches import BacklogTarget, CacheStream, Offset
 from .backlog_rows import ChangeRows, joined, loaded_rows, rows_of, to_change_batch, with_change_columns
 from .ignite import ReadOptions, columns, read_schema
-from .options import bounded_int, one_of, required
+from .option_tables import BACKLOG
 
 _NAME = "ignite-backlog"
 _BATCH_ROWS = 20_000
@@ -78,22 +65,15 @@ class BacklogOptions:
     @staticmethod
     def of(options: Mapping[str, str]) -> BacklogOptions:
         """
-        :raises SettingsError: an option is missing, out of range, or a secret.
+        :raises SettingsError: an option is unknown, missing, out of range, or a secret.
         """
-        read = ReadOptions.of(options, _NAME)
-        if read.partitions is not None:
-            raise SettingsError("a backlog is read whole", "Leave the option partitions out.", setting="partitions")
-        texts: Any = {name: options[name] for name in _TEXTS if name in options}
+        values = BACKLOG.read(options)
         settings = SourceSettings(
-            name=required(options, "connector", _NAME),
-            batch_bytes=bounded_int(options, "max_bytes", 8 << 20, 1 << 10, 1 << 30),
-            page_bytes=read.page_bytes,
-            poll_interval_ms=bounded_int(options, "poll_interval_ms", 500, 1, 3_600_000),
-            backlog_cache_backups=bounded_int(options, "backlog_cache_backups", 1, 0, 1_000),
-            backlog_flush_freq_ms=bounded_int(options, "backlog_flush_freq_ms", 500, 0, 3_600_000),
-            **texts,
+            name=values["connector"],
+            batch_bytes=values["max_bytes"],
+            **{name: values[name] for name in _SETTINGS},
         )
-        return BacklogOptions(read, settings, one_of(options, "on_loss", "fail", "reload") == "reload")
+        return BacklogOptions(ReadOptions.from_values(values), settings, values["on_loss"] == "reload")
 
     def target(self, cluster: Cluster) -> BacklogTarget:
         """What is read; not captured yet."""
@@ -108,7 +88,15 @@ class BacklogOptions:
             return columns(lambda: with_change_columns(read_schema(self.read, cluster, info), info.name), given)
 
 
-_TEXTS = ("backlog_cache_name", "backlog_service_name", "backlog_memory_region_name")
+_SETTINGS = (
+    "page_bytes",
+    "poll_interval_ms",
+    "backlog_cache_name",
+    "backlog_service_name",
+    "backlog_memory_region_name",
+    "backlog_cache_backups",
+    "backlog_flush_freq_ms",
+)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,8 @@ from ..thin.model import CacheInfo
 from ..thin.puts import CacheWriter
 from .frame_arrays import conformed
 from .frame_types import Part, entry_parts, layouts
-from .options import boolean, bounded_int, connected, ignite_endpoint, refuse_secrets, required
+from .option_tables import IGNITE_WRITE
+from .options import connected, ignite_endpoint
 
 
 @dataclass(frozen=True)
@@ -31,36 +32,27 @@ class WriteOptions:
 
     cache: str
     endpoint: IgniteEndpoint
-    key: tuple[str, ...] = ("_key",)
-    overwrite: bool = True
-    create: bool = False
-    backups: int | None = None
-    key_type: str | None = None
-    value_type: str | None = None
-    secrets_file: str | None = None
+    key: tuple[str, ...]
+    overwrite: bool
+    create: bool
+    backups: int | None
+    key_type: str | None
+    value_type: str | None
+    secrets_file: str | None
 
     @staticmethod
     def of(options: Mapping[str, str]) -> WriteOptions:
         """
-        :raises SettingsError: an option is missing, out of range, or a secret.
+        :raises SettingsError: an option is unknown, missing, out of range, or a secret.
         """
-        refuse_secrets(options)
-        key = tuple(name.strip() for name in options.get("key", "_key").split(","))
+        values = IGNITE_WRITE.read(options)
+        key = tuple(name.strip() for name in values["key"].split(","))
         if not all(key) or len({name.lower() for name in key}) < len(key):
             raise SettingsError(
-                f"option 'key' is {options['key']!r}", "Give names of columns, each once, as id or day,number.", setting="key"
+                f"option 'key' is {values['key']!r}", "Give names of columns, each once, as id or day,number.", setting="key"
             )
-        return WriteOptions(
-            required(options, "cache", "ignite"),
-            ignite_endpoint(options),
-            key,
-            boolean(options, "overwrite", True),
-            boolean(options, "create", False),
-            bounded_int(options, "backups", 0, 0, 1_000) if "backups" in options else None,
-            options.get("key_type"),
-            options.get("value_type"),
-            options.get("secrets_file"),
-        )
+        names = ("overwrite", "create", "backups", "key_type", "value_type", "secrets_file")
+        return WriteOptions(values["cache"], ignite_endpoint(values), key, *(values[name] for name in names))
 
     def connect(self) -> Cluster:
         return connected(self.endpoint, self.secrets_file)

@@ -4,9 +4,8 @@ Writes any DataFrame of keys and values, each Spark partition in one transaction
 
     df.write.format("kafka-tx").options(**{"bootstrap.servers": "…", "topic": "t", "name": "w"}).mode("append").save()
 
-Columns: ``value`` (string or binary, null = tombstone), optional ``key`` (string or binary) and ``topic`` (string).
+Options: docs/options.md, from :mod:`.option_tables`.
 
-=============================== ====================================================================================================
 option                          meaning
 =============================== ====================================================================================================
 ``bootstrap.servers``           brokers, host:port separated by commas
@@ -22,6 +21,8 @@ option                          meaning
 ``secrets_file``                file of secrets (ignite_kafka.secrets) that exists on driver and executors
 ``kafka.<name>``                any librdkafka setting that is not a secret
 =============================== ====================================================================================================
+=======
+Columns: ``value`` (string or binary, null = tombstone), optional ``key`` (string or binary) and ``topic`` (string).
 
 A Spark partition is a unit: (cache ``dataframe``, partition number) under snapshot id = ``write_id``. How each given id ended is kept in
 ``<prefix>-configs`` (write_ids.py), a record an id.
@@ -33,17 +34,6 @@ Reads the committed records of a topic up to its end when the job began; what st
 Columns: ``key`` and ``value`` (binary, null where the record has none), ``topic``, ``partition`` (int), ``offset`` (long), ``timestamp``
 (of the record; null where it has none).
 
-=============================== ====================================================================================================
-option                          meaning
-=============================== ====================================================================================================
-``bootstrap.servers``           brokers, host:port separated by commas
-``topic``                       the topic to read (required)
-``starting_offsets``            ``earliest``; the first offset by partition as JSON, ``{"0": 120}``, the others from what is left
-``num_partitions``              as many as the topic has; most Spark partitions; each reads several of the topic's where it has more
-``secrets_file``                as for writing
-``kafka.<name>``                as for writing
-=============================== ====================================================================================================
-
 A read keeps no offsets: where it shall go on next time is for the program to remember. Pipelines do that (`ignite-kafka run`).
 """
 
@@ -52,7 +42,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -71,7 +61,8 @@ from ..offsets import Owner
 from ..secrets_file import SecretsFile
 from . import write_ids
 from .kafka_tx_read import SCHEMA, KafkaTxReader, ReadOptions
-from .options import bounded_int, kafka_options, refuse_secrets, required
+from .option_tables import KAFKA_WRITE
+from .options import kafka_options
 
 UNIT = "dataframe"
 
@@ -87,28 +78,25 @@ class WriteOptions:
     write_id: str
     named: bool
     topic: str | None
-    kafka: Mapping[str, str] = field(default_factory=dict)
-    secrets_file: str | None = None
-    slots: int = 16
-    prefix: str = "ignite-kafka"
-    transaction_timeout_ms: int = 600_000
+    kafka: Mapping[str, str]
+    secrets_file: str | None
+    slots: int
+    prefix: str
+    transaction_timeout_ms: int
 
     @staticmethod
     def of(options: Mapping[str, str]) -> WriteOptions:
         """
-        :raises SettingsError: an option is missing, out of range, or a secret.
+        :raises SettingsError: an option is unknown, missing, out of range, or a secret.
         """
-        refuse_secrets(options)
+        values = KAFKA_WRITE.read(options)
         return WriteOptions(
-            required(options, "name", "kafka-tx"),
-            options.get("write_id") or uuid.uuid4().hex,
-            bool(options.get("write_id")),
-            options.get("topic"),
-            kafka_options(options, "kafka-tx"),
-            options.get("secrets_file"),
-            bounded_int(options, "slots", 16, 1, 10_000),
-            options.get("internal_topic_prefix", "ignite-kafka"),
-            bounded_int(options, "transaction_timeout_ms", 600_000, 1_000, 86_400_000),
+            values["name"],
+            values["write_id"] or uuid.uuid4().hex,
+            bool(values["write_id"]),
+            values["topic"],
+            kafka_options(options, KAFKA_WRITE),
+            *(values[name] for name in ("secrets_file", "slots", "internal_topic_prefix", "transaction_timeout_ms")),
         )
 
     def clients(self) -> KafkaClients:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import pyarrow as pa
 from confluent_kafka.admin import OffsetSpec
@@ -17,7 +17,8 @@ from ..kafka.clients import KafkaClients
 from ..kafka.reader import BatchLimits, RecordReader
 from ..kafka.topics import Place, Topics
 from ..secrets_file import SecretsFile
-from .options import bounded_int, kafka_options, refuse_secrets, required
+from .option_tables import KAFKA_READ
+from .options import kafka_options
 
 SCHEMA = pa.schema(
     [
@@ -41,22 +42,22 @@ class ReadOptions:
 
     topic: str
     kafka: Mapping[str, str]
-    starts: Mapping[int, int] = field(default_factory=dict)
-    num_partitions: int | None = None
-    secrets_file: str | None = None
+    starts: Mapping[int, int]
+    num_partitions: int | None
+    secrets_file: str | None
 
     @staticmethod
     def of(options: Mapping[str, str]) -> ReadOptions:
         """
-        :raises SettingsError: an option is missing, out of range, or a secret.
+        :raises SettingsError: an option is unknown, missing, out of range, or a secret.
         """
-        refuse_secrets(options)
+        values = KAFKA_READ.read(options)
         return ReadOptions(
-            required(options, "topic", "kafka-tx"),
-            kafka_options(options, "kafka-tx"),
-            parse_offsets(options.get("starting_offsets", _EARLIEST)),
-            bounded_int(options, "num_partitions", 1, 1, 100_000) if "num_partitions" in options else None,
-            options.get("secrets_file"),
+            values["topic"],
+            kafka_options(options, KAFKA_READ),
+            parse_offsets(values["starting_offsets"]),
+            values["num_partitions"],
+            values["secrets_file"],
         )
 
     def clients(self) -> KafkaClients:

@@ -1,80 +1,36 @@
-"""Options of the Spark data sources, read strictly: Spark lower-cases their names and gives every value as text."""
+"""Clusters that the options of a Spark data source name; the options themselves: :mod:`.option_tables`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from ..errors import SettingsError
-from ..secrets import is_secret
+from ..kafka_names import librdkafka_settings
 from ..secrets_file import SecretsFile
 from ..thin.cluster import Cluster
 from ..thin.connection import IgniteCredentials, IgniteEndpoint, TlsSettings
+from .option_tables import KAFKA_PREFIX, OptionTable
 
 
-def refuse_secrets(options: Mapping[str, str]) -> None:
+def kafka_options(options: Mapping[str, str], table: OptionTable) -> dict[str, str]:
+    """librdkafka's settings among the options: ``bootstrap.servers`` and all that begin with ``kafka.``.
+
+    :raises SettingsError: one is no such setting, or may not be an option; no value is shown.
     """
-    :raises SettingsError: an option would put a secret into Spark's plans, UI and event log.
-    """
-    for name in options:
-        if name != "secrets_file" and is_secret(name.lower().removeprefix("kafka.")):
-            raise SettingsError(
-                f"option {name!r} would show a secret in Spark's UI and event log",
-                "Put it into a file (ignite_kafka.secrets) and name that in the option secrets_file.",
-                setting=name,
-            )
-
-
-def required(options: Mapping[str, str], name: str, source: str) -> str:
-    value = options.get(name)
-    if not value:
-        raise SettingsError(f"option {name!r} of {source} is missing", f'Give it with .option("{name}", …).', setting=name)
-    return value
-
-
-def bounded_int(options: Mapping[str, str], name: str, default: int, least: int, most: int) -> int:
-    text = options.get(name)
-    if text is None:
-        return default
+    assert table.kafka is not None
+    given = {name.removeprefix(KAFKA_PREFIX): value for name, value in options.items() if name.startswith(KAFKA_PREFIX)}
     try:
-        value = int(text)
-    except ValueError:
-        value = least - 1
-    if not least <= value <= most:
-        raise SettingsError(f"option {name!r} is {text!r}", f"Give a whole number from {least} to {most}.", setting=name)
-    return value
+        settings = librdkafka_settings(given, table.kafka)
+    except ValueError as error:
+        raise SettingsError(f"an option {KAFKA_PREFIX}… of {table.source} is wrong: {error}", "Correct it, or leave it out.") from error
+    return {**settings, "bootstrap.servers": options["bootstrap.servers"]}
 
 
-def boolean(options: Mapping[str, str], name: str, default: bool) -> bool:
-    text = options.get(name, str(default)).lower()
-    if text not in ("true", "false"):
-        raise SettingsError(f"option {name!r} is {text!r}", "Give true or false.", setting=name)
-    return text == "true"
-
-
-def one_of(options: Mapping[str, str], name: str, default: str, *others: str) -> str:
-    value = options.get(name, default)
-    if value not in (default, *others):
-        raise SettingsError(f"option {name!r} is {value!r}", f"Give {' or '.join((default, *others))}.", setting=name)
-    return value
-
-
-def kafka_options(options: Mapping[str, str], source: str) -> dict[str, str]:
-    """librdkafka's settings among the options: ``bootstrap.servers`` and all that begin with ``kafka.``."""
-    settings = {name.removeprefix("kafka."): value for name, value in options.items() if name.startswith("kafka.")}
-    return {**settings, "bootstrap.servers": required(options, "bootstrap.servers", source)}
-
-
-def ignite_endpoint(options: Mapping[str, str]) -> IgniteEndpoint:
-    """Where the nodes are, and how they are spoken to: ``addresses`` and the options of TLS."""
-    tls = TlsSettings(
-        boolean(options, "tls", False),
-        options.get("tls_ca_file"),
-        options.get("tls_cert_file"),
-        options.get("tls_key_file"),
-        boolean(options, "tls_verify", True),
-        boolean(options, "tls_check_hostname", True),
-    )
-    return IgniteEndpoint(tuple(address.strip() for address in options.get("addresses", "127.0.0.1:10800").split(",")), tls)
+def ignite_endpoint(values: Mapping[str, Any]) -> IgniteEndpoint:
+    """Where the nodes are, and how they are spoken to, from values that :meth:`OptionTable.read` gives."""
+    tls = TlsSettings(values["tls"], *(values[f"tls_{name}"] for name in ("ca_file", "cert_file", "key_file", "verify", "check_hostname")))
+    return IgniteEndpoint(values["addresses"], tls)
 
 
 def connected(endpoint: IgniteEndpoint, secrets_file: str | None) -> Cluster:

@@ -14,7 +14,7 @@ from ..convert import Converter, converter
 from ..convert.narrowing import ENTRY_ERRORS, BadEntry, Narrowed, narrowed
 from ..convert.records import Records, with_tombstones
 from ..convert.stage import Stage
-from ..errors import IgniteKafkaError
+from ..errors import IgniteKafkaError, UnsupportedType
 from ..kafka.dead_letters import DeadLetter, context_headers, entry_headers
 from ..kafka.producer import TransactionalProducer
 from ..kafka.slots import SlotWriter
@@ -66,7 +66,7 @@ class EntrySender:
     def _made(self, writer: SlotWriter, cache: CachePlan, info: CacheInfo, pages: Sequence[Page], *, in_order: bool) -> Narrowed:
         """The batch as a whole where it has no bad entry, which costs nothing more than a look at the sizes."""
         if self._settings.error_handling_policy == STOP:
-            return Narrowed(self._converter.convert(pages, info, self._cluster, in_order=in_order))
+            return Narrowed(self._all_or_none(info, pages, in_order=in_order))
 
         def refuses(records: Records) -> Mapping[int, IgniteKafkaError]:
             return writer.too_large(cache.topic, cache.topic_bytes, records)
@@ -78,6 +78,18 @@ class EntrySender:
         except ENTRY_ERRORS:
             pass
         return narrowed(self._converter, pages, info, self._cluster, refuses)
+
+    def _all_or_none(self, info: CacheInfo, pages: Sequence[Page], *, in_order: bool) -> Records:
+        """Records of the whole batch; an error that does not say which entry is at fault is raised as that of the first such entry."""
+        try:
+            return self._converter.convert(pages, info, self._cluster, in_order=in_order)
+        except UnsupportedType as error:
+            if "partition" in error.where:
+                raise
+            found = narrowed(self._converter, pages, info, self._cluster, lambda _: {})
+            if not found.bad:
+                raise
+            raise found.bad[0].error from error
 
     def _pass_over(self, writer: SlotWriter, slot: int, cache: CachePlan, partition: int, bad: BadEntry) -> None:
         """To the dead letters, or to the log alone."""

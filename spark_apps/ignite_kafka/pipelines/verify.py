@@ -14,6 +14,7 @@ from typing import Any
 
 from ..comparison import EXAMPLES, Comparison
 from ..connector_settings import STOP
+from ..convert.decimal_scales import declared_scales
 from ..convert.json_values import json_value, same_json
 from ..convert.narrowing import ENTRY_ERRORS
 from ..errors import IgniteKafkaError
@@ -22,6 +23,7 @@ from ..kafka.topics import Topics, read_to_end
 from ..plan import CachePlan, TransferPlan
 from ..thin.cluster import Cluster
 from ..thin.codec import decode_rows, entry_cuts, raw_entries
+from ..thin.codec.values import Document
 from ..thin.model import CacheInfo, Page
 from ..thin.scan import scan_partitions
 
@@ -100,8 +102,13 @@ def _json_entries(plan: TransferPlan, cluster: Cluster, info: CacheInfo) -> Iter
     """Key and value of each entry; where the error policy goes on without an entry that is no record, why it is none."""
     forms = plan.settings.decimal_format, plan.settings.enum_policy
 
+    def json_of(value: Any, *, key: bool) -> Any:
+        scales = declared_scales(info, value.type_id if isinstance(value, Document) else None, key=key)
+        return json_value(value, *forms, scales)
+
     def entries_of(page: Page) -> list[tuple[str, Any]]:
-        return [(canonical_value(json_value(key, *forms)), json_value(value, *forms)) for key, value in decode_rows([page], info, cluster)]
+        rows = decode_rows([page], info, cluster)
+        return [(canonical_value(json_of(key, key=True)), json_of(value, key=False)) for key, value in rows]
 
     for page in scan_partitions(cluster, info, range(info.partitions), page_bytes=plan.settings.page_bytes):
         try:

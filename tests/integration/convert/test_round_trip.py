@@ -16,6 +16,8 @@ from ignite_kafka.convert.records import Records
 from ignite_kafka.thin.create import NewCache, get_or_create_cache
 from ignite_kafka.thin.model import CacheInfo, QueryEntity, QueryField
 from ignite_kafka.thin.puts import CacheWriter
+from ignite_kafka.thin.scan import scan_partitions
+from tests.support.inbound import decoded
 from tests.support.java_caches import Read
 from tests.support.java_caches import read as scanned
 from tools.servers import IgniteCluster
@@ -140,3 +142,20 @@ def test_records_of_a_topic_become_what_sql_reads(read: Callable[[str], Read], i
     with ignite.client() as connected:
         found = list(connected.sql(query))
     assert found == [[1, "a", Decimal("123.45"), "2024-02-29", "2024-02-29 12:34:56.789"], [2, None, Decimal("-0.01"), None, None]]
+
+
+def test_decimals_of_a_table_keep_their_value(read: Callable[[str], Read], ignite: IgniteCluster) -> None:
+    """Ignite keeps the scale of a literal: 12.5 in a DECIMAL(10,2) column has scale 1 in its bytes."""
+    cluster = read("flat").cluster
+    with ignite.client() as connected:
+        list(connected.sql('CREATE TABLE prices (id DECIMAL(10,2) PRIMARY KEY, d DECIMAL(10,2)) WITH "cache_name=prices,value_type=Price"'))
+        list(connected.sql("INSERT INTO prices VALUES (1.5, 12.5), (2, 3), (3.25, -0.01), (4, NULL)"))
+        wanted = [tuple(row) for row in connected.sql("SELECT id, d FROM prices ORDER BY id")]
+    info = cluster.cache("prices")
+    pages = list(scan_partitions(cluster, info, range(info.partitions)))
+    records = converter("json").convert(pages, info, cluster)
+    entries = Inbound(info, ClusterTypes(cluster)).convert(consumed(records))
+    assert entries.bad == ()
+    found = decoded(entries, cluster)
+    assert sorted((key, value.fields["D"]) for key, value in found) == wanted
+    assert wanted == [(Decimal("1.5"), Decimal("12.5")), (Decimal(2), Decimal(3)), (Decimal("3.25"), Decimal("-0.01")), (Decimal(4), None)]

@@ -309,9 +309,9 @@ def test_nodes_without_the_service(spark: SparkSession, ignite_cluster: Callable
         ({"connector": ""}, "'connector' of ignite-backlog is missing"),
         ({"connector": "a/b"}, "name is wrong"),
         ({"password": "hunter2"}, "secrets_file"),
-        ({"on_loss": "ignore"}, "Give fail or reload"),
+        ({"on_loss": "ignore"}, "fail or reload"),
         ({"max_bytes": "much"}, "max_bytes"),
-        ({"partitions": "1-3"}, "read whole"),
+        ({"partitions": "1-3"}, "has no option 'partitions'"),
         ({"cache": "no-such-cache"}, "no such cache"),
     ],
 )

@@ -126,6 +126,7 @@ def test_bad_partition_lists() -> None:
         ({"addresses": "127.0.0.1:1"}, "127.0.0.1:1"),
         ({"password": "hunter2"}, "secrets_file"),
         ({"num_partitions": "many"}, "num_partitions"),
+        ({"addreses": "127.0.0.1:1"}, "Did you mean addresses"),
         ({"partitions": "5000"}, "no partition 5000"),
     ],
 )

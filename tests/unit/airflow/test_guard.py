@@ -50,6 +50,29 @@ os.kill(os.getpid(), signal.SIGKILL)
     await_value(lambda: not folder.exists(), "end of the private folder")
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_to_all_processes_of_a_worker_does_not_end_the_guard_before_its_app(tmp_path: Path, number: signal.Signals) -> None:
+    folder = tmp_path / "private"
+    folder.mkdir()
+    app = start(_STUBBORN)
+    task = f"""
+import os, signal
+from pathlib import Path
+from airflow_provider_ignite_kafka.guard import start_guard
+guard = start_guard({app.pid}, Path({str(folder)!r}), 0.2)
+os.killpg(guard._process.pid, {int(number)})
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    try:
+        assert subprocess.run([sys.executable, "-c", task], check=False).returncode == -signal.SIGKILL
+        await_value(lambda: app.poll() is not None, "end of the app")
+        await_value(lambda: not folder.exists(), "end of the private folder")
+    finally:
+        app.kill()
+        with app:
+            app.wait()
+
+
 def test_a_released_guard_touches_nothing(tmp_path: Path) -> None:
     app = start(_SLEEPER)
     try:

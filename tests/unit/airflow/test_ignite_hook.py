@@ -86,3 +86,38 @@ def test_test_button_says_why_nothing_answers(connect: Any) -> None:
         works, message = IgniteHook().test_connection()
     assert not works
     assert f"127.0.0.1:{port}" in message
+
+
+_ODD = [1, -1, 1.5, True, False, [], [1], ["a:1"], {}, {"a": 1}, "::::", "a:99999999", "\0", "²", "٣", [None], "9" * 30, "[::1", [{}]]
+_FIELDS = ("addresses", "tls", "ca_file", "cert_file", "key_file", "key_password", "verify", "check_hostname", "connect_timeout_ms")
+
+
+@pytest.mark.parametrize("field", [*_FIELDS, "request_timeout_ms"])
+def test_test_button_answers_whatever_the_extra_holds(connect: Any, monkeypatch: pytest.MonkeyPatch, field: str) -> None:
+    monkeypatch.setattr("ignite_kafka.thin.connection._open", refuse)
+    for value in _ODD:
+        for tls in ({}, {"tls": True}):
+            connect("ignite_default", conn_type="ignite", host="127.0.0.1", port=1, extra={**tls, field: value})
+            works, message = IgniteHook().test_connection()
+            assert not works
+            assert message
+
+
+def refuse(*_: Any) -> None:
+    raise ConnectionRefusedError(111, "Connection refused")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("addresses", 5), ("addresses", [1]), ("connect_timeout_ms", "²"), ("request_timeout_ms", "9" * 30), ("tls", [])]
+)
+def test_an_extra_that_cannot_be_read_is_a_setting_error(connect: Any, name: str, value: Any) -> None:
+    connect("ignite_default", conn_type="ignite", extra={name: value})
+    with pytest.raises(SettingsError, match=rf"extra field {name} .*connection ignite_default"):
+        IgniteHook().get_endpoint()
+
+
+def test_a_password_that_cannot_be_read_is_not_shown(connect: Any) -> None:
+    connect("ignite_default", conn_type="ignite", extra={"key_password": ["mellon"]})
+    with pytest.raises(SettingsError, match="key_password cannot be read") as refused:
+        IgniteHook().get_credentials()
+    assert "mellon" not in str(refused.value)

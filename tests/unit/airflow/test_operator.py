@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sys
 import tempfile
@@ -20,6 +21,7 @@ from airflow.sdk import DAG
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowNotFoundException
 
 from airflow_provider_ignite_kafka import outcome
+from airflow_provider_ignite_kafka.hooks.kafka_config import kafka_config
 from airflow_provider_ignite_kafka.hooks.spark_app import SparkAppHook
 from airflow_provider_ignite_kafka.operators import spark_copy
 from airflow_provider_ignite_kafka.operators.ignite_to_kafka import IgniteToKafkaOperator
@@ -29,7 +31,9 @@ from airflow_provider_ignite_kafka.package import app_path
 from airflow_provider_ignite_kafka.request import Request
 from airflow_provider_ignite_kafka.submission import Place, submission
 from ignite_kafka.errors import Fenced, IgniteKafkaError, KafkaUnavailable, OutcomeUnknown, ScanFailed, SettingsError, TopicError
+from ignite_kafka.kafka.producer import TransactionalProducer
 from ignite_kafka.kafka.status import COMPLETED, FAILED, FENCED, RUNNING, STOPPED, UNKNOWN, CacheStatus, RunStatus
+from ignite_kafka.settings import SourceSettings
 from tests.support.processes import await_value
 
 FAKE = Path(__file__).with_name("fake_spark_submit.py")
@@ -168,6 +172,21 @@ def test_secrets_are_shipped_in_a_file_of_their_own_that_is_gone_after(bench: Be
     assert list((bench.folder / "tmp").iterdir()) == []
 
 
+def test_secrets_are_gone_even_where_the_app_cannot_be_ended(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    class StillAlive(Exception):
+        pass
+
+    def close(hook: SparkAppHook) -> None:
+        close_really(hook)
+        raise StillAlive
+
+    close_really = SparkAppHook.close
+    monkeypatch.setattr(SparkAppHook, "close", close)
+    with pytest.raises(StillAlive):
+        operator().execute(context())
+    assert list((bench.folder / "tmp").iterdir()) == []
+
+
 def test_no_secrets_no_file(bench: Bench, connect: Any) -> None:
     connect("ignite_default", conn_type="ignite", host="node")
     connect("kafka_default", conn_type="kafka", extra={"bootstrap.servers": "broker:9092"})
@@ -209,7 +228,7 @@ def replaced(caplog: pytest.LogCaptureFixture) -> Callable[[], list[str]]:
 
 def test_what_a_connection_does_not_name_is_left_to_the_settings(bench: Bench, replaced: Callable[[], list[str]]) -> None:
     settings = {"ignite_request_timeout_ms": 600_000, "ignite_connect_timeout_ms": "7000", "kafka_config": {}}
-    settings["kafka_config"] = {"socket.timeout.ms": 90_000, "sasl.mechanisms": "PLAIN"}  # the connection has the second, by its other name
+    settings["kafka_config"] = {"socket.timeout.ms": 90_000}
     sink(settings).execute(context())
     given = bench.seen["request"]["settings"]
     assert (given["ignite_request_timeout_ms"], given["ignite_connect_timeout_ms"]) == (600_000, 7_000)
@@ -221,7 +240,7 @@ def test_what_a_connection_names_wins_and_says_so(bench: Bench, connect: Any, re
     connect("ignite_default", conn_type="ignite", host="node", extra={"request_timeout_ms": 20_000, "connect_timeout_ms": 3_000})
     plain = {"bootstrap.servers": "broker:9092", "sasl.mechanism": "SCRAM-SHA-512", "socket.send.buffer.bytes": "4096", "client.id": "same"}
     connect("kafka_default", conn_type="kafka", extra=plain)
-    own = {"sasl.mechanisms": "PLAIN", "send.buffer.bytes": "1", "client.id": "same", "socket.timeout.ms": "90000"}
+    own = {"send.buffer.bytes": "1", "client.id": "same", "socket.timeout.ms": "90000"}
     settings = {
         "ignite_addresses": "other:10800",
         "ignite_request_timeout_ms": 600_000,
@@ -238,9 +257,128 @@ def test_what_a_connection_names_wins_and_says_so(bench: Bench, connect: Any, re
     assert sorted(replaced()) == [
         "ignite_addresses",
         "ignite_request_timeout_ms",
-        "kafka_config.sasl.mechanisms",
         "kafka_config.socket.send.buffer.bytes",
     ]
+
+
+SHARED = {
+    **CONFIG,
+    "session.timeout.ms": 30_000,
+    "heartbeat.interval.ms": "3000",
+    "group.instance.id": "w1",
+    "isolation.level": "read_uncommitted",
+    "acks": 1,
+    "linger.ms": 20,
+    "compression.type": "zstd",
+    "enable.idempotence": True,
+    "max.poll.interval.ms": 300_000,
+    "socket.timeout.ms": 40_000,
+}
+
+
+@pytest.mark.parametrize("make", [operator, sink])
+def test_a_connection_of_consumers_and_producers_has_each_client_given_its_own(
+    bench: Bench, connect: Any, replaced: Callable[[], list[str]], make: Callable[[dict[str, Any]], Any]
+) -> None:
+    connect("kafka_default", conn_type="kafka", extra=SHARED)
+    make({"producer_override": {"linger.ms": 5}}).execute(context())
+    given = bench.seen["request"]["settings"]
+    assert given["kafka_config"] == {"sasl.mechanism": "PLAIN", "sasl.username": "app", "socket.timeout.ms": "40000"}
+    assert given["producer_override"] == {"linger.ms": "5", "compression.type": "zstd"}
+    assert given["consumer_override"] == {
+        "session.timeout.ms": "30000",
+        "heartbeat.interval.ms": "3000",
+        "max.poll.interval.ms": "300000",
+    }
+    assert sorted(replaced()) == ["acks", "isolation.level"]  # they would have had another value than the connector's
+
+
+def test_a_name_that_no_kafka_client_has_is_refused_with_the_nearest(bench: Bench, connect: Any) -> None:
+    connect("kafka_default", conn_type="kafka", extra={**CONFIG, "session.timeout": 1})
+    with pytest.raises(AirflowFailException, match=r"no property of librdkafka has this name .*session\.timeout"):
+        operator().execute(context())
+
+
+def test_librdkafka_takes_what_a_shared_connection_becomes(bench: Bench, connect: Any) -> None:
+    connect("kafka_default", conn_type="kafka", extra=SHARED)
+    clients = kafka_config("kafka_default").clients()
+    clients.admin()
+    clients.reader().close()
+    TransactionalProducer(clients, "t-0", 60_000).close()
+
+
+def test_secrets_of_the_connections_that_a_mounted_file_replaces_are_named(
+    bench: Bench, connect: Any, replaced: Callable[[], list[str]], caplog: pytest.LogCaptureFixture
+) -> None:
+    operator(secrets_file="/mnt/not-here.json").execute(context())
+    [event] = [record for record in caplog.records if vars(record).get("event_id") == 15001]
+    for unused in ("password of the Ignite connection", "key_password of the Ignite connection", "sasl.password of the Kafka connection"):
+        assert unused in event.getMessage()
+    assert not [password for password in PASSWORDS if password in caplog.text]
+
+    caplog.clear()
+    mounted = bench.folder / "mounted.json"
+    mounted.touch(0o600)
+    ignite = {"username": "ignite", "password": "another", "key_password": "key-sesame"}
+    mounted.write_text(json.dumps({"ignite": ignite, "kafka": {"sasl.password": "kafka-sesame"}}))
+    task = operator(secrets_file=str(mounted))
+    assert task._request(RunNames.of(context())).secrets.ignite.password == "another"
+    [event] = [record for record in caplog.records if vars(record).get("event_id") == 15001]
+    assert f"password of the Ignite connection: not used by the app, which reads its secrets from {mounted} alone" in event.getMessage()
+    assert "sasl.password" not in event.getMessage()
+
+
+@pytest.mark.parametrize("name", ["security.protocol", "sasl.mechanisms", "ssl.ca.location", "enable.ssl.certificate.verification"])
+@pytest.mark.parametrize("theirs", [{"security.protocol": "SASL_SSL"}, {"sasl.password": "kafka-sesame"}])
+def test_settings_say_nothing_of_security_where_the_connection_does(bench: Bench, connect: Any, name: str, theirs: dict[str, str]) -> None:
+    connect("kafka_default", conn_type="kafka", extra={"bootstrap.servers": "broker:9092", **theirs})
+    with pytest.raises(AirflowFailException, match=f"{name} is in kafka_config, and the Kafka connection decides about security"):
+        sink({"kafka_config": {name: "PLAIN"}}).execute(context())
+
+
+def test_settings_may_say_it_where_the_connection_is_silent(bench: Bench, connect: Any) -> None:
+    connect("kafka_default", conn_type="kafka", extra={"bootstrap.servers": "broker:9092"})
+    sink({"kafka_config": {"security.protocol": "SSL"}}).execute(context())
+    assert bench.seen["request"]["settings"]["kafka_config"] == {"security.protocol": "SSL"}
+
+
+def test_a_connection_acts_on_the_host_only_with_leave_of_an_administrator(
+    bench: Bench, connect: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect("kafka_default", conn_type="kafka", extra={"bootstrap.servers": "broker:9092", "ssl.engine.location": "/tmp/evil.so"})
+    refusal = "ssl.engine.location loads native code, and this value is not allowed"
+    with pytest.raises(AirflowFailException, match=refusal) as refused:
+        sink().execute(context())
+    assert "evil" not in str(refused.value)
+    monkeypatch.setenv("AIRFLOW__IGNITE_KAFKA__ALLOWED_KAFKA_OPTIONS", '["ssl.engine.location=/opt/good.so"]')
+    with pytest.raises(AirflowFailException, match=refusal):
+        sink().execute(context())
+    monkeypatch.setenv("AIRFLOW__IGNITE_KAFKA__ALLOWED_KAFKA_OPTIONS", '["ssl.engine.location=/tmp/evil.so"]')
+    sink().execute(context())
+    assert "ssl.engine.location" not in bench.seen["request"]["settings"]["kafka_config"]  # settings never hold it, not even then
+    assert bench.seen["request"]["allowed_kafka_options"] == ["ssl.engine.location=/tmp/evil.so"]
+    assert bench.seen["secrets"]["kafka"]["ssl.engine.location"] == "/tmp/evil.so"
+
+
+@pytest.mark.parametrize("text", ["{}", "ssl.providers=default", "[1]", '["ssl.providers"]'])
+def test_an_option_of_another_form_is_refused(bench: Bench, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv("AIRFLOW__IGNITE_KAFKA__ALLOWED_KAFKA_OPTIONS", text)
+    with pytest.raises(AirflowFailException, match="no JSON list of name=value"):
+        sink().execute(context())
+
+
+def test_what_no_setting_may_hold_must_be_in_a_mounted_file(bench: Bench, connect: Any, tmp_path: Path) -> None:
+    name = "sasl.oauthbearer.token.endpoint.url"
+    oidc = {"bootstrap.servers": "broker:9092", "sasl.oauthbearer.method": "oidc", name: "https://id.example/token"}
+    connect("kafka_default", conn_type="kafka", extra={**oidc, "sasl.oauthbearer.client.secret": "kafka-sesame"})
+    mounted = tmp_path / "secrets.json"
+    mounted.touch(0o600)
+    mounted.write_text('{"kafka": {"sasl.oauthbearer.client.secret": "kafka-sesame"}}')
+    with pytest.raises(AirflowFailException, match=f"{name} is in the Kafka connection and not in the secrets file"):
+        sink(secrets_file=str(mounted)).execute(context())
+    mounted.write_text(f'{{"kafka": {{"sasl.oauthbearer.client.secret": "kafka-sesame", "{name}": "https://id.example/token"}}}}')
+    sink(secrets_file=str(mounted)).execute(context())
+    assert name not in bench.seen["request"]["settings"]["kafka_config"]
 
 
 @pytest.mark.parametrize("name", ["sasl.password", "ssl.key.password"])
@@ -305,6 +443,34 @@ def test_snapshot_id_is_the_same_for_every_try_and_new_for_every_run() -> None:
 def test_mapped_tasks_have_snapshots_and_connectors_of_their_own() -> None:
     names = [RunNames.of(context(map_index=index)) for index in (-1, 0, 1)]
     assert len({name.snapshot_id for name in names}) == len({name.connector for name in names}) == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("nightly.copy", "nightly.copy"),
+        ("größe.kopie", r"gro_e\.kopie-[0-9a-f]{8}"),
+        ("größe.kopié", r"gro_e\.kopie-[0-9a-f]{8}"),
+        ("数据.复制", r"__\.__-[0-9a-f]{8}"),
+        ("a" * 250 + ".copy", r"a{160}-[0-9a-f]{8}"),
+    ],
+)
+def test_default_name_of_any_dag_and_task_is_one_that_a_connector_may_have(name: str, expected: str) -> None:
+    found = spark_copy.connector_name(name)
+    assert re.fullmatch(expected, found)
+    assert SourceSettings.from_dict({"name": found}).name == found
+
+
+def test_default_names_of_different_tasks_differ() -> None:
+    names = ["größe.kopie", "große.kopie", "gro_e.kopie", "größe.kopie"]  # the last in other code points, a Dag of its own to Airflow
+    assert len({spark_copy.connector_name(name) for name in names}) == len(set(names))
+
+
+def test_a_dag_with_letters_beyond_ascii_has_a_connector(bench: Bench) -> None:
+    given = context()
+    given["ti"].dag_id = "größe"
+    operator().execute(given)
+    assert re.fullmatch(r"gro_e\.copy-[0-9a-f]{8}", bench.seen["request"]["connector"])
 
 
 @pytest.mark.parametrize(

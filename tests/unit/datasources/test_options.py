@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ignite_kafka.datasources.options import refuse_secrets
+from ignite_kafka.datasources.option_tables import refuse_secrets
 from ignite_kafka.errors import SettingsError
 
 

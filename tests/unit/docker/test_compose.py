@@ -90,7 +90,7 @@ def test_every_variable_of_the_compose_file_is_in_the_example() -> None:
 
 def test_versions_are_those_of_the_tests() -> None:
     kafka = ET.parse(CHECKOUT / "pom.xml").findtext("m:properties/m:kafka.version", namespaces=POM)
-    assert SERVICES["kafka"]["image"] == f"apache/kafka:{kafka}"
+    assert re.search(rf"image: apache/kafka@sha256:\w+ # {re.escape(str(kafka))}$", (DOCKER / "compose.yaml").read_text(), re.MULTILINE)
     pythons = set(re.findall(r"python:?(\d\.\d+)", DOCKERFILES[0].read_text()))
     assert pythons == {f"{sys.version_info.major}.{sys.version_info.minor}"}
 
@@ -98,3 +98,31 @@ def test_versions_are_those_of_the_tests() -> None:
 def test_the_nodes_java_options_are_those_of_the_tests() -> None:
     options = (DOCKER / "ignite" / "java.opts").read_text().split()
     assert set(options) >= set(IGNITE_JAVA_OPTIONS)
+
+
+def test_images_of_others_are_pinned_by_digest() -> None:
+    bases = [line for file in DOCKERFILES for line in re.findall(r"^FROM (\S+)", file.read_text(), re.MULTILINE)]
+    stages = set(re.findall(r"^FROM \S+ AS (\S+)$", DOCKERFILES[0].read_text(), re.MULTILINE))
+    images = [service["image"] for service in SERVICES.values() if "build" not in service]
+    foreign = [image for image in (*bases, *images) if image not in stages]
+    assert len(foreign) == 6
+    for image in foreign:
+        assert re.fullmatch(r"[a-z/-]+(:[\w.-]+)?@sha256:[0-9a-f]{64}", image), image
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_a_container_has_no_capability_and_a_read_only_root(name: str) -> None:
+    service = SERVICES[name]
+    assert service["cap_drop"] == ["ALL"]
+    assert "cap_add" not in service
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    assert service["read_only"] is True
+    assert "/tmp" in service["tmpfs"]
+
+
+def test_packages_of_images_are_installed_by_hash_and_jars_by_checksum() -> None:
+    text = "".join(file.read_text() for file in DOCKERFILES)
+    installs = re.findall(r"pip install [^&\n]*", text)
+    assert installs
+    assert all("--require-hashes" in install or install.endswith("/tmp/wheels/*.whl") for install in installs)
+    assert all("--strict-checksums" in line for line in re.findall(r"mvn .*", text))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
+from decimal import Decimal
 from typing import Any, cast
 
 import numpy as np
@@ -16,9 +18,10 @@ from ignite_kafka.kafka.dead_letters import DeadLetter
 from ignite_kafka.pipelines.entry_sender import EntrySender
 from ignite_kafka.plan import CachePlan, TransferPlan
 from ignite_kafka.settings import SourceSettings
-from ignite_kafka.thin.model import Page
+from ignite_kafka.thin import codes
+from ignite_kafka.thin.model import CacheInfo, Page, QueryEntity, QueryField
 from tests.support.bad_entries import NULL_KEY, OF_UNKNOWN_TYPE, long
-from tests.support.codec_bytes import CACHE, NULL, Types, page, string
+from tests.support.codec_bytes import CACHE, NULL, Types, binary, decimal, page, string
 
 PLAN = CachePlan("tested", 1, "topic", 8, 2, topic_bytes=4_000)
 GOOD = page([(long(1), string("a")), (long(2), string("b"))], 3)
@@ -46,12 +49,20 @@ class Writer:
         return {row: RecordTooLarge("large", topic=topic) for row, key in enumerate(records.keys.to_pylist()) if key in self._too_large}
 
 
-def send(writer: Writer, policy: str, entries: Page = MIXED, removed: list[bool] | None = None) -> tuple[Records, list[int]]:
+def send(
+    writer: Writer,
+    policy: str,
+    entries: Page = MIXED,
+    removed: list[bool] | None = None,
+    *,
+    cache: CacheInfo = CACHE,
+    types: Types | None = None,
+) -> tuple[Records, list[int]]:
     letters = "letters" if policy == "DEAD_LETTER" else ""
     settings = SourceSettings(name="c", error_handling_policy=policy, dead_letter_topic=letters)
-    sender = EntrySender(TransferPlan("c", "s", 1, 16, settings, (PLAN,)), cast(Any, Types()))
+    sender = EntrySender(TransferPlan("c", "s", 1, 16, settings, (PLAN,)), cast(Any, types or Types()))
     gone = None if removed is None else np.array(removed)
-    records, bad = sender.send(cast(Any, writer), 9, PLAN, CACHE, [entries], PARTITIONS[: entries.rows], gone)
+    records, bad = sender.send(cast(Any, writer), 9, PLAN, cache, [entries], PARTITIONS[: entries.rows], gone)
     return records, bad.tolist()
 
 
@@ -60,6 +71,19 @@ def test_the_default_stops() -> None:
     with pytest.raises(UnsupportedType, match="null key"):
         send(writer, "STOP_TASK")
     assert (writer.sent, writer.letters) == ([], [])
+
+
+def test_an_error_of_a_value_names_its_entry() -> None:
+    types = Types()
+    kind = types.add("Price", {"d": codes.DECIMAL})
+    amounts = [binary(kind, {"d": decimal(Decimal(text))}) for text in ("1.5", "1.234")]
+    cache = replace(
+        CACHE, query_entities=(QueryEntity("java.lang.Long", "Price", fields=(QueryField("d", "java.math.BigDecimal", scale=2),)),)
+    )
+    entries = page([(long(row), value) for row, value in enumerate(amounts)], 3)
+    with pytest.raises(UnsupportedType, match=r"field d holds 1\.234.*declared scale 2.*partition 3, key b'1'"):
+        send(Writer(), "STOP_TASK", entries, cache=cache, types=types)
+    assert send(Writer(), "LOG_ONLY", entries, cache=cache, types=types)[1] == [1]
 
 
 def test_a_bad_entry_is_passed_over_with_an_event_that_names_it(caplog: pytest.LogCaptureFixture) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any, cast
@@ -17,7 +17,7 @@ from ignite_kafka.plan import CachePlan, TransferPlan
 from ignite_kafka.settings import SourceSettings
 from ignite_kafka.thin import codes
 from ignite_kafka.thin.codec.values import EnumValue
-from ignite_kafka.thin.model import CacheInfo
+from ignite_kafka.thin.model import CacheInfo, QueryEntity, QueryField
 from tests.support.bad_entries import long
 from tests.support.codec_bytes import CACHE, Types, binary, decimal, enum, number, page
 
@@ -43,7 +43,7 @@ def copied(
     plan = TransferPlan("c", "s", 0, 1, SourceSettings(name="c", **settings), (CachePlan(CACHE.name, 1, "t", 1, 1),))
     chosen = converter("json", decimal_format=plan.settings.decimal_format, enum_policy=plan.settings.enum_policy)
     pages = [page(entries, 0)]
-    records = chosen.convert(pages, CACHE, cast(Any, types))
+    records = chosen.convert(pages, types.info, cast(Any, types))
     values = records.values.to_pylist()
     values[:1] = [changed or values[0]]
     messages = [
@@ -80,6 +80,23 @@ def test_decimals_of_any_scale(monkeypatch: pytest.MonkeyPatch, decimal_format: 
     is_equal(copied(monkeypatch, OneCache(), entries, decimal_format=decimal_format), len(DECIMALS))
 
     assert copied(monkeypatch, OneCache(), entries, b"7", decimal_format=decimal_format).different == 1
+
+
+def test_decimals_of_a_declared_scale(monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = (QueryField("ID", "java.math.BigDecimal", is_key=True, scale=1), QueryField("IN.D", "java.math.BigDecimal", scale=2))
+    types = OneCache(info=replace(CACHE, query_entities=(QueryEntity("Key", "Price", fields=columns),)))
+    key, price, inner = (
+        types.add("Key", {"ID": codes.DECIMAL}),
+        types.add("Price", {"IN": codes.OBJECT}),
+        types.add("In", {"D": codes.DECIMAL}),
+    )
+    entries = [
+        (binary(key, {"ID": decimal(Decimal(row))}), binary(price, {"IN": binary(inner, {"D": decimal(value)})}))
+        for row, value in enumerate(map(Decimal, ("12.5", "3", "-0.010", "1E+3")))
+    ]
+    is_equal(copied(monkeypatch, types, entries), 4)
+    as_it_was_written_before = b'{"IN":{"D":"fQ=="}}'  # 12.5 at its own scale
+    assert copied(monkeypatch, types, entries, as_it_was_written_before).different == 1
 
 
 def test_decimals_beside_floats(monkeypatch: pytest.MonkeyPatch) -> None:

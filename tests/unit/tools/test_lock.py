@@ -1,11 +1,13 @@
-"""constraints.txt holds what setup.cfg and pyproject.toml ask for, in versions that fit."""
+"""constraints.txt pins what setup.cfg and pyproject.toml ask for; requirements/*.txt has the same versions with hashes."""
 
 from __future__ import annotations
 
 import re
 import tomllib
 from configparser import ConfigParser
+from pathlib import Path
 
+import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -13,6 +15,16 @@ from tools.servers.jars import CHECKOUT
 
 LOCK = dict(line.split("==") for line in (CHECKOUT / "constraints.txt").read_text().split())
 PINNED: dict[str, str] = {canonicalize_name(name): version for name, version in LOCK.items()}
+LOCKED = sorted((CHECKOUT / "requirements").glob("*.txt"))
+_PACKAGE = re.compile(r"([A-Za-z0-9._-]+)==(\S+)((?: \\\n    --hash=sha256:[0-9a-f]{64})+)\n")
+
+
+def locked(file: Path) -> dict[str, str]:
+    """Name to version; every package of the file has hashes, and the file has nothing else."""
+    text = file.read_text()
+    packages = list(_PACKAGE.finditer(text))
+    assert "".join(package[0] for package in packages) == text
+    return {canonicalize_name(package[1]): package[2] for package in packages}
 
 
 def test_every_line_pins_one_version() -> None:
@@ -31,3 +43,23 @@ def test_what_the_project_depends_on_is_pinned_in_a_version_that_fits() -> None:
 
 def test_both_pyspark_packages_have_one_version() -> None:
     assert PINNED["pyspark"] == PINNED["pyspark-client"]
+
+
+def test_the_development_environment_is_all_of_the_constraints() -> None:
+    assert locked(CHECKOUT / "requirements" / "development.txt") == PINNED
+
+
+@pytest.mark.parametrize("file", LOCKED, ids=lambda file: file.name)
+def test_a_locked_file_has_what_it_was_made_from(file: Path) -> None:
+    packages = locked(file)
+    assert packages
+    wanted = file.with_suffix(".in")
+    if not wanted.exists():
+        return
+    lines = [Requirement(line) for line in wanted.read_text().splitlines() if not line.startswith("#")]
+    for requirement in lines:
+        assert requirement.specifier.contains(packages[canonicalize_name(requirement.name)]), requirement
+    if file.name != "tools.txt":  # a tool of its own environment has versions of its own
+        own = {canonicalize_name(requirement.name) for requirement in lines if requirement.specifier}
+        others = {name: version for name, version in packages.items() if name not in own}
+        assert others == {name: PINNED[name] for name in others}

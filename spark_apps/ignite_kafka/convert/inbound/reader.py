@@ -16,6 +16,7 @@ from ..json_columns import JsonForm
 from ..types import TYPE_NAME
 from .build import array_of
 from .columns import parsed
+from .exact_numbers import doubtful, is_strict
 from .forms import parsed_as, typed
 from .model import Rows
 from .objects import ObjectTypes
@@ -140,11 +141,14 @@ class _Batch:
         plain = parsed_as(field, self._form)
         if plain is None:
             return self.by_rows(range(len(self._texts)))
-        starts, arrays, refused = [], [], 0
+        starts, arrays, refused, strict = [], [], 0, is_strict(field)
+        doubts: list[npt.NDArray[np.bool_]] = []
         for part, array in parsed(self._texts, plain, ignore=bool(self._choice.names)):
             if array is not None:
                 starts.append(np.arange(part.start, part.stop))
                 arrays.append(array)
+                if strict:
+                    doubts.append(doubtful(self._texts[part], array, field))
                 continue
             refused += part.stop - part.start
             end = part.stop if refused < _MOST_SINGLE else len(self._texts)
@@ -156,6 +160,8 @@ class _Batch:
             return False
         rows = np.concatenate(starts)
         made, wrong = typed(arrays[0] if len(arrays) == 1 else pa.concat_arrays(arrays), field)
+        if strict:
+            wrong |= np.concatenate(doubts)
         if wrong.any():
             if self.by_rows(rows[wrong].tolist()):
                 return True

@@ -11,7 +11,7 @@ from ...thin.codec.classes import java_hash
 from ...thin.model import CacheInfo, QueryEntity, QueryField, TypeSource
 from ..types import enum_field, java_code, java_field
 from .model import EntryTypes
-from .shapes import any_kind, collection_of, map_of, reference
+from .shapes import any_kind, collection_of, declared, map_of, reference
 
 _COLLECTIONS = frozenset(
     f"java.util.{name}" for name in ("Collection", "List", "Set", "ArrayList", "LinkedList", "HashSet", "LinkedHashSet")
@@ -32,13 +32,34 @@ def entry_types(cache: CacheInfo, types: TypeSource) -> EntryTypes:
         what = f"the cache has {len(cache.query_entities)} query entities, and records of JSON do not say which of them they are of"
         raise UnsupportedType(what, "Use converter ignite-binary, or a cache for each type.", cache=cache.name)
     (entity,) = cache.query_entities
-    key, value = (_field(cache, types, "", java_type) for java_type in (entity.key_type, entity.value_type))
-    objects = {}
+    key = _field(cache, types, "", entity.key_type, _scale(entity, entity.key_field))
+    value = _field(cache, types, "", entity.value_type, _scale(entity, entity.value_field))
+    objects: dict[str, tuple[pa.Field, ...]] = {}
     if java_code(entity.key_type) is None:
         objects[entity.key_type] = _fields(cache, types, (one for one in entity.fields if one.is_key), entity.key_type)
     if java_code(entity.value_type) is None:
         objects[entity.value_type] = _fields(cache, types, _value_fields(entity), entity.value_type)
+        objects = _fields_within(cache, types, entity) | objects
     return EntryTypes(key, value, objects, frozenset({entity.key_type} & set(objects)))
+
+
+def _scale(entity: QueryEntity, whole: str | None) -> int:
+    """The declared scale of a key or value that is one column; -1: none."""
+    return next((one.scale for one in entity.fields if whole and one.name.lower() == whole.lower()), -1)
+
+
+def _fields_within(cache: CacheInfo, types: TypeSource, entity: QueryEntity) -> dict[str, tuple[pa.Field, ...]]:
+    """Fields of objects within the value, by the types of these: columns such as `address.city`."""
+    classes = {one.name: one.java_type for one in _value_fields(entity)}
+    found: dict[str, tuple[pa.Field, ...]] = {}
+    for one in _value_fields(entity):
+        type_name, path = entity.value_type, one.name.split(".")
+        for number, name in enumerate(path[:-1], 1):
+            java_type = classes.get(".".join(path[:number]), "")
+            type_name = f"{type_name}.{name}" if not java_type or java_type.startswith("java.") else java_type
+        if len(path) > 1:
+            found[type_name] = (*found.get(type_name, ()), _declared(cache, types, one, path[-1], type_name))
+    return found
 
 
 def _value_fields(entity: QueryEntity) -> Iterable[QueryField]:
@@ -47,13 +68,13 @@ def _value_fields(entity: QueryEntity) -> Iterable[QueryField]:
 
 
 def _fields(cache: CacheInfo, types: TypeSource, columns: Iterable[QueryField], type_name: str) -> tuple[pa.Field, ...]:
-    """Fields of an object; columns such as `address.city` are of objects within, which tell their own types."""
-    made = []
-    for one in columns:
-        if "." not in one.name:
-            field = _field(cache, types, one.name, one.java_type, one.scale, f"{type_name}.{one.name}")
-            made.append(field.with_nullable(not one.not_null))
-    return tuple(made)
+    """Fields of an object; columns such as `address.city` are of objects within."""
+    return tuple(_declared(cache, types, one, one.name, type_name) for one in columns if "." not in one.name)
+
+
+def _declared(cache: CacheInfo, types: TypeSource, column: QueryField, name: str, type_name: str) -> pa.Field:
+    field = _field(cache, types, name, column.java_type, column.scale, f"{type_name}.{name}")
+    return field.with_nullable(not column.not_null)
 
 
 def _field(cache: CacheInfo, types: TypeSource, name: str, java_type: str, scale: int = -1, inner: str = "") -> pa.Field:
@@ -64,7 +85,7 @@ def _field(cache: CacheInfo, types: TypeSource, name: str, java_type: str, scale
     inner = inner or f"{cache.name}.Value"
     simple = java_field(name, java_type, scale)
     if not pa.types.is_null(simple.type):
-        return simple
+        return declared(simple)
     if java_type in ("java.lang.Object", ""):
         return any_kind(name, inner)
     if java_type in _COLLECTIONS:

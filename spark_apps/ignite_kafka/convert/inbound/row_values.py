@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 
 import pyarrow as pa
 
+from .exact_numbers import holds
 from .forms import DAY_MS, MOST_MILLIS, UUID_FORM
 
 Read = Callable[[Any], Any]
@@ -24,6 +25,7 @@ _INTEGRAL = re.compile(r"-?[0-9]{1,19}\Z")
 _UUID = re.compile(UUID_FORM.replace("$", r"\Z"))
 _QUOTED_FLOATS = {"NaN": "nan", "Infinity": "inf", "-Infinity": "-inf"}
 _MARKED_RANGES = {"char": (0, 0xFFFF), "time": (0, DAY_MS), "date": (-(2**63), 2**63 - 1)}
+_DECLARE_NUMBER = "declare the field (java.math.BigDecimal, or java.lang.Double where it may be rounded), or use converter ignite-binary"
 _MOST_UNSCALED = 4_000
 _EXACT = Context(prec=100_000, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _MOST_DIGITS = 10_000  # a number like 1E+999999999 is a few bytes here and a gigabyte in Ignite
@@ -85,7 +87,8 @@ def _decimal(number: str) -> Decimal | None:
         return None
 
 
-def scalar_reader(kind: pa.DataType, mark: str | None) -> Read:
+def scalar_reader(kind: pa.DataType, mark: str | None, *, strict: bool = False) -> Read:
+    """What reads values of a type that is no container; `strict`: refuse numbers that a double does not hold."""
     if mark in _MARKED_RANGES:
         return partial(_integer, *_MARKED_RANGES[mark])
     if mark == "uuid":
@@ -96,7 +99,7 @@ def scalar_reader(kind: pa.DataType, mark: str | None) -> Read:
         bits = kind.bit_width - 1
         return partial(_integer, -(1 << bits), (1 << bits) - 1)
     if pa.types.is_floating(kind):
-        return partial(_float, kind)
+        return partial(_float, kind, strict)
     if pa.types.is_binary(kind):
         return _bytes
     if pa.types.is_timestamp(kind):
@@ -113,7 +116,7 @@ def _uuid(item: Any) -> str:
     return text
 
 
-def _float(kind: pa.DataType, item: Any) -> float:
+def _float(kind: pa.DataType, strict: bool, item: Any) -> float:
     if type(item) is str and item in _QUOTED_FLOATS:
         return float(_QUOTED_FLOATS[item])
     digits = _digits(item)
@@ -122,6 +125,8 @@ def _float(kind: pa.DataType, item: Any) -> float:
         value = pa.scalar(digits).cast(kind).as_py()  # not by way of the double: rounded once
     if not math.isfinite(value):
         refuse(f"is {_short(digits)}, which is beyond a {'float' if kind == pa.float32() else 'double'}")
+    if strict and not holds(digits, value):
+        refuse(f"is {_short(digits)}, which a double does not hold ({value!r}): {_DECLARE_NUMBER}")
     return value
 
 

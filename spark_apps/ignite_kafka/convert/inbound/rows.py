@@ -11,6 +11,7 @@ import pyarrow as pa
 from ...thin.codec.raw import MAX_DEPTH
 from ..json_columns import JsonForm
 from ..types import TYPE_NAME, mark_of
+from .exact_numbers import is_strict
 from .forms import enum_values
 from .objects import ObjectTypes
 from .row_values import (
@@ -109,7 +110,7 @@ class RowReader:
             return partial(constant_of, type_name, enum_values(field), pa.types.is_string(kind))
         if mark == "decimal" or pa.types.is_decimal(kind):
             return partial(decimal_of, kind if pa.types.is_decimal(kind) else None, self._form.decimal_format == "NUMERIC")
-        return scalar_reader(kind, mark)
+        return scalar_reader(kind, mark, strict=is_strict(field))
 
     def _any(self, type_name: str, item: Any) -> Typed:
         field = self._objects.kind_of(item, type_name)

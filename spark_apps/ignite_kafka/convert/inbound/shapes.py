@@ -12,7 +12,7 @@ import pyarrow as pa
 from ..types import MARK, TYPE_NAME, mark_of
 
 OBJECT, ANY, UNKNOWN, REFUSED = "object", "any", "unknown", "refused"
-SPELLING, REASON = b"ignite.json", b"ignite.reason"
+SPELLING, REASON, DECLARED = b"ignite.json", b"ignite.reason", b"ignite.declared"
 
 
 def reference(name: str, type_name: str) -> pa.Field:
@@ -49,6 +49,16 @@ def spelling(field: pa.Field) -> str:
     """The field's name in JSON."""
     name = (field.metadata or {}).get(SPELLING)
     return field.name if name is None else str(name, "utf-8")
+
+
+def declared(field: pa.Field) -> pa.Field:
+    """The field, marked as one whose class a query entity declares."""
+    return field.with_metadata({**(field.metadata or {}), DECLARED: b"1"})
+
+
+def is_declared(field: pa.Field) -> bool:
+    """Whether a query entity declares the field's class."""
+    return DECLARED in (field.metadata or {})
 
 
 def collection_of(name: str, element: pa.Field) -> pa.Field:

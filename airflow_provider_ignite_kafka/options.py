@@ -1,0 +1,30 @@
+"""Options of section ``[ignite_kafka]`` of Airflow's configuration: what an administrator decides, and no connection or Dag."""
+
+from __future__ import annotations
+
+import json
+
+from airflow.providers.common.compat.sdk import conf
+
+from ignite_kafka.errors import SettingsError
+
+SECTION = "ignite_kafka"
+_ALLOWED = "allowed_kafka_options"
+
+
+def allowed_kafka_options() -> tuple[str, ...]:
+    """Properties of Kafka clients that may act on the host, each ``name=value``; see :mod:`ignite_kafka.client_properties`.
+
+    :raises SettingsError: the option is no JSON list of texts.
+    """
+    try:
+        found = json.loads(conf.get(SECTION, _ALLOWED, fallback="") or "[]")
+    except ValueError:
+        found = None
+    if not isinstance(found, list) or not all(isinstance(item, str) and "=" in item for item in found):
+        raise SettingsError(
+            f"option {_ALLOWED} of section [{SECTION}] is no JSON list of name=value",
+            'Write it as ["ssl.providers=default,legacy"].',
+            setting=_ALLOWED,
+        )
+    return tuple(found)

@@ -1,0 +1,223 @@
+"""The options of each Spark data source, with defaults, values and meaning; read strictly. docs/options.md is made from these tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..client_properties import CONSUMER, PRODUCER
+from ..errors import SettingsError
+from ..secrets import is_secret
+from ..setting_kinds import BOOLEAN, TEXT, TEXTS, Kind, choice, text_like, whole_number
+from ..settings import SourceSettings
+from ..unknown import nearest
+
+KAFKA_PREFIX = "kafka."
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option.
+
+    :param default: its canonical value; None: none, which ``help`` explains.
+    """
+
+    kind: Kind
+    help: str
+    default: object = None
+    required: bool = False
+
+
+@dataclass(frozen=True)
+class OptionTable:
+    """The options of one way to use a data source.
+
+    :param use: the way, as in 'reading'.
+    :param kafka: librdkafka's names that ``kafka.<name>`` may have; None: there are no such options.
+    """
+
+    source: str
+    use: str
+    options: Mapping[str, Option]
+    kafka: frozenset[str] | None = None
+
+    @property
+    def title(self) -> str:
+        return f"{self.source}, {self.use}"
+
+    def read(self, given: Mapping[str, str]) -> dict[str, Any]:
+        """The value of each option: parsed where it is given, else its default. ``kafka.…`` are left to :func:`.options.kafka_options`.
+
+        :param given: options as Spark hands them on: texts under names in lower case.
+        :raises SettingsError: one is unknown, missing, has a value that is not allowed, or is a secret.
+        """
+        refuse_secrets(given)
+        for name in given:
+            if name not in self.options and not (self.kafka is not None and name.startswith(KAFKA_PREFIX)):
+                raise self._unknown(name)
+        return {name: self._value(name, option, given) for name, option in self.options.items()}
+
+    def _value(self, name: str, option: Option, given: Mapping[str, str]) -> object:
+        if option.required and not given.get(name):
+            what = f"option {name!r} of {self.source} is missing"
+            raise SettingsError(what, f'Give it with .option("{name}", …).', setting=name)
+        if name not in given:
+            return option.default
+        try:
+            return option.kind.parse(given[name])
+        except ValueError as error:
+            what = f"option {name!r} of {self.source} is {given[name]!r}: {error}"
+            raise SettingsError(what, f"Allowed: {option.kind.allowed}.", setting=name) from error
+
+    def _unknown(self, name: str) -> SettingsError:
+        other = next((table for table in TABLES if table.source == self.source and name in table.options), None)
+        if other is not None:
+            return SettingsError(f"{name!r} is an option of {other.title}, not of {self.use}", "Leave it out.", setting=name)
+        close = nearest(name, self.options)
+        if close is None and self.kafka is not None and name in self.kafka:
+            close = KAFKA_PREFIX + name
+        remedy = f"Did you mean {close}?" if close else f"Its options: {', '.join(self.options)}."
+        return SettingsError(f"{self.source} has no option {name!r} for {self.use}", remedy, setting=name)
+
+
+def refuse_secrets(options: Mapping[str, str]) -> None:
+    """
+    :raises SettingsError: an option would put a secret into Spark's plans, UI and event log.
+    """
+    for name in options:
+        if name != "secrets_file" and is_secret(name.lower().removeprefix(KAFKA_PREFIX)):
+            raise SettingsError(
+                f"option {name!r} would show a secret in Spark's UI and event log",
+                "Put it into a file (docs/security.md has its form) and name that in the option secrets_file.",
+                setting=name,
+            )
+
+
+_NAMES = text_like(r".+", "a name")
+_SECRETS_FILE = Option(TEXT, "Secrets file under this path on the driver and on every executor; none: no credentials")
+_IGNITE: Mapping[str, Option] = {
+    "addresses": Option(TEXTS, "host:port of the nodes' client connectors, separated by commas", ("127.0.0.1:10800",)),
+    "secrets_file": _SECRETS_FILE,
+    "tls": Option(BOOLEAN, "Use TLS", False),
+    "tls_ca_file": Option(TEXT, "PEM file with the authorities to trust; none: the system's"),
+    "tls_cert_file": Option(TEXT, "PEM file with the client's certificate"),
+    "tls_key_file": Option(TEXT, "PEM file with the client's key; none: it is in tls_cert_file"),
+    "tls_verify": Option(BOOLEAN, "Verify the node's certificate", True),
+    "tls_check_hostname": Option(BOOLEAN, "The certificate must be for the node's host name", True),
+}
+_KAFKA: Mapping[str, Option] = {
+    "bootstrap.servers": Option(text_like(r"\S+", "host:port, with commas between"), "host:port of brokers", required=True),
+    "secrets_file": _SECRETS_FILE,
+}
+_CACHE: Mapping[str, Option] = {"cache": Option(_NAMES, "Name of the cache", required=True)}
+_SCAN: Mapping[str, Option] = {
+    "num_partitions": Option(whole_number(1, 100_000), "Maximum Spark partitions; each reads several Ignite partitions", 8),
+    "page_bytes": Option(whole_number(1 << 10, 1 << 30), "Target scan page size in bytes", 4 << 20),
+    "sample_rows": Option(whole_number(1, 1_000_000), "Entries that the schema is taken from, where query entities do not give it", 1_000),
+}
+
+IGNITE_READ = OptionTable(
+    "ignite",
+    "reading",
+    {
+        **_CACHE,
+        "partitions": Option(text_like(r"[0-9, -]+", "numbers and ranges, such as 0-63,100"), "Ignite partitions to read; none: all"),
+        **_SCAN,
+        **_IGNITE,
+    },
+)
+IGNITE_WRITE = OptionTable(
+    "ignite",
+    "writing",
+    {
+        **_CACHE,
+        "key": Option(_NAMES, "Column of the key; several, separated by commas, are the fields of a key that is an object", "_key"),
+        "overwrite": Option(BOOLEAN, "Replace an existing entry; false: it stays as it is", True),
+        "create": Option(
+            BOOLEAN,
+            "Create a missing cache, with a query entity from the DataFrame's schema; its table is named as the value type without "
+            "package, or else as the cache",
+            False,
+        ),
+        "backups": Option(whole_number(0, 1_000), "Backups of a cache that is created; none: the cluster's default"),
+        "key_type": Option(TEXT, "Binary type of the keys of a cache without query entity; of several it chooses one; none: `<cache>.Key`"),
+        "value_type": Option(
+            TEXT, "Binary type of the values of a cache without query entity; of several it chooses one; none: `<cache>.Value`"
+        ),
+        **_IGNITE,
+    },
+)
+KAFKA_READ = OptionTable(
+    "kafka-tx",
+    "reading",
+    {
+        "topic": Option(_NAMES, "Topic to read", required=True),
+        "starting_offsets": Option(
+            TEXT,
+            'First offset by partition as JSON, such as `{"0": 120}`; other partitions, or earliest: from their first record',
+            "earliest",
+        ),
+        "num_partitions": Option(
+            whole_number(1, 100_000), "Maximum Spark partitions; each reads several of the topic's; none: one for each of the topic's"
+        ),
+        **_KAFKA,
+    },
+    CONSUMER,
+)
+KAFKA_WRITE = OptionTable(
+    "kafka-tx",
+    "writing",
+    {
+        "name": Option(
+            _NAMES, "Connector name: transactional ids are `<name>-<slot>`, offsets are in `<prefix>-offsets-<name>`", required=True
+        ),
+        "topic": Option(TEXT, "Topic of every row; none: each row has its own in the column `topic`. A missing one is made"),
+        "write_id": Option(
+            TEXT,
+            "A write with the same id sends nothing twice, also over driver restarts, if the DataFrame and its partitions are the same. "
+            "One that was unfinished when another write of the name began, or its `topic` was deleted, is refused. None: each call is "
+            "a write of its own",
+        ),
+        "slots": Option(whole_number(1, 10_000), "Transactional ids; the DataFrame may not have more partitions", 16),
+        "internal_topic_prefix": Option(TEXT, "Names of the internal topics begin with it", "ignite-kafka"),
+        "transaction_timeout_ms": Option(whole_number(1_000, 86_400_000), "The broker aborts a transaction that is open longer", 600_000),
+        **_KAFKA,
+    },
+    PRODUCER,
+)
+_PIPELINE = SourceSettings.known(), SourceSettings.defaults()
+
+
+def _setting(name: str, kind: Kind | None = None) -> Option:
+    """An option that is the pipeline's setting of that name."""
+    known, defaults = _PIPELINE
+    return Option(kind or known[name].kind, known[name].help, defaults[name])
+
+
+BACKLOG = OptionTable(
+    "ignite-backlog",
+    "reading",
+    {
+        **_CACHE,
+        "connector": Option(
+            _NAMES, "Name under which the nodes capture for this query alone; one query or pipeline at a time may use it", required=True
+        ),
+        "on_loss": Option(
+            choice("fail", "reload"),
+            "Where changes of partitions were lost: fail ends the query with an error that names them; reload gives their entries with "
+            "`_change` loaded. Keys that were removed meanwhile are not reported",
+            "fail",
+        ),
+        "max_bytes": Option(whole_number(1 << 10, 1 << 30), "Target size of a batch's changes in bytes", 8 << 20),
+        "poll_interval_ms": Option(whole_number(1, 3_600_000), "Time between two polls while there are no changes", 500),
+        "backlog_cache_name": _setting("backlog_cache_name"),
+        "backlog_service_name": _setting("backlog_service_name"),
+        "backlog_memory_region_name": _setting("backlog_memory_region_name"),
+        "backlog_cache_backups": _setting("backlog_cache_backups", whole_number(0, 1_000)),
+        "backlog_flush_freq_ms": _setting("backlog_flush_freq_ms", whole_number(0, 3_600_000)),
+        **_SCAN,
+        **_IGNITE,
+    },
+)
+TABLES = (IGNITE_READ, IGNITE_WRITE, KAFKA_READ, KAFKA_WRITE, BACKLOG)

@@ -1,0 +1,47 @@
+"""docs/options.md, made from the option tables: ``python -m ignite_kafka.datasources.options_page > docs/options.md``."""
+
+from __future__ import annotations
+
+from .option_tables import TABLES, Option, OptionTable
+
+_HEAD = """# Options of the data sources
+
+Spark gives names in lower case and every value as text. An option that a data source does not have ends the read or write before a cluster
+is asked, with the nearest name. No option may be a secret: Spark shows options in its plans, UI and event log. What the data sources do:
+[delivery](delivery.md#dataframes).
+"""
+_COLUMNS = """
+| option | default | allowed | meaning |
+|---|---|---|---|
+"""
+_KAFKA = (
+    "| `kafka.<name>` | none | a property of librdkafka | Any property that settings may hold, see [security]"
+    "(security.md#kafka-client-properties). |\n"
+)
+
+
+def page() -> str:
+    """The whole page."""
+    return _HEAD + "".join(map(_section, TABLES))
+
+
+def _section(table: OptionTable) -> str:
+    rows = "".join(_row(name, option) for name, option in table.options.items())
+    return f"\n## {table.title}\n{_COLUMNS}{rows}" + (_KAFKA if table.kafka is not None else "")
+
+
+def _row(name: str, option: Option) -> str:
+    cells = [f"`{name}`", _shown(option), option.kind.allowed, f"{option.help}."]
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"
+
+
+def _shown(option: Option) -> str:
+    value = option.default
+    if option.required or value in (None, ""):
+        return "must be given" if option.required else "none"
+    text = ",".join(value) if isinstance(value, tuple) else str(value).lower() if isinstance(value, bool) else str(value)
+    return f"`{text}`"
+
+
+if __name__ == "__main__":
+    print(page(), end="")

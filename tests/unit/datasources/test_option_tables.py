@@ -1,0 +1,84 @@
+"""Options of the data sources: strict, with the nearest name, and all in docs/options.md."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ignite_kafka.datasources.ignite import IgniteDataSource, ReadOptions
+from ignite_kafka.datasources.ignite_backlog import BacklogOptions, IgniteBacklogDataSource
+from ignite_kafka.datasources.ignite_write import WriteOptions
+from ignite_kafka.datasources.kafka_tx import KafkaTxDataSource
+from ignite_kafka.datasources.kafka_tx import WriteOptions as KafkaWriteOptions
+from ignite_kafka.datasources.kafka_tx_read import ReadOptions as KafkaReadOptions
+from ignite_kafka.datasources.option_tables import TABLES
+from ignite_kafka.datasources.options_page import page
+from ignite_kafka.errors import SettingsError
+
+DOCS = Path(__file__).parents[3] / "docs"
+KAFKA = {"bootstrap.servers": "broker:9092", "topic": "t"}
+USES: dict[str, tuple[Any, dict[str, str]]] = {
+    "ignite, reading": (ReadOptions, {"cache": "c"}),
+    "ignite, writing": (WriteOptions, {"cache": "c"}),
+    "kafka-tx, reading": (KafkaReadOptions, KAFKA),
+    "kafka-tx, writing": (KafkaWriteOptions, {**KAFKA, "name": "w"}),
+    "ignite-backlog, reading": (BacklogOptions, {"cache": "c", "connector": "mine"}),
+}
+
+
+def test_the_page_is_made_from_the_tables() -> None:
+    assert (DOCS / "options.md").read_text() == page(), "python -m ignite_kafka.datasources.options_page > docs/options.md"
+
+
+def test_each_table_is_the_one_that_is_read() -> None:
+    assert {table.title for table in TABLES} == set(USES)
+    for table in TABLES:
+        options, least = USES[table.title]
+        options.of(least)
+        assert {name for name, option in table.options.items() if option.required} <= set(least)
+        for name in table.options:
+            with pytest.raises(SettingsError, match=f"Did you mean {name}|the option {name}"):
+                options.of({**least, f"{name}_": "1"})
+
+
+@pytest.mark.parametrize("use", USES)
+def test_a_default_is_what_is_not_given(use: str) -> None:
+    options, least = USES[use]
+    table = next(table for table in TABLES if table.title == use)
+    shown = {name: option.default for name, option in table.options.items() if option.default is not None}
+    texts = {name: ",".join(value) if isinstance(value, tuple) else str(value).lower() for name, value in shown.items() if value != ""}
+    named = {"write_id": "w1"} if "write_id" in table.options else {}
+    assert options.of({**least, **named}) == options.of({**texts, **least, **named})
+
+
+@pytest.mark.parametrize("source", [IgniteDataSource, KafkaTxDataSource, IgniteBacklogDataSource])
+def test_a_source_asks_no_cluster_before_its_options_are_right(source: Any) -> None:
+    nowhere = {"addresses": "192.0.2.1:10800", "bootstrap.servers": "192.0.2.1:9092", "cache": "c", "topic": "t", "connector": "x"}
+    with pytest.raises(SettingsError, match=r"has no option|is an option of"):
+        source({**nowhere, "no_such": "1"}).reader(None)
+
+
+@pytest.mark.parametrize(
+    ("use", "given", "message"),
+    [
+        ("ignite, reading", {"addreses": "other:10800"}, "ignite has no option 'addreses' for reading.*Did you mean addresses"),
+        ("ignite, reading", {"zzz": "1"}, "ignite has no option 'zzz' for reading.*Its options: cache, partitions"),
+        ("ignite, reading", {"overwrite": "true"}, "'overwrite' is an option of ignite, writing, not of reading"),
+        ("ignite, writing", {"num_partitions": "8"}, "'num_partitions' is an option of ignite, reading, not of writing"),
+        ("ignite, reading", {"page_bytes": "10"}, "option 'page_bytes' of ignite is '10': it is out of range.*from 1024 to 1073741824"),
+        ("ignite, writing", {"create": "yes"}, "option 'create' of ignite is 'yes'.*true or false"),
+        ("ignite, reading", {"cache": ""}, "option 'cache' of ignite is missing"),
+        ("kafka-tx, reading", {"ssl.ca.location": "/ca.pem"}, "Did you mean kafka.ssl.ca.location"),
+        ("kafka-tx, writing", {"kafka.linger": "1"}, "linger is not a setting of librdkafka.*Did you mean linger.ms"),
+        ("kafka-tx, reading", {"kafka.plugin.library.paths": "/tmp/evil.so"}, "loads native code: no setting may do that"),
+        ("kafka-tx, reading", {"kafka.isolation.level": "read_uncommitted"}, "must be read_committed"),
+        ("ignite-backlog, reading", {"partitions": "1"}, "ignite-backlog has no option 'partitions' for reading"),
+        ("ignite-backlog, reading", {"on_loss": "ignore"}, "option 'on_loss' of ignite-backlog is 'ignore'.*fail or reload"),
+    ],
+)
+def test_an_option_that_is_wrong_says_why(use: str, given: dict[str, str], message: str) -> None:
+    options, least = USES[use]
+    with pytest.raises(SettingsError, match=message):
+        options.of({**least, **given})
