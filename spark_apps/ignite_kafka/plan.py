@@ -37,6 +37,7 @@ class CachePlan:
     :param load: whether a stream sends the entries that were there before it began.
     :param topic_bytes: max.message.bytes of the topic; None: not known.
     :param topic_id: Kafka's id of the topic; empty: not known yet.
+    :param deployment: of a stream: the cache's deployment id, another one once it is made again under its name; empty: not known.
     """
 
     name: str
@@ -48,6 +49,7 @@ class CachePlan:
     load: bool = True
     topic_bytes: int | None = None
     topic_id: str = ""
+    deployment: str = ""
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> CachePlan:

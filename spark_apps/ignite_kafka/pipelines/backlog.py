@@ -118,7 +118,8 @@ class BacklogRun(EpochRun[SourceSettings]):
         if first or goes_on or policy == "NONE":
             load = load and self._settings.load_initial_data
         old = {cache["name"]: cache["load"] for cache in before.plan["caches"]} if goes_on and before is not None else {}
-        caches = [replace(captured.named(cache), load=old.get(cache.name, load)) for cache in plan.caches if cache.name in names]
+        named = [captured.named(cache, deployments[cache.name]) for cache in plan.caches if cache.name in names]
+        caches = [replace(cache, load=old.get(cache.name, load)) for cache in named]
         snapshot_id = before.id if goes_on and before is not None else plan.snapshot_id
         if before is not None and snapshot_id == before.id and not goes_on:
             snapshot_id = new_snapshot_id()  # its offsets tell of another capture
@@ -206,7 +207,8 @@ class BacklogRun(EpochRun[SourceSettings]):
         lost = {name for name in fresh if deployment_of(now[name]) == deployment_of(before.get(name, ""))}
         loads = {cache.name: cache.load for cache in self._plan.caches}
         loads |= dict.fromkeys(fresh, self._settings.load_initial_data) | dict.fromkeys(lost, self._settings.failover_policy != "NONE")
-        caches = [replace(captured.named(cache), load=loads.get(cache.name, True)) for cache in plan.caches if cache.name in now]
+        named = [captured.named(cache, deployment_of(now[cache.name])) for cache in plan.caches if cache.name in now]
+        caches = [replace(cache, load=loads.get(cache.name, True)) for cache in named]
         if captured.capture_id != self._plan.capture_id:
             events.emit(events.CAPTURE_LOST, connector=self._plan.connector, capture_id=self._plan.capture_id)
         dropped = sorted(before.keys() - now.keys())
