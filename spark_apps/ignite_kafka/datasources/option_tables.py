@@ -176,8 +176,8 @@ KAFKA_WRITE = OptionTable(
         "write_id": Option(
             TEXT,
             "A write with the same id sends nothing twice, also over driver restarts, if the DataFrame and its partitions are the same. "
-            "One that was unfinished when another write of the name began, or its `topic` was deleted, is refused. None: each call is "
-            "a write of its own",
+            "One that was unfinished when another write of the name began, or its `topic` was deleted, is refused. The last 1,000 ids are "
+            "remembered. None: each call is a write of its own",
         ),
         "slots": Option(whole_number(1, 10_000), "Transactional ids; the DataFrame may not have more partitions", 16),
         "internal_topic_prefix": Option(TEXT, "Names of the internal topics begin with it", "ignite-kafka"),

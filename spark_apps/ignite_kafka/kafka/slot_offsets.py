@@ -60,7 +60,7 @@ def unit_of(message: Message) -> tuple[UnitKey, UnitOffset] | None:
 def read_slots(clients: KafkaClients, topics: Topics, prefix: str, connector: str, slots: int) -> Iterator[SlotState]:
     """A connector's offsets, slot by slot; some slots at once are held in memory.
 
-    :raises OffsetsLost: the topic is not there.
+    :raises OffsetsLost: the topic is not there, or the offset of a unit cannot be read.
     :raises NewerFormat: a newer version wrote to it.
     """
     name = offsets_topic(prefix, connector)
@@ -70,4 +70,6 @@ def read_slots(clients: KafkaClients, topics: Topics, prefix: str, connector: st
             partition = message.partition()
             if partition is not None:
                 apply(states[partition], message)
-        yield from states.values()
+        for state in states.values():
+            state.check(connector)
+            yield state

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from dataclasses import replace
 
 from .. import setting_checks
 from ..convert import converter
-from ..errors import CacheNotFound, SnapshotConflict, TopicError, UnsupportedType
+from ..errors import CacheNotFound, KafkaUnavailable, SnapshotConflict, TopicError, UnsupportedType
+from ..kafka.clients import REQUEST_TIMEOUT_S
 from ..kafka.topics import Topics, TopicSpec, TopicState
 from ..kafka.types import types_topic
 from ..plan import CachePlan, TransferPlan
@@ -16,6 +18,7 @@ from ..settings import SourceSettings
 from ..thin.cluster import Cluster
 
 _LARGEST_BATCH = 1_000_000
+_WAIT_S = 0.2
 
 
 def make_plan(settings: SourceSettings, cluster: Cluster, topics: Topics, snapshot_id: str, slots: int) -> TransferPlan:
@@ -86,6 +89,16 @@ def _check_letters(settings: SourceSettings, topics: Iterable[str]) -> None:
         raise setting_checks.wrong(settings, "dead_letter_topic", "it is the topic of a cache", "Choose another topic")
 
 
+def _described(topics: Topics, names: list[str]) -> dict[str, TopicState]:
+    """The state of topics that are there; brokers do not learn of a new one all at once."""
+    deadline = time.monotonic() + REQUEST_TIMEOUT_S
+    while missing := set(names) - (states := topics.describe(names)).keys():
+        if time.monotonic() > deadline:
+            raise KafkaUnavailable("topics were made and cannot be described yet", "Start again.", topics=", ".join(sorted(missing)[:20]))
+        time.sleep(_WAIT_S)
+    return states
+
+
 def ensure_topics(plan: TransferPlan, topics: Topics) -> TransferPlan:
     """Make the topics that are missing; the plan with their ids and what they allow: no batch is larger than any of them takes."""
     settings, letters = plan.settings, plan.settings.dead_letter_topic
@@ -97,11 +110,10 @@ def ensure_topics(plan: TransferPlan, topics: Topics) -> TransferPlan:
     if letters:
         specs.append(TopicSpec(letters, 1, settings.replication_factor))
     counts = topics.ensure(specs)
-    states: dict[str, TopicState] = topics.describe([cache.topic for cache in plan.caches] + ([letters] if letters else []))
+    states = _described(topics, [cache.topic for cache in plan.caches] + ([letters] if letters else []))
     limits = {name: state.max_message_bytes for name, state in states.items() if state.max_message_bytes is not None}
-    ids = {name: state.topic_id for name, state in states.items()}
     caches = tuple(
-        replace(cache, topic_partitions=counts[cache.topic], topic_bytes=limits.get(cache.topic), topic_id=ids.get(cache.topic, ""))
+        replace(cache, topic_partitions=counts[cache.topic], topic_bytes=limits.get(cache.topic), topic_id=states[cache.topic].topic_id)
         for cache in plan.caches
     )
     largest_batch = min([_LARGEST_BATCH, *limits.values()])
