@@ -9,6 +9,7 @@ from confluent_kafka import Message
 
 from ..errors import OffsetsLost
 from ..offsets import SlotKey, SlotState, UnitKey, UnitOffset, parse_key
+from ..sink_offsets import PartitionKey
 from .clients import KafkaClients
 from .control import offsets_topic
 from .internal_records import format_of, pass_over, place_of, refuse_newer
@@ -48,12 +49,20 @@ def apply(state: SlotState, message: Message) -> None:
         pass_over(error.what, place_of(message))
 
 
+def key_of(message: Message) -> UnitKey | SlotKey | PartitionKey | None:
+    """What a record of the offsets topic is of; None: it is none of this program."""
+    try:
+        return parse_key(message.key() or b"")
+    except OffsetsLost:
+        return None
+
+
 def unit_of(message: Message) -> tuple[UnitKey, UnitOffset] | None:
     """The unit and the offset of a record of the offsets topic; None where it has another content, or cannot be read."""
+    key, value = key_of(message), message.value()
     try:
-        key, value = parse_key(message.key() or b""), message.value()
         return (key, UnitOffset.from_json(value)) if isinstance(key, UnitKey) and value is not None else None
-    except (OffsetsLost, ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         return None
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import socket
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -27,6 +27,7 @@ RUNNING, PAUSED, COMPLETED, FAILED, FENCED, STOPPED, UNKNOWN = (
     "RUNNING", "PAUSED", "COMPLETED", "FAILED", "FENCED", "STOPPED", "UNKNOWN"
 )  # fmt: skip
 
+_QUEUED = 10_000  # records: librdkafka's queue takes ten times that
 _FIRST_PART, _LARGER = 1_000, 8  # offsets, of a topic that is read backwards; each part is that many times larger
 
 
@@ -126,12 +127,13 @@ class StatusWriter:
         self._queue(["progress", connector, slot], progress.to_json())
         self._producer.poll(0)
 
-    def forget(self, connector: str, run_ids: Iterable[str]) -> None:
+    def forget(self, connector: str, run_ids: Sequence[str]) -> None:
         """Remove runs."""
-        for run_id in run_ids:
-            self._queue(["run", connector, run_id], None)
-        if self._producer.flush(REQUEST_TIMEOUT_S):
-            raise KafkaUnavailable("the removal of old runs was not taken by the broker", topic=self._topic)
+        for at in range(0, len(run_ids), _QUEUED):
+            for run_id in run_ids[at : at + _QUEUED]:
+                self._queue(["run", connector, run_id], None)
+            if self._producer.flush(REQUEST_TIMEOUT_S):
+                raise KafkaUnavailable("the removal of old runs was not taken by the broker", topic=self._topic)
 
     def _queue(self, key: list[Any], value: bytes | None) -> None:
         self._producer.produce(self._topic, value, json.dumps(key, separators=(",", ":")).encode(), 0, headers=[*FORMAT_HEADERS])

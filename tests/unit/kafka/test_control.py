@@ -44,3 +44,12 @@ def test_a_topic_that_was_made_may_not_be_known_to_all_brokers_yet() -> None:
         offsets_topic(refused(KafkaError.UNKNOWN_TOPIC_OR_PART), None)
     with pytest.raises(OffsetsLost, match="is missing"):
         offsets_topic(refused(KafkaError.UNKNOWN_TOPIC_OR_PART))
+
+
+def test_the_oldest_ended_snapshots_are_forgotten_with_one_more() -> None:
+    control = Control(KafkaClients({}), described({}), "p", "c", 2)
+    control._ended = ["a", "b", "c", "d"]
+    (_, _, ended, _), *forgotten = control._ended_records("b", {"complete": True})
+    assert ended == b'{"complete":true}'
+    assert [(key, value) for _, key, value, _ in forgotten] == [(b'["snapshot","c","a"]', None), (b'["snapshot","c","c"]', None)]
+    assert control._ended == ["d", "b"]

@@ -11,7 +11,7 @@ from ignite_kafka import events
 from ignite_kafka.errors import IgniteKafkaError, NewerFormat, OffsetsLost
 from ignite_kafka.kafka.control import _Fold, connector_generation, epoch_of
 from ignite_kafka.kafka.internal_records import FORMAT, FORMAT_HEADERS, InternalRecord, format_of
-from ignite_kafka.kafka.slot_offsets import apply, unit_of
+from ignite_kafka.kafka.slot_offsets import apply, key_of, unit_of
 from ignite_kafka.kafka.status import CacheStatus, RunStatus, TaskProgress, _run_of, progress_of
 from ignite_kafka.offsets import Owner, SlotKey, SlotState, UnitKey, UnitOffset
 from ignite_kafka.sink_offsets import PartitionKey
@@ -100,6 +100,7 @@ def test_what_stands_for_no_unit_is_passed_over(bad: Any, told: list[int]) -> No
     apply(state, bad)
     assert (state.owner, state.units, told) == (Owner(5), {}, [events.RECORD_PASSED_OVER.id])
     assert unit_of(bad) is None
+    assert isinstance(key_of(bad), SlotKey | None)
 
 
 def test_a_unit_that_cannot_be_read_names_the_command_that_forgets_it() -> None:
