@@ -1,15 +1,16 @@
 """New caches are copied to Kafka when they appear: by a sensor that waits for them, or by an asset that Airflow watches.
 
-Unpause the one or the other: each copies every new cache once. A sensor's run begins where the run before it ended.
+Unpause the one or the other: each copies every new cache once. A sensor's run begins where the run before it ended. A run of the asset's
+Dag copies the caches of all events that no run has copied yet: Airflow does not give every event to a run, and a copy may have failed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pendulum
 from airflow.sdk import DAG, Asset, AssetWatcher, task
+from airflow.sdk.exceptions import AirflowSkipException
 
 from airflow_provider_ignite_kafka.operators.ignite_to_kafka import IgniteToKafkaOperator
 from airflow_provider_ignite_kafka.sensors.cache_watch import IgniteCacheWatchSensor
@@ -58,16 +59,30 @@ NEW_CACHES = Asset(
 )
 
 
-@task
-def new_caches(triggering_asset_events: Mapping[Asset, Sequence[Any]]) -> list[str]:
-    """The caches of all events that this run answers; an event that was fired twice changes nothing."""
-    events = triggering_asset_events[NEW_CACHES]
-    return sorted({pattern for event in events for pattern in event.extra["payload"]["cache_whitelist"]})
+COPIED = Asset("ignite_new_caches_in_kafka")
+
+
+@task(inlets=[NEW_CACHES, COPIED])
+def new_caches(inlet_events: Any) -> dict[str, Any]:
+    """The caches of the events after the last one that was copied; a manual run has none to copy, or those that are left."""
+    copied_before = inlet_events[COPIED]
+    last = copied_before[-1].extra["last_event"] if len(copied_before) else 0
+    events = [event for event in inlet_events[NEW_CACHES] if event.id > last]
+    if not events:
+        raise AirflowSkipException("There is no new cache since the last copy.")
+    caches = sorted({pattern for event in events for pattern in event.extra["payload"]["cache_whitelist"]})
+    return {"caches": caches, "last_event": events[-1].id}
+
+
+@task(outlets=[COPIED])
+def copied(last_event: int, outlet_events: Any) -> None:
+    outlet_events[COPIED].extra = {"last_event": last_event}
 
 
 with DAG("ignite_cache_watch_asset", description="Airflow watches for new Ignite caches", schedule=[NEW_CACHES], **COMMON) as asset_dag:
-    caches = new_caches()  # type: ignore[call-arg, misc]  # Airflow fills it in
-    IgniteToKafkaOperator(
+    found: Any = new_caches()  # type: ignore[call-arg, misc]  # Airflow fills it in
+    copy = IgniteToKafkaOperator(
         task_id="copy",
-        settings={"name": "new-caches-of-asset", "cache_whitelist": caches, "topic_prefix": "new-"},
+        settings={"name": "new-caches-of-asset", "cache_whitelist": found["caches"], "topic_prefix": "new-"},
     )
+    copy >> copied(found["last_event"])  # type: ignore[call-arg, misc]

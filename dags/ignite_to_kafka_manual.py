@@ -19,9 +19,10 @@ PARAMS = {
     "cache_whitelist": Param(
         ["flights", "airlines", "airports", "planes", "weather"],
         title="Caches",
-        description_md="Regular expressions, one a line; a cache is copied when its whole name matches one of them.",
+        description_md="Regular expressions, one a line; a cache is copied when its whole name matches one of them. All caches: `.*`",
         type="array",
         items={"type": "string"},
+        minItems=1,
         section="What",
     ),
     "cache_blacklist": Param(
@@ -76,7 +77,7 @@ with DAG(
     start_date=pendulum.datetime(2025, 1, 1, tz="UTC"),
     catchup=False,
     params=PARAMS,
-    render_template_as_native_obj=True,  # settings keep their types: lists, numbers, booleans
+    render_template_as_native_obj=True,  # settings keep the types of the form: lists, numbers, booleans; texts stay texts
     default_args={"retries": 1, "retry_delay": pendulum.duration(seconds=30)},
     tags=["ignite", "kafka"],
     doc_md=__doc__,

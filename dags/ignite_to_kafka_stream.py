@@ -1,7 +1,8 @@
 """A connector that runs on: every change of its caches in Kafka, and caches that appear later too.
 
-*Trigger* `ignite_to_kafka_stream` to start it. `ignite-kafka stop stream`, or marking its task in the web UI, ends it after the batch in
-hand; the next start goes on from there. Trigger `ignite_backlog_cleanup` when it is not wanted any more.
+Its name and its caches are constants of this file, because all three Dags need the same. *Trigger* `ignite_to_kafka_stream` to start it.
+`ignite-kafka stop stream`, or marking its task in the web UI, ends it after the batch in hand; the next start goes on from there. Trigger
+`ignite_backlog_cleanup` when it is not wanted any more.
 """
 
 from __future__ import annotations
@@ -26,21 +27,12 @@ COMMON: dict[str, Any] = {
     "tags": ["ignite", "kafka"],
     "doc_md": __doc__,
 }
-NAME = Param(CONNECTOR, title="Connector", type="string", pattern="^[A-Za-z0-9._-]{1,100}$")
 
 with DAG(
     "ignite_to_kafka_stream",
     description="Every change of Ignite caches to Kafka topics, exactly once, until it is stopped",
     schedule=None,
     params={
-        "name": NAME,
-        "cache_whitelist": Param(
-            CACHES,
-            title="Caches",
-            description_md="Regular expressions, one a line. A cache that appears later and matches is taken up without a restart.",
-            type="array",
-            items={"type": "string"},
-        ),
         "topic_prefix": Param("stream-", title="Topic prefix", type=["null", "string"], pattern="^[A-Za-z0-9._-]*$"),
         "failover_policy": Param(
             "BACKLOG",
@@ -59,8 +51,8 @@ with DAG(
         run_mode="continuous",
         failover_policy="{{ params.failover_policy }}",
         settings={
-            "name": "{{ params.name }}",
-            "cache_whitelist": "{{ params.cache_whitelist }}",
+            "name": CONNECTOR,
+            "cache_whitelist": CACHES,  # one that appears later and matches is taken up without a restart
             "topic_prefix": "{{ params.topic_prefix or '' }}",
             "process_removals": "{{ params.process_removals }}",
         },
@@ -71,7 +63,7 @@ with DAG(
     description="Remove what a stopped connector has on the Ignite nodes",
     schedule=None,
     params={
-        "name": NAME,
+        "name": Param(CONNECTOR, title="Connector", type="string", pattern="^[A-Za-z0-9._-]{1,100}$"),
         "force": Param(
             False,
             title="Force",

@@ -10,6 +10,7 @@ from airflow.providers.common.compat.sdk import BaseOperator
 from airflow_provider_ignite_kafka import outcome
 from airflow_provider_ignite_kafka.hooks.ignite import IgniteHook
 from airflow_provider_ignite_kafka.request import Clusters, joined_settings
+from airflow_provider_ignite_kafka.templates import TypedTemplates
 from ignite_kafka.errors import IgniteKafkaError, SettingsError
 from ignite_kafka.setting_kinds import BOOLEAN
 from ignite_kafka.settings import SourceSettings
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
 
 
-class BacklogCleanupOperator(BaseOperator):
+class BacklogCleanupOperator(TypedTemplates, BaseOperator):
     """End the capture of a connector and destroy its backlog cache, after a graceful stop; runs in the worker, without Spark.
 
     Refuses, and fails without a retry, while the connector runs and where its newest run did not stop gracefully: what stands in the

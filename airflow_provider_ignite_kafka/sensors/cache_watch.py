@@ -17,6 +17,7 @@ from airflow.providers.common.compat.sdk import (
 
 from airflow_provider_ignite_kafka.cache_looks import FATAL, PASSING, CacheLooks, checked_kinds
 from airflow_provider_ignite_kafka.outcome import raised
+from airflow_provider_ignite_kafka.templates import TypedTemplates
 from airflow_provider_ignite_kafka.triggers.cache_watch import IgniteCacheWatchTrigger
 from ignite_kafka.cache_changes import CacheDiff, CacheLists, State, difference, state_of, state_to_dict
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 _KEY = "ignite-cache-watch"
 
 
-class IgniteCacheWatchSensor(BaseSensorOperator):
+class IgniteCacheWatchSensor(TypedTemplates, BaseSensorOperator):
     """Wait for a difference to what is known, and return it: :meth:`ignite_kafka.cache_changes.CacheDiff.to_dict`.
 
     What is known is `known`, else what the first look sees. It is kept with the task (Airflow's task state store) over reschedules,

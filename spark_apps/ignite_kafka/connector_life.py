@@ -78,7 +78,7 @@ def newest_run(clients: KafkaClients, topics: Topics, prefix: str, connector: st
 def known_connectors(clients: KafkaClients, topics: Topics, prefix: str) -> list[str]:
     """Names of all connectors that were ever started under a prefix, sorted."""
     topic = configs_topic(prefix)
-    if topic not in topics.existing():
+    if not topics.exists(topic):
         return []
     records = filter(None, map(InternalRecord.of, read_to_end(clients, topics, topic, [0])))
     return sorted({record.name for record in records if record.kind == "connector" and record.value is not None})

@@ -7,8 +7,8 @@ from concurrent.futures import Future
 from types import SimpleNamespace
 from typing import Any
 
-from confluent_kafka import KafkaError, KafkaException, TopicCollection
-from confluent_kafka.admin import AdminClient, ConfigResource
+from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic
 
 from ignite_kafka.kafka.clients import ErrorMemory, KafkaClients
 from ignite_kafka.kafka.topics import Topics
@@ -17,33 +17,58 @@ Answer = Mapping[str, str] | KafkaException
 
 
 class Admin:
-    """Knows the topics that it has an answer for; each has two partitions and the id ``id-<name>``."""
+    """Knows the topics that it has an answer for; each has two partitions and the id ``id-<name>``.
 
-    def __init__(self, answers: Mapping[str, Answer]) -> None:
-        self._answers = answers
+    :param late: how often a topic is not known to the broker that is asked, though the controller has it; counted down.
+    :param refusal: of the controller, to say whether a topic exists: an error code; None: it says so.
+    """
+
+    def __init__(self, answers: Mapping[str, Answer], late: dict[str, int] | None = None, refusal: int | None = None) -> None:
+        self._answers, self._late, self._refusal = answers, {} if late is None else late, refusal
 
     def list_topics(self, **_: Any) -> SimpleNamespace:
         return SimpleNamespace(topics={name: SimpleNamespace(partitions=[0, 1], error=None) for name in self._answers})
 
     def describe_topics(self, names: TopicCollection, **_: Any) -> dict[str, Future[Any]]:
-        there = {name: SimpleNamespace(topic_id=f"id-{name}", partitions=[0, 1]) for name in self._answers}
-        return {name: _settled(there.get(name, refused(KafkaError.UNKNOWN_TOPIC_OR_PART))) for name in names.topic_names}
+        return {name: _settled(self._unknown(name) or _description(name)) for name in names.topic_names}
 
     def describe_configs(self, wanted: Iterable[ConfigResource], **_: Any) -> dict[ConfigResource, Future[Any]]:
-        return {resource: _settled(_entries(self._answers[resource.name])) for resource in wanted}
+        return {resource: _settled(self._unknown(resource.name) or _entries(self._answers[resource.name])) for resource in wanted}
+
+    def list_offsets(self, wanted: Mapping[TopicPartition, Any], **_: Any) -> dict[TopicPartition, Future[Any]]:
+        return {place: _settled(self._unknown(place.topic) or SimpleNamespace(offset=7)) for place in wanted}
+
+    def create_topics(self, wanted: Iterable[NewTopic], *, validate_only: bool = False, **_: Any) -> dict[str, Future[Any]]:
+        assert validate_only, "no test makes a topic"
+        return {new.topic: _settled(self._of_controller(new.topic)) for new in wanted}
+
+    def _of_controller(self, name: str) -> KafkaException | None:
+        if self._refusal is not None:
+            return refused(self._refusal)
+        return refused(KafkaError.TOPIC_ALREADY_EXISTS) if name in self._answers else None
+
+    def _unknown(self, name: str) -> KafkaException | None:
+        left = self._late.get(name, 0)
+        self._late[name] = left - 1
+        return refused(KafkaError.UNKNOWN_TOPIC_OR_PART) if left > 0 or name not in self._answers else None
 
 
 class Clients(KafkaClients):
     def admin(self) -> tuple[AdminClient, ErrorMemory]:
-        return Admin(self.common["answers"]), ErrorMemory()  # type: ignore[return-value]
+        return Admin(**self.common), ErrorMemory()  # type: ignore[return-value]
 
 
-def described(answers: Mapping[str, Answer]) -> Topics:
-    return Topics(Clients({"answers": answers}))
+def described(answers: Mapping[str, Answer], late: Mapping[str, int] | None = None, refusal: int | None = None, **named: Any) -> Topics:
+    """Topics of an :class:`Admin`."""
+    return Topics(Clients({"answers": answers, "late": dict(late or {}), "refusal": refusal}, **named))
 
 
 def refused(code: int) -> KafkaException:
     return KafkaException(KafkaError(code))
+
+
+def _description(name: str) -> SimpleNamespace:
+    return SimpleNamespace(topic_id=f"id-{name}", partitions=[0, 1])
 
 
 def _entries(answer: Answer) -> dict[str, SimpleNamespace] | KafkaException:

@@ -313,3 +313,17 @@ def test_values_on_top_have_their_own_place() -> None:
     loaded = properties.from_properties(b"name=c\nslots=4", "c.properties").with_values({"slots": 0}, "the command line")
     with pytest.raises(SettingsError, match="set in the command line"):
         loaded.settings()
+
+
+@pytest.mark.parametrize("content", [b'{"name": "n", "cache_whitelist": []}', b'{"name": "n", "cache_whitelist": ""}'])
+def test_a_list_that_was_given_and_is_empty_is_not_all(content: bytes) -> None:
+    with pytest.raises(SettingsError, match=r"cache_whitelist was given and is empty: nothing is chosen .*set in c\.json"):
+        properties.from_json(content, "c.json").settings()
+
+
+def test_an_empty_list_of_a_connector_file_is_the_reference_s_default_and_is_named(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "ignite_kafka.events")
+    found = properties.from_properties(b"name=n\ncacheWhitelist=\n", "c.properties").settings()
+    assert isinstance(found, SourceSettings)
+    assert found.cache_whitelist == ()
+    assert "cacheWhitelist: it is empty and chooses all" in caplog.text

@@ -8,6 +8,7 @@ from .certificates import Certificates
 from .ignite import IgniteCluster, IgniteOptions
 from .jars import Jars, MissingJars
 from .kafka import KafkaBroker, KafkaOptions
+from .kafka_cluster import KafkaCluster
 from .process import ServerFailed, ServerProcess, await_condition, free_ports
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "IgniteOptions",
     "Jars",
     "KafkaBroker",
+    "KafkaCluster",
     "KafkaOptions",
     "MissingJars",
     "ServerFailed",

@@ -87,6 +87,12 @@ class KafkaBroker:
 
         :raises ServerFailed: it ended or did not answer in time.
         """
+        self.launch()
+        self.await_ready()
+        return self
+
+    def launch(self) -> None:
+        """Start without waiting: a node of a cluster answers only once the others are there, too."""
         file = self.directory / "server.properties"
         self.directory.mkdir(parents=True, exist_ok=True)
         file.write_text("".join(f"{name}={value}\n" for name, value in self._settings().items()))
@@ -96,12 +102,17 @@ class KafkaBroker:
         options = ["-Xms128m", f"-Xmx{self.options.heap_mib}m", *self.options.java_options]
         command = java_command("kafka.Kafka", [file], [self._jars.kafka], options)
         self._process = ServerProcess("Kafka broker", command, self.log, outlives_parent=self._outlives_parent)
+
+    def await_ready(self) -> None:
+        """Wait until it answers; it is killed where it does not.
+
+        :raises ServerFailed: it ended or did not answer in time.
+        """
         try:
-            self._process.await_ready(self._answers, _START_S)
+            self.process.await_ready(self._answers, _START_S)
         except BaseException:
-            self._process.kill()
+            self.process.kill()
             raise
-        return self
 
     def kill(self) -> None:
         """kill -9."""

@@ -28,6 +28,7 @@ from ..pipelines.stream.take import Take
 from ..pipelines.stream.unit_memory import Longs, Verdict
 from ..pipelines.stream.unit_table import UnitTable
 from ..plan import CachePlan, TransferPlan
+from ..retry import retry
 from ..settings import SourceSettings
 from ..thin.cluster import Cluster
 from ..thin.service import ASKED, EXPIRED, GIVEN_UP, LOST, MISSED, BacklogService, Changes
@@ -46,7 +47,7 @@ _WHY = {
     _TOO_MUCH: "too many to be read at once where one of them was in doubt",
 }
 _UNITS = np.dtype([("high", "<i8"), ("topology", "<i8"), ("digest", "<u4"), ("touched", "u1")])
-_PATIENCE_S, _RETRY_S = 60.0, 0.5
+_PATIENCE_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -470,13 +471,16 @@ class CacheStream:
         return self._cluster
 
     def _steadily(self, question: Callable[[], T]) -> T:
-        began_s = time.monotonic()
-        while True:
+        def asked() -> T:
             try:
                 return question()
-            except IgniteKafkaError as error:
+            except IgniteKafkaError:
                 self.close()
-                if error.final or time.monotonic() - began_s > _PATIENCE_S:
-                    raise
-                log.warning("the backlog cannot be read now: %s", error)
-                time.sleep(_RETRY_S)
+                raise
+
+        return retry(
+            asked,
+            _PATIENCE_S,
+            lambda error: not error.final,
+            failed=lambda error: log.warning("the backlog cannot be read now: %s", error),
+        )

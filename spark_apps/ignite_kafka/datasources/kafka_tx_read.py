@@ -88,7 +88,7 @@ class KafkaTxReader(DataSourceReader):
         clients, topic = self._options.clients(), self._options.topic
         clients.check()
         topics = Topics(clients)
-        found = topics.existing()
+        found = topics.counts([topic])
         if topic not in found:
             raise TopicError("the topic does not exist", "Check its name, and that the user may describe it.", topic=topic)
         places = [(topic, number) for number in range(found[topic])]

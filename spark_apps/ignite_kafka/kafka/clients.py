@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 
-from ..errors import AuthenticationFailed, IgniteKafkaError, KafkaUnavailable, RecordTooLarge, TopicError
+from ..errors import AuthenticationFailed, IgniteKafkaError, KafkaUnavailable, RecordTooLarge, SettingsError, TopicError
 
 REQUEST_TIMEOUT_S = 30.0
 BRIEF_S = 5.0  # for what is good to have but not needed, where the broker may be away
@@ -24,6 +24,7 @@ NO_NEW_TOPICS = {"allow.auto.create.topics": False}
 """Over every producer's settings: librdkafka's producers ask brokers to make a topic that is missing, so a topic that was deleted would
 come back without its records, or an internal one without compaction."""
 
+C = TypeVar("C")
 _AUTHENTICATION = {KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED, KafkaError._SSL}
 _FORBIDDEN = {
     KafkaError.TOPIC_AUTHORIZATION_FAILED,
@@ -31,7 +32,7 @@ _FORBIDDEN = {
     KafkaError.GROUP_AUTHORIZATION_FAILED,
     KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
 }
-_NO_TOPIC = {KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION}
+NO_TOPIC = {KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION}
 _TOO_LARGE = {KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE}
 
 
@@ -61,11 +62,32 @@ def translate(error: KafkaError, doing: str, memory: ErrorMemory | None = None, 
         return AuthenticationFailed(text, "Check user, password and certificates of the Kafka connection.", **where)
     if code in _FORBIDDEN:
         return TopicError(text, "Grant the user of the Kafka connection the right to do this.", **where)
-    if code in _NO_TOPIC:
+    if code in NO_TOPIC:
         return TopicError(text, "The topic is missing or was deleted during the run.", **where)
+    if code == KafkaError.TOPIC_EXCEPTION:
+        return TopicError(text, "A topic's name has letters, digits, '.', '_' and '-', at most 249 of them.", **where)
     if code in _TOO_LARGE:
         return RecordTooLarge(text, "Raise max.message.bytes of the topic and message.max.bytes in producer_override.", **where)
     return KafkaUnavailable(text, "Check bootstrap_servers and that the brokers are up.", **where)
+
+
+def make_client(kind: Callable[[dict[str, Any]], C], config: Mapping[str, Any]) -> C:
+    """A client of librdkafka, which checks its settings and reads the files that they name when it is made.
+
+    :raises SettingsError: it refuses a setting; librdkafka's reason names it.
+    :raises KafkaUnavailable: this machine lacks what a client needs, such as threads.
+    """
+    try:
+        return kind(dict(config))
+    except KafkaException as cause:
+        error: KafkaError = cause.args[0]
+        if error.code() == KafkaError._INVALID_ARG:
+            raise SettingsError(
+                f"librdkafka refuses the settings of a Kafka client: {error.str().strip()}",
+                "Correct the setting that it names, in kafka_config, an override, the Kafka connection or the secrets file.",
+                bootstrap_servers=config.get("bootstrap.servers"),
+            ) from cause
+        raise translate(error, "making a Kafka client", bootstrap_servers=config.get("bootstrap.servers")) from cause
 
 
 @dataclass(frozen=True, repr=False)
@@ -93,11 +115,12 @@ class KafkaClients:
     def admin(self) -> tuple[AdminClient, ErrorMemory]:
         memory = ErrorMemory()
         config: dict[str, Any] = {**QUICK, **self.common, "error_cb": memory}
-        return AdminClient(config), memory
+        return make_client(AdminClient, config), memory
 
     def reader(self, **settings: Any) -> Consumer:
         """A read_committed consumer that never commits: partitions are assigned by hand and read from where we say."""
-        return Consumer(
+        return make_client(
+            Consumer,
             {
                 "group.id": "ignite-kafka-internal",
                 "enable.auto.commit": False,
@@ -112,12 +135,12 @@ class KafkaClients:
                 **self.common,
                 **self.consumer,
                 **settings,
-            }
+            },
         )
 
     def writer(self, **settings: Any) -> Producer:
         """A plain idempotent producer, for status records."""
-        return Producer({"enable.idempotence": True, **QUICK, **self.common, **settings, **NO_NEW_TOPICS})
+        return make_client(Producer, {"enable.idempotence": True, **QUICK, **self.common, **settings, **NO_NEW_TOPICS})
 
     def check(self, timeout_s: float = REQUEST_TIMEOUT_S / 3) -> None:
         """Ask the cluster for its topics once.
@@ -130,4 +153,5 @@ class KafkaClients:
             admin.list_topics(timeout=timeout_s)
         except KafkaException as cause:
             admin.poll(0.1)
-            raise translate(cause.args[0], "connecting to Kafka", memory, bootstrap_servers=self.bootstrap) from cause
+            seen = None if memory.last is None else memory.last.str()
+            raise translate(cause.args[0], "connecting to Kafka", memory, bootstrap_servers=self.bootstrap, seen=seen) from cause

@@ -9,19 +9,19 @@ key (JSON)                             value (JSON)
 ``["snapshot","<name>"]``              ``{"id","plan","complete","superseded_by"}``: the snapshot begun last
 ``["snapshot","<name>","<id>"]``       ``{"complete","superseded_by","caches"}``: how each earlier id ended
 ``["epoch","<name>"]``                 ``{"generation","epoch"}``: tasks of an earlier epoch of a stream end after their batch
-``["target","<name>"]``                ``{"state","at_ms"}``: what the user wants (:mod:`.target`; anyone writes it)
+``["target","<name>"]``                ``{"state","at_ms"}``, ``"generation"``: what the user wants (:mod:`.target`; anyone writes it)
 ====================================== ==========================================================================================
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeVar
 
-from ..errors import KafkaUnavailable, OffsetsLost, TopicError
+from ..errors import OffsetsLost, TopicError
 from ..offsets import Owner, SlotKey
 from .clients import KafkaClients
 from .internal_records import FORMAT_HEADERS, InternalRecord, known_fields, unreadable
@@ -92,7 +92,7 @@ def read_control(clients: KafkaClients, topics: Topics, prefix: str, connector: 
 
     :raises NewerFormat, OffsetsLost: a record of the connector cannot be read.
     """
-    if configs_topic(prefix) not in topics.existing():
+    if not topics.exists(configs_topic(prefix)):
         return ControlState()
     ends = topics.ends(configs_topic(prefix), [0])
     fold = _Fold(connector)
@@ -181,10 +181,11 @@ class Control:
         :raises OffsetsLost: a known connector's offsets topic is missing, was made again, or is not compacted.
         :raises TopicError: the offsets topic has another number of partitions than the connector has slots, or its settings may not be
             described.
-        :raises KafkaUnavailable: the offsets topic was made and is not known to all brokers yet.
+        :raises KafkaUnavailable: brokers are away, or do not know the offsets topic yet. The call may be repeated.
         """
         configs = configs_topic(self._prefix)
         self._topics.ensure([TopicSpec(configs, 1, replication_factor, COMPACTED)])
+        self.close()
         self._producer = self._initialised()
         state = seen
         if state is None or self._topics.ends(configs, [0])[0] != state.end:
@@ -198,12 +199,9 @@ class Control:
 
     def _offsets_topic(self, known: ConnectorRecord | None, slots: int, replication_factor: int) -> str:
         name = offsets_topic(self._prefix, self._connector)
-        found = self._topics.describe([name]).get(name)
-        if found is None and known is None:
+        if known is None:
             self._topics.ensure([TopicSpec(name, slots, replication_factor, COMPACTED)])
-            found = self._topics.describe([name]).get(name)
-            if found is None:
-                raise KafkaUnavailable("the offsets topic was made and cannot be described yet", "Start again.", topic=name)
+        found = self._topics.describe([name]).get(name)
         reset = "Restore it; or, if its progress may be forgotten, give the connector a new name (docs/operations.md)."
         if found is None or (known is not None and known.offsets_topic_id != found.topic_id):
             why = "is missing" if found is None else "was deleted and made again"
@@ -284,7 +282,7 @@ class Control:
         """A record of the configs topic; a value of None removes what was there."""
         return configs_topic(self._prefix), _json([kind, self._connector, *rest]), None if value is None else _json(value), 0
 
-    def _write(self, records: Iterable[_Record]) -> Mapping[tuple[str, int], int]:
+    def _write(self, records: Sequence[_Record]) -> Mapping[tuple[str, int], int]:
         """All records in one transaction; the last offset by topic and partition. Where it failed it may be asked again."""
         assert self._producer is not None, "take() comes first"
         try:
@@ -303,11 +301,17 @@ class Control:
             return self._producer.written
         except ProducerFenced as cause:
             raise fenced_by_newer(self._connector, None, self.record.generation, self._newest_generation()) from cause
+        except TopicError as cause:
+            raise self._topics.unknown_topic(cause, sorted({topic for topic, *_ in records})) from cause
 
     def _initialised(self) -> TransactionalProducer:
         told = {"delivery.report.only.error": False}
         producer = TransactionalProducer(self._clients, f"{self._connector}-control", _CONTROL_TIMEOUT_MS, settings=told)
-        producer.init()
+        try:
+            producer.init()
+        except BaseException:
+            producer.close()
+            raise
         return producer
 
     def _newest_generation(self) -> int:

@@ -19,6 +19,7 @@ from ..convert.records import Records, largest_record
 from ..errors import Fenced, IgniteKafkaError, KafkaUnavailable, RecordTooLarge, TopicError, TransactionTimeout
 from ..offsets import Owner, SlotKey, SlotState, UnitKey, UnitOffset
 from ..sink_offsets import PartitionKey, PartitionOffset
+from ..thin.model import BinaryType
 from .clients import KafkaClients
 from .control import offsets_topic, slot_transactional_id
 from .dead_letters import DeadLetter
@@ -29,7 +30,6 @@ from .topics import Place, Topics
 
 log = logging.getLogger(__name__)
 _ABORT_S = 5.0
-_MISSING_S, _MISSING_WAIT_S = 5.0, 0.2  # brokers do not learn at once of a topic that was made
 
 
 @dataclass(frozen=True)
@@ -89,9 +89,9 @@ class SlotWriter:
         self._opened_at: float | None = None
         self._records = self._bytes = 0
         self._data_topics: dict[str, tuple[int | None, str]] = {}
-        self._letter_topics: set[str] = set()
+        self._topics_sent: set[str] = set()
         self._largest: tuple[int, str, str] = (0, "", "")
-        self.types_sent: set[int] = set()
+        self.types_sent: dict[int, BinaryType] = {}
         self.commit_asked = False
         self._open()
 
@@ -173,6 +173,7 @@ class SlotWriter:
         self._check_open()
         if partitions is not None or topic_id:
             self._data_topics[topic] = partitions, topic_id
+        self._topics_sent.add(topic)
         self._note_largest(topic, records)
         self._producer.produce_records(topic, records)
         self._records += len(records.keys)
@@ -220,7 +221,7 @@ class SlotWriter:
         size = len(letter.key or b"") + len(letter.value or b"")
         if size > self._largest[0]:
             self._largest = size, letter.topic, repr((letter.key or b"")[:80])
-        self._letter_topics.add(letter.topic)
+        self._topics_sent.add(letter.topic)
         self._records += 1
         self._bytes += size
         self._producer.await_room(1, size)
@@ -232,6 +233,7 @@ class SlotWriter:
 
     def _positions(self, offsets: Mapping[Place, PartitionOffset], group_metadata: Any) -> None:
         self._begin()
+        self._topics_sent |= {topic for topic, _ in offsets}
         for place, offset in offsets.items():
             key = PartitionKey(self._claim.connector, *place).to_json()
             self._producer.produce(self._claim.offsets_topic, key, offset.to_json(), self._claim.slot, FORMAT_HEADERS)
@@ -240,6 +242,7 @@ class SlotWriter:
 
     def _produce(self, topic: str, key: bytes, value: bytes, partition: int) -> None:
         self._begin()
+        self._topics_sent.add(topic)
         self._producer.produce(topic, key, value, partition, FORMAT_HEADERS)
         self._records += 1
         self._bytes += len(key) + len(value)
@@ -278,17 +281,13 @@ class SlotWriter:
         self._opened_at = None
         self._records = self._bytes = 0
         self._data_topics = {}
-        self._letter_topics = set()
+        self._topics_sent = set()
 
     def _check_topics(self) -> None:
         """
         :raises TopicError: a data topic of the open transaction is gone, or is another one than it was.
         """
         found = self._topics.identities(self._data_topics)
-        until = time.monotonic() + _MISSING_S
-        while len(found) < len(self._data_topics) and time.monotonic() < until:
-            time.sleep(_MISSING_WAIT_S)
-            found = self._topics.identities(self._data_topics)
         for topic, (partitions, topic_id) in self._data_topics.items():
             if topic not in found:
                 raise deleted(topic, "was deleted during the run")
@@ -311,12 +310,12 @@ class SlotWriter:
             what = f"{cause.what}; the largest record of this transaction has {size} bytes"
             raise RecordTooLarge(what, cause.remedy, topic=topic, key=key, slot=self._claim.slot) from cause
         except TopicError as cause:
-            topics = {*self._data_topics, *self._letter_topics}
-            if "topic" in cause.where or not topics:
-                raise
-            self._check_topics()
+            error = self._topics.unknown_topic(cause, [self._claim.offsets_topic, *self._topics_sent])
+            if not isinstance(error, TopicError) or "topic" in error.where or not self._topics_sent:
+                raise error from cause.__cause__
             # the coordinator does not say which topic of the transaction it refused
-            raise TopicError(cause.what, cause.remedy, **cause.where, topics=", ".join(sorted(topics))) from cause
+            topics = ", ".join(sorted(self._topics_sent))
+            raise TopicError(error.what, error.remedy, **error.where, topics=topics) from cause
 
     def close(self) -> None:
         """Throw the producer away; a second call does nothing.

@@ -1,10 +1,9 @@
-"""The status topic: one record a run, one a failed task, one a task of a stream. Compacted, one partition, written without a transaction.
+"""The status topic: one record a run, one a task of a stream. Compacted, one partition, written without a transaction.
 
 ============================================= =====================================================================================
 key (JSON)                                    value (JSON)
 ============================================= =====================================================================================
 ``["run","<connector>","<run id>"]``          :class:`RunStatus`
-``["task","<connector>",<slot>]``             ``{"run_id","generation","worker","error"}``: what stopped a task of that run
 ``["progress","<connector>",<slot>]``         :class:`TaskProgress` of the task whose first slot that is
 ============================================= =====================================================================================
 """
@@ -18,8 +17,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from ..errors import IgniteKafkaError, KafkaUnavailable
-from .clients import BRIEF_S, REQUEST_TIMEOUT_S, KafkaClients
+from confluent_kafka import KafkaError, Message
+
+from ..errors import KafkaUnavailable
+from .clients import REQUEST_TIMEOUT_S, KafkaClients
 from .internal_records import FORMAT_HEADERS, InternalRecord, known_fields, pass_over
 from .topics import COMPACTED, Topics, TopicSpec, read_part, read_to_end
 
@@ -110,6 +111,7 @@ class StatusWriter:
     def __init__(self, clients: KafkaClients, prefix: str) -> None:
         self._producer = clients.writer()
         self._topic = status_topic(prefix)
+        self._refused: KafkaError | None = None
 
     @staticmethod
     def ensure_topic(topics: Topics, prefix: str, replication_factor: int) -> None:
@@ -117,10 +119,6 @@ class StatusWriter:
 
     def run(self, status: RunStatus, wait_s: float = REQUEST_TIMEOUT_S) -> None:
         self._send(["run", status.connector, status.run_id], status.to_json(), wait_s)
-
-    def task_failed(self, connector: str, slot: int, run_id: str, generation: int, error: IgniteKafkaError) -> None:
-        value = {"run_id": run_id, "generation": generation, "worker": socket.gethostname(), "error": error.to_dict()}
-        self._send(["task", connector, slot], json.dumps(value).encode(), BRIEF_S)
 
     def progress(self, connector: str, slot: int, progress: TaskProgress) -> None:
         """Does not wait: a later record tells more."""
@@ -136,19 +134,26 @@ class StatusWriter:
                 raise KafkaUnavailable("the removal of old runs was not taken by the broker", topic=self._topic)
 
     def _queue(self, key: list[Any], value: bytes | None) -> None:
-        self._producer.produce(self._topic, value, json.dumps(key, separators=(",", ":")).encode(), 0, headers=[*FORMAT_HEADERS])
+        record = json.dumps(key, separators=(",", ":")).encode()
+        self._producer.produce(self._topic, value, record, 0, on_delivery=self._on_delivery, headers=[*FORMAT_HEADERS])
+
+    def _on_delivery(self, error: KafkaError | None, _: Message) -> None:
+        self._refused = error or self._refused
 
     def _send(self, key: list[Any], value: bytes, wait_s: float) -> None:
+        self._refused = None
         self._queue(key, value)
         if self._producer.flush(wait_s):
             raise KafkaUnavailable("a status record was not taken by the broker", topic=self._topic)
+        if self._refused is not None:
+            raise KafkaUnavailable(f"a status record was not taken by the broker: {self._refused.str()}", topic=self._topic)
 
 
 def read_runs(clients: KafkaClients, prefix: str, connector: str) -> dict[str, RunStatus]:
     """Every run of a connector that the topic still holds, by run id, oldest first."""
     topics = Topics(clients)
     runs: dict[str, RunStatus] = {}
-    if status_topic(prefix) not in topics.existing():
+    if not topics.exists(status_topic(prefix)):
         return runs
     for record in filter(None, map(InternalRecord.of, read_to_end(clients, topics, status_topic(prefix), [0]))):
         if (record.kind, record.name, len(record.rest)) == ("run", connector, 1):
@@ -165,19 +170,33 @@ def read_run(clients: KafkaClients, prefix: str, connector: str, run_id: str) ->
 
     The topic is read from its end backwards, in parts, until one has the run: what is asked for is mostly recent.
     """
+    return _last_of_run(clients, prefix, connector, run_id)[0]
+
+
+def written_ms(clients: KafkaClients, prefix: str, connector: str, run_id: str) -> int:
+    """When a run wrote its record last, in milliseconds since 1970 by the topic's timestamps; 0 where it wrote none."""
+    return _last_of_run(clients, prefix, connector, run_id)[1]
+
+
+def _last_of_run(clients: KafkaClients, prefix: str, connector: str, run_id: str) -> tuple[RunStatus | None, int]:
+    """A run's last record that can be read, and its timestamp in milliseconds since 1970; (None, 0): there is none."""
     topics, topic = Topics(clients), status_topic(prefix)
-    if topic not in topics.existing():
-        return None
+    if not topics.exists(topic):
+        return None, 0
     end, size = topics.ends(topic, [0])[0], _FIRST_PART
     while end > 0:
         start, found = max(0, end - size), None
-        for record in filter(None, map(InternalRecord.of, read_part(clients, topic, start, end))):
-            if (record.kind, record.name, record.rest) == ("run", connector, (run_id,)):
-                found = record if record.value is None else (_run_of(record) and record) or found
+        for message in read_part(clients, topic, start, end):
+            record = InternalRecord.of(message)
+            if record is None or (record.kind, record.name, record.rest) != ("run", connector, (run_id,)):
+                continue
+            run = _run_of(record)
+            if run is not None or record.value is None:
+                found = run, message.timestamp()[1] if run else 0
         if found is not None:
-            return _run_of(found)
+            return found
         end, size = start, size * _LARGER
-    return None
+    return None, 0
 
 
 def _run_of(record: InternalRecord) -> RunStatus | None:

@@ -1,6 +1,7 @@
 """What the user wants of a connector: a record of the configs topic that anyone may write, and that the connector's driver follows.
 
-Key ``["target","<name>"]``, value ``{"state": "RUNNING"|"PAUSED"|"STOPPED", "at_ms": …}``. It is written without a transaction and never
+Key ``["target","<name>"]``, value ``{"state": "RUNNING"|"PAUSED"|"STOPPED", "at_ms": …}``, with ``"generation"`` where it is meant for the
+run of that generation alone: a newer run of the connector does not follow it. It is written without a transaction and never
 under the control transactional id, so asking a run for something never fences it.
 """
 
@@ -22,9 +23,10 @@ RUNNING, PAUSED, STOPPED = "RUNNING", "PAUSED", "STOPPED"
 TARGETS = (RUNNING, PAUSED, STOPPED)
 
 
-def write_target(clients: KafkaClients, topics: Topics, prefix: str, connector: str, state: str) -> None:
+def write_target(clients: KafkaClients, topics: Topics, prefix: str, connector: str, state: str, generation: int = 0) -> None:
     """Ask a connector for a state; returns when the broker has the record.
 
+    :param generation: of the one run that is asked; 0: whichever has the connector.
     :raises TopicError: there is no configs topic, so no connector was ever started under this prefix.
     :raises KafkaUnavailable: the broker did not confirm it; it may still be written.
     """
@@ -39,7 +41,8 @@ def write_target(clients: KafkaClients, topics: Topics, prefix: str, connector: 
             refused.append(error)
 
     producer = clients.writer()
-    value = json.dumps({"state": state, "at_ms": now_ms()}, separators=(",", ":")).encode()
+    meant_for = {"generation": generation} if generation else {}
+    value = json.dumps({"state": state, "at_ms": now_ms(), **meant_for}, separators=(",", ":")).encode()
     try:
         producer.produce(topic, value, _key(connector), 0, on_delivery=note, headers=[*FORMAT_HEADERS])
     except KafkaException as cause:
@@ -53,7 +56,7 @@ def write_target(clients: KafkaClients, topics: Topics, prefix: str, connector: 
 def read_target(clients: KafkaClients, topics: Topics, prefix: str, connector: str) -> str | None:
     """The state that was asked for last; None where nobody ever asked."""
     topic = configs_topic(prefix)
-    if topic not in topics.existing():
+    if not topics.exists(topic):
         return None
     target = None
     for message in read_to_end(clients, topics, topic, [0]):
@@ -63,13 +66,16 @@ def read_target(clients: KafkaClients, topics: Topics, prefix: str, connector: s
     return target
 
 
-def target_of(connector: str, record: InternalRecord) -> str | None:
+def target_of(connector: str, record: InternalRecord, generation: int = 0) -> str | None:
     """The target state that a record of the configs topic asks of a connector; None where it is about something else, a tombstone, or,
-    with an event, no state that this version knows."""
+    with an event, no state that this version knows.
+
+    :param generation: of the run that follows it; what is meant for another run is not for it. 0: whatever was asked last.
+    """
     if (record.kind, record.name, record.rest) != ("target", connector, ()):
         return None
     value = record.telling()
-    if value is None:
+    if value is None or (generation and value.get("generation", generation) != generation):
         return None
     if value.get("state") not in TARGETS:
         pass_over("it asks for no state that this version knows", record.where)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from confluent_kafka import (
     IsolationLevel,
@@ -14,10 +16,12 @@ from confluent_kafka import (
     TopicCollection,
     TopicPartition,
 )
-from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetSpec, ResourceType
+from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetSpec, ResourceType, TopicDescription
 
-from ..errors import KafkaUnavailable, OffsetsLost, TopicError
-from .clients import REQUEST_TIMEOUT_S, ErrorMemory, KafkaClients, translate
+from ..errors import IgniteKafkaError, KafkaUnavailable, OffsetsLost, TopicError
+from ..retry import retry
+from .clients import BRIEF_S, NO_TOPIC, REQUEST_TIMEOUT_S, ErrorMemory, KafkaClients, translate
+from .topic_errors import NOT_ALLOWED, NOT_REFUSED, UNKNOWN_TOPIC, code_of, may_pass, not_known_yet
 
 # the active segment is not compacted, and every start, and every epoch of a stream, reads it: it stays small
 COMPACTED = {
@@ -26,15 +30,8 @@ COMPACTED = {
     "segment.ms": "600000",
     "min.cleanable.dirty.ratio": "0.1",
 }
-_LEADER_MOVED = {
-    KafkaError.LEADER_NOT_AVAILABLE,
-    KafkaError.NOT_LEADER_FOR_PARTITION,
-    KafkaError.FENCED_LEADER_EPOCH,
-    KafkaError.UNKNOWN_LEADER_EPOCH,
-}
-_LEADER_WAIT_S = 0.25
-_MAY_NOT_DESCRIBE = {KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED}
 _POLICY = "cleanup.policy"
+T = TypeVar("T")
 
 Place = tuple[str, int]
 """Topic and partition."""
@@ -66,22 +63,39 @@ class TopicState:
 
 
 class Topics:
-    """Topic administration of one connector."""
+    """Topic administration of one connector.
+
+    A broker does not know a topic for some seconds after it was created, and a broker that starts knows few at first. So a topic that a
+    broker does not know is asked for at the controller, which knows all: where the topic exists it is waited for, else it is missing.
+    """
 
     def __init__(self, clients: KafkaClients) -> None:
         self._clients = clients
+        self._unknown_since: dict[str, float] = {}
         self._timeout_s = min(REQUEST_TIMEOUT_S, clients.patience_s)
         self._admin: AdminClient
         self._memory: ErrorMemory
         self._admin, self._memory = clients.admin()
 
     def existing(self) -> dict[str, int]:
-        """All topics of the cluster with their partition counts."""
+        """All topics that a broker knows, with their partition counts. One that is missing here may exist: see :meth:`counts`."""
         try:
             topics = self._admin.list_topics(timeout=self._timeout_s).topics
         except KafkaException as cause:
             raise translate(cause.args[0], "listing topics", self._memory) from cause
-        return {name: len(topic.partitions) for name, topic in topics.items() if topic.error is None}
+        return {name: len(topic.partitions) for name, topic in topics.items() if topic.error is None and topic.partitions}
+
+    def counts(self, names: Iterable[str]) -> dict[str, int]:
+        """Partition counts of topics; one that does not exist is left out.
+
+        :raises KafkaUnavailable: a topic exists, and the brokers that were asked do not know it yet.
+        :raises TopicError: the user may not describe a topic.
+        """
+        return {name: len(topic.partitions) for name, topic in self._descriptions(list(names)).items()}
+
+    def exists(self, name: str) -> bool:
+        """Whether there is a topic of that name; raises as :meth:`counts`."""
+        return bool(self.counts([name]))
 
     def cluster_id(self) -> str:
         """What Kafka calls itself; the same for all brokers, and for ever."""
@@ -106,16 +120,12 @@ class Topics:
                 if cause.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS:
                     continue
                 error = translate(cause.args[0], "creating a topic", self._memory, topic=name)
-                retriable = isinstance(error, KafkaUnavailable) and cause.args[0].retriable()
-                raise error if retriable or not isinstance(error, KafkaUnavailable) else TopicError(error.what, **error.where) from cause
-        counts = dict(have)
-        deadline = time.monotonic() + REQUEST_TIMEOUT_S
-        while missing and not all(spec.name in counts for spec in missing):
-            counts = self.existing()
-            if time.monotonic() > deadline:
-                hidden = [spec.name for spec in missing if spec.name not in counts]
-                remedy = "Grant the user of the Kafka connection the right to describe them."
-                raise TopicError("topics are there but do not show in the cluster's metadata", remedy, topics=hidden)
+                refused = isinstance(error, KafkaUnavailable) and cause.args[0].code() not in NOT_REFUSED
+                raise TopicError(error.what, **error.where) if refused else error from cause
+        counts = {**have, **self.counts(spec.name for spec in missing)}
+        gone = [spec.name for spec in specs if spec.name not in counts]
+        if gone:
+            raise TopicError("topics were deleted right after they were created", "Who deletes them?", topics=gone)
         return {spec.name: counts[spec.name] for spec in specs}
 
     def partitions(self, topic: str) -> int:
@@ -123,54 +133,108 @@ class Topics:
 
         :raises TopicError: it is not there.
         """
-        found = self.existing()
+        found = self.counts([topic])
         if topic not in found:
             raise TopicError("the topic does not exist", "Run the snapshot first.", topic=topic)
         return found[topic]
 
     def describe(self, names: list[str]) -> dict[str, TopicState]:
-        """State of topics that exist; one that does not is left out."""
-        found = self.identities(names)
-        configs = self._configs(list(found))
+        """State of topics; one that does not exist is left out. Raises as :meth:`counts`."""
+        found = self._descriptions(names)
+        configs = self._known_by_all(lambda: self._configs(list(found)))
         return {
-            name: TopicState(name, topic_id, partitions, _whole(settings, "max.message.bytes"), settings.get(_POLICY))
-            for name, (topic_id, partitions) in found.items()
+            name: TopicState(name, str(topic.topic_id), len(topic.partitions), _whole(settings, "max.message.bytes"), settings.get(_POLICY))
+            for name, topic in found.items()
             if (settings := configs.get(name)) is not None
         }
 
     def identities(self, names: Iterable[str]) -> dict[str, tuple[str, int]]:
-        """Id and partition count of topics that exist; one that does not is left out."""
-        names = list(names)
-        if not names:
-            return {}
-        described = self._admin.describe_topics(TopicCollection(names), request_timeout=REQUEST_TIMEOUT_S)
-        found = {}
-        for name, future in described.items():
-            try:
-                topic = future.result()
-                found[name] = str(topic.topic_id), len(topic.partitions)
-            except KafkaException as cause:
-                if cause.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
-                    raise translate(cause.args[0], "describing a topic", self._memory, topic=name) from cause
+        """Id and partition count of topics; one that does not exist is left out. Raises as :meth:`counts`."""
+        return {name: (str(topic.topic_id), len(topic.partitions)) for name, topic in self._descriptions(list(names)).items()}
+
+    def _descriptions(self, names: list[str]) -> dict[str, TopicDescription]:
+        return self._known_by_all(lambda: self._describe(names)) if names else {}
+
+    def _describe(self, names: list[str]) -> dict[str, TopicDescription]:
+        answers = self._admin.describe_topics(TopicCollection(names), request_timeout=self._timeout_s)
+        found = self._answers(answers, "describing a topic")
+        for name, topic in found.items():
+            if not topic.partitions:
+                raise not_known_yet(name, "describing a topic", KafkaException(KafkaError(KafkaError.LEADER_NOT_AVAILABLE)))
         return found
 
     def _configs(self, names: list[str]) -> dict[str, dict[str, str]]:
         """Settings of topics; none of one whose settings may not be described, and a topic that went meanwhile is left out."""
         if not names:
             return {}
-        wanted = self._admin.describe_configs(
-            [ConfigResource(ResourceType.TOPIC, name) for name in names], request_timeout=REQUEST_TIMEOUT_S
-        )
-        result = {}
-        for resource, future in wanted.items():
+        resources = [ConfigResource(ResourceType.TOPIC, name) for name in names]
+        wanted = self._admin.describe_configs(resources, request_timeout=self._timeout_s)
+        answers = {resource.name: future for resource, future in wanted.items()}
+        hidden = {name for name in names if code_of(answers[name]) in NOT_ALLOWED}
+        shown = self._answers({name: answers[name] for name in names if name not in hidden}, "describing a topic's settings")
+        return {name: {} for name in hidden} | {
+            name: {entry.name: entry.value for entry in settings.values()} for name, settings in shown.items()
+        }
+
+    def _answers(self, answers: Mapping[str, Future[Any]], doing: str) -> dict[str, Any]:
+        """Answers by topic, without topics that do not exist.
+
+        :raises KafkaUnavailable: among others, where a topic exists and the broker that was asked does not know it yet.
+        """
+        found = {}
+        for name, future in answers.items():
             try:
-                result[resource.name] = {entry.name: entry.value for entry in future.result().values()}
+                found[name] = future.result()
+                self._unknown_since.pop(name, None)
             except KafkaException as cause:
-                if cause.args[0].code() in _MAY_NOT_DESCRIBE:
-                    result[resource.name] = {}
-                elif cause.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
-                    raise translate(cause.args[0], "describing a topic's settings", self._memory, topic=resource.name) from cause
-        return result
+                if cause.args[0].code() not in UNKNOWN_TOPIC:
+                    raise translate(cause.args[0], doing, self._memory, topic=name) from cause
+                if self._is_there(name):
+                    raise not_known_yet(name, doing, cause) from cause
+        return found
+
+    def _is_there(self, name: str) -> bool:
+        """Whether a topic that a broker does not know exists.
+
+        The controller refuses to create a topic that exists; it is asked to check the request alone. A user who may not create topics
+        gets no answer to that: then a topic counts as missing once it was not known for some seconds.
+        """
+        wanted = self._admin.create_topics([NewTopic(name, -1, -1)], validate_only=True, request_timeout=self._timeout_s)
+        try:
+            wanted[name].result()
+        except KafkaException as cause:
+            code = cause.args[0].code()
+            if code == KafkaError.TOPIC_ALREADY_EXISTS:
+                return True
+            if code in NOT_REFUSED:
+                raise translate(cause.args[0], "asking the controller for a topic", self._memory, topic=name) from cause
+            if code in NOT_ALLOWED:
+                return time.monotonic() - self._unknown_since.setdefault(name, time.monotonic()) < BRIEF_S
+        return False
+
+    def unknown_topic(self, error: TopicError, names: Iterable[str]) -> IgniteKafkaError:
+        """The error of a call that a broker refused because it does not know a topic: final only where a topic does not exist.
+
+        :param error: of the call, as :func:`.clients.translate` made it.
+        :param names: the topics of the call; the broker does not say which one it does not know.
+        """
+        cause = error.__cause__
+        if not isinstance(cause, KafkaException) or cause.args[0].code() not in NO_TOPIC:
+            return error
+        gone = sorted(set(names) - self.counts(names).keys())
+        if not gone:
+            return not_known_yet(", ".join(names), error.what, cause)
+        return TopicError(error.what, "The topic was deleted during the run.", **{**error.where, "topic": ", ".join(gone)})
+
+    def _known_by_all(self, ask: Callable[[], T]) -> T:
+        """The answer of brokers once they know the topics and their leaders."""
+        return retry(ask, self._timeout_s, may_pass, failed=self._ask_anew)
+
+    def _ask_anew(self, _error: IgniteKafkaError) -> None:
+        # librdkafka's admin client goes on asking with the leader epoch that it has, for five minutes
+        # (topic.metadata.refresh.interval.ms), though it is told that it is old: rd_kafka_admin_result_err_refresh leaves
+        # FENCED_LEADER_EPOCH out. A new client asks anew, and may ask another broker
+        self._admin, self._memory = self._clients.admin()
 
     def ends(self, topic: str, partitions: list[int]) -> dict[int, int]:
         """End offsets, READ_UNCOMMITTED: a transaction still open counts. Waits while a partition's leader changes.
@@ -191,28 +255,17 @@ class Topics:
         """
         wanted = {TopicPartition(*place): spec for place in places}
         isolation = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
-        deadline = time.monotonic() + self._timeout_s
-        while True:
-            admin = self._admin
-            try:
-                return self._offsets(admin, wanted, isolation) if wanted else {}
-            except KafkaUnavailable as error:
-                if not _leader_moved(error) or time.monotonic() > deadline:
-                    raise
-            time.sleep(_LEADER_WAIT_S)
-            # librdkafka's admin client goes on asking with the leader epoch that it has, for five minutes
-            # (topic.metadata.refresh.interval.ms), though it is told that it is old: rd_kafka_admin_result_err_refresh leaves
-            # FENCED_LEADER_EPOCH out. A new client asks anew
-            if self._admin is admin:
-                self._admin, self._memory = self._clients.admin()
+        return self._known_by_all(lambda: self._offsets(wanted, isolation)) if wanted else {}
 
-    def _offsets(self, admin: AdminClient, wanted: dict[TopicPartition, OffsetSpec], isolation: IsolationLevel) -> dict[Place, int]:
-        found = {}
-        for place, future in admin.list_offsets(wanted, isolation_level=isolation, request_timeout=self._timeout_s).items():
+    def _offsets(self, wanted: dict[TopicPartition, OffsetSpec], isolation: IsolationLevel) -> dict[Place, int]:
+        found, doing = {}, "reading offsets"
+        for place, future in self._admin.list_offsets(wanted, isolation_level=isolation, request_timeout=self._timeout_s).items():
             try:
                 found[place.topic, place.partition] = future.result().offset
             except KafkaException as cause:
-                raise translate(cause.args[0], "reading offsets", self._memory, topic=place.topic, partition=place.partition) from cause
+                if cause.args[0].code() in UNKNOWN_TOPIC and self._is_there(place.topic):
+                    raise not_known_yet(place.topic, doing, cause) from cause
+                raise translate(cause.args[0], doing, self._memory, topic=place.topic, partition=place.partition) from cause
         return found
 
     def group_offsets(self, group: str, places: Iterable[Place]) -> dict[Place, tuple[int, str | None]]:
@@ -241,12 +294,6 @@ def _whole(settings: Mapping[str, str], name: str) -> int | None:
     return int(settings[name]) if name in settings else None
 
 
-def _leader_moved(error: KafkaUnavailable) -> bool:
-    """Whether an error says that the leader of a partition is another one, or under another epoch, than the client knew."""
-    cause = error.__cause__
-    return isinstance(cause, KafkaException) and cause.args[0].code() in _LEADER_MOVED
-
-
 def read_to_end(clients: KafkaClients, topics: Topics, topic: str, partitions: list[int]) -> Iterator[Message]:
     """Every committed record of some partitions, from their beginning to the READ_UNCOMMITTED end at the time of the call.
 
@@ -255,19 +302,23 @@ def read_to_end(clients: KafkaClients, topics: Topics, topic: str, partitions: l
     yield from read_to(clients, topic, topics.ends(topic, partitions))
 
 
-def read_to(clients: KafkaClients, topic: str, ends: Mapping[int, int]) -> Iterator[Message]:
-    """Every committed record of some partitions, from their beginning to the ends given.
+def read_to(
+    clients: KafkaClients, topic: str, ends: Mapping[int, int], starts: Mapping[int, int] | None = None, *, committed: bool = True
+) -> Iterator[Message]:
+    """Every committed record of some partitions, from their beginning, or where `starts` says, to the ends given.
 
     An end is reached only when the committed position has passed it, so a transaction that is still being settled is waited for.
 
+    :param committed: False: records of open and aborted transactions too, which nobody waits for.
     :raises KafkaUnavailable: for ``patience_s`` of the clients nothing came, and the position had not reached the end.
     """
-    open_partitions = {partition for partition, end in ends.items() if end > 0}
+    first = {partition: (starts or {}).get(partition, 0) for partition in ends}
+    open_partitions = {partition for partition, end in ends.items() if end > first[partition]}
     if not open_partitions:
         return
-    consumer = clients.reader()
+    consumer = clients.reader(**({} if committed else {"isolation.level": "read_uncommitted"}))
     try:
-        consumer.assign([TopicPartition(topic, partition, 0) for partition in open_partitions])
+        consumer.assign([TopicPartition(topic, partition, first[partition]) for partition in open_partitions])
         deadline = time.monotonic() + clients.patience_s
         while open_partitions:
             for message in consumer.consume(10_000, timeout=0.005):

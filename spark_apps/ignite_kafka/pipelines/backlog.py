@@ -12,15 +12,13 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
-from pyspark import RDD
 from pyspark.sql import SparkSession
 
 from .. import events
 from ..errors import BacklogRefused, CacheDestroyed, CacheNotFound, IgniteKafkaError, SettingsError
 from ..kafka import status, target
-from ..kafka.control import Control, ControlState, SnapshotRecord, read_control
+from ..kafka.control import Control, ControlState, SnapshotRecord
 from ..kafka.status import RunStatus, TaskProgress
-from ..kafka.target import read_target
 from ..plan import TransferPlan
 from ..settings import SourceSettings
 from . import parallelism
@@ -32,7 +30,7 @@ from .planning import ensure_topics, make_plan
 from .progress import RunFollower
 from .sent_topics import check_plan
 from .slot_copy import SlotResult
-from .slot_job import streamed
+from .slot_job import Work, streamed
 from .snapshot import new_snapshot_id, planned
 from .stream.counting import counts_of
 from .stream.epoch import LOADING_S, LONGEST_S, STREAMING_S, Epoch
@@ -57,25 +55,27 @@ class BacklogRun(EpochRun[SourceSettings]):
         settings = self._settings
         prefix = settings.internal_topic_prefix
         cluster = self._stack.enter_context(ignite_cluster(settings, self._secrets))
-        self._cluster, self._capture = cluster, Capture(settings, cluster, owner_of(self._topics, prefix))
+        owner = self._patiently(lambda: owner_of(self._topics, prefix))
+        self._cluster, self._capture = cluster, Capture(settings, cluster, owner)
         self._capture.check()
         events.emit(events.IGNITE_CONNECTED, address=", ".join(settings.ignite_addresses))
-        state = read_control(self._clients, self._topics, prefix, settings.name)
-        if settings.run_mode == "once" and read_target(self._clients, self._topics, prefix, settings.name) == target.PAUSED:
+        state = self._state()
+        if settings.run_mode == "once" and self._target_wanted() == target.PAUSED:
             remedy = f"Resume it with `ignite-kafka resume {settings.name}`"
             raise SettingsError("the connector is paused", remedy, connector=settings.name)
         # checks what settings and caches must be before anything is taken over
         slots = parallelism.slots(settings, state, parallelism.cores(self._spark))
-        plan = make_plan(settings, cluster, self._topics, self._request.snapshot_id or new_snapshot_id(), slots)
-        self._control = control = Control(self._clients, self._topics, prefix, settings.name, self._settings.runs_kept)
+        snapshot_id = self._request.snapshot_id or new_snapshot_id()
+        plan = self._patiently(lambda: make_plan(settings, cluster, self._topics, snapshot_id, slots))
+        self._control = control = Control(self._clients, self._topics, prefix, settings.name, settings.runs_kept)
         self._stack.callback(control.close)
-        found = control.take(slots, self._request.run_id, settings.to_dict(), settings.replication_factor, state)
-        plan, self._deployments = self._captured(plan, found)
-        check_plan(plan, found.snapshot, self._clients, self._topics)
-        self._plan = replace(ensure_topics(plan, self._topics), generation=control.record.generation)
+        found = self._take(control, slots, state)
+        captured, self._deployments = self._captured(plan, found)
+        self._patiently(lambda: check_plan(captured, found.snapshot, self._clients, self._topics))
+        self._plan = replace(self._patiently(lambda: ensure_topics(captured, self._topics)), generation=control.record.generation)
         self._loaded = False
-        control.begin(self._record(), found.snapshot)
-        self._follower = RunFollower(self._clients, self._topics, self._plan, self._request.run_id)
+        self._patiently(lambda: control.begin(self._record(), found.snapshot))
+        self._follower = self._patiently(lambda: RunFollower(self._clients, self._topics, self._plan))
         self._stack.callback(self._follower.close)
         self._take_up_target()
         events.emit(events.RUN_STARTED, connector=settings.name, run_id=self._request.run_id, generation=self._plan.generation)
@@ -86,7 +86,7 @@ class BacklogRun(EpochRun[SourceSettings]):
             caches=planned(self._plan),
             state=self._target,
         )
-        self._publish()
+        self._patiently(self._publish)
         once = settings.run_mode == "once"
         self._until = self._capture.highest_numbers() if once else None
         self._due_s = time.monotonic()
@@ -146,10 +146,10 @@ class BacklogRun(EpochRun[SourceSettings]):
     def _cores_s(self) -> float:
         return STREAMING_S if self._loaded else LOADING_S
 
-    def _job(self, epoch: Epoch, tasks: Sequence[Sequence[int]]) -> RDD[SlotResult] | None:
+    def _work(self, epoch: Epoch, tasks: Sequence[Sequence[int]]) -> Work | None:
         if not self._plan.caches:
             return None
-        return streamed(self._spark, self._plan, tasks, self._request.secrets_file, self._request.run_id, epoch)
+        return streamed(self._plan, tasks, self._request.secrets_file, epoch)
 
     def _outlives(self, error: BaseException) -> bool:
         return _is_gone(error) and self._settings.run_mode != "once"

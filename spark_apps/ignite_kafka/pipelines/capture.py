@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -11,6 +10,7 @@ from typing import Any, TypeVar
 from ..errors import BacklogMissing, BacklogRefused, BacklogUnavailable, IgniteUnreachable
 from ..kafka.topics import Topics
 from ..plan import CachePlan
+from ..retry import retry
 from ..routing import select
 from ..settings import SourceSettings
 from ..thin.cluster import Cluster
@@ -20,7 +20,7 @@ from .stream.epoch import Unit
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
-_PATIENCE_S, _WAIT_S = 60.0, 0.5
+_PATIENCE_S = 60.0
 
 Deployments = Mapping[str, str]
 """Cache to its deployment id: another one once the cache was made again. What is seen of captured caches has their incarnations, too."""
@@ -137,15 +137,12 @@ class Capture:
 
     def _patiently(self, question: Callable[[BacklogService], T]) -> T:
         """Asked again while nodes come and go, for every call may be repeated."""
-        deadline = time.monotonic() + min(_PATIENCE_S, self._settings.retry_timeout_ms / 1000)
-        while True:
-            try:
-                return self._ask(question)
-            except (BacklogUnavailable, IgniteUnreachable) as error:
-                if time.monotonic() > deadline:
-                    raise
-                log.warning("the backlog service is asked again: %s", error)
-            time.sleep(_WAIT_S)
+        return retry(
+            lambda: self._ask(question),
+            min(_PATIENCE_S, self._settings.retry_timeout_ms / 1000),
+            lambda error: isinstance(error, (BacklogUnavailable, IgniteUnreachable)),
+            failed=lambda error: log.warning("the backlog service is asked again: %s", error),
+        )
 
     def _ask(self, question: Callable[[BacklogService], T]) -> T:
         return self._cluster.ask(lambda connection: question(BacklogService(connection)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -16,15 +15,17 @@ from pyspark.sql import SparkSession
 
 from .. import events
 from ..connector_settings import ConnectorSettings
-from ..errors import IgniteKafkaError, KafkaUnavailable, SettingsError
+from ..errors import IgniteKafkaError, Interrupted, KafkaUnavailable, SettingsError
 from ..kafka import status
 from ..kafka.clients import BRIEF_S, REQUEST_TIMEOUT_S
-from ..kafka.control import Control, read_control
+from ..kafka.control import Control, ControlState, read_control
 from ..kafka.status import RunStatus, StatusWriter, read_runs
 from ..kafka.topics import Topics
+from ..retry import retry
 from ..secrets import Secrets
-from ..secrets_file import SecretsFile
+from ..secrets_file import SecretsSource
 from .connect import kafka_clients
+from .slot_job import Job, TaskErrors, Work
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +49,7 @@ class RunRequest(Generic[S]):
     settings: S
     run_id: str
     snapshot_id: str | None = None
-    secrets_file: SecretsFile | None = None
+    secrets_file: SecretsSource | None = None
     report: Report = lambda _status: None
     stop: threading.Event = field(default_factory=threading.Event)
 
@@ -62,6 +63,7 @@ class ConnectorRun(ABC, Generic[S]):
         self._clients = kafka_clients(self._settings, self._secrets)
         self._status = RunStatus(status.RUNNING, self._settings.name, request.run_id, started_ms=status.now_ms())
         self._writer: StatusWriter | None = None
+        self._errors = TaskErrors(spark)
 
     @abstractmethod
     def _run(self) -> None:
@@ -74,10 +76,10 @@ class ConnectorRun(ABC, Generic[S]):
         """
         _refuse_speculation(self._spark)
         self._settings.emit_notices()
-        self._clients.check()
+        self._patiently(self._clients.check)
         self._topics = Topics(self._clients)
         prefix = self._settings.internal_topic_prefix
-        StatusWriter.ensure_topic(self._topics, prefix, self._settings.replication_factor)
+        self._patiently(lambda: StatusWriter.ensure_topic(self._topics, prefix, self._settings.replication_factor))
         self._writer = StatusWriter(self._clients, prefix)
         try:
             self._run()
@@ -87,7 +89,8 @@ class ConnectorRun(ABC, Generic[S]):
             self._end(_state_of(error), error=error.to_dict())
             raise
         except BaseException as error:
-            self._end(status.STOPPED if isinstance(error, (KeyboardInterrupt, SystemExit)) else status.FAILED, error=_foreign(error))
+            ended = _interrupted(error) or _foreign(error)
+            self._end(status.STOPPED if isinstance(ended, Interrupted) else status.FAILED, error=ended.to_dict())
             raise
         finally:
             if crc32(self._request.run_id.encode()) % _FORGET_EVERY == 0:  # it reads all of the status topic
@@ -115,15 +118,38 @@ class ConnectorRun(ABC, Generic[S]):
 
     def _patiently(self, call: Callable[[], T]) -> T:
         """A call to Kafka that may be repeated, asked again while brokers are away, for as long as tasks go on trying."""
-        deadline = time.monotonic() + self._settings.retry_timeout_ms / 1000
-        while True:
-            try:
-                return call()
-            except KafkaUnavailable as error:
-                if time.monotonic() > deadline or self._request.stop.is_set():
-                    raise
+        reasons: list[str] = []
+
+        def failed(error: IgniteKafkaError) -> None:
+            if not reasons:
+                seconds = self._settings.retry_timeout_ms // 1000
+                events.emit(events.KAFKA_AWAITED, connector=self._settings.name, seconds=seconds, reason=str(error))
+            elif str(error) != reasons[-1]:
                 log.warning("asked again: %s", error)
-            time.sleep(POLL_S)
+            reasons.append(str(error))
+            self._check_tasks()
+
+        def may_pass(error: IgniteKafkaError) -> bool:
+            return isinstance(error, KafkaUnavailable) and not self._request.stop.is_set()
+
+        return retry(call, self._settings.retry_timeout_ms / 1000, may_pass, failed=failed)
+
+    def _state(self) -> ControlState:
+        """The connector's records as they are now."""
+        prefix, name = self._settings.internal_topic_prefix, self._settings.name
+        return self._patiently(lambda: read_control(self._clients, self._topics, prefix, name))
+
+    def _take(self, control: Control, slots: int, seen: ControlState) -> ControlState:
+        """Take the connector: see :meth:`.Control.take`."""
+        settings = self._settings
+        return self._patiently(lambda: control.take(slots, self._request.run_id, settings.to_dict(), settings.replication_factor, seen))
+
+    def _check_tasks(self) -> None:
+        """Raise the error of a task that gave up meanwhile: the driver does not go on trying for longer than its tasks."""
+
+    def _start(self, work: Work, tasks: int, description: str) -> Job:
+        """Run a job; see :class:`Job`."""
+        return Job(self._spark, self._errors, work, tasks, f"ignite-kafka-{self._request.run_id}", f"{self._settings.name}: {description}")
 
     def _publish(self, wait_s: float = REQUEST_TIMEOUT_S) -> None:
         if self._writer is not None:
@@ -141,7 +167,10 @@ class ConnectorRun(ABC, Generic[S]):
         good = error is None
         self._status = replace(self._status, state=state, ended_ms=status.now_ms(), error=error)
         try:
-            self._publish(REQUEST_TIMEOUT_S if good else BRIEF_S)
+            if good:
+                self._patiently(self._publish)
+            else:
+                self._publish(BRIEF_S)
         except IgniteKafkaError as unwritten:
             if good:
                 raise
@@ -161,5 +190,13 @@ def _state_of(error: IgniteKafkaError) -> str:
     return {3: status.FENCED, 4: status.UNKNOWN}.get(error.exit_code, status.FAILED)
 
 
-def _foreign(error: BaseException) -> dict[str, object]:
-    return IgniteKafkaError(f"{type(error).__name__}: {str(error)[:2000]}", "See the driver's log.").to_dict()
+def _interrupted(error: BaseException) -> Interrupted | None:
+    """What a user's Ctrl-C, or SIGTERM, is to whoever reads the run's record."""
+    if not isinstance(error, (KeyboardInterrupt, SystemExit)):
+        return None
+    by = "Ctrl-C (SIGINT)" if isinstance(error, KeyboardInterrupt) else "SIGTERM"
+    return Interrupted(f"the run was ended by {by}", "Run it again: what was committed stays, and it goes on from there.")
+
+
+def _foreign(error: BaseException) -> IgniteKafkaError:
+    return IgniteKafkaError(f"{type(error).__name__}: {str(error)[:2000]}", "See the driver's log.")

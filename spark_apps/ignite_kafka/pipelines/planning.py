@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from .. import setting_checks
 from ..convert import converter
-from ..errors import CacheNotFound, KafkaUnavailable, SnapshotConflict, TopicError, UnsupportedType
-from ..kafka.clients import REQUEST_TIMEOUT_S
-from ..kafka.topics import Topics, TopicSpec, TopicState
-from ..kafka.types import types_topic
+from ..errors import CacheNotFound, SnapshotConflict, TopicError, UnsupportedType
+from ..kafka.topics import Topics, TopicSpec
 from ..plan import CachePlan, TransferPlan
-from ..routing import routes, select
+from ..routing import matches_whole, routes, select, types_topic
 from ..settings import SourceSettings
 from ..thin.cluster import Cluster
+from ..unknown import did_you_mean
 
 _LARGEST_BATCH = 1_000_000
-_WAIT_S = 0.2
+_SHOWN_NAMES = 20
 
 
 def make_plan(settings: SourceSettings, cluster: Cluster, topics: Topics, snapshot_id: str, slots: int) -> TransferPlan:
@@ -29,13 +27,7 @@ def make_plan(settings: SourceSettings, cluster: Cluster, topics: Topics, snapsh
     :raises TopicError: a cache's topic cannot be used.
     :raises SettingsError: a cache's topic is the dead-letter topic.
     """
-    names = cluster.cache_names()
-    chosen = select(names, settings.cache_whitelist, settings.cache_blacklist, settings.backlog_cache_name)
-    if not chosen and settings.load_initial_data and settings.run_mode == "once":
-        raise CacheNotFound(
-            f"no cache matches cache_whitelist {list(settings.cache_whitelist)} and cache_blacklist {list(settings.cache_blacklist)}",
-            f"The cluster has {len(names)} caches: {', '.join(sorted(names)[:20]) or 'none'}.",
-        )
+    chosen = chosen_caches(settings, cluster.cache_names())
     value_converter = converter(settings.value_converter, decimal_format=settings.decimal_format, enum_policy=settings.enum_policy)
     existing = topics.existing()
     caches = []
@@ -52,6 +44,28 @@ def make_plan(settings: SourceSettings, cluster: Cluster, topics: Topics, snapsh
         partitions = existing.get(topic, max(0, settings.topic_partitions))  # 0: the broker's default, known once the topic is made
         caches.append(CachePlan(name, info.cache_id, topic, info.partitions, partitions, info.incarnation))
     return TransferPlan(settings.name, snapshot_id, 0, slots, settings, tuple(caches))
+
+
+def chosen_caches(settings: SourceSettings, names: Sequence[str]) -> list[str]:
+    """The caches that the lists choose of those that the cluster has.
+
+    :raises CacheNotFound: they choose none, and the run ends by itself: it would copy nothing.
+    """
+    chosen = select(names, settings.cache_whitelist, settings.cache_blacklist, settings.backlog_cache_name)
+    if not chosen and settings.load_initial_data and settings.run_mode == "once":
+        hints = [hint for pattern in unmatched(settings, names) if (hint := did_you_mean(pattern, names))]
+        there = f"The cluster has {len(names)} caches: {', '.join(sorted(names)[:_SHOWN_NAMES]) or 'none'}."
+        raise CacheNotFound(
+            f"no cache matches cache_whitelist {list(settings.cache_whitelist)} and cache_blacklist {list(settings.cache_blacklist)}",
+            " ".join([*dict.fromkeys(hints), there]),
+        )
+    return chosen
+
+
+def unmatched(settings: SourceSettings, names: Iterable[str]) -> list[str]:
+    """Expressions of the whitelist that match no cache of the cluster."""
+    there = list(names)
+    return [pattern for pattern in settings.cache_whitelist if not any(matches_whole(name, pattern) for name in there)]
 
 
 def continue_plan(stored: TransferPlan, settings: SourceSettings, topics: Topics) -> TransferPlan:
@@ -89,16 +103,6 @@ def _check_letters(settings: SourceSettings, topics: Iterable[str]) -> None:
         raise setting_checks.wrong(settings, "dead_letter_topic", "it is the topic of a cache", "Choose another topic")
 
 
-def _described(topics: Topics, names: list[str]) -> dict[str, TopicState]:
-    """The state of topics that are there; brokers do not learn of a new one all at once."""
-    deadline = time.monotonic() + REQUEST_TIMEOUT_S
-    while missing := set(names) - (states := topics.describe(names)).keys():
-        if time.monotonic() > deadline:
-            raise KafkaUnavailable("topics were made and cannot be described yet", "Start again.", topics=", ".join(sorted(missing)[:20]))
-        time.sleep(_WAIT_S)
-    return states
-
-
 def ensure_topics(plan: TransferPlan, topics: Topics) -> TransferPlan:
     """Make the topics that are missing; the plan with their ids and what they allow: no batch is larger than any of them takes."""
     settings, letters = plan.settings, plan.settings.dead_letter_topic
@@ -110,7 +114,10 @@ def ensure_topics(plan: TransferPlan, topics: Topics) -> TransferPlan:
     if letters:
         specs.append(TopicSpec(letters, 1, settings.replication_factor))
     counts = topics.ensure(specs)
-    states = _described(topics, [cache.topic for cache in plan.caches] + ([letters] if letters else []))
+    states = topics.describe([cache.topic for cache in plan.caches] + ([letters] if letters else []))
+    for cache in plan.caches:
+        if cache.topic not in states:
+            raise TopicError("the topic was deleted while the run began", "Start again.", topic=cache.topic, cache=cache.name)
     limits = {name: state.max_message_bytes for name, state in states.items() if state.max_message_bytes is not None}
     caches = tuple(
         replace(cache, topic_partitions=counts[cache.topic], topic_bytes=limits.get(cache.topic), topic_id=states[cache.topic].topic_id)

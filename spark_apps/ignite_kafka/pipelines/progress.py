@@ -1,6 +1,7 @@
 """Live progress of a run, from what is committed: the driver follows the connector's topics while tasks work.
 
-Offsets tell what is done, the status topic which task failed, the configs topic whether a newer run has taken the connector.
+Offsets tell what is done, the status topic how far the tasks of a stream are, the configs topic whether a newer run has taken the
+connector. A task that fails tells so by Spark (:mod:`.slot_job`).
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ class CacheProgress:
 class RunFollower:
     """Follows the status topic and the configs topic, from where they end now."""
 
-    def __init__(self, clients: KafkaClients, topics: Topics, plan: RunPlan, run_id: str) -> None:
-        self._run_plan, self._run_id = plan, run_id
+    def __init__(self, clients: KafkaClients, topics: Topics, plan: RunPlan) -> None:
+        self._run_plan = plan
         self.error: IgniteKafkaError | None = None
         self.target: str | None = None
         self.tasks: dict[int, TaskProgress] = {}
@@ -55,7 +56,7 @@ class RunFollower:
     def poll(self) -> None:
         """Take in what has come since the last call, without waiting.
 
-        Sets :attr:`error` once a task failed or a newer run began, :attr:`target` to what the user last asked for since this was made.
+        Sets :attr:`error` once a newer run began, :attr:`target` to what the user last asked for since this was made.
         """
         for message in self._consumer.consume(50_000, timeout=0):
             error = message.error()
@@ -70,20 +71,15 @@ class RunFollower:
                 (self._task_record if message.topic() == self._status else self._control_record)(record)
 
     def _task_record(self, record: InternalRecord) -> None:
-        if record.name != self._run_plan.connector or len(record.rest) != 1:
+        if (record.kind, record.name, len(record.rest)) != ("progress", self._run_plan.connector, 1):
             return
-        if record.kind == "progress":
-            told = progress_of(record)
-            if told is not None and told.generation == self._run_plan.generation:
-                self.tasks[record.rest[0]] = told
-        elif record.kind == "task":
-            failed = record.telling()
-            if failed is not None and failed.get("run_id") == self._run_id:
-                self.error = self.error or IgniteKafkaError.from_dict(failed.get("error") or {})
+        told = progress_of(record)
+        if told is not None and told.generation == self._run_plan.generation:
+            self.tasks[record.rest[0]] = told
 
     def _control_record(self, record: InternalRecord) -> None:
         mine, theirs = self._run_plan.generation, connector_generation(self._run_plan.connector, record)
-        self.target = target_of(self._run_plan.connector, record) or self.target
+        self.target = target_of(self._run_plan.connector, record, mine) or self.target
         if theirs > mine:
             self.error = fenced_by_newer(self._run_plan.connector, None, mine, theirs)
 
@@ -97,10 +93,10 @@ class Progress(RunFollower):
     :param from_start: count also what earlier runs of the same snapshot committed.
     """
 
-    def __init__(self, clients: KafkaClients, topics: Topics, plan: TransferPlan, run_id: str, *, from_start: bool) -> None:
+    def __init__(self, clients: KafkaClients, topics: Topics, plan: TransferPlan, *, from_start: bool) -> None:
         self._plan, self._from_start = plan, from_start
         self.caches: dict[str, CacheProgress] = {cache.name: CacheProgress() for cache in plan.caches}
-        super().__init__(clients, topics, plan, run_id)
+        super().__init__(clients, topics, plan)
 
     def _places(self, topics: Topics) -> list[TopicPartition]:
         offsets = offsets_topic(self._plan.settings.internal_topic_prefix, self._plan.connector)

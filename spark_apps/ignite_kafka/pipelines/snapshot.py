@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from .. import events
 from ..errors import IgniteKafkaError, SnapshotConflict
 from ..kafka import status
-from ..kafka.control import Control, ControlState, SnapshotRecord, read_control
+from ..kafka.control import Control, ControlState, SnapshotRecord
 from ..kafka.status import CacheStatus, RunStatus
 from ..offsets import slots_of_tasks
 from ..plan import TransferPlan
@@ -47,23 +47,23 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
     """The run of a snapshot."""
 
     def _run(self) -> None:
-        state = read_control(self._clients, self._topics, self._settings.internal_topic_prefix, self._settings.name)
+        state = self._state()
         snapshot_id = self._request.snapshot_id or _snapshot_id(state)
         self._status = replace(self._status, snapshot_id=snapshot_id)
         if self._already_complete(state, snapshot_id):
             return
-        plan, resumed = self._plan(state, snapshot_id)
-        check_plan(plan, state.snapshot, self._clients, self._topics)
-        plan = ensure_topics(plan, self._topics)
+        planned, resumed = self._patiently(lambda: self._plan(state, snapshot_id))
+        self._patiently(lambda: check_plan(planned, state.snapshot, self._clients, self._topics))
+        plan = self._patiently(lambda: ensure_topics(planned, self._topics))
         control = Control(self._clients, self._topics, self._settings.internal_topic_prefix, self._settings.name, self._settings.runs_kept)
         self._stack.callback(control.close)
-        found = control.take(plan.slots, self._request.run_id, self._settings.to_dict(), self._settings.replication_factor, state)
+        found = self._take(control, plan.slots, state)
         if found.snapshot != state.snapshot:
             raise SnapshotConflict("another run of the connector began or ended a snapshot meanwhile", "Start the run again.")
         plan = replace(plan, generation=control.record.generation)
         record = SnapshotRecord(snapshot_id, plan.to_dict())
         # of a snapshot that goes on the record is written for the ids of its topics, which that of 0.1.0 has not
-        ends = control.begin(record, found.snapshot)
+        ends = self._patiently(lambda: control.begin(record, found.snapshot))
         events.emit(events.RUN_STARTED, connector=plan.connector, run_id=self._request.run_id, generation=plan.generation)
         if resumed:
             events.emit(events.SNAPSHOT_CONTINUED, connector=plan.connector, snapshot_id=snapshot_id)
@@ -108,13 +108,12 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
 
     def _copy(self, plan: TransferPlan, control: Control, record: SnapshotRecord, ends: tuple[int, ...] | None) -> None:
         """:param ends: of the slots' offsets, where the snapshot is new; None where it goes on."""
-        progress = Progress(self._clients, self._topics, plan, self._request.run_id, from_start=ends is None)
+        progress = self._patiently(lambda: Progress(self._clients, self._topics, plan, from_start=ends is None))
         self._stack.callback(progress.close)
         self._status = replace(self._status, generation=plan.generation, caches=planned(plan))
-        self._publish()
+        self._patiently(self._publish)
         tasks = slots_of_tasks(plan.slots, parallelism.tasks(self._settings, parallelism.cores(self._spark)))
-        slots = copied(self._spark, plan, tasks, self._request.secrets_file, self._request.run_id, ends)
-        job = Job(self._spark, slots, f"ignite-kafka-{self._request.run_id}", f"{plan.connector}: snapshot {plan.snapshot_id}")
+        job = self._start(copied(plan, tasks, self._request.secrets_file, ends), len(tasks), f"snapshot {plan.snapshot_id}")
         try:
             self._follow(job, progress)
             caches = _counts(plan, job.result())
@@ -124,7 +123,8 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
             raise
         _check_all_done(plan, caches)
         self._status = replace(self._status, caches=caches)
-        control.end_snapshot(record, {name: vars(count) for name, count in caches.items()})
+        counts = {name: vars(count) for name, count in caches.items()}
+        self._patiently(lambda: control.end_snapshot(record, counts))
         records = sum(count.records for count in caches.values())
         events.emit(events.SNAPSHOT_COMPLETE, connector=plan.connector, snapshot_id=plan.snapshot_id, records=records)
         events.emit(events.RUN_COMPLETED, connector=plan.connector, run_id=self._request.run_id)
@@ -134,6 +134,7 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
         """Until the job ends: report what is committed, and end the job at the first task that failed for good."""
         next_report = time.monotonic() + self._settings.progress_interval_ms / 1000
         while not job.ended(POLL_S):
+            job.check()
             progress.poll()
             if progress.error is not None:
                 raise progress.error

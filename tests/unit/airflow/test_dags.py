@@ -5,12 +5,14 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 from airflow.sdk import DAG
+from airflow.sdk.exceptions import AirflowSkipException
 
 from airflow_provider_ignite_kafka.operators.backlog_cleanup import BacklogCleanupOperator
 from airflow_provider_ignite_kafka.operators.ignite_to_kafka import IgniteToKafkaOperator
@@ -75,6 +77,10 @@ def test_stream_runs_on_with_settings_of_its_form() -> None:
     task = rendered(read("ignite_to_kafka_stream"), "copy")
     assert isinstance(task, IgniteToKafkaOperator)
     assert (task.run_mode, task.failover_policy) == ("continuous", "BACKLOG")
+    watch = read("ignite_to_kafka_stream", "watch_dag").get_task("watch")
+    assert isinstance(watch, IgniteCacheWatchSensor)
+    assert isinstance(task.settings, dict)
+    assert watch.cache_whitelist == task.settings["cache_whitelist"]
     assert task.settings == {
         "name": "stream",
         "cache_whitelist": ["flights.*", "air.*"],
@@ -151,7 +157,9 @@ def test_emptied_fields_are_empty_texts(name: str) -> None:
 LETTERS: list[dict[str, object]] = [{"error_handling_policy": "IGNORE"}, {"dead_letter_topic": "a b"}]
 
 
-@pytest.mark.parametrize("wrong", [{"name": "a b"}, {"tasks_max": 0}, {"converter": "xml"}, {"topic_prefix": "a/b"}, *LETTERS])
+@pytest.mark.parametrize(
+    "wrong", [{"name": "a b"}, {"cache_whitelist": []}, {"tasks_max": 0}, {"converter": "xml"}, {"topic_prefix": "a/b"}, *LETTERS]
+)
 def test_form_refuses_what_no_setting_can_be(wrong: dict[str, object]) -> None:
     params = read("ignite_to_kafka_manual").params
     with pytest.raises(ValueError, match="Invalid input"):
@@ -163,6 +171,83 @@ def test_form_of_a_sink_refuses_what_no_setting_can_be(wrong: dict[str, object])
     params = read("kafka_to_ignite_manual").params
     with pytest.raises(ValueError, match="Invalid input"):
         params.update(wrong)
+
+
+@pytest.mark.parametrize("name", ["2024", "1e5", "007", "None", "True", "1_000", "[1]"])
+def test_what_looks_like_a_literal_stays_a_text(name: str) -> None:
+    for dag, fields in (
+        (read("ignite_to_kafka_manual"), ("name", "topic_prefix")),
+        (read("kafka_to_ignite_manual"), ("name", "topic_prefix", "cache_prefix")),
+        (read("ignite_to_kafka_stream"), ("topic_prefix",)),
+    ):
+        for field in fields:
+            if not (schema := dag.params.get_param(field).schema).get("pattern") or re.fullmatch(schema["pattern"], name):
+                dag.params[field] = name
+        settings = rendered(dag, "copy").settings
+        assert {field: settings[field] for field in fields} == {field: dag.params[field] for field in fields}
+        assert isinstance(settings.get("tasks_max", 1), int)
+    cleanup = read("ignite_to_kafka_stream", "cleanup_dag")
+    if re.fullmatch(cleanup.params.get_param("name").schema["pattern"], name):
+        cleanup.params["name"] = name
+    assert rendered(cleanup, "clean_up").connector == cleanup.params["name"]
+
+
+def test_connector_that_is_watched_is_the_one_that_streams(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    task = rendered(read("ignite_to_kafka_stream", "watch_dag"), "taken_up", ti=SimpleNamespace(xcom_pull=lambda **_: {"created": ["air"]}))
+    monkeypatch.setitem(task.python_callable.__globals__, "connector_status", asked.append)
+    task.python_callable(*task.op_args)
+    stream = read("ignite_to_kafka_stream")
+    stream.params.update({name: "another" for name in stream.params if name == "name"})
+    assert asked == [rendered(stream, "copy").settings["name"]]
+
+
+@pytest.mark.parametrize("name", ["ignite_to_kafka_snapshot", "kafka_to_ignite_scheduled", "ignite_cache_watch", "ignite_to_kafka_stream"])
+def test_runs_of_one_connector_wait_for_each_other_in_a_backfill_too(name: str) -> None:
+    assert read(name).get_task("copy").max_active_tis_per_dag == 1
+
+
+@dataclass(frozen=True)
+class Event:
+    """An asset event as a task is given it."""
+
+    id: int
+    extra: dict[str, Any]
+
+
+def found_by(new: list[Event], copied: list[Event]) -> dict[str, Any]:
+    """What the asset's Dag copies, given all events of its two assets."""
+    dag_file = module("ignite_cache_watch")
+    task = dag_file.asset_dag.get_task("new_caches")
+    return task.python_callable(inlet_events={dag_file.NEW_CACHES: new, dag_file.COPIED: copied})
+
+
+def came(number: int, *caches: str) -> Event:
+    return Event(number, {"payload": {"cache_whitelist": list(caches)}})
+
+
+def test_asset_dag_copies_the_events_that_no_run_was_given_and_those_of_a_failed_copy() -> None:
+    """Airflow gives a run the events up to the first one that waited for it and drops the rest; a run that failed has copied nothing."""
+    events = [came(3, "a"), came(4, "b"), came(7, "c", "a")]
+    assert found_by(events, []) == {"caches": ["a", "b", "c"], "last_event": 7}
+    assert found_by(events, [Event(5, {"last_event": 3})]) == {"caches": ["a", "b", "c"], "last_event": 7}
+    assert found_by(events, [Event(5, {"last_event": 3}), Event(8, {"last_event": 4})]) == {"caches": ["a", "c"], "last_event": 7}
+
+
+@pytest.mark.parametrize(("events", "copied"), [([], []), ([came(3, "a")], [Event(4, {"last_event": 3})])])
+def test_asset_dag_that_is_triggered_by_hand_skips_where_nothing_is_new(events: list[Event], copied: list[Event]) -> None:
+    with pytest.raises(AirflowSkipException, match="no new cache"):
+        found_by(events, copied)
+
+
+def test_asset_dag_notes_what_it_copied_after_the_copy() -> None:
+    dag_file = module("ignite_cache_watch")
+    task = dag_file.asset_dag.get_task("copied")
+    assert task.upstream_task_ids == {"copy", "new_caches"}
+    assert task.outlets == [dag_file.COPIED]
+    noted = SimpleNamespace(extra={})
+    task.python_callable(7, outlet_events={dag_file.COPIED: noted})
+    assert noted.extra == {"last_event": 7}
 
 
 @pytest.mark.parametrize("name", ["ignite_to_kafka_snapshot", "kafka_to_ignite_scheduled"])

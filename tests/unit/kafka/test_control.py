@@ -39,11 +39,15 @@ def test_a_topic_of_which_that_is_not_known_is_an_error(
     assert caught.value.where["topic"] == "p-offsets-c"
 
 
-def test_a_topic_that_was_made_may_not_be_known_to_all_brokers_yet() -> None:
-    with pytest.raises(KafkaUnavailable, match="cannot be described yet"):
-        offsets_topic(refused(KafkaError.UNKNOWN_TOPIC_OR_PART), None)
-    with pytest.raises(OffsetsLost, match="is missing"):
-        offsets_topic(refused(KafkaError.UNKNOWN_TOPIC_OR_PART))
+def test_a_topic_that_brokers_do_not_know_yet_is_waited_for() -> None:
+    topics = described({"p-offsets-c": {"cleanup.policy": "compact"}}, late={"p-offsets-c": 3})
+    assert Control(KafkaClients({}), topics, "p", "c")._offsets_topic(KNOWN, 2, -1) == "id-p-offsets-c"
+
+
+def test_a_topic_that_is_missing_is_lost_at_once() -> None:
+    with pytest.raises(OffsetsLost, match="is missing") as lost:
+        Control(KafkaClients({}), described({}), "p", "c")._offsets_topic(KNOWN, 2, -1)
+    assert "waited" not in lost.value.where
 
 
 def test_the_oldest_ended_snapshots_are_forgotten_with_one_more() -> None:

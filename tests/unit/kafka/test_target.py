@@ -55,3 +55,11 @@ def test_control_folds_its_own() -> None:
     assert (state.connector, state.snapshot, state.end) == (ConnectorRecord(4, 2), SnapshotRecord("s", {}, complete=True), 9)
     assert list(state.ended) == ["t", "r"], "in the order in which they ended"
     assert state.ended["r"] == {"complete": False, "superseded_by": None, "caches": {}}
+
+
+def test_a_target_for_one_run_is_not_for_another() -> None:
+    key, value = b'["target","c"]', b'{"state":"STOPPED","at_ms":1,"generation":3}'
+    assert target_of("c", record(key, value), 3) == "STOPPED"
+    assert target_of("c", record(key, value), 4) is None
+    assert target_of("c", record(key, value)) == "STOPPED"  # what was asked last, whomever
+    assert target_of("c", record(key, b'{"state":"STOPPED","at_ms":1}'), 4) == "STOPPED"

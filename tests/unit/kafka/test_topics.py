@@ -3,16 +3,16 @@ The settings of a topic: known, not to be known, or asked for in vain."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
-from ignite_kafka.errors import KafkaUnavailable, OffsetsLost
+from ignite_kafka.errors import KafkaUnavailable, OffsetsLost, TopicError
 from ignite_kafka.kafka.clients import ErrorMemory, KafkaClients
 from ignite_kafka.kafka.topics import Topics, TopicState
 from tests.support.topics import described, refused
@@ -33,6 +33,12 @@ class Admin:
             else:
                 future.set_exception(KafkaException(KafkaError(self._code)))
         return answers
+
+    def create_topics(self, wanted: Iterable[NewTopic], *, validate_only: bool, **_: Any) -> dict[str, Future[None]]:
+        assert validate_only
+        answer = Future[None]()
+        answer.set_result(None)  # it could be created: it does not exist
+        return {new.topic: answer for new in wanted}
 
 
 class Clients(KafkaClients):
@@ -84,5 +90,53 @@ def test_settings_asked_for_in_vain_are_an_error(code: int) -> None:
         described({"t": refused(code)}).describe(["t"])
 
 
-def test_a_topic_that_goes_while_it_is_described_is_left_out() -> None:
-    assert set(described({"a": {}, "t": refused(KafkaError.UNKNOWN_TOPIC_OR_PART)}).describe(["a", "t"])) == {"a"}
+def test_a_topic_that_does_not_exist_is_left_out() -> None:
+    topics = described({"a": {}})
+    assert set(topics.describe(["a", "t"])) == {"a"}
+    assert topics.counts(["a", "t"]) == {"a": 2}
+    assert (topics.exists("a"), topics.exists("t")) == (True, False)
+
+
+def test_a_topic_that_brokers_do_not_know_yet_is_asked_for_again() -> None:
+    late = {"a": 2, "t": 3}
+    assert set(described({"a": {}, "t": {}}, late).describe(["a", "t"])) == {"a", "t"}
+    assert described({"t": {}}, {"t": 3}).ends("t", [0, 1]) == {0: 7, 1: 7}
+    assert described({"t": {}}, {"t": 3}).offsets([("t", 0)], OffsetSpec.earliest()) == {("t", 0): 7}
+
+
+def test_a_topic_that_brokers_never_know_is_an_error_that_may_pass() -> None:
+    topics = described({"t": {}}, {"t": 1_000}, patience_s=0.5)
+    for ask in (lambda: topics.describe(["t"]), lambda: topics.ends("t", [0]), lambda: topics.exists("t")):
+        with pytest.raises(KafkaUnavailable, match=r"the topic exists, and the brokers .* do not know it yet \[topic t, waited 1 s\]"):
+            ask()
+
+
+def test_who_may_not_ask_the_controller_waits_some_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ignite_kafka.kafka.topics.BRIEF_S", 0.6)
+    forbidden = KafkaError.TOPIC_AUTHORIZATION_FAILED
+    assert described({"t": {}}, {"t": 2}, forbidden).exists("t")
+    assert not described({}, refusal=forbidden).exists("t")
+    with pytest.raises(OffsetsLost):
+        described({}, refusal=forbidden).ends("t", [0])
+
+
+@pytest.mark.parametrize("code", [KafkaError._TIMED_OUT, KafkaError.NOT_CONTROLLER])
+def test_a_controller_that_is_away_leaves_it_open(code: int) -> None:
+    with pytest.raises(KafkaUnavailable, match="asking the controller"):
+        described({}, refusal=code).exists("t")
+
+
+def refused_for(code: int, **where: str) -> TopicError:
+    error = TopicError("commit_transaction failed", **where)
+    error.__cause__ = refused(code)
+    return error
+
+
+def test_a_call_that_a_broker_refused_for_a_topic() -> None:
+    topics, unknown = described({"a": {}, "b": {}}), KafkaError.UNKNOWN_TOPIC_OR_PART
+    assert isinstance(topics.unknown_topic(refused_for(unknown), ["a", "b"]), KafkaUnavailable)
+    gone = topics.unknown_topic(refused_for(unknown), ["a", "c", "d"])
+    assert isinstance(gone, TopicError)
+    assert gone.where["topic"] == "c, d"
+    forbidden = refused_for(KafkaError.TOPIC_AUTHORIZATION_FAILED)
+    assert topics.unknown_topic(forbidden, ["c"]) is forbidden

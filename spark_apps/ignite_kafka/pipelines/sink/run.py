@@ -7,15 +7,13 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
-from pyspark import RDD
 from pyspark.sql import SparkSession
 
 from ... import events
 from ...errors import IgniteKafkaError, SettingsError
 from ...kafka import status, target
-from ...kafka.control import Control, ControlState, read_control
+from ...kafka.control import Control, ControlState
 from ...kafka.status import CacheStatus, RunStatus, TaskProgress
-from ...kafka.target import read_target
 from ...kafka.topics import TopicSpec
 from ...sink_plan import SinkPlan
 from ...sink_settings import SinkSettings
@@ -25,7 +23,7 @@ from ..connector_run import RunRequest
 from ..epoch_run import EpochRun
 from ..progress import RunFollower
 from ..slot_copy import SlotResult
-from ..slot_job import sunk
+from ..slot_job import Work, sunk
 from ..stream.counting import counts_of
 from ..stream.epoch import LONGEST_S, Epoch
 from .caches import ensure_caches
@@ -52,26 +50,27 @@ class SinkRun(EpochRun[SinkSettings]):
         self._cluster = self._stack.enter_context(ignite_cluster(settings, self._secrets))
         self._cluster.cache_names()  # what the cluster refuses, it refuses before anything is taken over
         events.emit(events.IGNITE_CONNECTED, address=", ".join(settings.ignite_addresses))
-        state = read_control(self._clients, self._topics, prefix, settings.name)
+        state = self._state()
         _check_direction(settings, state)
-        if not settings.streams and read_target(self._clients, self._topics, prefix, settings.name) == target.PAUSED:
+        if not settings.streams and self._target_wanted() == target.PAUSED:
             remedy = f"Resume it with `ignite-kafka resume {settings.name}`"
             raise SettingsError("the connector is paused", remedy, connector=settings.name)
         slots = parallelism.slots(settings, state, parallelism.cores(self._spark))
-        plan = make_plan(settings, self._topics, slots)
-        ensure_caches(plan, self._cluster)
-        plan = self._with_letters(plan)
-        self._control = Control(self._clients, self._topics, prefix, settings.name, self._settings.runs_kept)
+        chosen = self._patiently(lambda: make_plan(settings, self._topics, slots))
+        ensure_caches(chosen, self._cluster)
+        plan = self._patiently(lambda: self._with_letters(chosen))
+        self._control = Control(self._clients, self._topics, prefix, settings.name, settings.runs_kept)
         self._stack.callback(self._control.close)
-        self._control.take(slots, self._request.run_id, settings.to_dict(), settings.replication_factor, state)
-        self._plan = replace(with_begins(plan, self._topics, self._clients), generation=self._control.record.generation)
-        self._control.begin()
-        self._follower = RunFollower(self._clients, self._topics, self._plan, self._request.run_id)
+        self._take(self._control, slots, state)
+        plan_now = self._patiently(lambda: with_begins(plan, self._topics, self._clients))
+        self._plan = replace(plan_now, generation=self._control.record.generation)
+        self._patiently(self._control.begin)
+        self._follower = self._patiently(lambda: RunFollower(self._clients, self._topics, self._plan))
         self._stack.callback(self._follower.close)
         self._take_up_target()
         events.emit(events.RUN_STARTED, connector=settings.name, run_id=self._request.run_id, generation=self._plan.generation)
         self._status = replace(self._status, generation=self._plan.generation, caches=planned(self._plan), state=self._target)
-        self._publish()
+        self._patiently(self._publish)
         self._close_run(status.COMPLETED if self._epochs(ends=not settings.streams) else status.STOPPED)
 
     def _with_letters(self, plan: SinkPlan) -> SinkPlan:
@@ -93,10 +92,10 @@ class SinkRun(EpochRun[SinkSettings]):
     def _next_epoch(self, number: int, configs_offset: int) -> Epoch:
         return Epoch(number, configs_offset, seconds=LONGEST_S)
 
-    def _job(self, epoch: Epoch, tasks: Sequence[Sequence[int]]) -> RDD[SlotResult] | None:
+    def _work(self, epoch: Epoch, tasks: Sequence[Sequence[int]]) -> Work | None:
         if not self._plan.topics:
             return None
-        return sunk(self._spark, self._plan, tasks, self._request.secrets_file, self._request.run_id, epoch)
+        return sunk(self._plan, tasks, self._request.secrets_file, epoch)
 
     def _ended(self, epoch: Epoch, results: Sequence[SlotResult]) -> None:
         self._add([result.caches for result in results], planned(self._plan))

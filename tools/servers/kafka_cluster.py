@@ -1,0 +1,178 @@
+"""A real Kafka cluster on loopback: several KRaft nodes, each broker and controller, that can be killed and started one by one."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+
+from .jars import Jars
+from .kafka import KafkaBroker, KafkaOptions
+from .kafka_requests import RequestRefused, active_controller, elect_preferred, order_replicas
+from .process import await_condition, free_ports
+
+_READY_S = 240.0
+_ADMIN_S = 10.0
+
+
+class KafkaCluster:
+    """Nodes 1 to ``nodes``. Topics have as many replicas, up to three, and ``min.insync.replicas`` is 2, internal topics included.
+
+    :param directory: one folder a node.
+    """
+
+    def __init__(self, directory: Path, *, jars: Jars, nodes: int = 3, options: KafkaOptions | None = None, **named: Any) -> None:
+        given = replace(options or KafkaOptions(heap_mib=256), **named)
+        ports = free_ports(nodes * 2)
+        voters = ",".join(f"{number + 1}@127.0.0.1:{port}" for number, port in enumerate(ports[nodes:]))
+        self.brokers: dict[int, KafkaBroker] = {}
+        for number in range(nodes):
+            settings = {**_replicated(nodes), **_place(number + 1, ports[number], ports[nodes + number], voters), **given.settings}
+            mine = replace(given, settings=settings)
+            self.brokers[number + 1] = KafkaBroker(directory / f"node-{number + 1}", jars=jars, options=mine, port=ports[number])
+        self._away: set[int] = set(self.brokers)
+
+    @property
+    def bootstrap(self) -> str:
+        """Addresses of all nodes."""
+        return ",".join(broker.bootstrap for broker in self.brokers.values())
+
+    @property
+    def log(self) -> Path:
+        """What the first node prints."""
+        return self.brokers[1].log
+
+    @property
+    def alive(self) -> list[int]:
+        """Ids of the nodes that run."""
+        return [node for node in self.brokers if node not in self._away]
+
+    def start(self, *nodes: int) -> KafkaCluster:
+        """Start nodes that are away, all of them where none is named, and wait until every running node knows every other."""
+        started = [node for node in nodes or self.brokers if node in self._away]
+        for node in started:
+            self.brokers[node].launch()
+            self._away.discard(node)
+        for node in started:
+            self.brokers[node].await_ready()
+        self.await_members()
+        return self
+
+    def kill(self, *nodes: int) -> None:
+        """kill -9 of nodes."""
+        for node in nodes:
+            self.brokers[node].kill()
+            self._away.add(node)
+
+    def stop(self) -> None:
+        for node in self.alive:  # one after the other, each leaves in good order, and the last ones find no quorum: no need to wait for it
+            self.brokers[node].kill()
+            self._away.add(node)
+
+    def await_members(self) -> None:
+        """Wait until every running node sees every other one, where a quorum is there."""
+        if len(self.alive) * 2 <= len(self.brokers):
+            return
+        admins = {node: self._admin(node) for node in self.alive}
+        wanted = set(self.alive)
+        known = {node: set[int]() for node in self.alive}
+
+        def all_known() -> bool:
+            known.update((node, _members(admins[node])) for node in known if known[node] != wanted)
+            return all(members == wanted for members in known.values())
+
+        await_condition(all_known, f"nodes {self.alive} know each other", _READY_S)
+
+    def await_in_sync(self) -> None:
+        """Wait until every partition has a leader and all its running replicas are in sync."""
+
+        def in_sync() -> bool:
+            try:
+                topics = self._admin(self.alive[0]).list_topics(timeout=_ADMIN_S).topics
+            except KafkaException:
+                return False
+            partitions = [partition for topic in topics.values() for partition in topic.partitions.values()]
+            return all(part.leader in self.alive and set(part.isrs) >= set(part.replicas) & set(self.alive) for part in partitions)
+
+        await_condition(in_sync, "all partitions are in sync", _READY_S)
+
+    def controller(self) -> int:
+        """Id of the active controller."""
+        found: list[int] = []
+
+        def known() -> bool:
+            for node in self.alive:
+                with suppress(OSError, RequestRefused):
+                    leader = active_controller(self.brokers[node].port)
+                    if leader in self.alive:
+                        found.append(leader)
+                        return True
+            return False
+
+        await_condition(known, "the quorum has a leader", _READY_S)
+        return found[0]
+
+    def move_leaders(self, topics: Iterable[str], chance: random.Random) -> int:
+        """Make another replica the leader of every partition of some topics, as far as it is in sync.
+
+        :returns: how many partitions were to move.
+        """
+        admin = self._admin(self.alive[0])
+        moved: dict[tuple[str, int], list[int]] = {}
+        found = admin.list_topics(timeout=_ADMIN_S).topics
+        for topic in topics:
+            for partition in found[topic].partitions.values() if topic in found else ():
+                others = [node for node in partition.isrs if node != partition.leader]
+                if others:
+                    first = chance.choice(others)
+                    moved[topic, partition.id] = [first, *(node for node in partition.replicas if node != first)]
+        if moved:
+            port = self.brokers[self.alive[0]].port
+            order_replicas(port, moved)
+            elect_preferred(port, moved)
+        return len(moved)
+
+    def _admin(self, node: int) -> AdminClient:
+        return AdminClient({**self.brokers[node].client_config, "log_level": 0, "log.connection.close": False})
+
+    def __enter__(self) -> KafkaCluster:
+        return self.start()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.stop()
+
+
+def _members(admin: AdminClient) -> set[int]:
+    try:
+        return set(admin.list_topics(timeout=2).brokers)
+    except KafkaException:
+        return set()
+
+
+def _place(node: int, port: int, controller_port: int, voters: str) -> Mapping[str, Any]:
+    return {
+        "node.id": node,
+        "controller.quorum.voters": voters,
+        "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}",
+    }
+
+
+def _replicated(nodes: int) -> Mapping[str, Any]:
+    copies, least = min(3, nodes), min(2, nodes)
+    return {
+        "default.replication.factor": copies,
+        "min.insync.replicas": least,
+        "offsets.topic.replication.factor": copies,
+        "transaction.state.log.replication.factor": copies,
+        "transaction.state.log.min.isr": least,
+        # a node that is killed is out of the cluster, and of the replicas in sync, within seconds
+        "broker.session.timeout.ms": 6_000,
+        "replica.lag.time.max.ms": 6_000,
+    }
