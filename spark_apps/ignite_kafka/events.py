@@ -137,6 +137,13 @@ KAFKA_AWAITED = Event(
     "connector {connector} waits for Kafka, up to {seconds} s (retry_timeout_ms): {reason}",
     "None, if a broker starts again; else check bootstrap_servers and that the brokers are up.",
 )
+KEYS_MAY_COINCIDE = Event(
+    15160,
+    WARNING,
+    "keys of cache {cache} are of {first} (such as {first_example}) and of {second} (such as {second_example}), which can give the same "
+    "Kafka key: then the record of one entry replaces that of another",
+    "`ignite-kafka verify` names such entries; use the ignite-binary converter, or keys of one type. coinciding_keys REFUSE stops a run.",
+)
 DECIMAL_WITHOUT_SCALE = Event(
     15165,
     WARNING,
