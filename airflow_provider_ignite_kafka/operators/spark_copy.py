@@ -22,7 +22,8 @@ from airflow_provider_ignite_kafka import outcome
 from airflow_provider_ignite_kafka.hooks.ignite import IgniteHook
 from airflow_provider_ignite_kafka.hooks.spark_app import AppExit, SparkAppHook
 from airflow_provider_ignite_kafka.package import app_path
-from airflow_provider_ignite_kafka.request import Request, ask_run, read_status
+from airflow_provider_ignite_kafka.request import Request
+from airflow_provider_ignite_kafka.run_status import ask_run, await_end, check_clusters, has_ended, overtaken_by, read_status
 from airflow_provider_ignite_kafka.submission import submission
 from airflow_provider_ignite_kafka.templates import TypedTemplates
 from ignite_kafka.connector_settings import NAME
@@ -30,6 +31,8 @@ from ignite_kafka.errors import IgniteKafkaError, SettingsError
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
+
+    from ignite_kafka.kafka.status import RunStatus
 
 _NAME_LETTERS, _NAME_KEPT = frozenset(string.ascii_letters + string.digits + "._-"), 160
 # the last two let spark-submit go before the app has ended, which it is then not told from one that was lost
@@ -135,11 +138,15 @@ class SparkCopyOperator(TypedTemplates, BaseOperator):
         """
         folder = Path(tempfile.mkdtemp(prefix="ignite-kafka-"))
         try:
-            request = self._request(RunNames.of(context))
-            self._hook = self._submit_hook(request, folder)
+            names = RunNames.of(context)
+            request = self._request(names)
+            hook = self._hook = self._submit_hook(request, folder)
+            check_clusters(request, ignite=not hook.place.cluster_mode)
+            if context["ti"].try_number > 1 and (other := overtaken_by(request, f"{names.snapshot_id}/")) is not None:
+                raise outcome.overtaken(other)
             if self._killed:
                 raise outcome.killed()
-            ended = self._hook.run(self.application or str(app_path(self.app_name)))
+            ended = hook.run(self.application or str(app_path(self.app_name)))
             return self._settle(request, ended)
         except IgniteKafkaError as error:
             raise outcome.raised(error) from error
@@ -180,6 +187,7 @@ class SparkCopyOperator(TypedTemplates, BaseOperator):
             folder=folder,
             stop_timeout_s=self.stop_timeout_ms / 1000,
             ask_run=lambda: ask_run(request),
+            has_ended=lambda: has_ended(request),
             **arguments,
         )
         hook.take(submission(request, folder, hook.place, arguments, ship_secrets_unprotected=self.ship_secrets_unprotected))
@@ -187,7 +195,7 @@ class SparkCopyOperator(TypedTemplates, BaseOperator):
 
     def _settle(self, request: Request, ended: AppExit) -> dict[str, Any]:
         try:
-            status = read_status(request)
+            status = read_status(request) if ended.reported else self._follow(request)
         except IgniteKafkaError as error:
             if ended.exit_code == 0:
                 raise
@@ -201,6 +209,15 @@ class SparkCopyOperator(TypedTemplates, BaseOperator):
         what = "stopped" if continuous else f"snapshot {result['snapshot_id']}" if result["snapshot_id"] else "done"
         self.log.info("Connector %s, %s: %d records in %.1f s", result["connector"], what, result["records"], result["seconds"])
         return result
+
+    def _follow(self, request: Request) -> RunStatus | None:
+        """The last record of a run that spark-submit has left in the cluster; the hook is told where nothing is left to be stopped."""
+        assert self._hook is not None
+        self.log.warning("spark-submit has ended without word of the app's end; the status topic is followed until the run has ended.")
+        status = await_end(request, stopped=lambda: self._killed)
+        if (status is None and not self._hook.submitted) or (status is not None and status.ended_ms is not None):
+            self._hook.settle()
+        return status
 
 
 def _one_connector(settings: object) -> bool:

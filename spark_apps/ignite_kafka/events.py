@@ -150,6 +150,13 @@ DECIMAL_WITHOUT_SCALE = Event(
     "decimals of cache {cache} are written in BASE64 without a scale that a reader could know: no query entity declares one for {field}",
     "Declare the column's scale, or set decimal_format to NUMERIC, or use the ignite-binary converter.",
 )
+TYPE_REGISTERED = Event(15166, INFO, "binary type {type} of topic {topic} is registered with the cluster")
+TYPE_NOT_READ = Event(
+    15167,
+    WARNING,
+    "the record of topic {topic} at offset {offset} describes no binary type and is passed over: {reason}",
+    "Another program, or a newer version, wrote it; records of its type are bad records until the cluster knows it.",
+)
 INSECURE_CONNECTION = Event(
     15185,
     WARNING,
@@ -161,6 +168,12 @@ SECRETS_EXPOSED = Event(
     WARNING,
     "secrets are shipped to executors in the clear: {reason}",
     "Put the secrets file on driver and executors (secrets_file), or set what the reason names.",
+)
+FLOAT_GUESSED = Event(
+    15168,
+    WARNING,
+    "field {field} of binary type {type} is learned as {kind} from texts alone that stand for a float as well: NaN, Infinity, -Infinity",
+    "Declare the field in the cache's query entity if that is wrong: the cluster never changes a field's type.",
 )
 
 EVENTS: dict[int, Event] = {event.id: event for event in tuple(globals().values()) if isinstance(event, Event)}

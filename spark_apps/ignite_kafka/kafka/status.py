@@ -151,5 +151,16 @@ def read_run(clients: KafkaClients, prefix: str, connector: str, run_id: str) ->
     return read_runs(clients, prefix, connector).get(run_id)
 
 
+def written_ms(clients: KafkaClients, prefix: str, connector: str, run_id: str) -> int:
+    """When a run wrote its record last, in milliseconds since 1970 by the topic's timestamps; 0 where it wrote none."""
+    topics, key, last = Topics(clients), ["run", connector, run_id], 0
+    if status_topic(prefix) not in topics.existing():
+        return 0
+    for message in read_to_end(clients, topics, status_topic(prefix), [0]):
+        if json.loads(message.key() or b"") == key:
+            last = message.timestamp()[1]
+    return last
+
+
 def now_ms() -> int:
     return int(time.time() * 1000)

@@ -9,9 +9,8 @@ from .. import setting_checks
 from ..convert import converter
 from ..errors import CacheNotFound, SnapshotConflict, TopicError, UnsupportedType
 from ..kafka.topics import Topics, TopicSpec, TopicState
-from ..kafka.types import types_topic
 from ..plan import CachePlan, TransferPlan
-from ..routing import matches_whole, routes, select
+from ..routing import matches_whole, routes, select, types_topic
 from ..settings import SourceSettings
 from ..thin.cluster import Cluster
 from ..unknown import did_you_mean

@@ -82,7 +82,7 @@ class RunFollower:
 
     def _control_record(self, key: bytes, value: bytes | None) -> None:
         mine, theirs = self._run_plan.generation, connector_generation(self._run_plan.connector, key, value)
-        self.target = target_of(self._run_plan.connector, key, value) or self.target
+        self.target = target_of(self._run_plan.connector, key, value, mine) or self.target
         if theirs > mine:
             self.error = fenced_by_newer(self._run_plan.connector, None, mine, theirs)
 

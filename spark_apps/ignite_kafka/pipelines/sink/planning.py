@@ -27,6 +27,9 @@ def make_plan(settings: SinkSettings, topics: Topics, slots: int) -> SinkPlan:
     :raises TopicError: a topic is not there, or none matches and the run is to end.
     :raises SettingsError: two topics go to one cache.
     """
+    if settings.types_topic and not topics.exists(settings.types_topic):
+        remedy = "Set types_topic to the types topic of the source, or leave it empty."
+        raise TopicError("the topic of binary types does not exist", remedy, setting="types_topic", topic=settings.types_topic)
     names = chosen_topics(settings, topics.counts(settings.topics) if settings.topics else topics.existing())
     caches = cache_names(names, settings.topic_prefix, settings.cache_prefix)
     states = topics.describe(names)
@@ -55,7 +58,7 @@ def chosen_topics(settings: SinkSettings, existing: Iterable[str]) -> list[str]:
         for topic in sorted(there)
         if matches_whole(topic, settings.topics_regex)
         and not is_internal_topic(topic, settings.internal_topic_prefix)
-        and topic != settings.dead_letter_topic
+        and topic not in (settings.dead_letter_topic, settings.types_topic)
     ]
     if not found and not settings.streams:
         shown = ", ".join(sorted(there)[:_SHOWN_TOPICS]) or "none"
