@@ -11,6 +11,7 @@ IgniteKafkaError
 ├── DecodeError              bytes that do not decode: cache, partition, type id, position
 │   └── UnknownBinaryType    the cluster holds no metadata of a type that an entry has
 ├── UnsupportedType          a converter or column cannot hold a type
+├── AmbiguousKeys            keys of a cache are of two types that can give the same Kafka key
 ├── EncodeError              a value that its Ignite type cannot hold: field, row
 ├── TypeClash                a binary type of the cluster has a field of another type
 ├── WriteFailed              a node refused to put, remove or make something: cache, node, address
@@ -117,6 +118,10 @@ class UnknownBinaryType(DecodeError):
 
 
 class UnsupportedType(IgniteKafkaError):
+    pass
+
+
+class AmbiguousKeys(IgniteKafkaError):
     pass
 
 

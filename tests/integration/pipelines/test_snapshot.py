@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 from pyignite import GenericObjectMeta
-from pyignite.datatypes import DoubleObject, IntObject, LongObject, String, TimestampObject
+from pyignite.datatypes import ByteObject, DoubleObject, IntObject, LongObject, ShortObject, String, TimestampObject
 from pyspark.sql import SparkSession
 
 from ignite_kafka.connector_life import newest_run
-from ignite_kafka.errors import CacheNotFound, IgniteKafkaError, RecordTooLarge, SettingsError, SnapshotConflict, TopicError
+from ignite_kafka.errors import AmbiguousKeys, CacheNotFound, IgniteKafkaError, RecordTooLarge, SettingsError, SnapshotConflict, TopicError
 from ignite_kafka.kafka import status
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.control import read_control
@@ -344,3 +344,22 @@ def test_speculation_is_refused(fresh: World, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(fresh.spark.sparkContext, "getConf", lambda: conf)
     with pytest.raises(SettingsError, match=r"spark\.speculation"):
         fresh.run()
+
+
+def test_keys_that_json_does_not_tell_apart_are_refused_where_asked(fresh: World) -> None:
+    """Byte, short and long 1 are three entries of one Ignite partition, and one key in Kafka."""
+    name = f"{fresh.settings.name}-widths"
+    with fresh.ignite.client() as client:
+        cache = client.create_cache(name)
+        try:
+            for kind in (ByteObject, ShortObject, LongObject):
+                cache.put(1, kind.__name__, key_hint=kind)
+            with pytest.raises(AmbiguousKeys, match="can give the same Kafka key"):
+                fresh.run("refused", cache_whitelist=(name,), coinciding_keys="REFUSE")
+            told = fresh.run("told", cache_whitelist=(name,))
+            (found,) = fresh.verify(cache_whitelist=(name,)).values()
+        finally:
+            cache.destroy()
+    assert (told.state, told.caches[name].records) == (status.COMPLETED, 3)
+    assert (found.equal, found.missing) == (False, 2)
+    assert "two entries have the one Kafka key '1'" in found.differences

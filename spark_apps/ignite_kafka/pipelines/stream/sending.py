@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from ...convert.key_types import remembered
 from ...kafka.clients import KafkaClients
 from ...kafka.slots import SlotClaim, SlotWriter
 from ...kafka.topics import Topics
@@ -140,6 +141,7 @@ class SlotsSender:
         """
         slot = int(self._table.slot[units[0]])
         count, partitions = self._batch[slot][cache.name], self._table.units["partition"][units]
+        self._entries.meet(cache.name, remembered(reader.key_kinds[cache.name]))
         records, bad = self._entries.send(self._writers[slot], slot, cache, reader.info(cache), pages, partitions, removed)
         reader.key_kinds[cache.name] |= records.key_kinds
         np.subtract.at(self._records, units[bad], 1)  # :meth:`_offset` adds all
