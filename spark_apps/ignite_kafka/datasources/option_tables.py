@@ -176,11 +176,12 @@ KAFKA_WRITE = OptionTable(
         "name": Option(
             _NAMES, "Connector name: transactional ids are `<name>-<slot>`, offsets are in `<prefix>-offsets-<name>`", required=True
         ),
-        "topic": Option(TEXT, "Topic of every row; none: each row has its own in the column `topic`"),
+        "topic": Option(TEXT, "Topic of every row; none: each row has its own in the column `topic`. A missing one is made"),
         "write_id": Option(
             TEXT,
             "A write with the same id sends nothing twice, also over driver restarts, if the DataFrame and its partitions are the same. "
-            "One that was unfinished when another write of the name began is refused. None: each call is a write of its own",
+            "One that was unfinished when another write of the name began, or its `topic` was deleted, is refused. The last 1,000 ids are "
+            "remembered. None: each call is a write of its own",
         ),
         "slots": Option(whole_number(1, 10_000), "Transactional ids; the DataFrame may not have more partitions", 16),
         "internal_topic_prefix": Option(TEXT, "Names of the internal topics begin with it", "ignite-kafka"),
