@@ -151,7 +151,9 @@ class ConnectorSettings:
     transaction_timeout_ms: int = setting(
         600_000, whole_number(1_000, 2_147_483_647), "The broker aborts a transaction that is open longer"
     )
-    retry_timeout_ms: int = setting(300_000, TIME, "How long failures that may pass are tried again without any progress")
+    retry_timeout_ms: int = setting(
+        300_000, TIME, "How long failures that may pass are tried again without any progress; also how long a start waits for brokers"
+    )
     progress_interval_ms: int = setting(10_000, whole_number(100, 2_147_483_647), "Time between two reports of progress")
 
     origin: Mapping[str, str] = dataclasses.field(default_factory=dict, compare=False, repr=False)
