@@ -1,4 +1,4 @@
-"""What an app is told and how its end is read: request and secrets as files, the run's record from the status topic."""
+"""What an app is told: its request and its secrets, as files."""
 
 from __future__ import annotations
 
@@ -19,9 +19,6 @@ from ignite_kafka.client_properties import kept_from_settings, security_names
 from ignite_kafka.connector_settings import ConnectorSettings
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.events import CONFIG_CHANGED, emit
-from ignite_kafka.kafka.clients import KafkaClients
-from ignite_kafka.kafka.status import RunStatus, read_run
-from ignite_kafka.kafka.topics import Topics
 from ignite_kafka.kafka_names import one_name
 from ignite_kafka.properties import LoadedSettings
 from ignite_kafka.secrets import Secrets, is_secret
@@ -236,34 +233,6 @@ def _ignite_settings(clusters: Clusters) -> dict[str, Any]:
     tls = {f"ignite_tls_{name}": "" if value is None else value for name, value in asdict(clusters.endpoint.tls).items()}
     timeouts = {f"ignite_{name}": value for name, value in clusters.timeouts.items()}
     return {"ignite_addresses": list(clusters.endpoint.addresses), **timeouts, **tls}
-
-
-def read_status(request: Request) -> RunStatus | None:
-    """The run's record in the status topic, None where the app wrote none.
-
-    :raises IgniteKafkaError: Kafka could not be asked.
-    """
-    return read_run(_clients(request), request.settings.internal_topic_prefix, request.settings.name, request.run_id)
-
-
-def ask_run(request: Request) -> bool:
-    """Ask a run to end after its batch in hand, by the connector's target state; False: it is not at work, or follows no target.
-
-    :raises IgniteKafkaError: Kafka could not be asked.
-    """
-    from ignite_kafka.kafka.target import STOPPED, write_target
-
-    settings, clients = request.settings, _clients(request)
-    status = read_status(request) if settings.streams else None
-    if status is None or status.ended_ms is not None:
-        return False
-    write_target(clients, Topics(clients), settings.internal_topic_prefix, settings.name, STOPPED)
-    return True
-
-
-def _clients(request: Request) -> KafkaClients:
-    settings = request.settings
-    return KafkaClients({**settings.kafka_common, **request.secrets.kafka}, settings.producer_override, settings.consumer_override)
 
 
 def hide(secrets: Secrets) -> None:

@@ -1,7 +1,7 @@
 """The command `ignite-kafka`: check, plan, run, look at and steer connectors without Airflow.
 
 Exit codes are those of :mod:`ignite_kafka.errors`: 0 done, 1 failed, 2 settings or arguments are wrong, 3 fenced by a newer run, 4 outcome
-unknown. The last line on stderr of a failure is ``ignite-kafka: <error> <message>``.
+unknown, 130 interrupted. The last line on stderr of a failure is ``ignite-kafka: <error> <message>``, and with ``--json`` one line of JSON.
 """
 
 from __future__ import annotations
@@ -10,50 +10,73 @@ import argparse
 import json
 import logging
 import os
+import shlex
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from . import events, properties, secrets
+from . import events, logs, properties, secrets
+from .arguments import Parser, whole
 from .connector_settings import ConnectorSettings
-from .errors import IgniteKafkaError, NotAvailableYet, SettingsError
+from .errors import IgniteKafkaError, Interrupted, NotAvailableYet, SettingsError
 from .secrets import Secrets
 from .settings import SourceSettings
 from .sink_settings import SinkSettings
 from .tables import table
 
 _COMMAND_LINE = "the command line"
+_ALWAYS_SHOWN = ("ignite_addresses", "bootstrap_servers")  # a default is a cluster of this machine, which may not be the one that is meant
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit code is its result."""
-    arguments = parser().parse_args(argv)
+    given = list(sys.argv[1:] if argv is None else argv)
+    arguments = parser().parse_args(given)
+    as_json = getattr(arguments, "json", False)
     level = logging.WARNING if arguments.quiet else logging.INFO
-    logging.basicConfig(level=level, format="%(levelname)s %(message)s", stream=sys.stderr)
-    logging.getLogger("py4j").setLevel(logging.WARNING)
+    logs.configure(level, "%(levelname)s %(message)s")
     command: Callable[[argparse.Namespace], int] = arguments.command
     try:
         return command(arguments)
     except IgniteKafkaError as error:
-        print(f"ignite-kafka: {type(error).__name__} {error}", file=sys.stderr)
+        logs.show_error(error, as_json=as_json)
         return error.exit_code
     except BrokenPipeError:
         # whoever read the output has gone; Python would complain once more when it flushes at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
     except KeyboardInterrupt:
-        print("ignite-kafka: stopped; what was committed stays, and the same snapshot id goes on from there", file=sys.stderr)
+        logs.show_error(Interrupted("interrupted by Ctrl-C (SIGINT)", _after_interrupt(arguments, given)), as_json=as_json)
         return 128 + signal.SIGINT
+
+
+def _after_interrupt(arguments: argparse.Namespace, given: Sequence[str]) -> str:
+    """What to do after a Ctrl-C: for a run, the command that goes on."""
+    if arguments.command is not run:
+        return ""
+    return f"What was committed stays. To go on from there: {shlex.join(['ignite-kafka', *_without_run_id(given)])}"
+
+
+def _without_run_id(given: Sequence[str]) -> Iterator[str]:
+    """The next run has a status record of its own."""
+    left = iter(given)
+    for argument in left:
+        if argument == "--run-id":
+            next(left)
+        elif not argument.startswith("--run-id="):
+            yield argument
 
 
 def parser() -> argparse.ArgumentParser:
     """The arguments of all commands."""
-    top = argparse.ArgumentParser(prog="ignite-kafka", description="Moves data between Apache Ignite caches and Kafka topics.")
+    top = Parser(prog="ignite-kafka", description="Moves data between Apache Ignite caches and Kafka topics.")
     top.add_argument("-q", "--quiet", action="store_true", help="log warnings and errors only")
     commands = top.add_subparsers(required=True, metavar="COMMAND")
-    _add_file(commands, "validate", validate, "check a settings file and say what it means; no cluster is asked")
+    _add_file(
+        commands, "validate", validate, "check a settings file and show what it sets and which addresses it uses; no cluster is asked"
+    )
     plan_parser = _add_file(commands, "plan", plan, "dry run: what a run would copy and what is done already; nothing is written")
     plan_parser.add_argument("--snapshot-id", help="the snapshot to plan (default: the last unfinished one, else a new one)")
     plan_parser.add_argument("--json", action="store_true", help="print JSON")
@@ -63,14 +86,20 @@ def parser() -> argparse.ArgumentParser:
         "--snapshot-id", help="the snapshot to begin or to go on with (default: the last unfinished one, else a new one)"
     )
     run_parser.add_argument("--run-id", help="name of this run's status record (default: made from the time)")
+    run_parser.add_argument("--json", action="store_true", help="print the run's record as JSON")
     run_parser.add_argument("--mounted-secrets", metavar="FILE", help="a secrets file that every executor has under this path")
+    run_parser.add_argument(
+        "--ship-secrets-unprotected",
+        action="store_true",
+        help="ship --secrets to the executors of a cluster without spark.authenticate: whoever reaches the driver's port can read them",
+    )
     _add_file(commands, "verify", verify, "compare every record of the topics with its cache entry")
     _add_name(commands, "status", status, "show a connector and its runs")
     _add_name(commands, "pause", pause, "have a running connector send nothing until it is resumed")
     _add_name(commands, "resume", resume, "have a paused connector go on")
     stop_parser = _add_name(commands, "stop", stop, "have a running connector end after the batch in hand")
     wait = "how long to wait for its end (default: 60000; 0: only ask)"
-    stop_parser.add_argument("--wait-ms", type=_whole, default=60_000, metavar="MS", help=wait)
+    stop_parser.add_argument("--wait-ms", type=whole, default=60_000, metavar="MS", help=wait)
     _add_offsets(commands.add_parser("offsets", help="offsets of a connector").add_subparsers(required=True, metavar="ACTION"))
     _add_backlog(commands)
     return top
@@ -80,11 +109,11 @@ def _add_offsets(offsets: Any) -> None:
     _add_name(offsets, "show", show_offsets, "show which partitions of which caches are done, and which update numbers are sent")
     alter = _add_name(offsets, "alter", alter_offsets, "change which update numbers of a partition count as sent; only while stopped")
     alter.add_argument("--cache", required=True, metavar="CACHE")
-    alter.add_argument("--partition", required=True, type=_whole, metavar="NUMBER")
-    alter.add_argument("--sent", required=True, type=_whole, metavar="NUMBER", help="all numbers up to this count as sent, none above")
+    alter.add_argument("--partition", required=True, type=whole, metavar="NUMBER")
+    alter.add_argument("--sent", required=True, type=whole, metavar="NUMBER", help="all numbers up to this count as sent, none above")
     reset = _add_name(offsets, "reset", reset_offsets, "forget what was sent, of all, a cache or a partition; only while stopped")
     reset.add_argument("--cache", metavar="CACHE")
-    reset.add_argument("--partition", type=_whole, metavar="NUMBER", help="of that cache")
+    reset.add_argument("--partition", type=whole, metavar="NUMBER", help="of that cache")
     for changing in (alter, reset):
         changing.add_argument("--force", action="store_true", help="although the newest run has not ended: its driver is dead")
 
@@ -93,7 +122,7 @@ def _add_backlog(commands: Any) -> None:
     text = "have a connector send a cache, or one partition of it, again"
     resend_parser = commands.add_parser("resend", help=text, description=text)
     resend_parser.add_argument("cache", metavar="CACHE")
-    resend_parser.add_argument("partition", metavar="PARTITION", type=_whole, nargs="?")
+    resend_parser.add_argument("partition", metavar="PARTITION", type=whole, nargs="?")
     resend_parser.add_argument("--name", metavar="NAME", help="the connector's name (default: that of the settings file)")
     _add_connector(resend_parser, resend)
     backlog = commands.add_parser("backlog", help="the backlog of a connector").add_subparsers(required=True, metavar="ACTION")
@@ -128,13 +157,6 @@ def _add_ignite(added: argparse.ArgumentParser) -> None:
     added.add_argument("--ignite", metavar="HOST:PORT,…", help="client connectors of Ignite nodes: ignite_addresses")
 
 
-def _whole(text: str) -> int:
-    number = int(text)
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"{text} is below 0")
-    return number
-
-
 def _add_common(added: argparse.ArgumentParser, command: Callable[[argparse.Namespace], int]) -> argparse.ArgumentParser:
     added.add_argument("--kafka", metavar="HOST:PORT,…", help="Kafka brokers: bootstrap_servers")
     added.add_argument("--secrets", metavar="FILE", help="JSON file with passwords, readable by its owner alone")
@@ -152,9 +174,9 @@ def validate(arguments: argparse.Namespace) -> int:
     _secrets(arguments)
     settings.emit_notices()
     rows = [
-        (name, json.dumps(value), settings.origin.get(name, ""))
+        (name, json.dumps(value), settings.origin.get(name, "default"))
         for name, value in settings.to_dict().items()
-        if getattr(settings, name) != settings.defaults()[name]
+        if name in _ALWAYS_SHOWN or getattr(settings, name) != settings.defaults()[name]
     ]
     print(table(("setting", "value", "set in"), rows))
     print(f"{arguments.file} is valid: connector {settings.name}, {len(settings.known()) - len(rows)} other settings have their defaults")
@@ -186,10 +208,11 @@ def run(arguments: argparse.Namespace) -> int:
         snapshot_id=arguments.snapshot_id,
         secrets=arguments.secrets,
         mounted_secrets=arguments.mounted_secrets,
+        ship_secrets_unprotected=arguments.ship_secrets_unprotected,
         allowed_kafka_options=tuple(arguments.allow_kafka_option),
         stop=stop_on_sigterm(settings),
     )
-    print(run_table(ended))
+    print(ended.to_json().decode() if arguments.json else run_table(ended))
     return 0
 
 

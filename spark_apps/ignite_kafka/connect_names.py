@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from .connector_settings import DEAD_LETTER, LOG_ONLY, STOP, ConnectorSettings
-from .errors import NotAvailableYet, SettingsError
+from .errors import IgniteKafkaError, NotAvailableYet, SettingsError
+from .findings import Findings
 from .settings import SourceSettings
 from .sink_settings import SinkSettings
 from .unknown import did_you_mean
@@ -140,17 +141,20 @@ def settings_class(data: Mapping[str, Any], origin: Mapping[str, str]) -> type[C
 
 def translate(
     given: Mapping[str, Any], origin: Mapping[str, str]
-) -> tuple[dict[str, Any], dict[str, str], dict[str, str], type[ConnectorSettings]]:
-    """Connect's names -> (our values, where each was set, ignored name -> reason, the direction).
+) -> tuple[dict[str, Any], dict[str, str], dict[str, str], type[ConnectorSettings], tuple[IgniteKafkaError, ...]]:
+    """Connect's names -> (our values, where each was set, ignored name -> reason, the direction, what is wrong).
+
+    Wrong is a name that nobody knows, a secret, two names of one setting that disagree (SettingsError), or a feature of Connect that this
+    version does not have (NotAvailableYet).
 
     :param origin: where each given name was set.
-    :raises SettingsError: a name that nobody knows, a secret, another connector's class, or two names of one setting that disagree.
-    :raises NotAvailableYet: a feature of Connect that this version does not have.
+    :raises SettingsError: another connector's class.
     """
     direction = settings_class(given, origin)
     values: dict[str, Any] = {}
     places: dict[str, str] = {}
     ignored: dict[str, str] = {}
+    found = Findings()
     for name, value in given.items():
         if name == _CLASS:
             continue
@@ -159,23 +163,24 @@ def translate(
             ignored[name] = reason
             places[name] = origin.get(name, "")
             continue
-        if name == _TOLERANCE:
-            _tolerate(values, places, given, origin)
-            continue
-        target, item = _target(name, origin.get(name), direction)
-        if target in direction.all_when_absent and isinstance(value, str) and not value.strip():
-            ignored[name] = "it is empty and chooses all, as its default does in the reference"
-            places[name] = origin.get(name, "")
-            continue
-        if isinstance(value, str) and _PROVIDED.search(value):
-            remedy = "Write the value itself, or, for a secret, put it into the secrets file"
-            raise SettingsError("configuration providers are not asked here", remedy, setting=name, set_in=origin.get(name))
-        _put(values, target, item, value, name, origin.get(name))
-        places[target] = origin.get(name, "")
+        with found.check():
+            if name == _TOLERANCE:
+                _tolerate(values, places, given, origin)
+                continue
+            target, item = _target(name, origin.get(name), direction)
+            if target in direction.all_when_absent and isinstance(value, str) and not value.strip():
+                ignored[name] = "it is empty and chooses all, as its default does in the reference"
+                places[name] = origin.get(name, "")
+                continue
+            if isinstance(value, str) and _PROVIDED.search(value):
+                remedy = "Write the value itself, or, for a secret, put it into the secrets file"
+                raise SettingsError("configuration providers are not asked here", remedy, setting=name, set_in=origin.get(name))
+            _put(values, target, item, value, name, origin.get(name))
+            places[target] = origin.get(name, "")
     for side in ("key", "value"):
         if "JsonConverter" in str(given.get(f"{side}.converter")) and f"{side}.converter.schemas.enable" not in given:
             ignored[f"{side}.converter.schemas.enable"] = "it is not set; Connect's default is true, and here it is false"
-    return values, places, ignored, direction
+    return values, places, ignored, direction, tuple(found.errors)
 
 
 def _tolerate(values: dict[str, Any], places: dict[str, str], given: Mapping[str, Any], origin: Mapping[str, str]) -> None:

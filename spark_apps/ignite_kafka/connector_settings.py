@@ -7,17 +7,18 @@ classes. Secrets are no settings: see `secrets.py`.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar, Self
 
 from . import setting_checks
-from .errors import SettingsError
+from .errors import IgniteKafkaError, SettingsError
 from .events import BAD_RECORDS_SKIPPED, Event, emit
+from .findings import Findings
 from .kafka_names import CLIENT_SETTINGS, CONSUMER_SETTINGS, PRODUCER_SETTINGS
 from .secrets import is_secret
-from .setting_kinds import BOOLEAN, OBJECTS, TEXT, TEXTS, Kind, Setting, choice, text_like, whole_number
+from .setting_kinds import BOOLEAN, BROKERS, OBJECTS, TEXT, TEXTS, Kind, Setting, choice, text_like, whole_number
 from .thin.connection import IgniteEndpoint, TlsSettings
 from .unknown import did_you_mean
 
@@ -120,7 +121,7 @@ class ConnectorSettings:
     )  # fmt: skip
 
     # Kafka
-    bootstrap_servers: str = setting("127.0.0.1:9092", text_like(r"\S+", "host:port, with commas between"), "host:port of brokers")
+    bootstrap_servers: str = setting("127.0.0.1:9092", BROKERS, "host:port of brokers")
     kafka_config: Mapping[str, str] = setting(
         {}, CLIENT_SETTINGS, "librdkafka settings of every Kafka client, such as security.protocol; no secrets"
     )
@@ -159,11 +160,21 @@ class ConnectorSettings:
     origin: Mapping[str, str] = dataclasses.field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        setting_checks.check(self)
-        self.check_together()
+        found = Findings()
+        self.check(found)
+        found.raise_all()
 
-    def check_together(self) -> None:
+    def check(self, found: Findings) -> None:
+        """Check each setting, then what they must hold together."""
+        setting_checks.check(self, found)
+        self.check_together(found)
+
+    def check_together(self, found: Findings) -> None:
         """Check what settings must hold together; a direction adds its own."""
+        with found.check("dead_letter_topic", "error_handling_policy"):
+            self._check_dead_letters()
+
+    def _check_dead_letters(self) -> None:
         if (self.error_handling_policy == DEAD_LETTER) != bool(self.dead_letter_topic):
             reason = f"error_handling_policy is {self.error_handling_policy}"
             raise setting_checks.wrong(self, "dead_letter_topic", reason, "Set both: policy DEAD_LETTER and the topic, or none of them")
@@ -212,21 +223,40 @@ class ConnectorSettings:
         return {name: list(value) if isinstance(value := getattr(self, name), tuple) else _copied(value) for name in self.known()}
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any], origin: str | Mapping[str, str] = "settings") -> Self:
+    def from_dict(
+        cls, values: Mapping[str, Any], origin: str | Mapping[str, str] = "settings", before: Iterable[IgniteKafkaError] = ()
+    ) -> Self:
         """Settings from JSON values or texts.
 
         :param origin: where they were set: one place for all, or a place by name.
+        :param before: what was found wrong where they come from; it is raised with what is found here.
         :raises SettingsError: see the class; also an unknown name, with the closest known one, and a secret, with its place.
         """
         places = dict.fromkeys(values, origin) if isinstance(origin, str) else dict(origin)
-        for name in values:
-            cls.refuse_secret(name, places.get(name))
-            if name not in cls.known():
-                hint = did_you_mean(name, cls.known())
-                raise SettingsError("there is no such setting", hint or "See docs/settings.md", setting=name, set_in=places.get(name))
+        found = Findings(before)
+        parsed: dict[str, Any] = {}
+        for name, value in values.items():
+            with found.check():
+                cls.refuse_secret(name, places.get(name))
+                if name not in cls.known():
+                    hint = did_you_mean(name, cls.known())
+                    raise SettingsError("there is no such setting", hint or "See docs/settings.md", setting=name, set_in=places.get(name))
+                parsed[name] = cls.parsed(name, value, places)
         if "name" not in values:
-            raise SettingsError("name is missing", "Give the connector a name: its offsets go by it", setting="name")
-        return cls(**{name: cls.parsed(name, value, places) for name, value in values.items()}, origin=places)
+            with found.check():
+                raise SettingsError("name is missing", "Give the connector a name: its offsets go by it", setting="name")
+        if found.errors:
+            cls._unchecked(parsed, places).check(found)
+        found.raise_all()
+        return cls(**parsed, origin=places)
+
+    @classmethod
+    def _unchecked(cls, parsed: Mapping[str, Any], places: Mapping[str, str]) -> Self:
+        """Settings that are only looked at, for what else is wrong with them: those that are wrong have their defaults."""
+        made = object.__new__(cls)
+        for name, value in {**cls.defaults(), **parsed, "origin": places}.items():
+            object.__setattr__(made, name, value)
+        return made
 
     @classmethod
     def refuse_empty(cls, values: Mapping[str, Any], places: Mapping[str, str]) -> None:

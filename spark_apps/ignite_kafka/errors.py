@@ -26,6 +26,7 @@ IgniteKafkaError
 ├── BacklogMissing           no node has the jar of the backlog service
 ├── BacklogRefused           the backlog service refused a call; `code` says why
 ├── BacklogUnavailable       the nodes could not do what the backlog service was asked    retriable
+├── Interrupted              the user (Ctrl-C) or the system (SIGTERM) ended the run       retriable
 ├── NotStopped               a cleanup or a change of offsets while the connector's newest run has not ended as it must
 ├── ChangesLost              changes of some partitions were not captured, and they are not to be reloaded
 ├── Fenced                   a newer run of the same connector has taken over               (exit code 3)
@@ -50,6 +51,8 @@ class IgniteKafkaError(Exception):
 
     final: ClassVar[bool] = True
     exit_code: ClassVar[int] = 1
+    findings: tuple[IgniteKafkaError, ...] = ()
+    """Of an error that stands for several: each of them. The text has them all; this does not travel."""
 
     def __init__(self, what: str, remedy: str = "", **where: Any) -> None:
         super().__init__(what)
@@ -173,6 +176,10 @@ class BacklogRefused(IgniteKafkaError):
 
 
 class BacklogUnavailable(IgniteKafkaError):
+    final = False
+
+
+class Interrupted(IgniteKafkaError):
     final = False
 
 

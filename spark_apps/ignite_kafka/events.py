@@ -128,6 +128,9 @@ BACKUPS_BEHIND = Event(
     "dies may be lost although their offsets are committed",
     "Make the cache again with write synchronization mode FULL_SYNC: it cannot be altered.",
 )
+NAME_MATCHES_NOTHING = Event(
+    15190, WARNING, "{setting} has the expression {name!r}, and no cache matches it. {hint}", "Correct it, or leave it out."
+)
 KAFKA_AWAITED = Event(
     15175,
     WARNING,
@@ -139,6 +142,25 @@ DECIMAL_WITHOUT_SCALE = Event(
     WARNING,
     "decimals of cache {cache} are written in BASE64 without a scale that a reader could know: no query entity declares one for {field}",
     "Declare the column's scale, or set decimal_format to NUMERIC, or use the ignite-binary converter.",
+)
+TYPE_REGISTERED = Event(15166, INFO, "binary type {type} of topic {topic} is registered with the cluster")
+TYPE_NOT_READ = Event(
+    15167,
+    WARNING,
+    "the record of topic {topic} at offset {offset} describes no binary type and is passed over: {reason}",
+    "Another program, or a newer version, wrote it; records of its type are bad records until the cluster knows it.",
+)
+INSECURE_CONNECTION = Event(
+    15185,
+    WARNING,
+    "a connection to another host is not protected: {reason}",
+    "Use TLS, and have it verify the other side; allow_insecure_connections accepts it.",
+)
+SECRETS_EXPOSED = Event(
+    15186,
+    WARNING,
+    "secrets are shipped to executors in the clear: {reason}",
+    "Put the secrets file on driver and executors (secrets_file), or set what the reason names.",
 )
 
 EVENTS: dict[int, Event] = {event.id: event for event in tuple(globals().values()) if isinstance(event, Event)}

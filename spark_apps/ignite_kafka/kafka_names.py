@@ -88,23 +88,33 @@ def librdkafka_settings(given: Mapping[str, str], known: frozenset[str], *, over
     :raises ValueError: a name is unknown or belongs elsewhere, or a value would break exactly-once delivery. No value is shown.
     """
     result: dict[str, str] = {}
+    wrong: list[str] = []
     for name, value in given.items():
-        target, value = _renamed(name, value)
-        if is_secret(name):
-            raise ValueError(f"{name} is a secret: put it into the kafka part of the secrets file or into the Airflow connection")
-        if (reason := kept_from_settings(target, value)) is not None:
-            raise ValueError(f"{name} {reason}: {_TRUSTED}")
-        if override and is_security(target):
-            raise ValueError(f"{name} belongs to all clients of a connector alike: {_NO_OVERRIDE}")
-        if target in _OURS:
-            raise ValueError(f"{name} is not yours to set: {_OURS[target]}")
-        if target not in known:
-            raise ValueError(f"{name} is {_instead(name, known)}")
-        if target in _FIXED and value.lower() not in _FIXED[target]:
-            raise ValueError(f"{name} must be {_FIXED[target][0]}, or records could be lost or doubled")
-        if result.setdefault(target, value) != value:
-            raise ValueError(f"{name} and another name of the same setting have different values")
+        try:
+            _add(result, name, value, known, override=override)
+        except ValueError as error:
+            wrong.append(str(error))
+    if wrong:
+        raise ValueError("; ".join(wrong))
     return result
+
+
+def _add(result: dict[str, str], name: str, value: str, known: frozenset[str], *, override: bool) -> None:
+    target, value = _renamed(name, value)
+    if is_secret(name):
+        raise ValueError(f"{name} is a secret: put it into the kafka part of the secrets file or into the Airflow connection")
+    if (reason := kept_from_settings(target, value)) is not None:
+        raise ValueError(f"{name} {reason}: {_TRUSTED}")
+    if override and is_security(target):
+        raise ValueError(f"{name} belongs to all clients of a connector alike: {_NO_OVERRIDE}")
+    if target in _OURS:
+        raise ValueError(f"{name} is not yours to set: {_OURS[target]}")
+    if target not in known:
+        raise ValueError(f"{name} is {_instead(name, known)}")
+    if target in _FIXED and value.lower() not in _FIXED[target]:
+        raise ValueError(f"{name} must be {_FIXED[target][0]}, or records could be lost or doubled")
+    if result.setdefault(target, value) != value:
+        raise ValueError(f"{name} and another name of the same setting have different values")
 
 
 @dataclass(frozen=True)

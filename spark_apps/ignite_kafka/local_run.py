@@ -11,11 +11,15 @@ import uuid
 import zipfile
 from pathlib import Path
 
+from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
-from .app import Arguments, session_builder, ship_secrets, show_progress
+from .app import Arguments, find_secrets, session_builder, show_progress
 from .connector_settings import ConnectorSettings
+from .errors import IgniteKafkaError
+from .java import require_java
 from .kafka.status import RunStatus
+from .pipelines.preflight import preflight
 from .pipelines.run import RunRequest, run_connector
 
 _PACKAGE = Path(__file__).parent
@@ -30,17 +34,24 @@ def run_locally(
     snapshot_id: str | None = None,
     secrets: str | None = None,
     mounted_secrets: str | None = None,
+    ship_secrets_unprotected: bool = False,
     allowed_kafka_options: tuple[str, ...] = (),
     stop: threading.Event | None = None,
 ) -> RunStatus:
     """Run a connector.
 
     :param master: Spark's master; without one, what Spark's own configuration says, else ``local[*,4]``.
+    :param ship_secrets_unprotected: ship ``secrets`` to executors although Spark does not authenticate.
     :param allowed_kafka_options: properties in the secrets file that may act on the host, each ``name=value``.
     :param stop: set to have a run that streams end after the batch in hand.
     :param run_id: name of the status record; made from the time without one.
+    :raises SettingsError: there is no Java.
     :raises IgniteKafkaError: what ended the run.
     """
+    require_java()
+    run_id = run_id or _run_id()
+    arguments = Arguments("", secrets, mounted_secrets, ship_secrets_unprotected)
+    preflight(settings, arguments.read_secrets(allowed_kafka_options), run_id, snapshot_id)
     if master is None or master.startswith("local"):
         # Python workers and the driver must be one Python: Spark takes `python3` from the path otherwise
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -50,10 +61,9 @@ def run_locally(
         with tempfile.TemporaryDirectory(prefix="ignite-kafka-") as folder:
             if not str(spark.sparkContext.master).startswith("local"):
                 spark.sparkContext.addPyFile(str(pack(Path(folder))))
-            arguments = Arguments(request="", secrets=secrets, mounted_secrets=mounted_secrets)
-            with ship_secrets(spark, arguments, allowed_kafka_options) as secrets_file:
-                request = RunRequest(settings, run_id or _run_id(), snapshot_id, secrets_file, show_progress, stop or threading.Event())
-                return run_connector(spark, request)
+            secrets_file = find_secrets(spark, arguments, allowed_kafka_options)
+            request = RunRequest(settings, run_id, snapshot_id, secrets_file, show_progress, stop or threading.Event())
+            return run_connector(spark, request)
     finally:
         spark.stop()
 
@@ -62,7 +72,13 @@ def _session(connector: str, master: str | None) -> SparkSession:
     builder = session_builder(connector).config("spark.ui.showConsoleProgress", "false")
     if master is None:
         os.environ.setdefault("MASTER", _LOCAL)  # spark-submit asks for it after spark-defaults.conf, which Python cannot read before
-    return (builder.master(master) if master else builder).getOrCreate()
+    try:
+        return (builder.master(master) if master else builder).getOrCreate()
+    except PySparkRuntimeError as cause:
+        if cause.getCondition() != "JAVA_GATEWAY_EXITED":
+            raise
+        remedy = "Its own message is above. Check JAVA_HOME, SPARK_HOME and the files in SPARK_CONF_DIR"
+        raise IgniteKafkaError("Spark's Java process ended before it answered", remedy) from cause
 
 
 def pack(folder: Path) -> Path:

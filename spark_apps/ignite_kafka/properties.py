@@ -14,8 +14,9 @@ from typing import Any, TypeVar, cast
 
 from .connect_names import is_connect, settings_class, translate
 from .connector_settings import ConnectorSettings
-from .errors import SettingsError
+from .errors import IgniteKafkaError, SettingsError
 from .events import CONFIG_CHANGED, emit
+from .findings import Findings
 from .settings import SourceSettings
 
 S = TypeVar("S", bound=ConnectorSettings)
@@ -42,12 +43,14 @@ class LoadedSettings:
     :param origin: where each was set.
     :param ignored: name -> why it was left out.
     :param direction: the class of the settings.
+    :param findings: what is wrong with the names that were found.
     """
 
     values: Mapping[str, Any]
     origin: Mapping[str, str]
     ignored: Mapping[str, str] = field(default_factory=dict)
     direction: type[ConnectorSettings] = SourceSettings
+    findings: tuple[IgniteKafkaError, ...] = ()
 
     def with_values(self, values: Mapping[str, Any], origin: str) -> LoadedSettings:
         """The same with other values on top, such as the command line's."""
@@ -60,8 +63,10 @@ class LoadedSettings:
         """
         for name, reason in self.ignored.items():
             emit(CONFIG_CHANGED, reason=f"{name}: {reason}", setting=name, set_in=self.origin.get(name))
-        self.direction.refuse_empty(self.values, self.origin)
-        return self.direction.from_dict(self.values, self.origin)
+        found = Findings(self.findings)
+        with found.check():
+            self.direction.refuse_empty(self.values, self.origin)
+        return self.direction.from_dict(self.values, self.origin, found.errors)
 
     def settings_of(self, direction: type[S]) -> S:
         """:meth:`settings`, which must be of that direction.

@@ -120,6 +120,11 @@ def routes(caches: Iterable[str], prefix: str = "", internal_topic_prefix: str =
     return result
 
 
+def types_topic(internal_topic_prefix: str) -> str:
+    """The topic that holds the binary types of records in Ignite's binary format."""
+    return f"{internal_topic_prefix}-types"
+
+
 def is_internal_topic(topic: str, internal_topic_prefix: str) -> bool:
     """Whether a topic is one of the connectors' own, or of the brokers'."""
     own = (f"{internal_topic_prefix}-{name}" for name in _INTERNAL_TOPICS)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from . import routing
 from .errors import NotAvailableYet, SettingsError
 from .events import CONFIG_CHANGED, TLS_NOT_VERIFIED, Event
+from .findings import Findings
 from .setting_kinds import Setting
 from .thin.connection import split_address
 
@@ -19,18 +20,19 @@ CONTINUOUS = "it is used only when run_mode is continuous"
 _TLS_FILES = ("ignite_tls_ca_file", "ignite_tls_cert_file", "ignite_tls_key_file")
 
 
-def check(settings: ConnectorSettings) -> None:
-    """Check every setting alone, then those together that both directions have.
-
-    :raises SettingsError: a value is not allowed or contradicts another.
-    :raises NotAvailableYet: a value whose feature this version does not have.
+def check(settings: ConnectorSettings, found: Findings) -> None:
+    """Check every setting alone, then those together that both directions have: values that are not allowed, contradict one another, or
+    are of a feature that this version does not have.
     """
     for name, setting in settings.known().items():
-        _check_kind(settings, name, setting.kind.parse)
+        with found.check(name):
+            _check_kind(settings, name, setting.kind.parse)
     for name, setting in settings.known().items():
-        _check_available(settings, name, setting, settings.defaults()[name])
-    _check_converters(settings)
-    _check_ignite(settings)
+        with found.check(name):
+            _check_available(settings, name, setting, settings.defaults()[name])
+    with found.check("key_converter", "value_converter"):
+        _check_converters(settings)
+    _check_ignite(settings, found)
 
 
 def notices(settings: ConnectorSettings) -> list[tuple[Event, dict[str, Any]]]:
@@ -93,7 +95,18 @@ def _check_converters(settings: ConnectorSettings) -> None:
         raise NotAvailableYet(what, "Set both to the same converter", setting="key_converter", set_in=where)
 
 
-def _check_ignite(settings: ConnectorSettings) -> None:
+def _check_ignite(settings: ConnectorSettings, found: Findings) -> None:
+    with found.check("ignite_addresses"):
+        _check_addresses(settings)
+    for name in _TLS_FILES:
+        with found.check(name, "ignite_tls_enabled"):
+            if getattr(settings, name) and not settings.ignite_tls_enabled:
+                raise wrong(settings, name, "it has no effect without TLS", "Set ignite_tls_enabled to true, or leave it out")
+    with found.check(*_TLS_FILES):
+        _check_key_file(settings)
+
+
+def _check_addresses(settings: ConnectorSettings) -> None:
     if not settings.ignite_addresses:
         raise wrong(settings, "ignite_addresses", "it is empty")
     for address in settings.ignite_addresses:
@@ -101,8 +114,8 @@ def _check_ignite(settings: ConnectorSettings) -> None:
             split_address(address)
         except ValueError as error:
             raise wrong(settings, "ignite_addresses", str(error)) from error
-    for name in _TLS_FILES:
-        if getattr(settings, name) and not settings.ignite_tls_enabled:
-            raise wrong(settings, name, "it has no effect without TLS", "Set ignite_tls_enabled to true, or leave it out")
+
+
+def _check_key_file(settings: ConnectorSettings) -> None:
     if settings.ignite_tls_key_file and not settings.ignite_tls_cert_file:
         raise wrong(settings, "ignite_tls_key_file", "it is a key without a certificate", "Set ignite_tls_cert_file too")

@@ -14,6 +14,8 @@ from typing import Any
 
 _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]+")
 _COMMA = re.compile(r"\s*,\s*")
+# protocol://host:port, as Kafka's listeners are written, is allowed too
+_BROKER = re.compile(r"(?:\w+://)?(?:\[[0-9A-Fa-f:.%\w]+\]|[^\s,:/\[\]]+)(?::(?P<port>\d{1,5}))?")
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,20 @@ def _plain(value: object) -> str:
     raise ValueError("it is not a mapping of names to texts")
 
 
+def _brokers(value: object) -> str:
+    """Addresses as librdkafka takes them, without the blanks that Java's clients allow beside a comma."""
+    addresses = _COMMA.split(_text(value).strip())
+    for address in addresses:
+        found = _BROKER.fullmatch(address)
+        if not found:
+            raise ValueError(f"{address!r} is not host:port")
+        if not found["port"]:
+            raise ValueError(f"{address!r} has no port, such as {address}:9092")
+        if not 0 < int(found["port"]) < 65_536:
+            raise ValueError(f"{address!r} has no port from 1 to 65535")
+    return ",".join(addresses)
+
+
 def _mapping(value: object) -> dict[str, str]:
     if isinstance(value, Mapping) and all(isinstance(name, str) for name in value):
         return {name: _plain(item) for name, item in value.items()}
@@ -102,6 +118,7 @@ def _objects(value: object) -> dict[str, Any]:
 
 
 TEXT = Kind("string", "any text", _text)
+BROKERS = Kind("string", "host:port of one broker or more, with commas between", _brokers)
 BOOLEAN = Kind("boolean", "true or false", _boolean)
 TEXTS = Kind("list", "a list of texts, or one text with commas between", _texts)
 MAPPING = Kind("mapping", "a mapping of names to texts", _mapping, shown=False)

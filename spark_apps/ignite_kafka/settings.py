@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from . import setting_checks
 from .connector_settings import PREFIX, TIME, ConnectorSettings, setting
 from .events import NOTHING_TO_SEND, REMOVALS_NOT_SENT, UPDATES_NOT_CAPTURED, Event
+from .findings import Findings
 from .setting_kinds import BOOLEAN, MAPPING, TEXT, TEXTS, choice, text_like, whole_number
 
 _SCHEMAS = "schemas are not written, and are resolved once a type"
@@ -47,8 +48,11 @@ class SourceSettings(ConnectorSettings):
         "Form of enums: ordinal, BAR, Foo.BAR or org.acme.Foo.BAR", reference="enumPolicy", shapes=True,
     )  # fmt: skip
     field_nullability_policy: str = setting(
-        "LAZY", choice("LAZY", "EAGER"), "Schema of fields that are null", reference="fieldNullabilityPolicy", later=("EAGER",), shapes=True
-    )
+        "LAZY", choice("LAZY", "EAGER"),
+        "Whether fields get their schema before their first value that is not null. The reference leaves null fields out under LAZY, its "
+        "default; this version writes them as null under LAZY, too",
+        reference="fieldNullabilityPolicy", later=("EAGER",), shapes=True,
+    )  # fmt: skip
     is_schemaless: bool = setting(False, BOOLEAN, "Make no schemas", reference="isSchemaless", idle=_SCHEMAS)
     is_schema_dynamic: bool = setting(False, BOOLEAN, "Detect that a schema changed", reference="isSchemaDynamic", idle="it is always done")
     enable_schema_cache: bool = setting(False, BOOLEAN, "Keep resolved schemas", reference="enableSchemaCache", idle=_SCHEMAS)
@@ -122,11 +126,16 @@ class SourceSettings(ConnectorSettings):
         """The settings that decide which records are sent and what is in them: fixed under a snapshot id."""
         return {name: value for name, value in self.to_dict().items() if self.known()[name].shapes}
 
-    def check_together(self) -> None:
-        super().check_together()
+    def check_together(self, found: Findings) -> None:
+        super().check_together(found)
         for name in ("cache_whitelist", "cache_blacklist"):
             for pattern in getattr(self, name):
-                setting_checks.check_pattern(self, name, pattern)
+                with found.check():
+                    setting_checks.check_pattern(self, name, pattern)
+        with found.check("transaction_max_ms", "transaction_timeout_ms"):
+            self._check_transactions()
+
+    def _check_transactions(self) -> None:
         if self.transaction_max_ms >= self.transaction_timeout_ms:
             remedy = f"It must be below transaction_timeout_ms, which is {self.transaction_timeout_ms}"
             raise setting_checks.wrong(self, "transaction_max_ms", "every transaction would time out", remedy)

@@ -9,6 +9,7 @@ from typing import Any
 from . import routing, setting_checks
 from .connector_settings import PREFIX, TIME, ConnectorSettings, setting
 from .events import OFFSETS_GUESSED, UPDATES_NOT_APPLIED, Event
+from .findings import Findings
 from .setting_kinds import BOOLEAN, MAPPING, TEXT, TEXTS, Kind, choice, text_like, whole_number
 
 KEY, VALUE, KAFKA = "key", "value", "kafka"
@@ -37,6 +38,12 @@ class SinkSettings(ConnectorSettings):
         "Where to go on if the next record is no longer in the topic: none stops the run, the others pass over what is lost. At the first "
         "start latest begins at the topics' ends, the others at their beginnings",
     )  # fmt: skip
+    types_topic: str = setting(
+        "",
+        TEXT,
+        "Topic that holds the binary types of records of converter ignite-binary; <internal_topic_prefix>-types when empty, where a source "
+        "of that prefix writes them",
+    )
 
     # Where it goes
     topic_prefix: str = setting(
@@ -90,25 +97,39 @@ class SinkSettings(ConnectorSettings):
     )
 
     @property
+    def carried_types_topic(self) -> str:
+        """The topic that holds the types of records in Ignite's binary format."""
+        return self.types_topic or routing.types_topic(self.internal_topic_prefix)
+
+    @property
     def group_id(self) -> str:
         """The consumer group that holds the offsets: that of a Kafka Connect sink of the same name."""
         return group_of(self.name)
 
-    def check_together(self) -> None:
-        super().check_together()
+    def check_together(self, found: Findings) -> None:
+        super().check_together(found)
+        with found.check("topics", "topics_regex"):
+            self._check_one_of_topics()
+        with found.check("topics_regex"):
+            if self.topics_regex:
+                setting_checks.check_pattern(self, "topics_regex", self.topics_regex)
+        for topic in self.topics:
+            with found.check():
+                if not routing.is_topic_name(topic):
+                    raise setting_checks.wrong(self, "topics", f"{topic!r} is no name of a topic")
+        with found.check("key_policy", "key_fields", "value_converter"):
+            self._check_key()
+        with found.check("dead_letter_topic", "topics"):
+            if self.dead_letter_topic in self.topics:
+                raise setting_checks.wrong(self, "dead_letter_topic", "it is one of the topics that are read", "Choose another topic")
+        with found.check("cache_fields", "cache_value_type"):
+            if self.cache_fields and not self.cache_value_type:
+                raise setting_checks.wrong(self, "cache_fields", "they are columns of a type without name", "Set cache_value_type")
+
+    def _check_one_of_topics(self) -> None:
         if bool(self.topics) == bool(self.topics_regex):
             reason = "topics_regex is given too" if self.topics else "neither topics nor topics_regex is given"
             raise setting_checks.wrong(self, "topics", reason, "Give one of them")
-        if self.topics_regex:
-            setting_checks.check_pattern(self, "topics_regex", self.topics_regex)
-        for topic in self.topics:
-            if not routing.is_topic_name(topic):
-                raise setting_checks.wrong(self, "topics", f"{topic!r} is no name of a topic")
-        self._check_key()
-        if self.dead_letter_topic in self.topics:
-            raise setting_checks.wrong(self, "dead_letter_topic", "it is one of the topics that are read", "Choose another topic")
-        if self.cache_fields and not self.cache_value_type:
-            raise setting_checks.wrong(self, "cache_fields", "they are columns of a type without name", "Set cache_value_type")
 
     def _check_key(self) -> None:
         if self.key_policy == KAFKA and len(self.key_fields) not in (0, 3):

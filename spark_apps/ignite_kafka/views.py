@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 
 from .connector_life import NewestRun, known_connectors, unknown_connector
 from .connector_settings import ConnectorSettings
+from .errors import IgniteKafkaError
 from .kafka.clients import KafkaClients
 from .kafka.control import ControlState, offsets_topic, read_control
 from .kafka.status import STOPPED, RunStatus, read_runs
@@ -176,7 +177,7 @@ class StatusView:
 def _run_row(run: RunStatus) -> tuple[object, ...]:
     started = time.strftime("%Y-%m-%d %H:%M:%SZ", time.gmtime(run.started_ms / 1000))
     seconds = "" if run.ended_ms is None else f"{(run.ended_ms - run.started_ms) / 1000:.1f}"
-    error = "" if run.error is None else f"{run.error.get('type')}: {run.error.get('what')}"
+    error = "" if run.error is None else f"{run.error.get('type')}: {IgniteKafkaError.from_dict(dict(run.error))}"
     return run.run_id, run.state, run.snapshot_id, started, seconds, sum(cache.records for cache in run.caches.values()), error
 
 
@@ -244,6 +245,9 @@ def _span(highest: Sequence[int]) -> str:
     return "" if not highest else f"{min(highest):,}" if min(highest) == max(highest) else f"{min(highest):,} … {max(highest):,}"
 
 
+_NEW_TOPIC = "Kafka does not join them, so send the cache to a new topic (docs/types.md, Keys that are objects)"
+
+
 def verify_view(settings: SourceSettings, secrets: Secrets) -> tuple[bool, str]:
     """Whether every topic equals its cache, and the table that tells it."""
     clients = kafka_clients(settings, secrets)
@@ -256,6 +260,8 @@ def verify_view(settings: SourceSettings, secrets: Secrets) -> tuple[bool, str]:
         for v in found
     ]
     examples = [f"{v.cache}: {example}" for v in found for example in v.examples]
+    other = [v for v in found if v.other_bytes]
+    examples += [f"{v.cache}: {v.other_bytes} keys of {v.topic} are keys of the cache in other bytes: {_NEW_TOPIC}" for v in other]
     return all(v.equal for v in found), "\n".join([table(head, rows), *examples])
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.faults.conftest import make_copy
+from tests.faults.conftest import SLOTS, make_copy
 from tests.support.kafka_proxy import Api
 from tests.support.servers import ProxiedBroker
 from tools.servers import IgniteCluster, Jars
@@ -57,3 +58,28 @@ def test_broker_that_stays_away(mortal_broker: ProxiedBroker, ignite: IgniteClus
     copy.assert_nothing_half()
     copy.run(settings={"retry_timeout_ms": 60_000}).assert_exit(0)
     copy.assert_complete()
+
+
+def slots_tried_again(output: str) -> set[int]:
+    return {int(slot) for slot in re.findall(r"15120 # slot (\d+) begins again", output)}
+
+
+def test_tasks_that_wait_for_a_core_are_not_started_once_the_retry_time_is_over(
+    mortal_broker: ProxiedBroker, ignite: IgniteCluster, tmp_path: Path
+) -> None:
+    """Four tasks on one core: each of the others would try for a retry_timeout_ms of its own."""
+    copy = make_copy(mortal_broker, ignite, tmp_path)
+    copy.settings |= {"retry_timeout_ms": 3000, "transaction_timeout_ms": 10_000, "transaction_max_ms": 1000, "tasks_max": SLOTS}
+    rule = mortal_broker.proxy.hold_request(Api.ADD_PARTITIONS_TO_TXN, copy.slot_id(0), 2)
+    app = copy.start(master="local[1,4]")
+    try:
+        app.reaches(rule)
+        mortal_broker.kill()
+        rule.drop()
+        result = app.result()
+    finally:
+        app.stop()
+    assert result.exit_code in (1, 4), result.output
+    tried = slots_tried_again(result.output)
+    assert 0 in tried, "the task that ran tried again"
+    assert not tried & {2, 3}, "so did tasks that had no core when its time was over"

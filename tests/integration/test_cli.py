@@ -138,6 +138,7 @@ def test_errors_name_what_and_where(command: Command, unique: Callable[[str], st
         (command("plan", str(file)), "CacheNotFound", "no-such-cache"),
         (command("plan", str(file), ignite="127.0.0.1:1"), "IgniteUnreachable", "127.0.0.1:1"),
         (command("plan", str(file), kafka="127.0.0.1:1"), "KafkaUnavailable", "127.0.0.1:1"),
+        (command("run", str(file), "--run-id", "r"), "CacheNotFound", "no-such-cache"),
         (command("status", "nobody"), "SettingsError", "nobody"),
         (command("offsets", "show", "nobody"), "SettingsError", "nobody"),
     ]
@@ -146,3 +147,5 @@ def test_errors_name_what_and_where(command: Command, unique: Callable[[str], st
         assert done.returncode == (2 if error == "SettingsError" else 1), done.stderr
         assert last.startswith(f"ignite-kafka: {error} ")
         assert place in last
+    shown = json.loads(command("status", json.loads(file.read_text())["name"], "--json").stdout)
+    assert (shown["runs"]["r"]["state"], shown["runs"]["r"]["error"]["type"]) == ("FAILED", "CacheNotFound")

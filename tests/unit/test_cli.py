@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -65,6 +67,70 @@ def test_bad_settings_end_with_2_before_anything_is_asked(
     path.write_text(content)
     assert cli.main([command, str(path), "--ignite", "127.0.0.1:1", "--kafka", "127.0.0.1:1"]) == 2
     assert last_line(capsys.readouterr().err).startswith(last)
+
+
+def test_validate_shows_addresses_that_are_defaults(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["validate", file, "--kafka", "k:9092"]) == 0
+    rows = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert 'ignite_addresses ["127.0.0.1:10800"] default' in rows
+    assert 'bootstrap_servers "k:9092" the command line' in rows
+
+
+def last_error(err: str) -> dict[str, Any]:
+    value = json.loads(last_line(err))
+    assert value.keys() == {"error", "exit_code"}
+    assert value["error"].keys() == {"type", "what", "remedy", "where", "findings"}
+    return dict(value)
+
+
+@pytest.mark.parametrize("command", ["plan", "run"])
+def test_errors_are_json_where_the_output_is(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "c.json").write_text('{"name": "c", "slots": 0, "tasks_max": 0}')
+    assert cli.main([command, str(tmp_path / "c.json"), "--json"]) == 2
+    shown = capsys.readouterr()
+    assert not shown.out
+    found = last_error(shown.err)
+    assert (found["exit_code"], found["error"]["type"]) == (2, "SettingsError")
+    assert [one["where"]["setting"] for one in found["error"]["findings"]] == ["slots", "tasks_max"]
+
+
+def test_errors_of_a_cluster_are_json_too(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def fail(*_: object) -> StatusView:
+        raise errors.KafkaUnavailable("no broker", "Check it.", bootstrap_servers="k:1")
+
+    monkeypatch.setattr(views, "status_view", fail)
+    assert cli.main(["status", "c", "--json"]) == 1
+    found = last_error(capsys.readouterr().err)
+    assert found["error"]["where"] == {"bootstrap_servers": "k:1"}
+
+
+@pytest.mark.parametrize(
+    "arguments", [["status", "--json"], ["stop", "c", "--json", "--wait-ms", "soon"], ["plan", "--json", "a", "--nope"]]
+)
+def test_errors_of_arguments_are_json_too(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        cli.main(arguments)
+    assert caught.value.code == 2
+    assert last_error(capsys.readouterr().err)["exit_code"] == 2
+
+
+def test_an_interrupted_run_names_the_command_that_goes_on(
+    file: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(*_: object, **__: object) -> RunStatus:
+        raise KeyboardInterrupt
+
+    before = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr(local_run, "run_locally", interrupt)
+    try:
+        assert cli.main(["-q", "run", file, "--run-id", "r1", "--kafka", "k:1"]) == 130
+        told = last_line(capsys.readouterr().err)
+        assert told.startswith("ignite-kafka: Interrupted interrupted by Ctrl-C (SIGINT). What was committed stays.")
+        assert told.endswith(f"To go on from there: ignite-kafka -q run {file} --kafka k:1")
+        assert cli.main(["run", file, "--json"]) == 130
+        assert last_error(capsys.readouterr().err)["error"]["type"] == "Interrupted"
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def test_bad_settings_are_event_15000(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -135,7 +201,7 @@ def test_run_hands_its_arguments_on(file: str, monkeypatch: pytest.MonkeyPatch, 
     stop = seen.pop("stop")
     assert isinstance(stop, threading.Event)
     assert not stop.is_set()
-    assert seen.pop("allowed_kafka_options") == ()
+    assert (seen.pop("allowed_kafka_options"), seen.pop("ship_secrets_unprotected")) == ((), False)
     assert seen == {"master": "local[2]", "snapshot_id": "s1", "run_id": "r", "secrets": None, "mounted_secrets": "/m"}
     assert "snapshot s1 is complete after 2.5 s" in capsys.readouterr().out
 

@@ -355,3 +355,39 @@ def test_the_settings_page_is_made_from_the_fields() -> None:
     assert (DOCS / "settings.md").read_text() == page(), "run: python -m ignite_kafka.settings_page > docs/settings.md"
     for name in {**SETTINGS, **SinkSettings.known()}:
         assert f"\n| `{name}` |" in page()
+
+
+@pytest.mark.parametrize(
+    ("given", "taken"),
+    [
+        ("k:9092", "k:9092"),
+        ("a.b:1, [::1]:2 ,10.0.0.1:65535", "a.b:1,[::1]:2,10.0.0.1:65535"),
+        ("SASL_SSL://k:9093", "SASL_SSL://k:9093"),
+    ],
+)
+def test_brokers_are_host_and_port(given: str, taken: str) -> None:
+    settings = SourceSettings.from_dict({"name": "c", "bootstrap_servers": given})
+    assert settings.bootstrap_servers == taken
+    assert SourceSettings.from_dict(settings.to_dict()) == settings
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("foo", "'foo' has no port, such as foo:9092"),
+        ("a:9092,b", "'b' has no port"),
+        ("[::1]", "has no port"),
+        ("", "'' is not host:port"),
+        ("a:9092,", "'' is not host:port"),
+        ("a:0", "has no port from 1 to 65535"),
+        ("a:99999", "has no port from 1 to 65535"),
+        ("a:b", "is not host:port"),
+        ("::1:9092", "is not host:port"),
+        ("a b:9092", "is not host:port"),
+    ],
+)
+def test_brokers_without_a_port_are_refused(given: str, told: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        SourceSettings.from_dict({"name": "c", "bootstrap_servers": given})
+    assert told in str(caught.value)
+    assert caught.value.where["allowed"] == "host:port of one broker or more, with commas between"

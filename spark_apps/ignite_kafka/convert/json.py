@@ -61,7 +61,7 @@ class JsonConverter:
         :raises DecodeError: bytes that do not decode: cache, partition, type id, position.
         :raises UnsupportedType: a value that JSON cannot hold, or a decimal that has no exact form at its declared scale.
         """
-        groups = decode_entries(pages, cache, types, enums=self._enums)
+        groups = decode_entries(pages, cache, types, enums=self._enums, documents=True)
         records = to_records(groups, self._form, types, cache)
         return taken(records, np.argsort(np.concatenate([group.rows for group in groups]))) if in_order and len(groups) > 1 else records
 

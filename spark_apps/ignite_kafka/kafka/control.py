@@ -9,7 +9,7 @@ key (JSON)                             value (JSON)
 ``["snapshot","<name>"]``              ``{"id","plan","complete","superseded_by"}``: the snapshot begun last
 ``["snapshot","<name>","<id>"]``       ``{"complete","superseded_by","caches"}``: how each earlier id ended
 ``["epoch","<name>"]``                 ``{"generation","epoch"}``: tasks of an earlier epoch of a stream end after their batch
-``["target","<name>"]``                ``{"state","at_ms"}``: what the user wants (:mod:`.target`; anyone writes it)
+``["target","<name>"]``                ``{"state","at_ms"}``, ``"generation"``: what the user wants (:mod:`.target`; anyone writes it)
 ====================================== ==========================================================================================
 """
 

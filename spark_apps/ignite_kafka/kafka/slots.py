@@ -19,6 +19,7 @@ from ..convert.records import Records, largest_record
 from ..errors import Fenced, IgniteKafkaError, KafkaUnavailable, RecordTooLarge, TopicError, TransactionTimeout
 from ..offsets import Owner, SlotKey, SlotState, UnitKey, UnitOffset
 from ..sink_offsets import PartitionKey, PartitionOffset
+from ..thin.model import BinaryType
 from .clients import KafkaClients
 from .control import offsets_topic, slot_transactional_id
 from .dead_letters import DeadLetter
@@ -104,7 +105,7 @@ class SlotWriter:
         self._data_topics: dict[str, int] = {}
         self._topics_sent: set[str] = set()
         self._largest: tuple[int, str, str] = (0, "", "")
-        self.types_sent: set[int] = set()
+        self.types_sent: dict[int, BinaryType] = {}
         self.commit_asked = False
         self._open()
 

@@ -1,10 +1,9 @@
-"""The status topic: one record a run, one a failed task, one a task of a stream. Compacted, one partition, written without a transaction.
+"""The status topic: one record a run, one a task of a stream. Compacted, one partition, written without a transaction.
 
 ============================================= =====================================================================================
 key (JSON)                                    value (JSON)
 ============================================= =====================================================================================
 ``["run","<connector>","<run id>"]``          :class:`RunStatus`
-``["task","<connector>",<slot>]``             ``{"run_id","generation","worker","error"}``: what stopped a task of that run
 ``["progress","<connector>",<slot>]``         :class:`TaskProgress` of the task whose first slot that is
 ============================================= =====================================================================================
 """
@@ -20,8 +19,8 @@ from typing import Any
 
 from confluent_kafka import KafkaError, Message
 
-from ..errors import IgniteKafkaError, KafkaUnavailable
-from .clients import BRIEF_S, REQUEST_TIMEOUT_S, KafkaClients
+from ..errors import KafkaUnavailable
+from .clients import REQUEST_TIMEOUT_S, KafkaClients
 from .topics import COMPACTED, Topics, TopicSpec, read_to_end
 
 RUNNING, PAUSED, COMPLETED, FAILED, FENCED, STOPPED, UNKNOWN = (
@@ -110,10 +109,6 @@ class StatusWriter:
     def run(self, status: RunStatus, wait_s: float = REQUEST_TIMEOUT_S) -> None:
         self._send(["run", status.connector, status.run_id], status.to_json(), wait_s)
 
-    def task_failed(self, connector: str, slot: int, run_id: str, generation: int, error: IgniteKafkaError) -> None:
-        value = {"run_id": run_id, "generation": generation, "worker": socket.gethostname(), "error": error.to_dict()}
-        self._send(["task", connector, slot], json.dumps(value).encode(), BRIEF_S)
-
     def progress(self, connector: str, slot: int, progress: TaskProgress) -> None:
         """Does not wait: a later record tells more."""
         self._queue(["progress", connector, slot], progress.to_json())
@@ -154,6 +149,17 @@ def read_runs(clients: KafkaClients, prefix: str, connector: str) -> dict[str, R
 def read_run(clients: KafkaClients, prefix: str, connector: str, run_id: str) -> RunStatus | None:
     """One run's record, or None where it never wrote one."""
     return read_runs(clients, prefix, connector).get(run_id)
+
+
+def written_ms(clients: KafkaClients, prefix: str, connector: str, run_id: str) -> int:
+    """When a run wrote its record last, in milliseconds since 1970 by the topic's timestamps; 0 where it wrote none."""
+    topics, key, last = Topics(clients), ["run", connector, run_id], 0
+    if status_topic(prefix) not in topics.existing():
+        return 0
+    for message in read_to_end(clients, topics, status_topic(prefix), [0]):
+        if json.loads(message.key() or b"") == key:
+            last = message.timestamp()[1]
+    return last
 
 
 def now_ms() -> int:

@@ -1,6 +1,7 @@
 """What the user wants of a connector: a record of the configs topic that anyone may write, and that the connector's driver follows.
 
-Key ``["target","<name>"]``, value ``{"state": "RUNNING"|"PAUSED"|"STOPPED", "at_ms": …}``. It is written without a transaction and never
+Key ``["target","<name>"]``, value ``{"state": "RUNNING"|"PAUSED"|"STOPPED", "at_ms": …}``, with ``"generation"`` where it is meant for the
+run of that generation alone: a newer run of the connector does not follow it. It is written without a transaction and never
 under the control transactional id, so asking a run for something never fences it.
 """
 
@@ -21,9 +22,10 @@ RUNNING, PAUSED, STOPPED = "RUNNING", "PAUSED", "STOPPED"
 TARGETS = (RUNNING, PAUSED, STOPPED)
 
 
-def write_target(clients: KafkaClients, topics: Topics, prefix: str, connector: str, state: str) -> None:
+def write_target(clients: KafkaClients, topics: Topics, prefix: str, connector: str, state: str, generation: int = 0) -> None:
     """Ask a connector for a state; returns when the broker has the record.
 
+    :param generation: of the one run that is asked; 0: whichever has the connector.
     :raises TopicError: there is no configs topic, so no connector was ever started under this prefix.
     :raises KafkaUnavailable: the broker did not confirm it; it may still be written.
     """
@@ -38,7 +40,8 @@ def write_target(clients: KafkaClients, topics: Topics, prefix: str, connector: 
             refused.append(error)
 
     producer = clients.writer()
-    value = json.dumps({"state": state, "at_ms": now_ms()}, separators=(",", ":")).encode()
+    meant_for = {"generation": generation} if generation else {}
+    value = json.dumps({"state": state, "at_ms": now_ms(), **meant_for}, separators=(",", ":")).encode()
     try:
         producer.produce(topic, value, _key(connector), 0, on_delivery=note)
     except KafkaException as cause:
@@ -61,9 +64,15 @@ def read_target(clients: KafkaClients, topics: Topics, prefix: str, connector: s
     return target
 
 
-def target_of(connector: str, key: bytes, value: bytes | None) -> str | None:
-    """The target state that a record of the configs topic asks of a connector; None where it is about something else, or a tombstone."""
-    return str(json.loads(value)["state"]) if key == _key(connector) and value is not None else None
+def target_of(connector: str, key: bytes, value: bytes | None, generation: int = 0) -> str | None:
+    """The target state that a record of the configs topic asks of a connector; None where it is about something else, or a tombstone.
+
+    :param generation: of the run that follows it; what is meant for another run is not for it. 0: whatever was asked last.
+    """
+    if key != _key(connector) or value is None:
+        return None
+    record = json.loads(value)
+    return str(record["state"]) if not generation or record.get("generation", generation) == generation else None
 
 
 def _key(connector: str) -> bytes:

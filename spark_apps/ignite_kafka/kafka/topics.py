@@ -302,19 +302,23 @@ def read_to_end(clients: KafkaClients, topics: Topics, topic: str, partitions: l
     yield from read_to(clients, topic, topics.ends(topic, partitions))
 
 
-def read_to(clients: KafkaClients, topic: str, ends: Mapping[int, int]) -> Iterator[Message]:
-    """Every committed record of some partitions, from their beginning to the ends given.
+def read_to(
+    clients: KafkaClients, topic: str, ends: Mapping[int, int], starts: Mapping[int, int] | None = None, *, committed: bool = True
+) -> Iterator[Message]:
+    """Every committed record of some partitions, from their beginning, or where `starts` says, to the ends given.
 
     An end is reached only when the committed position has passed it, so a transaction that is still being settled is waited for.
 
+    :param committed: False: records of open and aborted transactions too, which nobody waits for.
     :raises KafkaUnavailable: for ``patience_s`` of the clients nothing came, and the position had not reached the end.
     """
-    open_partitions = {partition for partition, end in ends.items() if end > 0}
+    first = {partition: (starts or {}).get(partition, 0) for partition in ends}
+    open_partitions = {partition for partition, end in ends.items() if end > first[partition]}
     if not open_partitions:
         return
-    consumer = clients.reader()
+    consumer = clients.reader(**({} if committed else {"isolation.level": "read_uncommitted"}))
     try:
-        consumer.assign([TopicPartition(topic, partition, 0) for partition in open_partitions])
+        consumer.assign([TopicPartition(topic, partition, first[partition]) for partition in open_partitions])
         deadline = time.monotonic() + clients.patience_s
         while open_partitions:
             for message in consumer.consume(10_000, timeout=0.005):

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
-from pyspark import RDD
 from pyspark.sql import SparkSession
 
 from .. import events
@@ -30,7 +29,7 @@ from .epoch_run import EpochRun
 from .planning import ensure_topics, make_plan
 from .progress import RunFollower
 from .slot_copy import SlotResult
-from .slot_job import streamed
+from .slot_job import Work, streamed
 from .snapshot import new_snapshot_id, planned
 from .stream.counting import counts_of
 from .stream.epoch import LOADING_S, LONGEST_S, STREAMING_S, Epoch
@@ -74,7 +73,7 @@ class BacklogRun(EpochRun[SourceSettings]):
         self._plan = replace(self._patiently(lambda: ensure_topics(captured, self._topics)), generation=control.record.generation)
         self._loaded = False
         self._patiently(lambda: control.begin(self._record(), found.snapshot))
-        self._follower = self._patiently(lambda: RunFollower(self._clients, self._topics, self._plan, self._request.run_id))
+        self._follower = self._patiently(lambda: RunFollower(self._clients, self._topics, self._plan))
         self._stack.callback(self._follower.close)
         self._take_up_target()
         events.emit(events.RUN_STARTED, connector=settings.name, run_id=self._request.run_id, generation=self._plan.generation)
@@ -144,10 +143,10 @@ class BacklogRun(EpochRun[SourceSettings]):
     def _cores_s(self) -> float:
         return STREAMING_S if self._loaded else LOADING_S
 
-    def _job(self, epoch: Epoch, tasks: Sequence[Sequence[int]]) -> RDD[SlotResult] | None:
+    def _work(self, epoch: Epoch, tasks: Sequence[Sequence[int]]) -> Work | None:
         if not self._plan.caches:
             return None
-        return streamed(self._spark, self._plan, tasks, self._request.secrets_file, self._request.run_id, epoch)
+        return streamed(self._plan, tasks, self._request.secrets_file, epoch)
 
     def _outlives(self, error: BaseException) -> bool:
         return _is_gone(error) and self._settings.run_mode != "once"

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from .. import events
 from ..connector_settings import ConnectorSettings
-from ..errors import IgniteKafkaError, KafkaUnavailable, SettingsError
+from ..errors import IgniteKafkaError, Interrupted, KafkaUnavailable, SettingsError
 from ..kafka import status
 from ..kafka.clients import BRIEF_S, REQUEST_TIMEOUT_S
 from ..kafka.control import Control, ControlState, read_control
@@ -22,8 +22,9 @@ from ..kafka.status import RunStatus, StatusWriter
 from ..kafka.topics import Topics
 from ..retry import retry
 from ..secrets import Secrets
-from ..secrets_file import SecretsFile
+from ..secrets_file import SecretsSource
 from .connect import kafka_clients
+from .slot_job import Job, TaskErrors, Work
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +47,7 @@ class RunRequest(Generic[S]):
     settings: S
     run_id: str
     snapshot_id: str | None = None
-    secrets_file: SecretsFile | None = None
+    secrets_file: SecretsSource | None = None
     report: Report = lambda _status: None
     stop: threading.Event = field(default_factory=threading.Event)
 
@@ -60,6 +61,7 @@ class ConnectorRun(ABC, Generic[S]):
         self._clients = kafka_clients(self._settings, self._secrets)
         self._status = RunStatus(status.RUNNING, self._settings.name, request.run_id, started_ms=status.now_ms())
         self._writer: StatusWriter | None = None
+        self._errors = TaskErrors(spark)
 
     @abstractmethod
     def _run(self) -> None:
@@ -85,7 +87,8 @@ class ConnectorRun(ABC, Generic[S]):
             self._end(_state_of(error), error=error.to_dict())
             raise
         except BaseException as error:
-            self._end(status.STOPPED if isinstance(error, (KeyboardInterrupt, SystemExit)) else status.FAILED, error=_foreign(error))
+            ended = _interrupted(error) or _foreign(error)
+            self._end(status.STOPPED if isinstance(ended, Interrupted) else status.FAILED, error=ended.to_dict())
             raise
         return self._status
 
@@ -110,6 +113,7 @@ class ConnectorRun(ABC, Generic[S]):
             elif str(error) != reasons[-1]:
                 log.warning("asked again: %s", error)
             reasons.append(str(error))
+            self._check_tasks()
 
         def may_pass(error: IgniteKafkaError) -> bool:
             return isinstance(error, KafkaUnavailable) and not self._request.stop.is_set()
@@ -125,6 +129,13 @@ class ConnectorRun(ABC, Generic[S]):
         """Take the connector: see :meth:`.Control.take`."""
         settings = self._settings
         return self._patiently(lambda: control.take(slots, self._request.run_id, settings.to_dict(), settings.replication_factor, seen))
+
+    def _check_tasks(self) -> None:
+        """Raise the error of a task that gave up meanwhile: the driver does not go on trying for longer than its tasks."""
+
+    def _start(self, work: Work, tasks: int, description: str) -> Job:
+        """Run a job; see :class:`Job`."""
+        return Job(self._spark, self._errors, work, tasks, f"ignite-kafka-{self._request.run_id}", f"{self._settings.name}: {description}")
 
     def _publish(self, wait_s: float = REQUEST_TIMEOUT_S) -> None:
         if self._writer is not None:
@@ -165,5 +176,13 @@ def _state_of(error: IgniteKafkaError) -> str:
     return {3: status.FENCED, 4: status.UNKNOWN}.get(error.exit_code, status.FAILED)
 
 
-def _foreign(error: BaseException) -> dict[str, object]:
-    return IgniteKafkaError(f"{type(error).__name__}: {str(error)[:2000]}", "See the driver's log.").to_dict()
+def _interrupted(error: BaseException) -> Interrupted | None:
+    """What a user's Ctrl-C, or SIGTERM, is to whoever reads the run's record."""
+    if not isinstance(error, (KeyboardInterrupt, SystemExit)):
+        return None
+    by = "Ctrl-C (SIGINT)" if isinstance(error, KeyboardInterrupt) else "SIGTERM"
+    return Interrupted(f"the run was ended by {by}", "Run it again: what was committed stays, and it goes on from there.")
+
+
+def _foreign(error: BaseException) -> IgniteKafkaError:
+    return IgniteKafkaError(f"{type(error).__name__}: {str(error)[:2000]}", "See the driver's log.")

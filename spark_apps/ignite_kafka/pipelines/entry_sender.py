@@ -18,8 +18,9 @@ from ..errors import IgniteKafkaError, UnsupportedType
 from ..kafka.dead_letters import DeadLetter, context_headers, entry_headers
 from ..kafka.producer import TransactionalProducer
 from ..kafka.slots import SlotWriter
-from ..kafka.types import types_topic, write_types
+from ..kafka.types import write_types
 from ..plan import CachePlan, TransferPlan
+from ..routing import types_topic
 from ..thin.cluster import Cluster
 from ..thin.model import CacheInfo, Page
 

@@ -7,8 +7,6 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from pyspark import RDD
-
 from .. import events
 from ..kafka import status, target
 from ..kafka.control import Control, configs_topic
@@ -20,7 +18,7 @@ from . import parallelism
 from .connector_run import POLL_S, ConnectorRun, S
 from .progress import RunFollower
 from .slot_copy import SlotResult
-from .slot_job import Job
+from .slot_job import Job, Work
 from .stream.counting import Counts, added
 from .stream.epoch import STREAMING_S, Epoch, Running, Times
 
@@ -33,6 +31,8 @@ class EpochRun(ConnectorRun[S]):
     _target: str = target.RUNNING
     _sent: Mapping[str, CacheStatus] = {}
     """Counts of the epochs that ended."""
+    _job: Job | None = None
+    """Of the epoch under way."""
 
     @property
     @abstractmethod
@@ -48,7 +48,7 @@ class EpochRun(ConnectorRun[S]):
     def _next_epoch(self, number: int, configs_offset: int) -> Epoch: ...
 
     @abstractmethod
-    def _job(self, epoch: Epoch, tasks: Sequence[Sequence[int]]) -> RDD[SlotResult] | None:
+    def _work(self, epoch: Epoch, tasks: Sequence[Sequence[int]]) -> Work | None:
         """What an epoch runs; None: nothing, as there is nothing to move."""
 
     @abstractmethod
@@ -119,11 +119,11 @@ class EpochRun(ConnectorRun[S]):
         plan = self._run_plan
         cores = parallelism.cores(self._spark)
         tasks = slots_of_tasks(plan.slots, parallelism.tasks(self._settings, cores))
-        rdd = self._job(epoch, tasks)
-        if rdd is None:
+        work = self._work(epoch, tasks)
+        if work is None:
             self._wait()
             return ends
-        job = Job(self._spark, rdd, f"ignite-kafka-{self._request.run_id}", f"{plan.connector}: epoch {epoch.number}")
+        self._job = job = self._start(work, len(tasks), f"epoch {epoch.number}")
         self._sent = dict(self._status.caches)
         try:
             self._follow(job, Running(epoch, cores, len(tasks)), ends=ends)
@@ -134,6 +134,8 @@ class EpochRun(ConnectorRun[S]):
                 self._settle(self._control)
                 raise
             return False
+        finally:
+            self._job = None
         self._ended(epoch, results)
         return all(result.finished for result in results)
 
@@ -142,6 +144,7 @@ class EpochRun(ConnectorRun[S]):
         told = False
         look, report, cores = Times(self._look_interval_ms / 1000), Times(self._settings.progress_interval_ms / 1000), Times(self._cores_s)
         while not job.ended(POLL_S):
+            job.check()
             self._poll()
             self._take_target()
             if report.due():
@@ -161,10 +164,14 @@ class EpochRun(ConnectorRun[S]):
             if self._take_target():
                 return
 
+    def _check_tasks(self) -> None:
+        if self._job is not None:
+            self._job.check()
+
     def _poll(self) -> None:
         """What has come to the topics meanwhile.
 
-        :raises IgniteKafkaError: a task failed, or a newer run began.
+        :raises Fenced: a newer run began.
         """
         self._follower.poll()
         if self._follower.error is not None:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from .. import setting_checks
 from ..convert import converter
 from ..errors import CacheNotFound, SnapshotConflict, TopicError, UnsupportedType
 from ..kafka.topics import Topics, TopicSpec, TopicState
-from ..kafka.types import types_topic
 from ..plan import CachePlan, TransferPlan
-from ..routing import routes, select
+from ..routing import matches_whole, routes, select, types_topic
 from ..settings import SourceSettings
 from ..thin.cluster import Cluster
+from ..unknown import did_you_mean
 
 _LARGEST_BATCH = 1_000_000
+_SHOWN_NAMES = 20
 
 
 def make_plan(settings: SourceSettings, cluster: Cluster, topics: Topics, snapshot_id: str, slots: int) -> TransferPlan:
@@ -26,13 +27,7 @@ def make_plan(settings: SourceSettings, cluster: Cluster, topics: Topics, snapsh
     :raises TopicError: a cache's topic cannot be used.
     :raises SettingsError: a cache's topic is the dead-letter topic.
     """
-    names = cluster.cache_names()
-    chosen = select(names, settings.cache_whitelist, settings.cache_blacklist, settings.backlog_cache_name)
-    if not chosen and settings.load_initial_data and settings.run_mode == "once":
-        raise CacheNotFound(
-            f"no cache matches cache_whitelist {list(settings.cache_whitelist)} and cache_blacklist {list(settings.cache_blacklist)}",
-            f"The cluster has {len(names)} caches: {', '.join(sorted(names)[:20]) or 'none'}.",
-        )
+    chosen = chosen_caches(settings, cluster.cache_names())
     value_converter = converter(settings.value_converter, decimal_format=settings.decimal_format, enum_policy=settings.enum_policy)
     existing = topics.existing()
     caches = []
@@ -49,6 +44,28 @@ def make_plan(settings: SourceSettings, cluster: Cluster, topics: Topics, snapsh
         partitions = existing.get(topic, max(0, settings.topic_partitions))  # 0: the broker's default, known once the topic is made
         caches.append(CachePlan(name, info.cache_id, topic, info.partitions, partitions, info.incarnation))
     return TransferPlan(settings.name, snapshot_id, 0, slots, settings, tuple(caches))
+
+
+def chosen_caches(settings: SourceSettings, names: Sequence[str]) -> list[str]:
+    """The caches that the lists choose of those that the cluster has.
+
+    :raises CacheNotFound: they choose none, and the run ends by itself: it would copy nothing.
+    """
+    chosen = select(names, settings.cache_whitelist, settings.cache_blacklist, settings.backlog_cache_name)
+    if not chosen and settings.load_initial_data and settings.run_mode == "once":
+        hints = [hint for pattern in unmatched(settings, names) if (hint := did_you_mean(pattern, names))]
+        there = f"The cluster has {len(names)} caches: {', '.join(sorted(names)[:_SHOWN_NAMES]) or 'none'}."
+        raise CacheNotFound(
+            f"no cache matches cache_whitelist {list(settings.cache_whitelist)} and cache_blacklist {list(settings.cache_blacklist)}",
+            " ".join([*dict.fromkeys(hints), there]),
+        )
+    return chosen
+
+
+def unmatched(settings: SourceSettings, names: Iterable[str]) -> list[str]:
+    """Expressions of the whitelist that match no cache of the cluster."""
+    there = list(names)
+    return [pattern for pattern in settings.cache_whitelist if not any(matches_whole(name, pattern) for name in there)]
 
 
 def continue_plan(stored: TransferPlan, settings: SourceSettings, topics: Topics) -> TransferPlan:

@@ -1,12 +1,12 @@
 """Live progress of a run, from what is committed: the driver follows the connector's topics while tasks work.
 
-Offsets tell what is done, the status topic which task failed, the configs topic whether a newer run has taken the connector.
+Offsets tell what is done, the status topic how far the tasks of a stream are, the configs topic whether a newer run has taken the
+connector. A task that fails tells so by Spark (:mod:`.slot_job`).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,8 +35,8 @@ class CacheProgress:
 class RunFollower:
     """Follows the status topic and the configs topic, from where they end now."""
 
-    def __init__(self, clients: KafkaClients, topics: Topics, plan: RunPlan, run_id: str) -> None:
-        self._run_plan, self._run_id = plan, run_id
+    def __init__(self, clients: KafkaClients, topics: Topics, plan: RunPlan) -> None:
+        self._run_plan = plan
         self.error: IgniteKafkaError | None = None
         self.target: str | None = None
         self.tasks: dict[int, TaskProgress] = {}
@@ -57,7 +57,7 @@ class RunFollower:
     def poll(self) -> None:
         """Take in what has come since the last call, without waiting.
 
-        Sets :attr:`error` once a task failed or a newer run began, :attr:`target` to what the user last asked for since this was made.
+        Sets :attr:`error` once a newer run began, :attr:`target` to what the user last asked for since this was made.
         """
         for message in self._consumer.consume(50_000, timeout=0):
             error = message.error()
@@ -74,20 +74,15 @@ class RunFollower:
                 self._record(message.key() or b"", message.value())
 
     def _task_record(self, key: list[Any], value: bytes | None) -> None:
-        if value is None or key[1] != self._run_plan.connector or key[0] == "run":
+        if value is None or key[:2] != ["progress", self._run_plan.connector]:
             return
-        if key[0] == "progress":
-            told = TaskProgress.from_json(value)
-            if told.generation == self._run_plan.generation:
-                self.tasks[key[2]] = told
-            return
-        record: Mapping[str, object] = json.loads(value)
-        if record["run_id"] == self._run_id:
-            self.error = self.error or IgniteKafkaError.from_dict(record["error"])  # type: ignore[arg-type]
+        told = TaskProgress.from_json(value)
+        if told.generation == self._run_plan.generation:
+            self.tasks[key[2]] = told
 
     def _control_record(self, key: bytes, value: bytes | None) -> None:
         mine, theirs = self._run_plan.generation, connector_generation(self._run_plan.connector, key, value)
-        self.target = target_of(self._run_plan.connector, key, value) or self.target
+        self.target = target_of(self._run_plan.connector, key, value, mine) or self.target
         if theirs > mine:
             self.error = fenced_by_newer(self._run_plan.connector, None, mine, theirs)
 
@@ -101,10 +96,10 @@ class Progress(RunFollower):
     :param from_start: count also what earlier runs of the same snapshot committed.
     """
 
-    def __init__(self, clients: KafkaClients, topics: Topics, plan: TransferPlan, run_id: str, *, from_start: bool) -> None:
+    def __init__(self, clients: KafkaClients, topics: Topics, plan: TransferPlan, *, from_start: bool) -> None:
         self._plan, self._from_start = plan, from_start
         self.caches: dict[str, CacheProgress] = {cache.name: CacheProgress() for cache in plan.caches}
-        super().__init__(clients, topics, plan, run_id)
+        super().__init__(clients, topics, plan)
 
     def _places(self, topics: Topics) -> list[TopicPartition]:
         offsets = offsets_topic(self._plan.settings.internal_topic_prefix, self._plan.connector)

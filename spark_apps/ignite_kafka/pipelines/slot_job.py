@@ -1,66 +1,55 @@
 """The Spark job of a copy, or of an epoch of a stream: one task a group of slots, one result a slot.
 
+A task's error reaches the driver with the end of the task, in an accumulator: neither the tasks that still wait for a core, nor a Kafka
+that is away, delay the end of the run.
+
 An RDD, because nothing but those results comes back: a DataFrame's plan and its Arrow frames cost a tenth of a second a run
 (docs/decisions/0006-fixed-costs.md).
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
 from typing import Any
 
-from pyspark import RDD, SparkFiles, TaskContext
+from pyspark import RDD, Accumulator, TaskContext
+from pyspark.accumulators import AccumulatorParam
 from pyspark.sql import SparkSession
 
 from ..errors import IgniteKafkaError
-from ..kafka.status import StatusWriter
 from ..plan import RunPlan, TransferPlan
 from ..secrets import Secrets
-from ..secrets_file import SecretsFile
+from ..secrets_file import SecretsSource
 from ..sink_plan import SinkPlan
-from .connect import kafka_clients
 from .sink.task import sink_slots
 from .slot_copy import SlotResult, copy_slots
 from .stream.epoch import Epoch
 from .stream.task import stream_slots
 
-log = logging.getLogger(__name__)
+Work = Callable[[Iterable[int]], Iterator[SlotResult]]
+"""Numbers of tasks -> the results of their slots: what Spark runs."""
+
+Errors = tuple[IgniteKafkaError, ...]
 
 
-def copied(
-    spark: SparkSession,
-    plan: TransferPlan,
-    tasks: Sequence[Sequence[int]],
-    secrets_file: SecretsFile | None,
-    run_id: str,
-    ends: Sequence[int] | None,
-) -> RDD[SlotResult]:
+def copied(plan: TransferPlan, tasks: Sequence[Sequence[int]], secrets_file: SecretsSource | None, ends: Sequence[int] | None) -> Work:
     """One result a slot once its units are committed, or its error; running it is what copies.
 
     :param ends: see :func:`.slot_copy.copy_slots`.
     """
-    return _job(spark, tasks, partial(_task, copy_slots, TransferPlan.from_json, plan.to_json(), tasks, secrets_file, run_id, ends))
+    return partial(_task, copy_slots, TransferPlan.from_json, plan.to_json(), tasks, secrets_file, ends)
 
 
-def streamed(
-    spark: SparkSession, plan: TransferPlan, tasks: Sequence[Sequence[int]], secrets_file: SecretsFile | None, run_id: str, epoch: Epoch
-) -> RDD[SlotResult]:
+def streamed(plan: TransferPlan, tasks: Sequence[Sequence[int]], secrets_file: SecretsSource | None, epoch: Epoch) -> Work:
     """One result a slot once the epoch ends, or its error; running it is what sends."""
-    return _job(spark, tasks, partial(_task, stream_slots, TransferPlan.from_json, plan.to_json(), tasks, secrets_file, run_id, epoch))
+    return partial(_task, stream_slots, TransferPlan.from_json, plan.to_json(), tasks, secrets_file, epoch)
 
 
-def sunk(
-    spark: SparkSession, plan: SinkPlan, tasks: Sequence[Sequence[int]], secrets_file: SecretsFile | None, run_id: str, epoch: Epoch
-) -> RDD[SlotResult]:
+def sunk(plan: SinkPlan, tasks: Sequence[Sequence[int]], secrets_file: SecretsSource | None, epoch: Epoch) -> Work:
     """One result a slot once its ends are reached or the epoch ends, or its error; running it is what stores."""
-    return _job(spark, tasks, partial(_task, sink_slots, SinkPlan.from_json, plan.to_json(), tasks, secrets_file, run_id, epoch))
-
-
-def _job(spark: SparkSession, tasks: Sequence[Sequence[int]], task: Callable[[Iterable[int]], Iterator[SlotResult]]) -> RDD[SlotResult]:
-    return spark.sparkContext.parallelize(range(len(tasks)), len(tasks)).mapPartitions(task)
+    return partial(_task, sink_slots, SinkPlan.from_json, plan.to_json(), tasks, secrets_file, epoch)
 
 
 def _task(
@@ -68,39 +57,57 @@ def _task(
     read_plan: Callable[[str], RunPlan],
     plan_json: str,
     tasks: Sequence[Sequence[int]],
-    secrets_file: SecretsFile | None,
-    run_id: str,
+    secrets_file: SecretsSource | None,
     more: Any,
     numbers: Iterable[int],
 ) -> Iterator[SlotResult]:
     plan = read_plan(plan_json)
-    secrets = secrets_file.load(SparkFiles.get) if secrets_file else Secrets()
+    secrets = secrets_file.load() if secrets_file else Secrets()
     context = TaskContext.get()
     attempt = context.attemptNumber() if context else 0
-    told = False
     for number in numbers:
-        for result in work(plan, secrets, tasks[number], attempt, more):
-            if result.error is not None and not told:  # one error ends the run; the results tell of the others
-                _tell_driver(plan, secrets, result, run_id)
-                told = True
-            yield result
+        yield from work(plan, secrets, tasks[number], attempt, more)
 
 
-def _tell_driver(plan: RunPlan, secrets: Secrets, result: SlotResult, run_id: str) -> None:
-    """So that the run ends at its first error, not after its last task; the result tells the same if Kafka cannot be reached."""
-    assert result.error is not None
-    try:
-        writer = StatusWriter(kafka_clients(plan.settings, secrets), plan.settings.internal_topic_prefix)
-        writer.task_failed(plan.connector, result.slot, run_id, plan.generation, result.error)
-    except IgniteKafkaError as unwritten:
-        log.error("slot %d failed and the status topic did not take it: %s", result.slot, unwritten)
+def _noting(errors: Accumulator[Errors], work: Work, numbers: Iterable[int]) -> Iterator[SlotResult]:
+    """The results of a task; its errors are added to what the driver sees of tasks that have ended."""
+    for result in work(numbers):
+        if result.error is not None:
+            errors.add((result.error,))
+        yield result
+
+
+class _Joined(AccumulatorParam[Errors]):
+    """Errors of several tasks, one after the other."""
+
+    def zero(self, value: Errors) -> Errors:
+        return ()
+
+    def addInPlace(self, value1: Errors, value2: Errors) -> Errors:
+        return value1 + value2
+
+
+class TaskErrors:
+    """The errors of a run's tasks, as far as they have ended. One for a run: PySpark keeps every accumulator for as long as it lives."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self.accumulator: Accumulator[Errors] = spark.sparkContext.accumulator((), _Joined())
+
+    def forget(self) -> None:
+        self.accumulator.value = ()
 
 
 class Job:
-    """A Spark job in a thread of its own, so that the driver can watch and cancel it."""
+    """A Spark job in a thread of its own, so that the driver can watch and cancel it. The jobs of a run follow one another.
 
-    def __init__(self, spark: SparkSession, slots: RDD[SlotResult], group: str, description: str) -> None:
-        self._context, self._slots, self._group, self._description = spark.sparkContext, slots, group, description
+    :param tasks: how many there are; ``work`` is called with the number of each.
+    """
+
+    def __init__(self, spark: SparkSession, errors: TaskErrors, work: Work, tasks: int, group: str, description: str) -> None:
+        self._context, self._group, self._description = spark.sparkContext, group, description
+        errors.forget()
+        self._errors = errors.accumulator
+        self._slots: RDD[SlotResult] = self._context.parallelize(range(tasks), tasks).mapPartitions(partial(_noting, self._errors, work))
         self._thread = ThreadPoolExecutor(1, "spark-job")
         self._results = self._thread.submit(self._collect)
         self._thread.shutdown(wait=False)
@@ -112,6 +119,10 @@ class Job:
     def ended(self, wait_s: float) -> bool:
         """Whether the job has ended; waits for it for at most that long."""
         return bool(wait([self._results], wait_s).done)
+
+    def check(self) -> None:
+        """Raise the error of a task that has ended with one, whatever the other tasks do: it ends the run."""
+        _raise_first(self._errors.value)
 
     def all_run(self) -> bool:
         """Whether no task waits for a core."""
@@ -126,11 +137,15 @@ class Job:
     def result(self) -> list[SlotResult]:
         """Every slot's. Raises a slot's error (a final one before one that may pass), or what ended the job."""
         results = self._results.result()
-        errors = [result.error for result in results if result.error is not None]
-        if errors:
-            raise max(errors, key=lambda error: error.final)
+        _raise_first([result.error for result in results if result.error is not None])
         return results
 
     def cancel(self) -> None:
         self._context.cancelJobGroup(self._group)
         wait([self._results])
+
+
+def _raise_first(errors: Sequence[IgniteKafkaError]) -> None:
+    """Raise one of some errors: a final one before one that may pass."""
+    if errors:
+        raise max(errors, key=lambda error: error.final)

@@ -103,13 +103,12 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
 
     def _copy(self, plan: TransferPlan, control: Control, record: SnapshotRecord, ends: tuple[int, ...] | None) -> None:
         """:param ends: of the slots' offsets, where the snapshot is new; None where it goes on."""
-        progress = self._patiently(lambda: Progress(self._clients, self._topics, plan, self._request.run_id, from_start=ends is None))
+        progress = self._patiently(lambda: Progress(self._clients, self._topics, plan, from_start=ends is None))
         self._stack.callback(progress.close)
         self._status = replace(self._status, generation=plan.generation, caches=planned(plan))
         self._patiently(self._publish)
         tasks = slots_of_tasks(plan.slots, parallelism.tasks(self._settings, parallelism.cores(self._spark)))
-        slots = copied(self._spark, plan, tasks, self._request.secrets_file, self._request.run_id, ends)
-        job = Job(self._spark, slots, f"ignite-kafka-{self._request.run_id}", f"{plan.connector}: snapshot {plan.snapshot_id}")
+        job = self._start(copied(plan, tasks, self._request.secrets_file, ends), len(tasks), f"snapshot {plan.snapshot_id}")
         try:
             self._follow(job, progress)
             caches = _counts(plan, job.result())
@@ -130,6 +129,7 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
         """Until the job ends: report what is committed, and end the job at the first task that failed for good."""
         next_report = time.monotonic() + self._settings.progress_interval_ms / 1000
         while not job.ended(POLL_S):
+            job.check()
             progress.poll()
             if progress.error is not None:
                 raise progress.error

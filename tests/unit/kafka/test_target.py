@@ -40,3 +40,11 @@ def test_control_folds_its_own() -> None:
     state = _fold(state, "c", b'["snapshot","c"]', json.dumps({"id": "s", "plan": {}, "complete": True}).encode())
     state = _fold(state, "c", b'["snapshot","c","r"]', b'{"complete":false}')
     assert state == ControlState(ConnectorRecord(4, 2), SnapshotRecord("s", {}, complete=True), {"r": {"complete": False}})
+
+
+def test_a_target_for_one_run_is_not_for_another() -> None:
+    key, value = b'["target","c"]', b'{"state":"STOPPED","at_ms":1,"generation":3}'
+    assert target_of("c", key, value, 3) == "STOPPED"
+    assert target_of("c", key, value, 4) is None
+    assert target_of("c", key, value) == "STOPPED"  # what was asked last, whomever
+    assert target_of("c", key, b'{"state":"STOPPED","at_ms":1}', 4) == "STOPPED"

@@ -33,7 +33,7 @@ class Writer:
     """Keeps what a slot's transaction would have; a key of `too_large` is one."""
 
     def __init__(self, *too_large: bytes) -> None:
-        self.types_sent: set[int] = set()
+        self.types_sent: dict[int, Any] = {}
         self.sent: list[tuple[bytes, bytes | None]] = []
         self.letters: list[DeadLetter] = []
         self._too_large = too_large

@@ -216,7 +216,7 @@ class ObjectTypes:
         except UnknownBinaryType:
             return _Known(declared, fixed=self._of_key(type_name) and bool(declared))
         found = {}
-        for one in _ordered(binary):
+        for one in binary.fields:
             name = one.name.lower()
             found[name] = self._field(one, type_name, declared.get(name))
         held = {one.name.lower(): one.type_code for one in binary.fields}
@@ -282,17 +282,6 @@ def _require_one_form(held: BinaryType) -> None:
     what = f"The cluster holds {len(held.schemas)} forms of {held.name}, which makes keys ({forms}), and a key is found by one form only"
     remedy = "Sink into a new cache; name what makes its key in key_fields, or declare the key type, under a name that the cluster lacks."
     raise TypeClash(what, remedy, key_type=held.name)
-
-
-def _ordered(binary: BinaryType) -> list[BinaryField]:
-    """Fields in the order of the type's fullest schema, so that what was written before is written alike; then the others by name.
-
-    Metadata itself has no order: it differs from node to node. Of schemas alike full the one of the highest id is taken, by all tasks.
-    """
-    by_id = {one.field_id: one for one in binary.fields}
-    _, fullest = max(binary.schemas.items(), key=lambda schema: (len(schema[1]), schema[0]), default=(0, ()))
-    first = [by_id[number] for number in fullest if number in by_id]
-    return first + sorted((one for one in binary.fields if one not in first), key=lambda one: one.name.lower())
 
 
 def _code(one: pa.Field) -> int:

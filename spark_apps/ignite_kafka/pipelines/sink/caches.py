@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable
+
 from ... import events
 from ...errors import CacheNotFound
 from ...sink_plan import SinkPlan
@@ -24,13 +26,20 @@ def ensure_caches(plan: SinkPlan, cluster: Cluster) -> list[str]:
     for topic in plan.topics:
         if topic.cache in existing:
             _tell_of_backups(cluster.cache(topic.cache))
-    missing = [topic.cache for topic in plan.topics if topic.cache not in existing]
-    templates = {name: _template(name, plan.settings, cluster) for name in missing}
+    templates = missing_caches([topic.cache for topic in plan.topics], existing, plan.settings, cluster)
     for name, template in templates.items():
         get_or_create_cache(cluster, new_cache(name, plan.settings, template))
-    if missing:
-        events.emit(events.CACHES_MADE, caches=", ".join(missing))
-    return missing
+    if templates:
+        events.emit(events.CACHES_MADE, caches=", ".join(templates))
+    return list(templates)
+
+
+def missing_caches(names: Iterable[str], existing: Container[str], settings: SinkSettings, cluster: Cluster) -> dict[str, CacheInfo | None]:
+    """Caches that are to be made -> their template, if there is one.
+
+    :raises CacheNotFound: cache_template is no cache of the cluster.
+    """
+    return {name: _template(name, settings, cluster) for name in names if name not in existing}
 
 
 def _tell_of_backups(cache: CacheInfo) -> None:

@@ -16,6 +16,7 @@ from ...routing import is_internal_topic, matches_whole
 from ...sink_offsets import PartitionKey
 from ...sink_plan import SinkPlan, TopicPlan
 from ...sink_settings import LATEST, SinkSettings
+from ...unknown import did_you_mean
 
 _SHOWN_TOPICS = 20
 
@@ -26,6 +27,9 @@ def make_plan(settings: SinkSettings, topics: Topics, slots: int) -> SinkPlan:
     :raises TopicError: a topic is not there, or none matches and the run is to end.
     :raises SettingsError: two topics go to one cache.
     """
+    if settings.types_topic and not topics.exists(settings.types_topic):
+        remedy = "Set types_topic to the types topic of the source, or leave it empty."
+        raise TopicError("the topic of binary types does not exist", remedy, setting="types_topic", topic=settings.types_topic)
     names = chosen_topics(settings, topics.counts(settings.topics) if settings.topics else topics.existing())
     caches = cache_names(names, settings.topic_prefix, settings.cache_prefix)
     states = topics.describe(names)
@@ -43,7 +47,10 @@ def chosen_topics(settings: SinkSettings, existing: Iterable[str]) -> list[str]:
     there = set(existing)
     missing = [topic for topic in settings.topics if topic not in there]
     if missing:
-        raise TopicError("a topic that is to be read does not exist", "Make it, or leave it out of topics.", topic=missing[0])
+        hints = dict.fromkeys(hint for topic in missing if (hint := did_you_mean(topic, there)))
+        one = len(missing) == 1
+        what = "a topic that is to be read does not exist" if one else f"{len(missing)} topics that are to be read do not exist"
+        raise TopicError(what, " ".join([*hints, "Make it, or leave it out of topics."]), topic=", ".join(missing))
     if settings.topics:
         return sorted(set(settings.topics))
     found = [
@@ -51,7 +58,7 @@ def chosen_topics(settings: SinkSettings, existing: Iterable[str]) -> list[str]:
         for topic in sorted(there)
         if matches_whole(topic, settings.topics_regex)
         and not is_internal_topic(topic, settings.internal_topic_prefix)
-        and topic != settings.dead_letter_topic
+        and topic not in (settings.dead_letter_topic, settings.types_topic)
     ]
     if not found and not settings.streams:
         shown = ", ".join(sorted(there)[:_SHOWN_TOPICS]) or "none"

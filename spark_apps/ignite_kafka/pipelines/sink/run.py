@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
-from pyspark import RDD
 from pyspark.sql import SparkSession
 
 from ... import events
@@ -24,7 +23,7 @@ from ..connector_run import RunRequest
 from ..epoch_run import EpochRun
 from ..progress import RunFollower
 from ..slot_copy import SlotResult
-from ..slot_job import sunk
+from ..slot_job import Work, sunk
 from ..stream.counting import counts_of
 from ..stream.epoch import LONGEST_S, Epoch
 from .caches import ensure_caches
@@ -66,7 +65,7 @@ class SinkRun(EpochRun[SinkSettings]):
         plan_now = self._patiently(lambda: with_begins(plan, self._topics, self._clients))
         self._plan = replace(plan_now, generation=self._control.record.generation)
         self._patiently(self._control.begin)
-        self._follower = self._patiently(lambda: RunFollower(self._clients, self._topics, self._plan, self._request.run_id))
+        self._follower = self._patiently(lambda: RunFollower(self._clients, self._topics, self._plan))
         self._stack.callback(self._follower.close)
         self._take_up_target()
         events.emit(events.RUN_STARTED, connector=settings.name, run_id=self._request.run_id, generation=self._plan.generation)
@@ -93,10 +92,10 @@ class SinkRun(EpochRun[SinkSettings]):
     def _next_epoch(self, number: int, configs_offset: int) -> Epoch:
         return Epoch(number, configs_offset, seconds=LONGEST_S)
 
-    def _job(self, epoch: Epoch, tasks: Sequence[Sequence[int]]) -> RDD[SlotResult] | None:
+    def _work(self, epoch: Epoch, tasks: Sequence[Sequence[int]]) -> Work | None:
         if not self._plan.topics:
             return None
-        return sunk(self._spark, self._plan, tasks, self._request.secrets_file, self._request.run_id, epoch)
+        return sunk(self._plan, tasks, self._request.secrets_file, epoch)
 
     def _ended(self, epoch: Epoch, results: Sequence[SlotResult]) -> None:
         self._add([result.caches for result in results], planned(self._plan))

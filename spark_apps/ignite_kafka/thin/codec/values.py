@@ -105,8 +105,9 @@ class MapValue:
 
 @dataclass(frozen=True)
 class Document:
-    """A binary object: every field of its type in the order of the metadata, absent ones None."""
+    """A binary object: the fields of its own schema in their order, `own` of them, then its type's other fields by name, all None."""
 
     type_name: str
     type_id: int
     fields: dict[str, Any]
+    own: int

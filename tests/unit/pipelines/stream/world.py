@@ -424,7 +424,7 @@ class _Writer:
         self._world, self._slot, self.state = world, slot, world.offsets[slot]
         self._data: list[tuple[bytes, bytes | None]] = []
         self._offsets: list[tuple[bytes, bytes]] = []
-        self.types_sent: set[int] = set()
+        self.types_sent: dict[int, Any] = {}
         self.commit_asked = False
 
     def send(self, topic: str, partitions: int | None, records: Records) -> None:

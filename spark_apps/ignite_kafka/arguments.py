@@ -1,0 +1,35 @@
+"""How the command line reads its arguments."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from . import logs
+from .errors import SettingsError
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are JSON where the arguments ask for it."""
+
+    given: Sequence[str] = ()
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        self.given = sys.argv[1:] if args is None else args
+        return super().parse_known_args(args, namespace)
+
+    def error(self, message: str) -> NoReturn:
+        if "--json" not in self.given:
+            super().error(message)
+        logs.show_error(SettingsError(message, f"See {self.prog} --help"), as_json=True)
+        self.exit(SettingsError.exit_code)
+
+
+def whole(text: str) -> int:
+    """A whole number from 0 on."""
+    number = int(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"{text} is below 0")
+    return number
