@@ -20,7 +20,8 @@ def waiting(call: Callable[[], str], *, retry_ms: int = 60_000, stopped: bool = 
     stop = threading.Event()
     if stopped:
         stop.set()
-    run: Any = SimpleNamespace(_settings=SimpleNamespace(name="c", retry_timeout_ms=retry_ms), _request=SimpleNamespace(stop=stop))
+    settings, request = SimpleNamespace(name="c", retry_timeout_ms=retry_ms), SimpleNamespace(stop=stop)
+    run: Any = SimpleNamespace(_settings=settings, _request=request, _check_tasks=lambda: None)
     return ConnectorRun._patiently(run, call)
 
 
