@@ -154,7 +154,7 @@ def read_run(clients: KafkaClients, prefix: str, connector: str, run_id: str) ->
 def written_ms(clients: KafkaClients, prefix: str, connector: str, run_id: str) -> int:
     """When a run wrote its record last, in milliseconds since 1970 by the topic's timestamps; 0 where it wrote none."""
     topics, key, last = Topics(clients), ["run", connector, run_id], 0
-    if status_topic(prefix) not in topics.existing():
+    if not topics.exists(status_topic(prefix)):
         return 0
     for message in read_to_end(clients, topics, status_topic(prefix), [0]):
         if json.loads(message.key() or b"") == key:
