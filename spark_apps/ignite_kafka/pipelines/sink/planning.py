@@ -40,8 +40,9 @@ def make_plan(settings: SinkSettings, topics: Topics, slots: int) -> SinkPlan:
 
 
 def known_topics(settings: SinkSettings, topics: Topics) -> Iterable[str]:
-    """Names of the topics that exist: of those that the settings name, or, for an expression, of all that a broker knows."""
-    return topics.counts(settings.topics) if settings.topics else topics.existing()
+    """Names of the topics that a broker knows, and of those that the settings name and that it does not know yet."""
+    known = topics.existing().keys()
+    return known | topics.counts(set(settings.topics) - known).keys()
 
 
 def chosen_topics(settings: SinkSettings, existing: Iterable[str]) -> list[str]:
