@@ -18,7 +18,7 @@ from airflow.providers.common.compat.sdk import (
 from airflow_provider_ignite_kafka.cache_looks import FATAL, PASSING, CacheLooks, checked_kinds
 from airflow_provider_ignite_kafka.outcome import raised
 from airflow_provider_ignite_kafka.templates import TypedTemplates
-from airflow_provider_ignite_kafka.triggers.cache_watch import IgniteCacheWatchTrigger
+from airflow_provider_ignite_kafka.triggers.cache_watch import IgniteCacheWatchTrigger, failure_of
 from ignite_kafka.cache_changes import CacheDiff, CacheLists, State, difference, state_of, state_to_dict
 
 if TYPE_CHECKING:
@@ -83,7 +83,12 @@ class IgniteCacheWatchSensor(TypedTemplates, BaseSensorOperator):
         return dict(found.xcom_value or {}) if found else self._wait(context, deadline)
 
     def execute_complete(self, context: Context, event: dict[str, Any], deadline: float | None = None) -> dict[str, Any]:
-        """Take the trigger's event: return it, or go on waiting where it is none of the kinds."""
+        """Take the trigger's event: return it, or go on waiting where it is none of the kinds.
+
+        :raises AirflowFailException, AirflowException: the trigger could not look at Ignite; the former where no retry helps.
+        """
+        if (failure := failure_of(event)) is not None:
+            raise failure
         diff = CacheDiff.from_dict(event)
         self._push(context, diff.state)
         if wanted := diff.only(self.kinds):
