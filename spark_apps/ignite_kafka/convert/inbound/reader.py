@@ -166,6 +166,8 @@ class _Batch:
             if array is not None:
                 starts.append(np.arange(part.start, part.stop))
                 arrays.append(array)
+                if self._objects.guessing:
+                    self._objects.settle_column(array, field)
                 if strict:
                     doubts.append(doubtful(self._texts[part], array, field))
                 continue
