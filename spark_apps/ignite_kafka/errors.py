@@ -31,6 +31,7 @@ IgniteKafkaError
 ├── NotStopped               a cleanup or a change of offsets while the connector's newest run has not ended as it must
 ├── ChangesLost              changes of some partitions were not captured, and they are not to be reloaded
 ├── Fenced                   a newer run of the same connector has taken over               (exit code 3)
+├── NewerFormat              a newer version wrote a record of an internal topic that decides what is sent
 ├── OffsetsLost              the offsets topic of a known connector is missing or unreadable
 ├── SnapshotConflict         caches or settings differ from those fixed under the snapshot id
 └── OutcomeUnknown           a commit or a put was asked for and no answer came: neither done nor failed (exit code 4)
@@ -198,6 +199,10 @@ class ChangesLost(IgniteKafkaError):
 
 class Fenced(IgniteKafkaError):
     exit_code = 3
+
+
+class NewerFormat(IgniteKafkaError):
+    pass
 
 
 class OffsetsLost(IgniteKafkaError):

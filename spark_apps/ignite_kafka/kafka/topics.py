@@ -148,6 +148,10 @@ class Topics:
             if (settings := configs.get(name)) is not None
         }
 
+    def identities(self, names: Iterable[str]) -> dict[str, tuple[str, int]]:
+        """Id and partition count of topics; one that does not exist is left out. Raises as :meth:`counts`."""
+        return {name: (str(topic.topic_id), len(topic.partitions)) for name, topic in self._descriptions(list(names)).items()}
+
     def _descriptions(self, names: list[str]) -> dict[str, TopicDescription]:
         return self._known_by_all(lambda: self._describe(names)) if names else {}
 
@@ -329,6 +333,29 @@ def read_to(
                 else:
                     raise translate(error, "reading a topic", topic=topic, partition=message.partition())
             _check_progress(deadline, topic, open_partitions)
+    finally:
+        consumer.close()
+
+
+def read_part(clients: KafkaClients, topic: str, start: int, end: int) -> Iterator[Message]:
+    """The records of a topic of one partition from one offset to another, which is not read.
+
+    :raises KafkaUnavailable: see :func:`read_to`.
+    """
+    consumer = clients.reader()
+    try:
+        consumer.assign([TopicPartition(topic, 0, start)])
+        deadline, position = time.monotonic() + clients.patience_s, start
+        while position < end:
+            for message in consumer.consume(1_000, timeout=0.005):
+                deadline = time.monotonic() + clients.patience_s
+                error, offset = message.error(), message.offset()
+                if error is not None and error.code() != KafkaError._PARTITION_EOF:
+                    raise translate(error, "reading a topic", topic=topic, partition=0)
+                if error is None and offset is not None and offset < end:
+                    yield message
+                position = max(position, offset or 0) + (error is None)
+            _check_progress(deadline, topic, {0})
     finally:
         consumer.close()
 

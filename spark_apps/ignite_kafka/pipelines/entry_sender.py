@@ -64,7 +64,7 @@ class EntrySender:
             records = with_tombstones(records, np.delete(removed, rows))
         self.meet(cache.name, records.key_types)
         write_types(writer, self._types_topic, records.type_ids, self._cluster)
-        writer.send(cache.topic, cache.topic_partitions, records)
+        writer.send(cache.topic, cache.topic_partitions, records, cache.topic_id)
         for bad, partition in zip(made.bad, partitions[rows].tolist(), strict=True):
             self._pass_over(writer, slot, cache, partition, bad)
         return records, rows

@@ -38,7 +38,7 @@ class Writer:
         self.letters: list[DeadLetter] = []
         self._too_large = too_large
 
-    def send(self, topic: str, partitions: int | None, records: Records) -> None:
+    def send(self, topic: str, partitions: int | None, records: Records, topic_id: str = "") -> None:
         self.sent += zip(records.keys.to_pylist(), records.values.to_pylist(), strict=True)
 
     def send_letters(self, letters: Iterable[DeadLetter]) -> None:

@@ -10,8 +10,8 @@ from confluent_kafka.admin import OffsetSpec
 from ...errors import SettingsError, TopicError
 from ...kafka.clients import KafkaClients
 from ...kafka.control import offsets_topic
+from ...kafka.slot_offsets import key_of
 from ...kafka.topics import Place, Topics, TopicState, read_to_end
-from ...offsets import parse_key
 from ...routing import is_internal_topic, matches_whole
 from ...sink_offsets import PartitionKey
 from ...sink_plan import SinkPlan, TopicPlan
@@ -108,7 +108,7 @@ def _has_offsets(plan: SinkPlan, topics: Topics, clients: KafkaClients) -> bool:
         return True
     name = offsets_topic(plan.settings.internal_topic_prefix, plan.connector)
     slots = range(topics.counts([name]).get(name, 0))
-    return any(isinstance(parse_key(message.key() or b""), PartitionKey) for message in read_to_end(clients, topics, name, list(slots)))
+    return any(isinstance(key_of(message), PartitionKey) for message in read_to_end(clients, topics, name, list(slots)))
 
 
 def with_batch_bytes(plan: SinkPlan, states: Mapping[str, TopicState]) -> SinkPlan:
