@@ -113,9 +113,9 @@ class Topics:
         have = self.existing() if have is None else have
         missing = [spec for spec in specs if spec.name not in have]
         made = [NewTopic(spec.name, spec.partitions, spec.replication_factor, config=dict(spec.config)) for spec in missing]
-        for name, future in (self._admin.create_topics(made) if made else {}).items():
+        for name, future in (self._create(made) if made else {}).items():
             try:
-                future.result(REQUEST_TIMEOUT_S)
+                future.result()
             except KafkaException as cause:
                 if cause.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS:
                     continue
@@ -127,6 +127,11 @@ class Topics:
         if gone:
             raise TopicError("topics were deleted right after they were created", "Who deletes them?", topics=gone)
         return {spec.name: counts[spec.name] for spec in specs}
+
+    def _create(self, topics: list[NewTopic], *, validate_only: bool = False) -> dict[str, Future[None]]:
+        """Answers of the controller; each comes within the request's time, as an error where the controller is away."""
+        created: dict[str, Future[None]] = self._admin.create_topics(topics, validate_only=validate_only, request_timeout=self._timeout_s)
+        return created
 
     def partitions(self, topic: str) -> int:
         """Partition count of a topic.
@@ -199,9 +204,8 @@ class Topics:
         The controller refuses to create a topic that exists; it is asked to check the request alone. A user who may not create topics
         gets no answer to that: then a topic counts as missing once it was not known for some seconds.
         """
-        wanted = self._admin.create_topics([NewTopic(name, -1, -1)], validate_only=True, request_timeout=self._timeout_s)
         try:
-            wanted[name].result()
+            self._create([NewTopic(name, -1, -1)], validate_only=True)[name].result()
         except KafkaException as cause:
             code = cause.args[0].code()
             if code == KafkaError.TOPIC_ALREADY_EXISTS:
