@@ -39,10 +39,16 @@ def failure(status: RunStatus | None, ended: AppExit) -> AirflowException:
 
     :param status: the run's record in the status topic, None where there is none or it could not be read.
     """
+    if status is not None and status.state == FENCED and not status.generation:
+        return AirflowException("Another run of the connector took over before this one began, which has done nothing. A retry starts it.")
     if status is not None and status.state in (FAILED, FENCED, UNKNOWN) and status.error:
         return _raised(errors.IgniteKafkaError.from_dict(dict(status.error)), status.state)
     if status is not None and status.state == STOPPED:
         return AirflowException("The app was stopped before its end. A retry goes on where it ended.")
+    if status is not None and not ended.reported:
+        return AirflowException(
+            "spark-submit ended without word of the app, whose run has written nothing for a while: it was stopped. A retry goes on."
+        )
     if ended.app_error:
         return _by_last_line(ended)
     if ended.exit_code == 0:
@@ -55,6 +61,14 @@ def failure(status: RunStatus | None, ended: AppExit) -> AirflowException:
 def killed() -> AirflowException:
     """The exception of a task that was killed; what the app said while it was stopped is not the reason."""
     return AirflowException("The task was killed and its app stopped. A retry goes on where it ended.")
+
+
+def overtaken(other: RunStatus) -> AirflowException:
+    """The exception of a retry that would end a newer run of its connector."""
+    return AirflowException(
+        f"The run {other.run_id} has taken the connector {other.connector} since this task's last try and has not ended. "
+        "A retry begins when it has; if it is dead, clear its task, or run the connector once more."
+    )
 
 
 def succeeded(status: RunStatus | None, *, continuous: bool) -> bool:

@@ -56,10 +56,13 @@ class Submission:
     name: str
 
 
-def submission(request: Request, folder: Path, place: Place, given: Mapping[str, Any]) -> Submission:
+def submission(
+    request: Request, folder: Path, place: Place, given: Mapping[str, Any], *, ship_secrets_unprotected: bool = False
+) -> Submission:
     """Write request, secrets and library into the task's private folder and say how spark-submit gets them.
 
     :param given: arguments of SparkSubmitHook that the user gave; theirs come first.
+    :param ship_secrets_unprotected: see :class:`.SparkCopyOperator`.
     :raises SettingsError: the place cannot run a Python app, or would have the secrets stored where others may read them.
     """
     _refuse(request, place, given.get("conf") or {})
@@ -71,6 +74,7 @@ def submission(request: Request, folder: Path, place: Place, given: Mapping[str,
         arguments += ["--mounted-secrets", str(request.secrets_file)]
     elif secrets_file is not None:
         arguments += ["--secrets", secrets_file.name if place.cluster_mode else str(secrets_file)]
+        arguments += ["--ship-secrets-unprotected"] * ship_secrets_unprotected
     python = _python(place, given)
     return Submission(
         tuple(arguments),

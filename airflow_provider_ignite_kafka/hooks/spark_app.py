@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import select
 import shutil
 import signal
@@ -28,9 +29,12 @@ if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Connection
 
 APP_LINE = "ignite-kafka: "
+# what spark-submit prints when YARN or Kubernetes has told it how the app ended; without it, its own end says nothing of the app
+_REPORTED = re.compile(r"final status: (SUCCEEDED|FAILED|KILLED)|Container final statuses:", re.IGNORECASE)
 _TAIL_LINES = 20
 _READ_BYTES = 65536
 _GUARD_END_S = 30.0
+_POLL_S = 0.5
 _KILL_S = 30.0  # of the cluster's own means, when the app has not ended by itself
 
 
@@ -41,11 +45,14 @@ class AppExit:
     :param exit_code: of the app in client mode; of spark-submit, or the driver pod, in cluster mode.
     :param app_error: the app's own last line, ``<CODE> <message>``, where it could be seen.
     :param tail: the last lines of output.
+    :param reported: the app itself has ended. False in cluster mode where spark-submit ended without word of that: it was killed, or lost
+        the cluster.
     """
 
     exit_code: int
     app_error: str | None = None
     tail: tuple[str, ...] = ()
+    reported: bool = True
 
 
 class SparkAppHook(SparkSubmitHook):
@@ -56,14 +63,27 @@ class SparkAppHook(SparkSubmitHook):
     :param stop_timeout_s: seconds that the app is given to stop before it is killed.
     :param ask_run: asks a run to end after its batch in hand, for cluster mode, where no signal of ours reaches it; False: it will not.
         May block.
+    :param has_ended: whether the run's record says that it has ended; for cluster mode, once spark-submit is gone. May block.
     """
 
-    def __init__(self, *, conn_id: str, folder: Path, stop_timeout_s: float, ask_run: Callable[[], bool], **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *,
+        conn_id: str,
+        folder: Path,
+        stop_timeout_s: float,
+        ask_run: Callable[[], bool],
+        has_ended: Callable[[], bool],
+        **kwargs: Any,
+    ) -> None:
         _check_connection(self.get_connection(conn_id))
         super().__init__(spark_binary=kwargs.pop("spark_binary", None) or _installed_binary(), conn_id=conn_id, **kwargs)
         self._folder = folder
         self._stop_timeout_s = stop_timeout_s
         self._ask_run = ask_run
+        self._has_ended = has_ended
+        self._reported = False
+        self._settled = False
         self._environment = dict(os.environ)
         self._guard: Guard | None = None
         self._asked = False
@@ -96,7 +116,16 @@ class SparkAppHook(SparkSubmitHook):
         except AirflowException:
             if self._submit_sp is None or self._submit_sp.poll() is None:
                 raise
-        return AppExit(self._app_exit_code(), self._app_error, tuple(self._tail))
+        return AppExit(self._app_exit_code(), self._app_error, tuple(self._tail), self._reported or not self.place.cluster_mode)
+
+    def settle(self) -> None:
+        """The app is known to have ended, or was never submitted: nothing is left to be stopped."""
+        self._settled = True
+
+    @property
+    def submitted(self) -> bool:
+        """Whether the cluster is known to have the app: spark-submit told its id."""
+        return bool(self._yarn_application_id or self._kubernetes_driver_pod)
 
     def stop(self) -> None:
         """Ask the app to end after its batch in hand, and kill it when the deadline has passed.
@@ -107,9 +136,17 @@ class SparkAppHook(SparkSubmitHook):
         log's lock. So nothing is logged here: :meth:`close` does that.
         """
         process = self._submit_sp
-        if process is None or process.poll() is not None:
+        if process is None:
             return
         deadline = time.monotonic() + self._stop_timeout_s
+        if process.poll() is not None:
+            if self._left_running:
+                self._settled = True
+                self._unlogged.append(f"Stopping the app in the cluster, for at most {self._stop_timeout_s:g} s")
+                stopper = threading.Thread(target=self._stop_left_running, args=(deadline,), name="stop-app", daemon=True)
+                stopper.start()
+                stopper.join(self._stop_timeout_s + _KILL_S)
+            return
         self._unlogged.append(f"Stopping the Spark app, process group {process.pid}, for at most {self._stop_timeout_s:g} s")
         if self.place.cluster_mode:
             # a thread: Kafka or the cluster may not answer
@@ -118,6 +155,7 @@ class SparkAppHook(SparkSubmitHook):
             deadline += _KILL_S
             self._drain(process.stdout.fileno(), deadline)
             stopper.join(max(0.0, deadline - time.monotonic()))
+            self._settled = True
         else:
             if not self._asked:
                 self._asked = True
@@ -131,7 +169,7 @@ class SparkAppHook(SparkSubmitHook):
         """End what is still running, on whichever way the task was left, and dismiss the guard."""
         process = self._submit_sp
         if process is not None:
-            if process.poll() is None:
+            if process.poll() is None or self._left_running:
                 self.stop()
             process.wait()
             process.stdout.close()
@@ -140,6 +178,35 @@ class SparkAppHook(SparkSubmitHook):
         if self._guard is not None:
             self._guard.release()
             self._guard.wait(_GUARD_END_S)
+
+    @property
+    def _left_running(self) -> bool:
+        """Whether the app may be at work in the cluster although spark-submit has ended, and nobody has stopped it yet."""
+        return self.place.cluster_mode and not self._settled and not self._reported
+
+    def _stop_left_running(self, deadline: float) -> None:
+        """Ask and wait, then kill; for an app whose spark-submit is gone, with which the base class would kill it."""
+        try:
+            asked = self._ask_run()
+            while asked and time.monotonic() < deadline and not self._has_ended():
+                time.sleep(_POLL_S)
+            if asked and self._has_ended():
+                return
+        except (IgniteKafkaError, OSError) as error:
+            self._unlogged.append(f"The run could not be asked to stop: {error}")
+        if self._yarn_application_id:
+            command = ["yarn", "application", "-kill", self._yarn_application_id]
+            try:
+                killed = subprocess.run(command, env={**os.environ, **(self._env or {})}, capture_output=True, timeout=_KILL_S, check=False)
+                self._unlogged.append(f"{' '.join(command)} ended with exit code {killed.returncode}")
+            except (OSError, subprocess.TimeoutExpired) as error:
+                self._unlogged.append(f"{' '.join(command)} failed: {error}")
+        elif self._kubernetes_driver_pod:
+            log, self._log = self._log, cast("Any", _Notes(self._unlogged))
+            try:
+                self._delete_driver_pod()
+            finally:
+                self._log = log
 
     def _stop_in_cluster(self, deadline: float) -> None:
         """Ask and wait, then kill; in a thread of :meth:`stop`, for whose time the base class logs to where no lock is."""
@@ -177,6 +244,8 @@ class SparkAppHook(SparkSubmitHook):
             self._tail.append(line)
         if line.startswith(APP_LINE):
             self._app_error = line.removeprefix(APP_LINE)
+        if _REPORTED.search(line):
+            self._reported = True
 
     def _drain(self, output: int, deadline: float) -> None:
         """Read on until the output ends: an app whose output nobody reads cannot stop. The interrupted reader is left alone."""

@@ -22,14 +22,17 @@ from airflow_provider_ignite_kafka import outcome
 from airflow_provider_ignite_kafka.hooks.ignite import IgniteHook
 from airflow_provider_ignite_kafka.hooks.spark_app import AppExit, SparkAppHook
 from airflow_provider_ignite_kafka.package import app_path
-from airflow_provider_ignite_kafka.request import Request, ask_run, read_status
+from airflow_provider_ignite_kafka.request import Request
+from airflow_provider_ignite_kafka.run_status import ask_run, await_end, check_clusters, has_ended, overtaken_by, read_status
 from airflow_provider_ignite_kafka.submission import submission
 from airflow_provider_ignite_kafka.templates import TypedTemplates
 from ignite_kafka.connector_settings import NAME
-from ignite_kafka.errors import IgniteKafkaError
+from ignite_kafka.errors import IgniteKafkaError, SettingsError
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
+
+    from ignite_kafka.kafka.status import RunStatus
 
 _NAME_LETTERS, _NAME_KEPT = frozenset(string.ascii_letters + string.digits + "._-"), 160
 # the last two let spark-submit go before the app has ended, which it is then not told from one that was lost
@@ -49,6 +52,8 @@ class SparkCopyOperator(TypedTemplates, BaseOperator):
     :param conn_id: connection of the Spark provider.
     :param secrets_file: file with the secrets, at this path on worker, driver and executors (a mount). Without it the operator writes one
         from the connections, readable by its user alone, and removes it when the app has ended. Templated.
+    :param ship_secrets_unprotected: without `secrets_file` Spark hands the secrets to executors. On a cluster whose Spark does not
+        authenticate (``spark.authenticate``) that is refused, because whoever reaches the driver's port can have them; True accepts it.
     :param conf: Spark properties. Templated.
     :param num_executors: executors to start (YARN, Kubernetes).
     :param executor_cores: cores of an executor.
@@ -87,6 +92,7 @@ class SparkCopyOperator(TypedTemplates, BaseOperator):
         kafka_conn_id: str = "kafka_default",
         conn_id: str = "spark_default",
         secrets_file: str | None = None,
+        ship_secrets_unprotected: bool = False,
         conf: Mapping[str, Any] | None = None,
         num_executors: int | None = None,
         executor_cores: int | None = None,
@@ -107,6 +113,7 @@ class SparkCopyOperator(TypedTemplates, BaseOperator):
         self.kafka_conn_id = kafka_conn_id
         self.conn_id = conn_id
         self.secrets_file = secrets_file
+        self.ship_secrets_unprotected = ship_secrets_unprotected
         self.conf = conf
         self.num_executors = num_executors
         self.executor_cores = executor_cores
@@ -115,7 +122,8 @@ class SparkCopyOperator(TypedTemplates, BaseOperator):
         self.driver_memory = driver_memory
         self.application = application
         self.spark_submit = spark_submit
-        _check_names(spark_submit)
+        if not isinstance(spark_submit, str) and (wrong := _wrong_arguments(spark_submit)):
+            raise ValueError(wrong)
         self.stop_timeout_ms = stop_timeout_ms
         self._hook: SparkAppHook | None = None
         self._killed = False
@@ -130,11 +138,15 @@ class SparkCopyOperator(TypedTemplates, BaseOperator):
         """
         folder = Path(tempfile.mkdtemp(prefix="ignite-kafka-"))
         try:
-            request = self._request(RunNames.of(context))
-            self._hook = self._submit_hook(request, folder)
+            names = RunNames.of(context)
+            request = self._request(names)
+            hook = self._hook = self._submit_hook(request, folder)
+            check_clusters(request, ignite=not hook.place.cluster_mode)
+            if context["ti"].try_number > 1 and (other := overtaken_by(request, f"{names.snapshot_id}/")) is not None:
+                raise outcome.overtaken(other)
             if self._killed:
                 raise outcome.killed()
-            ended = self._hook.run(self.application or str(app_path(self.app_name)))
+            ended = hook.run(self.application or str(app_path(self.app_name)))
             return self._settle(request, ended)
         except IgniteKafkaError as error:
             raise outcome.raised(error) from error
@@ -159,6 +171,8 @@ class SparkCopyOperator(TypedTemplates, BaseOperator):
         """
 
     def _submit_hook(self, request: Request, folder: Path) -> SparkAppHook:
+        if wrong := _wrong_arguments(self.spark_submit):
+            raise SettingsError(wrong, "See the parameter spark_submit of the operator", setting="spark_submit")
         arguments: dict[str, Any] = {
             "num_executors": self.num_executors,
             "executor_cores": self.executor_cores,
@@ -173,14 +187,15 @@ class SparkCopyOperator(TypedTemplates, BaseOperator):
             folder=folder,
             stop_timeout_s=self.stop_timeout_ms / 1000,
             ask_run=lambda: ask_run(request),
+            has_ended=lambda: has_ended(request),
             **arguments,
         )
-        hook.take(submission(request, folder, hook.place, arguments))
+        hook.take(submission(request, folder, hook.place, arguments, ship_secrets_unprotected=self.ship_secrets_unprotected))
         return hook
 
     def _settle(self, request: Request, ended: AppExit) -> dict[str, Any]:
         try:
-            status = read_status(request)
+            status = read_status(request) if ended.reported else self._follow(request)
         except IgniteKafkaError as error:
             if ended.exit_code == 0:
                 raise
@@ -195,6 +210,15 @@ class SparkCopyOperator(TypedTemplates, BaseOperator):
         self.log.info("Connector %s, %s: %d records in %.1f s", result["connector"], what, result["records"], result["seconds"])
         return result
 
+    def _follow(self, request: Request) -> RunStatus | None:
+        """The last record of a run that spark-submit has left in the cluster; the hook is told where nothing is left to be stopped."""
+        assert self._hook is not None
+        self.log.warning("spark-submit has ended without word of the app's end; the status topic is followed until the run has ended.")
+        status = await_end(request, stopped=lambda: self._killed)
+        if (status is None and not self._hook.submitted) or (status is not None and status.ended_ms is not None):
+            self._hook.settle()
+        return status
+
 
 def _one_connector(settings: object) -> bool:
     """Whether every Dag run has the same connector: its name is no template, and the settings are known when the Dag is read."""
@@ -204,11 +228,13 @@ def _one_connector(settings: object) -> bool:
     return isinstance(settings, str) and "{{" not in settings
 
 
-def _check_names(spark_submit: object) -> None:
+def _wrong_arguments(spark_submit: object) -> str | None:
+    """What is wrong with the arguments for spark-submit: asked when a Dag is read, and again of what its templates were rendered to."""
+    if not isinstance(spark_submit, Mapping):
+        return None if spark_submit is None else f"spark_submit is no mapping of names to values, but {type(spark_submit).__name__}"
     known = inspect.signature(SparkSubmitHook.__init__).parameters
-    unknown = [name for name in spark_submit if name not in known or name in _OURS] if isinstance(spark_submit, Mapping) else []
-    if unknown:
-        raise ValueError(f"spark_submit has {unknown[0]!r}, which SparkSubmitHook has not or which cannot be set here")
+    unknown = [name for name in spark_submit if name not in known or name in _OURS]
+    return f"spark_submit has {unknown[0]!r}, which SparkSubmitHook has not or which cannot be set here" if unknown else None
 
 
 @dataclass(frozen=True)

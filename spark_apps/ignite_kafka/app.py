@@ -2,8 +2,8 @@
 
 The request holds no secret. Secrets stand in a file of their own (:mod:`.secrets`), either shipped or mounted:
 
-- shipped (``--secrets FILE``): the driver makes a private copy at once, so the caller's file may go, and Spark's file server hands it
-  to executors;
+- shipped (``--secrets FILE``): the driver reads it at once, so the caller's file may go, and Spark hands it to executors with their
+  tasks: refused where the master is not local and Spark does not authenticate, unless ``--ship-secrets-unprotected`` accepts it;
 - mounted (``--mounted-secrets FILE``): a path that exists on the driver and on every executor; nothing is copied.
 """
 
@@ -13,13 +13,10 @@ import argparse
 import json
 import logging
 import os
-import shutil
 import signal
 import sys
-import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -29,7 +26,7 @@ from .connector_settings import ConnectorSettings
 from .errors import IgniteKafkaError, SettingsError
 from .privacy import set_log_values
 from .secrets import Secrets
-from .secrets_file import SecretsFile
+from .secrets_file import SecretsFile, SecretsSource, ShippedSecrets
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -55,8 +52,8 @@ def main(argv: Sequence[str] | None, direction: type[S], run: Callable[[SparkSes
         preflight(request.settings, arguments.read_secrets(request.allowed_kafka_options), request.run_id, request.snapshot_id)
         spark = session_builder(request.settings.name).getOrCreate()
         try:
-            with ship_secrets(spark, arguments, request.allowed_kafka_options) as secrets_file:
-                run(spark, RunRequest(request.settings, request.run_id, request.snapshot_id, secrets_file, show_progress, stop))
+            secrets_file = find_secrets(spark, arguments, request.allowed_kafka_options)
+            run(spark, RunRequest(request.settings, request.run_id, request.snapshot_id, secrets_file, show_progress, stop))
         finally:
             spark.stop()
     except IgniteKafkaError as error:
@@ -81,6 +78,7 @@ class Arguments:
     request: str
     secrets: str | None = None
     mounted_secrets: str | None = None
+    unprotected: bool = False
 
     @staticmethod
     def parse(argv: Sequence[str] | None) -> Arguments:
@@ -89,8 +87,9 @@ class Arguments:
         where = parser.add_mutually_exclusive_group()
         where.add_argument("--secrets", help="file of secrets to ship to executors")
         where.add_argument("--mounted-secrets", help="file of secrets that exists on the driver and every executor")
+        parser.add_argument("--ship-secrets-unprotected", action="store_true", help="ship them although Spark does not authenticate")
         given = parser.parse_args(argv)
-        return Arguments(given.request, given.secrets, given.mounted_secrets)
+        return Arguments(given.request, given.secrets, given.mounted_secrets, given.ship_secrets_unprotected)
 
     def read_secrets(self, allowed: tuple[str, ...] = ()) -> Secrets:
         """The secrets, as this process finds them before there is a Spark session.
@@ -139,25 +138,36 @@ def local_file(path: str) -> str:
     return str(shipped) if shipped.exists() else path
 
 
-@contextmanager
-def ship_secrets(spark: SparkSession, arguments: Arguments, allowed: tuple[str, ...] = ()) -> Iterator[SecretsFile | None]:
-    """Where driver and executors find the secrets; the driver's private copy lives as long as the context.
+def find_secrets(spark: SparkSession, arguments: Arguments, allowed: tuple[str, ...] = ()) -> SecretsSource | None:
+    """Where driver and executors find the secrets.
 
     :param allowed: see :attr:`AppRequest.allowed_kafka_options`.
+    :raises SettingsError: the file cannot be used, or shipping it would show it to whoever reaches the driver's port.
     """
     if arguments.mounted_secrets:
-        yield SecretsFile(arguments.mounted_secrets, allowed=allowed)
-    elif arguments.secrets:
-        folder = tempfile.mkdtemp(prefix="ignite-kafka-")  # mode 0700
-        try:
-            copy = Path(folder) / f"{os.path.basename(folder)}.secrets"
-            secrets.dump(_given_secrets(arguments.secrets, allowed), copy)
-            spark.sparkContext.addFile(str(copy))
-            yield SecretsFile(str(copy), copy.name, allowed)
-        finally:
-            shutil.rmtree(folder)
-    else:
-        yield None
+        return SecretsFile(arguments.mounted_secrets, allowed)
+    if arguments.secrets:
+        _check_shipping(spark, arguments.unprotected)
+        return ShippedSecrets(_given_secrets(arguments.secrets, allowed))
+    return None
+
+
+def _check_shipping(spark: SparkSession, unprotected: bool) -> None:
+    """Spark hands tasks, and the secrets with them, to whoever reaches the driver's port and speaks its protocol, unless told otherwise."""
+    conf, master = spark.sparkContext.getConf(), str(spark.sparkContext.master)
+    if master.startswith("local"):
+        return
+    if conf.get("spark.authenticate", "false") != "true":
+        if not unprotected:
+            raise SettingsError(
+                "secrets would be shipped to executors by a Spark that lets anybody who reaches the driver's port have them",
+                "Put the secrets file under the same path on driver and executors and name it in secrets_file (--mounted-secrets), or set "
+                "spark.authenticate, or accept it with ship_secrets_unprotected (--ship-secrets-unprotected)",
+                master=master,
+            )
+        events.emit(events.SECRETS_EXPOSED, reason="spark.authenticate is not true, and ship_secrets_unprotected is given")
+    elif conf.get("spark.network.crypto.enabled", "false") != "true" and conf.get("spark.ssl.rpc.enabled", "false") != "true":
+        events.emit(events.SECRETS_EXPOSED, reason="neither spark.network.crypto.enabled nor spark.ssl.rpc.enabled is true")
 
 
 def _given_secrets(path: str, allowed: tuple[str, ...]) -> Secrets:

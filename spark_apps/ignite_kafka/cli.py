@@ -26,6 +26,7 @@ from .secrets import Secrets
 from .settings import SourceSettings
 from .sink_settings import SinkSettings
 from .tables import table
+from .transport import check_ignite, check_kafka
 
 _COMMAND_LINE = "the command line"
 _ALWAYS_SHOWN = ("ignite_addresses", "bootstrap_servers")  # a default is a cluster of this machine, which may not be the one that is meant
@@ -89,6 +90,11 @@ def parser() -> argparse.ArgumentParser:
     run_parser.add_argument("--run-id", help="name of this run's status record (default: made from the time)")
     run_parser.add_argument("--json", action="store_true", help="print the run's record as JSON")
     run_parser.add_argument("--mounted-secrets", metavar="FILE", help="a secrets file that every executor has under this path")
+    run_parser.add_argument(
+        "--ship-secrets-unprotected",
+        action="store_true",
+        help="ship --secrets to the executors of a cluster without spark.authenticate: whoever reaches the driver's port can read them",
+    )
     _add_file(commands, "verify", verify, "compare every record of the topics with its cache entry")
     _add_name(commands, "status", status, "show a connector and its runs")
     _add_name(commands, "pause", pause, "have a running connector send nothing until it is resumed")
@@ -166,8 +172,9 @@ def _add_common(added: argparse.ArgumentParser, command: Callable[[argparse.Name
 
 def validate(arguments: argparse.Namespace) -> int:
     """Check settings, and the secrets file where one is given."""
-    settings = _settings(arguments)
-    _secrets(arguments)
+    settings, hidden = _settings(arguments), _secrets(arguments)
+    check_kafka(settings, hidden)
+    check_ignite(settings, hidden)
     settings.emit_notices()
     rows = [
         (name, json.dumps(value), settings.origin.get(name, "default"))
@@ -204,6 +211,7 @@ def run(arguments: argparse.Namespace) -> int:
         snapshot_id=arguments.snapshot_id,
         secrets=arguments.secrets,
         mounted_secrets=arguments.mounted_secrets,
+        ship_secrets_unprotected=arguments.ship_secrets_unprotected,
         allowed_kafka_options=tuple(arguments.allow_kafka_option),
         stop=stop_on_sigterm(settings),
     )

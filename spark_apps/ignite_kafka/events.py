@@ -113,6 +113,18 @@ KEYS_NOT_READ_BACK = Event(
     "that were removed while their changes were not captured stay in the topic",
     "`ignite-kafka verify` names them; the ignite-binary converter has no such keys.",
 )
+TOPIC_REPLACED = Event(
+    15170,
+    WARNING,
+    "cache {cache} goes to another topic {topic} than before, when it was {before}: what was sent before is not in it",
+    "None where the topic was deleted, or the cache routed to another one, on purpose.",
+)
+RECORD_PASSED_OVER = Event(
+    15171,
+    WARNING,
+    "offset {offset} of partition {partition} of topic {topic} is passed over: {reason}",
+    "If no newer version runs under this internal_topic_prefix, see who may write to its topics.",
+)
 OFFSET_RESET = Event(
     15151,
     WARNING,
@@ -137,11 +149,43 @@ KAFKA_AWAITED = Event(
     "connector {connector} waits for Kafka, up to {seconds} s (retry_timeout_ms): {reason}",
     "None, if a broker starts again; else check bootstrap_servers and that the brokers are up.",
 )
+KEYS_MAY_COINCIDE = Event(
+    15160,
+    WARNING,
+    "keys of cache {cache} are of {first} (such as {first_example}) and of {second} (such as {second_example}), which can give the same "
+    "Kafka key: then the record of one entry replaces that of another",
+    "`ignite-kafka verify` names such entries; use the ignite-binary converter, or keys of one type. coinciding_keys REFUSE stops a run.",
+)
 DECIMAL_WITHOUT_SCALE = Event(
     15165,
     WARNING,
     "decimals of cache {cache} are written in BASE64 without a scale that a reader could know: no query entity declares one for {field}",
     "Declare the column's scale, or set decimal_format to NUMERIC, or use the ignite-binary converter.",
+)
+TYPE_REGISTERED = Event(15166, INFO, "binary type {type} of topic {topic} is registered with the cluster")
+TYPE_NOT_READ = Event(
+    15167,
+    WARNING,
+    "the record of topic {topic} at offset {offset} describes no binary type and is passed over: {reason}",
+    "Another program, or a newer version, wrote it; records of its type are bad records until the cluster knows it.",
+)
+INSECURE_CONNECTION = Event(
+    15185,
+    WARNING,
+    "a connection to another host is not protected: {reason}",
+    "Use TLS, and have it verify the other side; allow_insecure_connections accepts it.",
+)
+SECRETS_EXPOSED = Event(
+    15186,
+    WARNING,
+    "secrets are shipped to executors in the clear: {reason}",
+    "Put the secrets file on driver and executors (secrets_file), or set what the reason names.",
+)
+FLOAT_GUESSED = Event(
+    15168,
+    WARNING,
+    "field {field} of binary type {type} is learned as {kind} from texts alone that stand for a float as well: NaN, Infinity, -Infinity",
+    "Declare the field in the cache's query entity if that is wrong: the cluster never changes a field's type.",
 )
 
 EVENTS: dict[int, Event] = {event.id: event for event in tuple(globals().values()) if isinstance(event, Event)}

@@ -15,7 +15,7 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
 from . import logs
-from .app import Arguments, session_builder, ship_secrets, show_progress
+from .app import Arguments, find_secrets, session_builder, show_progress
 from .connector_settings import ConnectorSettings
 from .errors import IgniteKafkaError
 from .java import require_java
@@ -35,12 +35,14 @@ def run_locally(
     snapshot_id: str | None = None,
     secrets: str | None = None,
     mounted_secrets: str | None = None,
+    ship_secrets_unprotected: bool = False,
     allowed_kafka_options: tuple[str, ...] = (),
     stop: threading.Event | None = None,
 ) -> RunStatus:
     """Run a connector.
 
     :param master: Spark's master; without one, what Spark's own configuration says, else ``local[*,4]``.
+    :param ship_secrets_unprotected: ship ``secrets`` to executors although Spark does not authenticate.
     :param allowed_kafka_options: properties in the secrets file that may act on the host, each ``name=value``.
     :param stop: set to have a run that streams end after the batch in hand.
     :param run_id: name of the status record; made from the time without one.
@@ -49,7 +51,7 @@ def run_locally(
     """
     require_java()
     run_id = run_id or _run_id()
-    arguments = Arguments(request="", secrets=secrets, mounted_secrets=mounted_secrets)
+    arguments = Arguments("", secrets, mounted_secrets, ship_secrets_unprotected)
     preflight(settings, arguments.read_secrets(allowed_kafka_options), run_id, snapshot_id)
     if master is None or master.startswith("local"):
         # Python workers and the driver must be one Python: Spark takes `python3` from the path otherwise
@@ -60,9 +62,9 @@ def run_locally(
         with tempfile.TemporaryDirectory(prefix="ignite-kafka-") as folder:
             if not str(spark.sparkContext.master).startswith("local"):
                 spark.sparkContext.addPyFile(str(pack(Path(folder))))
-            with ship_secrets(spark, arguments, allowed_kafka_options) as secrets_file:
-                request = RunRequest(settings, run_id, snapshot_id, secrets_file, show_progress, stop or threading.Event())
-                return run_connector(spark, request)
+            secrets_file = find_secrets(spark, arguments, allowed_kafka_options)
+            request = RunRequest(settings, run_id, snapshot_id, secrets_file, show_progress, stop or threading.Event())
+            return run_connector(spark, request)
     finally:
         spark.stop()
 

@@ -2,6 +2,7 @@
 
 Lists hold regular expressions as Java's ``String.matches`` takes them: the whole name must match. What Java writes otherwise is
 translated (``\\Q…\\E``, ``\\p{Alpha}``, named groups), and what has no counterpart is refused: no pattern silently means something else.
+Matching takes bounded time whatever the expression, see :mod:`.name_patterns`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from .errors import SettingsError
+from .name_patterns import NamePattern
 
 INTERNAL_CACHES = re.compile(r"ignite-sys-.*|ignite-internal-.*")
 _INTERNAL_TOPICS = ("configs", "offsets", "status", "types")
@@ -44,8 +46,11 @@ def check_pattern(pattern: str) -> None:
 
 
 def matches_whole(text: str, pattern: str) -> bool:
-    """Whether a regular expression, as Java writes it, matches the whole text."""
-    return bool(_compiled(pattern).fullmatch(text))
+    """Whether a regular expression, as Java writes it, matches the whole text.
+
+    :raises ValueError: the pattern cannot be used, or not with a text of that length.
+    """
+    return _matches(pattern, text)
 
 
 def matches(cache: str, whitelist: Sequence[str] = (), blacklist: Sequence[str] = ()) -> bool:
@@ -55,8 +60,8 @@ def matches(cache: str, whitelist: Sequence[str] = (), blacklist: Sequence[str] 
     """
     if INTERNAL_CACHES.fullmatch(cache):
         return False
-    listed = not whitelist or any(_pattern("cache_whitelist", pattern).fullmatch(cache) for pattern in whitelist)
-    return listed and not any(_pattern("cache_blacklist", pattern).fullmatch(cache) for pattern in blacklist)
+    listed = not whitelist or any(_listed("cache_whitelist", pattern, cache) for pattern in whitelist)
+    return listed and not any(_listed("cache_blacklist", pattern, cache) for pattern in blacklist)
 
 
 def is_backlog(cache: str, backlog_cache_name: str) -> bool:
@@ -120,15 +125,20 @@ def routes(caches: Iterable[str], prefix: str = "", internal_topic_prefix: str =
     return result
 
 
+def types_topic(internal_topic_prefix: str) -> str:
+    """The topic that holds the binary types of records in Ignite's binary format."""
+    return f"{internal_topic_prefix}-types"
+
+
 def is_internal_topic(topic: str, internal_topic_prefix: str) -> bool:
     """Whether a topic is one of the connectors' own, or of the brokers'."""
     own = (f"{internal_topic_prefix}-{name}" for name in _INTERNAL_TOPICS)
     return topic in _BROKER_TOPICS or any(topic == name or topic.startswith(f"{name}-") for name in own)
 
 
-def _pattern(setting: str, pattern: str) -> re.Pattern[str]:
+def _listed(setting: str, pattern: str, name: str) -> bool:
     try:
-        return _compiled(pattern)
+        return _matches(pattern, name)
     except ValueError as error:
         raise SettingsError(
             f"{setting} holds no regular expression: {error}", pattern_remedy(pattern), setting=setting, value=pattern
@@ -142,15 +152,20 @@ def pattern_remedy(pattern: str) -> str:
     return "A comma separates expressions in a text: in JSON, write a list where an expression holds a comma"
 
 
+@lru_cache(maxsize=65_536)
+def _matches(pattern: str, name: str) -> bool:
+    return _compiled(pattern).fullmatch(name)
+
+
 @lru_cache(maxsize=1024)
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compiled(pattern: str) -> NamePattern:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", FutureWarning)  # set operations inside [...], which Java has and Python lacks
-            return re.compile(_from_java(pattern), re.ASCII)
+            return NamePattern(_from_java(pattern), re.ASCII)
     except FutureWarning:
         raise ValueError(f"'{pattern}' has a set operation inside [...], which is not supported") from None
-    except re.error as error:
+    except (re.error, ValueError) as error:
         raise ValueError(f"'{pattern}': {error}") from None
 
 

@@ -38,6 +38,12 @@ class SinkSettings(ConnectorSettings):
         "Where to go on if the next record is no longer in the topic: none stops the run, the others pass over what is lost. At the first "
         "start latest begins at the topics' ends, the others at their beginnings",
     )  # fmt: skip
+    types_topic: str = setting(
+        "",
+        TEXT,
+        "Topic that holds the binary types of records of converter ignite-binary; <internal_topic_prefix>-types when empty, where a source "
+        "of that prefix writes them",
+    )
 
     # Where it goes
     topic_prefix: str = setting(
@@ -89,6 +95,11 @@ class SinkSettings(ConnectorSettings):
     topic_list_poll_interval_ms: int = setting(
         5_000, TIME, "Time between two looks for new topics and partitions", idle=setting_checks.CONTINUOUS
     )
+
+    @property
+    def carried_types_topic(self) -> str:
+        """The topic that holds the types of records in Ignite's binary format."""
+        return self.types_topic or routing.types_topic(self.internal_topic_prefix)
 
     @property
     def group_id(self) -> str:

@@ -32,7 +32,8 @@ class GrowingTypes(Types):
             kind = merged_type(held, kind)
             known = {field.field_id for field in held.fields}
             fields = held.fields + tuple(field for field in kind.fields if field.field_id not in known)
-            kind = replace(held, fields=fields, schemas={**held.schemas, **kind.schemas})
+            schemas, values = {**held.schemas, **kind.schemas}, {**held.enum_values, **kind.enum_values}
+            kind = replace(held, fields=fields, schemas=schemas, enum_values=values)
         self.known[kind.type_id] = kind
         return kind
 

@@ -288,7 +288,7 @@ class AppStarter:
             secret_file = stem.with_suffix(".secrets")
             secret_file.touch(mode=0o600)
             secret_file.write_text(json.dumps(secrets))
-            arguments += ["--secrets", str(secret_file)]
+            arguments += ["--secrets", str(secret_file), "--ship-secrets-unprotected"]  # the clusters of the tests do not authenticate
         return App([*self._submit(master or self.master, {**self.conf, **(conf or {})}), *arguments], stem.with_suffix(".log"), spark_env())
 
     def run(self, *arguments: Any, deadline_s: float = DEADLINE_S, **named: Any) -> AppResult:

@@ -201,7 +201,7 @@ def test_run_hands_its_arguments_on(file: str, monkeypatch: pytest.MonkeyPatch, 
     stop = seen.pop("stop")
     assert isinstance(stop, threading.Event)
     assert not stop.is_set()
-    assert seen.pop("allowed_kafka_options") == ()
+    assert (seen.pop("allowed_kafka_options"), seen.pop("ship_secrets_unprotected")) == ((), False)
     assert seen == {"master": "local[2]", "snapshot_id": "s1", "run_id": "r", "secrets": None, "mounted_secrets": "/m"}
     assert "snapshot s1 is complete after 2.5 s" in capsys.readouterr().out
 

@@ -45,7 +45,24 @@ def test_connectors_own_caches_are_never_selected() -> None:
     assert routing.select(caches, [".*"], [], "b") == ["a", "kafka-connect-backlog", "kafka-connect-backlog-c", "kafka-connect-backlogs"]
 
 
-@pytest.mark.parametrize("pattern", ["*", "a(", "[z-a]", r"\p{IsGreek}", r"[\P{Alpha}]", "[a-z&&[^b]]", "[a[b]]", "a{2,1}", "[a-z&&b]"])
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "*",
+        "a(",
+        "[z-a]",
+        r"\p{IsGreek}",
+        r"[\P{Alpha}]",
+        "[a-z&&[^b]]",
+        "[a[b]]",
+        "a{2,1}",
+        r"(a)\1",
+        r"(?<x>a)\k<x>",
+        "a++b",
+        "(?>a)b",
+        "[a-z&&b]",
+    ],
+)
 def test_a_bad_pattern_is_named(pattern: str) -> None:
     with pytest.raises(SettingsError, match="cache_whitelist holds no regular expression") as caught:
         routing.matches("a", [pattern])
@@ -62,8 +79,9 @@ def test_a_wildcard_gets_advice() -> None:
 
 PATTERNS = [
     r"\p{Alpha}+",
-    r"[\p{Upper}_]+", r"\P{Digit}*", r"\Qa.b\E", r"\Qa.b", r"(?<first>a)\k<first>?b?", r"a\z", r"\w+", r"\d+", r"[^\s]+", r".*",
-    r"(?i)ab", r"a++b", r"\\Qa", r"x?\p{Punct}x?", r"a{1,2}", r"(?:a|ab)c?", r"\[a\]", r"a.b", r"[a\]]+", r"\x61b", r"é", r"\p{ASCII}*",
+    r"(?!tmp-).*", r"(a|ab)(c|bcd)?(d*)", r"(?i)AB", r"(?:a{2,3}){1,2}b?", r"a.*?b|a(?=b)b", r".*(?<!b)", r"(?i:a)b",
+    r"[\p{Upper}_]+", r"\P{Digit}*", r"\Qa.b\E", r"\Qa.b", r"(?<first>a)b?", r"a\z", r"\w+", r"\d+", r"[^\s]+", r".*",
+    r"(?i)ab", r"\\Qa", r"x?\p{Punct}x?", r"a{1,2}", r"(?:a|ab)c?", r"\[a\]", r"a.b", r"[a\]]+", r"\x61b", r"é", r"\p{ASCII}*",
 ]  # fmt: skip
 NAMES = [
     "a",

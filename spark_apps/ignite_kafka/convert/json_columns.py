@@ -20,8 +20,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import UnsupportedType
+from ..thin.codec.field_order import ORDER, orders_of
 from .decimal_scales import is_decimal, scale_of
 from .decimals import unscaled_bytes
+from .records import gather
 from .types import mark_of
 
 # Spark tasks already share the cores; polars reads this once, when it is first imported
@@ -73,6 +75,8 @@ def objects(array: pa.StructArray, field: pa.Field, form: JsonForm) -> pa.Array:
     fields = list(field.type)
     if not fields:
         return pa.array([b"{}"] * len(array), _BINARY)
+    if _has_orders(fields):
+        return _ordered_objects(array, fields, form)
     columns = [_decoded(array.field(i)) for i in range(len(fields))]
     easy = [None if _cut_by_c(field) else plain(column, field, form) for column, field in zip(columns, fields, strict=True)]
     parts: list[pa.Array | pa.Scalar] = []
@@ -92,6 +96,29 @@ def objects(array: pa.StructArray, field: pa.Field, form: JsonForm) -> pa.Array:
     if run:
         parts += [pa.scalar(before, _BINARY), pc.binary_slice(_run(run, easy, fields), 1, -1)]
     return pc.binary_join_element_wise(*parts, pa.scalar(b"}", _BINARY), _NOTHING)
+
+
+def _has_orders(fields: Sequence[pa.Field]) -> bool:
+    return bool(fields) and mark_of(fields[-1]) == ORDER
+
+
+def _ordered_objects(array: pa.StructArray, fields: Sequence[pa.Field], form: JsonForm) -> pa.Array:
+    """JSON objects whose rows differ in which fields they have and in which order: members by column, then taken row by row."""
+    members = gather(
+        [
+            pc.binary_join_element_wise(pa.scalar(_name(field.name) + b":", _BINARY), text(array.field(i), field, form), _NOTHING)
+            for i, field in enumerate(fields[:-1])
+        ]
+    )
+    orders, order_of = orders_of(array.field(len(fields) - 1))
+    sizes = np.array([len(order) for order in orders])
+    begins = np.cumsum(sizes) - sizes
+    count = sizes[order_of]
+    starts = np.concatenate(([0], np.cumsum(count)))
+    within = np.arange(starts[-1]) - np.repeat(starts[:-1], count)
+    child = np.array([at for order in orders for at in order], np.int64)[np.repeat(begins[order_of], count) + within]
+    taken = members.take(pa.array(child * len(array) + np.repeat(np.arange(len(array)), count)))
+    return _lists(taken, pa.array(starts, pa.int32()), b"{", b"}")
 
 
 def plain(array: pa.Array, field: pa.Field, form: JsonForm) -> pa.Array | None:
@@ -125,7 +152,7 @@ def plain(array: pa.Array, field: pa.Field, form: JsonForm) -> pa.Array | None:
 
 def _plain_struct(array: pa.StructArray, field: pa.Field, form: JsonForm) -> pa.Array | None:
     fields = list(field.type)
-    if not fields or any(_cut_by_c(field) for field in fields):
+    if not fields or _has_orders(fields) or any(_cut_by_c(field) for field in fields):
         return None
     children = [plain(column, field, form) for column, field in zip(map(array.field, range(len(fields))), fields, strict=True)]
     if any(child is None for child in children):

@@ -11,6 +11,7 @@ import re
 import uuid
 from collections.abc import Mapping
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, Inexact, InvalidOperation
+from itertools import islice
 from typing import Any
 
 from ..errors import UnsupportedType
@@ -35,16 +36,23 @@ _EXACT = Context(prec=100_000, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[Inexact, Inv
 
 
 def json_value(
-    value: Any, decimal_format: str = "BASE64", enum_policy: str = "SHORT_NAME", scales: Mapping[Path, int] | None = None, path: Path = ()
+    value: Any,
+    decimal_format: str = "BASE64",
+    enum_policy: str = "SHORT_NAME",
+    scales: Mapping[Path, int] | None = None,
+    path: Path = (),
+    *,
+    is_key: bool = False,
 ) -> Any:
     """What `json.loads` gives for the record of a value of the row path (thin/codec/values.py).
 
     :param scales: declared scales of decimals, by the names of their fields below `path`.
+    :param is_key: objects have the fields of their own schemas alone, in a value also the others of their types, as null.
     :raises UnsupportedType: JSON has no form for it.
     """
 
     def form(item: Any, *names: str, known: Mapping[Path, int] | None = scales) -> Any:
-        return json_value(item, decimal_format, enum_policy, known, (*path, *names))
+        return json_value(item, decimal_format, enum_policy, known, (*path, *names), is_key=is_key)
 
     match value:
         case None | bool() | int() | str():
@@ -66,7 +74,8 @@ def json_value(
         case list() | tuple():
             return [form(item) for item in value]
         case Document():
-            return {name: form(item, name.lower()) for name, item in value.fields.items()}
+            shown = islice(value.fields.items(), value.own if is_key else None)
+            return {name: form(item, name.lower()) for name, item in shown}
         case MapValue():
             if all(isinstance(key, str) for key, _ in value.items):
                 return {key: form(item, known=None) for key, item in value.items}

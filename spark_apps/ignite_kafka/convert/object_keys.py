@@ -36,7 +36,7 @@ def kind_of(key: bytes) -> Kind:
 
 
 def object_key(fields: Mapping[str, Any], kind: Kind, types: TypeSource, forms: Forms) -> bytes | None:
-    """The object of that kind; None where a field is of a type that is not turned back, or the kind has other fields."""
+    """The object of that kind; None where a field is of a type that is not turned back, or the kind has other fields or another order."""
     if len(kind) != 4 or kind[3] & (codes.FLAG_HAS_SCHEMA | codes.FLAG_HAS_RAW) != codes.FLAG_HAS_SCHEMA:
         return None
     _, type_id, schema_id, _ = kind
@@ -46,14 +46,11 @@ def object_key(fields: Mapping[str, Any], kind: Kind, types: TypeSource, forms: 
         return None
     by_id = {field.field_id: field for field in binary.fields}
     schema = binary.schemas.get(schema_id, ())
-    written = [by_id.get(field_id) for field_id in schema]
-    names = {field.name for field in written if field is not None}
-    if not written or any(value is not None and name not in names for name, value in fields.items()):
+    written = [by_id[field_id] for field_id in schema if field_id in by_id]
+    if not written or len(written) < len(schema) or [field.name for field in written] != list(fields):
         return None
     values = []
     for field in written:
-        if field is None or field.name not in fields:
-            return None
         value = fields[field.name]
         form = forms.get(field.type_code, _no_form)
         data = bytes([codes.NULL]) if value is None else form(value)

@@ -11,8 +11,8 @@ of a type that the sample did not show ends the read with an error: never a miss
 the columns are not known: give them with ``.schema(…)``, which also says them where the sample does not show all.
 
 Filters ``_key = …`` and ``_key IN (…)`` on whole numbers and strings become gets by key, the only condition that the
-thin protocol can evaluate without a class on the nodes (``spark.sql.python.filterPushdown.enabled`` must be true, and ``partitions``
-not given).
+thin protocol can evaluate without a class on the nodes, where ``spark.sql.python.filterPushdown.enabled`` is true and ``partitions`` not
+given. Spark evaluates all other filters on the rows that are read.
 
 Written are DataFrames of the same form: a key, and the fields of the value, or ``_value`` alone.
 
@@ -44,9 +44,11 @@ from ..thin.connection import IgniteEndpoint
 from ..thin.gets import encodable, get_all
 from ..thin.model import CacheInfo, Page
 from ..thin.scan import scan_partitions
+from ..transport import ALLOW
 from .ignite_write import WriteOptions, ignite_writer
 from .option_tables import IGNITE_READ
 from .options import connected, ignite_endpoint
+from .pushdown import optional_pushdown
 
 _BATCH_ROWS = 20_000
 _KEY = ("_key",)
@@ -63,6 +65,7 @@ class ReadOptions:
     page_bytes: int
     sample_rows: int
     secrets_file: str | None
+    allow_insecure: bool
 
     @staticmethod
     def of(options: Mapping[str, str]) -> ReadOptions:
@@ -76,11 +79,11 @@ class ReadOptions:
     @staticmethod
     def from_values(values: Mapping[str, Any], partitions: tuple[int, ...] | None = None) -> ReadOptions:
         """From values that a table of options gave."""
-        names = ("num_partitions", "page_bytes", "sample_rows", "secrets_file")
+        names = ("num_partitions", "page_bytes", "sample_rows", "secrets_file", ALLOW)
         return ReadOptions(values["cache"], ignite_endpoint(values), partitions, *(values[name] for name in names))
 
     def connect(self) -> Cluster:
-        return connected(self.endpoint, self.secrets_file)
+        return connected(self.endpoint, self.secrets_file, self.allow_insecure)
 
 
 @dataclass(frozen=True)
@@ -98,16 +101,21 @@ class IgniteDataSource(DataSource):
     def name(cls) -> str:
         return "ignite"
 
+    _own: pa.Schema | None = None
+    """What :meth:`schema` found. Spark sends this object on to where the reader is made, so that a read has one schema: another sample
+    may have other columns, and Spark's schema has no marks of Ignite types. None where the user gave the schema."""
+
     def schema(self) -> StructType:
         options = ReadOptions.of(dict(self.options))
         with options.connect() as cluster:
-            return from_arrow_schema(read_schema(options, cluster, cluster.cache(options.cache)))
+            self._own = read_schema(options, cluster, cluster.cache(options.cache))
+        return from_arrow_schema(self._own)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         options = ReadOptions.of(dict(self.options))
         with options.connect() as cluster:
             info = cluster.cache(options.cache)
-            return IgniteReader(options, info, columns(lambda: read_schema(options, cluster, info), schema))
+            return IgniteReader(options, info, self._own or columns(lambda: read_schema(options, cluster, info), schema))
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
         if overwrite:
@@ -123,6 +131,7 @@ class IgniteReader(DataSourceReader):
         self._options, self._info, self._schema = options, info, schema
         self._keys: tuple[object, ...] | None = None
 
+    @optional_pushdown
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
         """Take the first condition on the key that names keys; Spark evaluates the others, on the rows that those keys have.
 
@@ -176,18 +185,13 @@ def read_schema(options: ReadOptions, cluster: Cluster, info: CacheInfo) -> pa.S
     return entries_schema(info, cluster, decode_entries(sample, info, cluster))
 
 
-def columns(own: Callable[[], pa.Schema], given: StructType | None = None) -> pa.Schema:
-    """Columns of the rows: as the cache tells them, but those of Spark where it has others, or the cache tells none.
-
-    :raises UnsupportedType: the cache tells none, and neither does Spark.
-    """
+def columns(own: Callable[[], pa.Schema], given: StructType) -> pa.Schema:
+    """Columns of the rows where the user gave the schema: the cache's own if they are the same, as these have the marks of Ignite types."""
     try:
         told = own()
     except UnsupportedType:
-        if given is None:
-            raise
         return to_arrow_schema(given, timezone="UTC")
-    return told if given is None or from_arrow_schema(told) == given else to_arrow_schema(given, timezone="UTC")
+    return told if from_arrow_schema(told) == given else to_arrow_schema(given, timezone="UTC")
 
 
 def parse_partitions(text: str) -> tuple[int, ...]:

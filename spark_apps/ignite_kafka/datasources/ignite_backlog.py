@@ -81,11 +81,11 @@ class BacklogOptions:
         cache = CachePlan(info.name, info.cache_id, "", info.partitions, 0, load=False)
         return BacklogTarget(cache, self.settings, self.reload, self.read.num_partitions)
 
-    def columns(self, given: StructType | None = None) -> pa.Schema:
-        """Columns of the rows, see :func:`.ignite.columns`."""
+    def own_columns(self) -> pa.Schema:
+        """Columns of the rows, from the cache."""
         with self.read.connect() as cluster:
             info = cluster.cache(self.read.cache)
-            return columns(lambda: with_change_columns(read_schema(self.read, cluster, info), info.name), given)
+            return with_change_columns(read_schema(self.read, cluster, info), info.name)
 
 
 _SETTINGS = (
@@ -128,16 +128,20 @@ class IgniteBacklogDataSource(DataSource):
     def name(cls) -> str:
         return _NAME
 
+    _own: pa.Schema | None = None
+    """What :meth:`schema` found, see :attr:`.ignite.IgniteDataSource._own`."""
+
     def schema(self) -> StructType:
-        return from_arrow_schema(BacklogOptions.of(dict(self.options)).columns())
+        self._own = BacklogOptions.of(dict(self.options)).own_columns()
+        return from_arrow_schema(self._own)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         options = BacklogOptions.of(dict(self.options))
-        return BacklogStreamReader(options, options.columns(schema))
+        return BacklogStreamReader(options, self._own or columns(options.own_columns, schema))
 
     def reader(self, schema: StructType) -> DataSourceReader:
         options = BacklogOptions.of(dict(self.options))
-        return BacklogBatchReader(options, options.columns(schema))
+        return BacklogBatchReader(options, self._own or columns(options.own_columns, schema))
 
 
 class _Rows:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 
-from ..errors import AuthenticationFailed, IgniteKafkaError, KafkaUnavailable, RecordTooLarge, TopicError
+from ..errors import AuthenticationFailed, IgniteKafkaError, KafkaUnavailable, RecordTooLarge, SettingsError, TopicError
 
 REQUEST_TIMEOUT_S = 30.0
 BRIEF_S = 5.0  # for what is good to have but not needed, where the broker may be away
@@ -20,7 +20,11 @@ QUICK = {  # under every client's settings
     "socket.nagle.disable": True,
     "log_level": 2,
 }
+NO_NEW_TOPICS = {"allow.auto.create.topics": False}
+"""Over every producer's settings: librdkafka's producers ask brokers to make a topic that is missing, so a topic that was deleted would
+come back without its records, or an internal one without compaction."""
 
+C = TypeVar("C")
 _AUTHENTICATION = {KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED, KafkaError._SSL}
 _FORBIDDEN = {
     KafkaError.TOPIC_AUTHORIZATION_FAILED,
@@ -67,6 +71,25 @@ def translate(error: KafkaError, doing: str, memory: ErrorMemory | None = None, 
     return KafkaUnavailable(text, "Check bootstrap_servers and that the brokers are up.", **where)
 
 
+def make_client(kind: Callable[[dict[str, Any]], C], config: Mapping[str, Any]) -> C:
+    """A client of librdkafka, which checks its settings and reads the files that they name when it is made.
+
+    :raises SettingsError: it refuses a setting; librdkafka's reason names it.
+    :raises KafkaUnavailable: this machine lacks what a client needs, such as threads.
+    """
+    try:
+        return kind(dict(config))
+    except KafkaException as cause:
+        error: KafkaError = cause.args[0]
+        if error.code() == KafkaError._INVALID_ARG:
+            raise SettingsError(
+                f"librdkafka refuses the settings of a Kafka client: {error.str().strip()}",
+                "Correct the setting that it names, in kafka_config, an override, the Kafka connection or the secrets file.",
+                bootstrap_servers=config.get("bootstrap.servers"),
+            ) from cause
+        raise translate(error, "making a Kafka client", bootstrap_servers=config.get("bootstrap.servers")) from cause
+
+
 @dataclass(frozen=True, repr=False)
 class KafkaClients:
     """Makes admin clients, consumers and producers.
@@ -92,11 +115,12 @@ class KafkaClients:
     def admin(self) -> tuple[AdminClient, ErrorMemory]:
         memory = ErrorMemory()
         config: dict[str, Any] = {**QUICK, **self.common, "error_cb": memory}
-        return AdminClient(config), memory
+        return make_client(AdminClient, config), memory
 
     def reader(self, **settings: Any) -> Consumer:
         """A read_committed consumer that never commits: partitions are assigned by hand and read from where we say."""
-        return Consumer(
+        return make_client(
+            Consumer,
             {
                 "group.id": "ignite-kafka-internal",
                 "enable.auto.commit": False,
@@ -111,12 +135,12 @@ class KafkaClients:
                 **self.common,
                 **self.consumer,
                 **settings,
-            }
+            },
         )
 
     def writer(self, **settings: Any) -> Producer:
         """A plain idempotent producer, for status records."""
-        return Producer({"enable.idempotence": True, **QUICK, **self.common, **settings})
+        return make_client(Producer, {"enable.idempotence": True, **QUICK, **self.common, **settings, **NO_NEW_TOPICS})
 
     def check(self, timeout_s: float = REQUEST_TIMEOUT_S / 3) -> None:
         """Ask the cluster for its topics once.

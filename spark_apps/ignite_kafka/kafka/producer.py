@@ -20,7 +20,7 @@ from ..errors import Fenced, IgniteKafkaError, KafkaUnavailable
 from ..kafka_names import one_name
 from ..privacy import in_message
 from . import native
-from .clients import QUICK, ErrorMemory, KafkaClients, translate
+from .clients import NO_NEW_TOPICS, QUICK, ErrorMemory, KafkaClients, make_client, translate
 from .record_size import RECORD_OVERHEAD, SizeLimit, too_large
 
 _FENCED = {
@@ -80,10 +80,10 @@ class TransactionalProducer:
         self.written: dict[tuple[str, int], int] = {}
         given = {**DEFAULTS, **(settings or {}), **clients.common, **clients.producer}
         config = {one_name(name): value for name, value in given.items()}  # of two names of one setting librdkafka takes the last
-        config |= {"transactional.id": transactional_id, "transaction.timeout.ms": timeout_ms, "error_cb": self._memory}
+        config |= {"transactional.id": transactional_id, "transaction.timeout.ms": timeout_ms, "error_cb": self._memory, **NO_NEW_TOPICS}
         config["message.timeout.ms"] = _message_timeout_ms(config.get("message.timeout.ms"), timeout_ms)
         self.size_limit = SizeLimit.of(config)
-        self._producer = Producer(config)
+        self._producer = make_client(Producer, config)
         self._topics: dict[str, native.NativeTopic] = {}
         # past the transaction's time-out the broker has ended it one way or the other
         self._patience_s = min(timeout_ms / 1000, clients.patience_s)

@@ -1,6 +1,7 @@
 """What the user wants of a connector: a record of the configs topic that anyone may write, and that the connector's driver follows.
 
-Key ``["target","<name>"]``, value ``{"state": "RUNNING"|"PAUSED"|"STOPPED", "at_ms": …}``. It is written without a transaction and never
+Key ``["target","<name>"]``, value ``{"state": "RUNNING"|"PAUSED"|"STOPPED", "at_ms": …}``, with ``"generation"`` where it is meant for the
+run of that generation alone: a newer run of the connector does not follow it. It is written without a transaction and never
 under the control transactional id, so asking a run for something never fences it.
 """
 
@@ -14,6 +15,7 @@ from confluent_kafka import KafkaError, KafkaException
 from ..errors import KafkaUnavailable
 from .clients import REQUEST_TIMEOUT_S, KafkaClients, translate
 from .control import configs_topic
+from .internal_records import FORMAT_HEADERS, InternalRecord, pass_over
 from .status import now_ms
 from .topics import Topics, read_to_end
 
@@ -21,9 +23,10 @@ RUNNING, PAUSED, STOPPED = "RUNNING", "PAUSED", "STOPPED"
 TARGETS = (RUNNING, PAUSED, STOPPED)
 
 
-def write_target(clients: KafkaClients, topics: Topics, prefix: str, connector: str, state: str) -> None:
+def write_target(clients: KafkaClients, topics: Topics, prefix: str, connector: str, state: str, generation: int = 0) -> None:
     """Ask a connector for a state; returns when the broker has the record.
 
+    :param generation: of the one run that is asked; 0: whichever has the connector.
     :raises TopicError: there is no configs topic, so no connector was ever started under this prefix.
     :raises KafkaUnavailable: the broker did not confirm it; it may still be written.
     """
@@ -38,9 +41,10 @@ def write_target(clients: KafkaClients, topics: Topics, prefix: str, connector: 
             refused.append(error)
 
     producer = clients.writer()
-    value = json.dumps({"state": state, "at_ms": now_ms()}, separators=(",", ":")).encode()
+    meant_for = {"generation": generation} if generation else {}
+    value = json.dumps({"state": state, "at_ms": now_ms(), **meant_for}, separators=(",", ":")).encode()
     try:
-        producer.produce(topic, value, _key(connector), 0, on_delivery=note)
+        producer.produce(topic, value, _key(connector), 0, on_delivery=note, headers=[*FORMAT_HEADERS])
     except KafkaException as cause:
         raise translate(cause.args[0], "asking for a target state", connector=connector) from cause
     if producer.flush(min(REQUEST_TIMEOUT_S, clients.patience_s)):
@@ -57,13 +61,26 @@ def read_target(clients: KafkaClients, topics: Topics, prefix: str, connector: s
     target = None
     for message in read_to_end(clients, topics, topic, [0]):
         if message.key() == _key(connector):
-            target = target_of(connector, message.key() or b"", message.value())
+            record = InternalRecord.of(message)
+            target = target_of(connector, record) if record and record.value is not None else None
     return target
 
 
-def target_of(connector: str, key: bytes, value: bytes | None) -> str | None:
-    """The target state that a record of the configs topic asks of a connector; None where it is about something else, or a tombstone."""
-    return str(json.loads(value)["state"]) if key == _key(connector) and value is not None else None
+def target_of(connector: str, record: InternalRecord, generation: int = 0) -> str | None:
+    """The target state that a record of the configs topic asks of a connector; None where it is about something else, a tombstone, or,
+    with an event, no state that this version knows.
+
+    :param generation: of the run that follows it; what is meant for another run is not for it. 0: whatever was asked last.
+    """
+    if (record.kind, record.name, record.rest) != ("target", connector, ()):
+        return None
+    value = record.telling()
+    if value is None or (generation and value.get("generation", generation) != generation):
+        return None
+    if value.get("state") not in TARGETS:
+        pass_over("it asks for no state that this version knows", record.where)
+        return None
+    return str(value["state"])
 
 
 def _key(connector: str) -> bytes:

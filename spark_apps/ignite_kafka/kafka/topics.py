@@ -113,9 +113,9 @@ class Topics:
         have = self.existing() if have is None else have
         missing = [spec for spec in specs if spec.name not in have]
         made = [NewTopic(spec.name, spec.partitions, spec.replication_factor, config=dict(spec.config)) for spec in missing]
-        for name, future in (self._admin.create_topics(made) if made else {}).items():
+        for name, future in (self._create(made) if made else {}).items():
             try:
-                future.result(REQUEST_TIMEOUT_S)
+                future.result()
             except KafkaException as cause:
                 if cause.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS:
                     continue
@@ -127,6 +127,11 @@ class Topics:
         if gone:
             raise TopicError("topics were deleted right after they were created", "Who deletes them?", topics=gone)
         return {spec.name: counts[spec.name] for spec in specs}
+
+    def _create(self, topics: list[NewTopic], *, validate_only: bool = False) -> dict[str, Future[None]]:
+        """Answers of the controller; each comes within the request's time, as an error where the controller is away."""
+        created: dict[str, Future[None]] = self._admin.create_topics(topics, validate_only=validate_only, request_timeout=self._timeout_s)
+        return created
 
     def partitions(self, topic: str) -> int:
         """Partition count of a topic.
@@ -147,6 +152,10 @@ class Topics:
             for name, topic in found.items()
             if (settings := configs.get(name)) is not None
         }
+
+    def identities(self, names: Iterable[str]) -> dict[str, tuple[str, int]]:
+        """Id and partition count of topics; one that does not exist is left out. Raises as :meth:`counts`."""
+        return {name: (str(topic.topic_id), len(topic.partitions)) for name, topic in self._descriptions(list(names)).items()}
 
     def _descriptions(self, names: list[str]) -> dict[str, TopicDescription]:
         return self._known_by_all(lambda: self._describe(names)) if names else {}
@@ -195,9 +204,8 @@ class Topics:
         The controller refuses to create a topic that exists; it is asked to check the request alone. A user who may not create topics
         gets no answer to that: then a topic counts as missing once it was not known for some seconds.
         """
-        wanted = self._admin.create_topics([NewTopic(name, -1, -1)], validate_only=True, request_timeout=self._timeout_s)
         try:
-            wanted[name].result()
+            self._create([NewTopic(name, -1, -1)], validate_only=True)[name].result()
         except KafkaException as cause:
             code = cause.args[0].code()
             if code == KafkaError.TOPIC_ALREADY_EXISTS:
@@ -298,19 +306,23 @@ def read_to_end(clients: KafkaClients, topics: Topics, topic: str, partitions: l
     yield from read_to(clients, topic, topics.ends(topic, partitions))
 
 
-def read_to(clients: KafkaClients, topic: str, ends: Mapping[int, int]) -> Iterator[Message]:
-    """Every committed record of some partitions, from their beginning to the ends given.
+def read_to(
+    clients: KafkaClients, topic: str, ends: Mapping[int, int], starts: Mapping[int, int] | None = None, *, committed: bool = True
+) -> Iterator[Message]:
+    """Every committed record of some partitions, from their beginning, or where `starts` says, to the ends given.
 
     An end is reached only when the committed position has passed it, so a transaction that is still being settled is waited for.
 
+    :param committed: False: records of open and aborted transactions too, which nobody waits for.
     :raises KafkaUnavailable: for ``patience_s`` of the clients nothing came, and the position had not reached the end.
     """
-    open_partitions = {partition for partition, end in ends.items() if end > 0}
+    first = {partition: (starts or {}).get(partition, 0) for partition in ends}
+    open_partitions = {partition for partition, end in ends.items() if end > first[partition]}
     if not open_partitions:
         return
-    consumer = clients.reader()
+    consumer = clients.reader(**({} if committed else {"isolation.level": "read_uncommitted"}))
     try:
-        consumer.assign([TopicPartition(topic, partition, 0) for partition in open_partitions])
+        consumer.assign([TopicPartition(topic, partition, first[partition]) for partition in open_partitions])
         deadline = time.monotonic() + clients.patience_s
         while open_partitions:
             for message in consumer.consume(10_000, timeout=0.005):
@@ -325,6 +337,29 @@ def read_to(clients: KafkaClients, topic: str, ends: Mapping[int, int]) -> Itera
                 else:
                     raise translate(error, "reading a topic", topic=topic, partition=message.partition())
             _check_progress(deadline, topic, open_partitions)
+    finally:
+        consumer.close()
+
+
+def read_part(clients: KafkaClients, topic: str, start: int, end: int) -> Iterator[Message]:
+    """The records of a topic of one partition from one offset to another, which is not read.
+
+    :raises KafkaUnavailable: see :func:`read_to`.
+    """
+    consumer = clients.reader()
+    try:
+        consumer.assign([TopicPartition(topic, 0, start)])
+        deadline, position = time.monotonic() + clients.patience_s, start
+        while position < end:
+            for message in consumer.consume(1_000, timeout=0.005):
+                deadline = time.monotonic() + clients.patience_s
+                error, offset = message.error(), message.offset()
+                if error is not None and error.code() != KafkaError._PARTITION_EOF:
+                    raise translate(error, "reading a topic", topic=topic, partition=0)
+                if error is None and offset is not None and offset < end:
+                    yield message
+                position = max(position, offset or 0) + (error is None)
+            _check_progress(deadline, topic, {0})
     finally:
         consumer.close()
 

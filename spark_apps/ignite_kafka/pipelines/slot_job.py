@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
 from typing import Any
 
-from pyspark import RDD, Accumulator, SparkFiles, TaskContext
+from pyspark import RDD, Accumulator, TaskContext
 from pyspark.accumulators import AccumulatorParam
 from pyspark.sql import SparkSession
 
@@ -22,7 +22,7 @@ from ..errors import IgniteKafkaError
 from ..plan import RunPlan, TransferPlan
 from ..privacy import set_log_values
 from ..secrets import Secrets
-from ..secrets_file import SecretsFile
+from ..secrets_file import SecretsSource
 from ..sink_plan import SinkPlan
 from .sink.task import sink_slots
 from .slot_copy import SlotResult, copy_slots
@@ -35,7 +35,7 @@ Work = Callable[[Iterable[int]], Iterator[SlotResult]]
 Errors = tuple[IgniteKafkaError, ...]
 
 
-def copied(plan: TransferPlan, tasks: Sequence[Sequence[int]], secrets_file: SecretsFile | None, ends: Sequence[int] | None) -> Work:
+def copied(plan: TransferPlan, tasks: Sequence[Sequence[int]], secrets_file: SecretsSource | None, ends: Sequence[int] | None) -> Work:
     """One result a slot once its units are committed, or its error; running it is what copies.
 
     :param ends: see :func:`.slot_copy.copy_slots`.
@@ -43,12 +43,12 @@ def copied(plan: TransferPlan, tasks: Sequence[Sequence[int]], secrets_file: Sec
     return partial(_task, copy_slots, TransferPlan.from_json, plan.to_json(), tasks, secrets_file, ends)
 
 
-def streamed(plan: TransferPlan, tasks: Sequence[Sequence[int]], secrets_file: SecretsFile | None, epoch: Epoch) -> Work:
+def streamed(plan: TransferPlan, tasks: Sequence[Sequence[int]], secrets_file: SecretsSource | None, epoch: Epoch) -> Work:
     """One result a slot once the epoch ends, or its error; running it is what sends."""
     return partial(_task, stream_slots, TransferPlan.from_json, plan.to_json(), tasks, secrets_file, epoch)
 
 
-def sunk(plan: SinkPlan, tasks: Sequence[Sequence[int]], secrets_file: SecretsFile | None, epoch: Epoch) -> Work:
+def sunk(plan: SinkPlan, tasks: Sequence[Sequence[int]], secrets_file: SecretsSource | None, epoch: Epoch) -> Work:
     """One result a slot once its ends are reached or the epoch ends, or its error; running it is what stores."""
     return partial(_task, sink_slots, SinkPlan.from_json, plan.to_json(), tasks, secrets_file, epoch)
 
@@ -58,13 +58,13 @@ def _task(
     read_plan: Callable[[str], RunPlan],
     plan_json: str,
     tasks: Sequence[Sequence[int]],
-    secrets_file: SecretsFile | None,
+    secrets_file: SecretsSource | None,
     more: Any,
     numbers: Iterable[int],
 ) -> Iterator[SlotResult]:
     plan = read_plan(plan_json)
     set_log_values(plan.settings.log_values)
-    secrets = secrets_file.load(SparkFiles.get) if secrets_file else Secrets()
+    secrets = secrets_file.load() if secrets_file else Secrets()
     context = TaskContext.get()
     attempt = context.attemptNumber() if context else 0
     for number in numbers:

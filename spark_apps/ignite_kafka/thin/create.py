@@ -9,6 +9,7 @@ import struct
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NoReturn
 
 import pyarrow as pa
 
@@ -175,7 +176,8 @@ def known_type(cluster: Cluster, type_id: int) -> BinaryType | None:
 def merged_type(known: BinaryType, wanted: BinaryType) -> BinaryType:
     """The wanted type where the cluster knows one of its id: a field that is Object there stays so, it takes values of any type.
 
-    :raises TypeClash: a field of both has another type in each, or two types have one id.
+    :raises TypeClash: a field of both has another type in each, or two types have one id; one is an enum and the other is none, a
+        constant has two ordinals or names, or another field than the cluster's gives the affinity key.
     """
     if known.name != wanted.name:
         what = f"Binary types {wanted.name} and {known.name} have one type id: Ignite does not tell their names apart"
@@ -189,8 +191,29 @@ def merged_type(known: BinaryType, wanted: BinaryType) -> BinaryType:
                 f"and {code_name(field.type_code)} is to be written"
             )
             raise TypeClash(what, "Ignite never changes a field's type: use another field or type name", field=field.name)
+    _check_same_kind(known, wanted)
     fields = tuple(replace(field, type_code=types.get(field.field_id, field.type_code)) for field in wanted.fields)
-    return replace(wanted, fields=fields)
+    return replace(wanted, fields=fields, affinity_field=known.affinity_field)
+
+
+def _check_same_kind(known: BinaryType, wanted: BinaryType) -> None:
+    """Raise TypeClash where the cluster refuses to merge two types though their fields fit."""
+    if known.is_enum != wanted.is_enum:
+        kinds = ["an enum" if one.is_enum else "no enum" for one in (known, wanted)]
+        _clash(wanted, f"is {kinds[0]} in the cluster, and {kinds[1]} is to be written")
+    if wanted.affinity_field not in (None, known.affinity_field):
+        _clash(wanted, f"has the affinity key field {known.affinity_field} in the cluster, and {wanted.affinity_field} is to be written")
+    for ordinal, label in wanted.enum_values.items():
+        held = known.enum_values.get(ordinal, label)
+        other = next((number for number, name in known.enum_values.items() if name == label), ordinal)
+        if held != label or other != ordinal:
+            constants = ", ".join(f"{name} = {number}" for number, name in sorted(known.enum_values.items()))
+            _clash(wanted, f"has the constants {constants} in the cluster, and {label} = {ordinal} is to be written")
+
+
+def _clash(wanted: BinaryType, what: str) -> NoReturn:
+    remedy = "Ignite never changes what it knows of a type: use another type name"
+    raise TypeClash(f"Binary type {wanted.name} {what}", remedy, value_type=wanted.name)
 
 
 def binary_type_bytes(binary: BinaryType) -> bytes:
@@ -204,7 +227,8 @@ def binary_type_bytes(binary: BinaryType) -> bytes:
 
 def _has(known: BinaryType, wanted: BinaryType) -> bool:
     ids = {field.field_id for field in known.fields}
-    return all(field.field_id in ids for field in wanted.fields) and wanted.schemas.keys() <= known.schemas.keys()
+    values = wanted.enum_values.keys() <= known.enum_values.keys()
+    return values and all(field.field_id in ids for field in wanted.fields) and wanted.schemas.keys() <= known.schemas.keys()
 
 
 def _type_name(binary: BinaryType) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -73,7 +73,11 @@ class BinaryField:
 
 @dataclass(frozen=True)
 class BinaryType:
-    """Metadata of one binary type: `schemas` maps a schema id to its field ids in the order of the footer."""
+    """Metadata of one binary type: `schemas` maps a schema id to its field ids in the order of the footer.
+
+    Nodes reply with the same metadata in different orders, so the order given is dropped here: `fields` are those of the fullest schema in
+    its order (of equally full ones, the highest schema id), then the others by name; schemas and enum values are sorted by number.
+    """
 
     type_id: int
     name: str
@@ -82,6 +86,17 @@ class BinaryType:
     schemas: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     is_enum: bool = False
     enum_values: Mapping[int, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "fields", _ordered(self.fields, self.schemas))
+        object.__setattr__(self, "schemas", dict(sorted(self.schemas.items())))
+        object.__setattr__(self, "enum_values", dict(sorted(self.enum_values.items())))
+
+
+def _ordered(fields: Iterable[BinaryField], schemas: Mapping[int, tuple[int, ...]]) -> tuple[BinaryField, ...]:
+    _, fullest = max(schemas.items(), key=lambda schema: (len(schema[1]), schema[0]), default=(0, ()))
+    place = {field_id: at for at, field_id in enumerate(fullest)}
+    return tuple(sorted(fields, key=lambda one: (place.get(one.field_id, len(place)), one.name.lower(), one.field_id)))
 
 
 class TypeSource(Protocol):

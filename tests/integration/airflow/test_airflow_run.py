@@ -109,8 +109,8 @@ def test_a_task_that_dies_takes_its_app_and_its_files_along(airflow: AirflowHome
 
 
 def app_at_work(process: ManagedProcess, airflow: AirflowHome) -> list[psutil.Process]:
-    """Processes of the app, once it has Spark and its own copy of the secrets."""
-    await_value(lambda: list(airflow.private.glob("ignite-kafka-*/*/*.secrets")) or None, "the app's private copy", DEADLINE_S)
+    """Processes of the app, once it has Spark and has read the secrets."""
+    await_value(lambda: "15100 #" in process.output() or None, "the app's start", DEADLINE_S)
     submitted = family(process, "org.apache.spark.deploy.SparkSubmit", "ignite_to_kafka.py", "pyspark.daemon")
     assert len(submitted) >= 2
     return submitted

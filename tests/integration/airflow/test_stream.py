@@ -13,7 +13,8 @@ import pytest
 from confluent_kafka import KafkaException
 
 from airflow_provider_ignite_kafka.connector_status import connector_status
-from airflow_provider_ignite_kafka.request import Request, ask_run
+from airflow_provider_ignite_kafka.request import Request
+from airflow_provider_ignite_kafka.run_status import ask_run
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.status import FAILED, RUNNING, STOPPED, RunStatus, read_runs
 from ignite_kafka.kafka.target import read_target, write_target

@@ -12,6 +12,7 @@ import pytest
 from airflow.models.trigger import Trigger
 from airflow.sdk import Asset, AssetWatcher
 from airflow.sdk.exceptions import (
+    AirflowException,
     AirflowFailException,
     AirflowRescheduleException,
     AirflowSensorTimeout,
@@ -19,12 +20,14 @@ from airflow.sdk.exceptions import (
     TaskDeferralTimeout,
     TaskDeferred,
 )
+from airflow.sdk.execution_time.context import AssetStateStoreAccessors
 from airflow.serialization.decoders import smart_decode_trigger_kwargs
 from airflow.serialization.encoders import encode_trigger
 from airflow.triggers.base import BaseEventTrigger
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from airflow_provider_ignite_kafka.cache_looks import CacheLooks
 from airflow_provider_ignite_kafka.sensors.cache_watch import IgniteCacheWatchSensor
 from airflow_provider_ignite_kafka.triggers import cache_watch
 from airflow_provider_ignite_kafka.triggers.cache_watch import IgniteCacheWatchTrigger
@@ -63,7 +66,6 @@ class Store:
     """A state store of Airflow's, for a task and for an asset; what is written outlives trigger and sensor."""
 
     values: dict[str, Any] = field(default_factory=dict)
-    asset_count: int = 1
 
     def get(self, key: str, default: Any = None) -> Any:
         return json.loads(self.values[key]) if key in self.values else default
@@ -72,8 +74,6 @@ class Store:
         self.values[key] = json.dumps(value)
 
     async def aget(self, key: str, default: Any = None) -> Any:
-        if self.asset_count != 1:
-            raise ValueError(f"{self.asset_count} assets")
         return self.get(key, default)
 
     async def aset(self, key: str, value: Any) -> None:
@@ -83,7 +83,7 @@ class Store:
 def fired(looks: Sequence[Look], *, store: Store | None = None, stop_after: int | None = None, **arguments: Any) -> list[dict[str, Any]]:
     """What a trigger fires over these looks; with `stop_after` its triggerer dies when it has fired so many."""
     trigger = IgniteCacheWatchTrigger(**{"poll_interval": 0, **arguments})
-    trigger.look = _Looks(trigger.look, shown(looks))  # type: ignore[assignment]
+    trigger.look = _Looks(shown(looks), trigger)  # type: ignore[assignment]
     trigger.asset_state_store = store  # type: ignore[assignment]
 
     async def run() -> list[dict[str, Any]]:
@@ -103,8 +103,12 @@ def fired(looks: Sequence[Look], *, store: Store | None = None, stop_after: int 
 class _Looks:
     """Calls a made-up look; the key is the real one's."""
 
-    def __init__(self, real: Any, look: Callable[[], dict[str, CacheState]]) -> None:
-        self.key, self.look = real.key, look
+    def __init__(self, look: Callable[[], dict[str, CacheState]], trigger: IgniteCacheWatchTrigger) -> None:
+        self.look, self.trigger = look, trigger
+
+    def key(self, known: object) -> str:
+        given = self.trigger.cache_whitelist, self.trigger.cache_blacklist, self.trigger.backlog_cache_name
+        return CacheLooks.of(self.trigger.ignite_conn_id, *given).key(known)
 
     def __call__(self) -> dict[str, CacheState]:
         return self.look()
@@ -188,8 +192,50 @@ def test_once_begins_with_its_first_look_and_fires_the_next_change() -> None:
 @pytest.mark.parametrize("error", [AuthenticationFailed("no"), SettingsError("no")])
 def test_a_task_is_told_what_waiting_does_not_mend_and_a_watcher_waits(error: Exception) -> None:
     assert names(fired([caches(), error, caches("a")])) == [(["a"], [])]
-    with pytest.raises(type(error)):
-        fired([error], once=True)
+    [event] = fired([error], once=True)
+    assert event == {"error": f"{type(error).__name__}: no", "final": True}
+    with pytest.raises(AirflowFailException, match="no"):
+        sensor(deferrable=True).execute_complete(Run().context, event)
+
+
+def test_a_connection_that_cannot_be_read_now_may_be_read_by_a_retry() -> None:
+    [event] = fired([AirflowException("the API server is away")], once=True)
+    with pytest.raises(AirflowException, match="the API server is away") as failed:
+        sensor(deferrable=True).execute_complete(Run().context, event)
+    assert failed.type is AirflowException
+
+
+WRONG: list[dict[str, Any]] = [
+    {"kinds": ["made"]},
+    {"kinds": 5},
+    {"known": "[]"},
+    {"known": 5},
+    {"cache_whitelist": [5]},
+    {"cache_whitelist": ["["]},
+    {"cache_blacklist": 5},
+    {"poll_interval": "soon"},
+    {"poll_interval": -1},
+]
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=str)
+def test_wrong_arguments_end_no_triggerer(
+    wrong: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Airflow's triggerer ends when a constructor raises, and starts a watcher again at once that has ended."""
+    [event] = fired([], once=True, **wrong)
+    assert event["final"]
+    assert event["error"].startswith("SettingsError: ")
+    with pytest.raises(SettingsError):  # the Dag processor shows it, before any triggerer has the trigger
+        IgniteCacheWatchTrigger(**wrong).serialize()
+
+    async def run() -> None:
+        monkeypatch.setattr(cache_watch, "_BLOCKED_S", 0.01)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(anext(aiter(IgniteCacheWatchTrigger(**wrong).run())), 0.1)
+
+    asyncio.run(run())
+    assert capsys.readouterr().out.count("This watcher cannot work until its Dag is corrected") > 1
 
 
 def test_an_asset_s_state_that_cannot_be_stored_is_stored_later() -> None:
@@ -207,9 +253,27 @@ def test_an_asset_s_state_that_cannot_be_stored_is_stored_later() -> None:
     assert names(fired([caches()], store=store)) == [([], ["a"])]
 
 
-def test_one_trigger_for_two_assets_is_refused() -> None:
-    with pytest.raises(SettingsError, match="several assets share one trigger"):
-        fired([caches()], store=Store(asset_count=2))
+def stores_of(*assets: str) -> Any:
+    """Airflow's own accessor of assets' stores, as the triggerer makes it; the stores are the tests'."""
+    shared = AssetStateStoreAccessors(inlets=[Asset(name=name) for name in assets])
+    shared._by_name = {name: Store() for name in shared._by_name}  # type: ignore[misc]
+    return shared
+
+
+def test_equal_triggers_of_two_assets_are_one_trigger_that_keeps_the_state_of_both() -> None:
+    both = stores_of("one", "two")
+    assert names(fired([caches("a"), caches("a", "b")], store=both)) == [(["b"], [])]
+    assert both._by_name["one"].values == both._by_name["two"].values != {}
+    assert names(fired([caches("b")], store=both)) == [([], ["a"])]
+
+
+def test_an_asset_that_joins_a_trigger_takes_part_in_what_is_known() -> None:
+    one = stores_of("two")
+    assert fired([caches("a")], store=one) == []
+    both = stores_of("one", "two")
+    both._by_name["two"] = one._by_name["two"]
+    assert names(fired([caches("a", "b")], store=both)) == [(["b"], [])]
+    assert both._by_name["one"].values == both._by_name["two"].values
 
 
 ARGUMENTS = {
@@ -233,7 +297,31 @@ def test_trigger_survives_serialisation_and_holds_no_secret(connect: Any) -> Non
     assert not any(secret in json.dumps(arguments) for secret in ("sesame", "mellon", "user", "node-1"))
 
 
-@pytest.mark.parametrize("arguments", [{}, {"known": {}}, {**ARGUMENTS, "once": False}], ids=["defaults", "empty", "all"])
+def test_sensor_and_trigger_look_with_a_secrets_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str | None] = []
+
+    def connect(_hook: object, secrets_file: str | None = None) -> Any:
+        asked.append(secrets_file)
+        raise IgniteUnreachable("away")
+
+    monkeypatch.setattr("airflow_provider_ignite_kafka.hooks.ignite.IgniteHook.connect", connect)
+    waiting = sensor(secrets_file="/mnt/{{ params.file }}", deferrable=True)
+    waiting.render_template_fields({"params": {"file": "s.json"}})
+    with pytest.raises(TaskDeferred) as deferred:
+        waiting.execute(Run().context)
+    path, arguments = deferred.value.trigger.serialize()
+    assert arguments["secrets_file"] == "/mnt/s.json"
+    again = IgniteCacheWatchTrigger(**arguments)
+    assert again.serialize() == (path, arguments)
+    asyncio.run(again._look())
+    assert asked == ["/mnt/s.json", "/mnt/s.json"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{}, {"known": {}}, {**ARGUMENTS, "once": False}, {"secrets_file": "/mnt/s.json"}],
+    ids=["defaults", "empty", "all", "file"],
+)
 def test_airflow_takes_the_stored_trigger_for_the_same_as_the_dag_s(arguments: dict[str, Any]) -> None:
     """Were it not, each reading of the Dag would make a new trigger."""
     watcher = AssetWatcher(name="w", trigger=IgniteCacheWatchTrigger(**arguments))
@@ -407,5 +495,5 @@ def test_what_waiting_does_not_mend_fails_without_a_retry(cluster: Any, argument
 def test_kinds_are_checked(kinds: list[str]) -> None:
     with pytest.raises(ValueError, match="kinds is"):
         sensor(kinds=kinds)
-    with pytest.raises(ValueError, match="kinds is"):
-        IgniteCacheWatchTrigger(kinds=kinds)
+    with pytest.raises(SettingsError, match="kinds is"):
+        IgniteCacheWatchTrigger(kinds=kinds).serialize()

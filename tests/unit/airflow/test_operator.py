@@ -75,6 +75,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, connect: Any) -> Benc
     private.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(private))
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    monkeypatch.setenv("AIRFLOW__IGNITE_KAFKA__ALLOW_INSECURE_CONNECTIONS", "True")  # the node has a password and no TLS
     monkeypatch.setenv("FAKE_ORDERS", str(tmp_path / "orders.json"))
     for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
         monkeypatch.delenv(name, raising=False)
@@ -86,6 +87,10 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, connect: Any) -> Benc
     made = Bench(tmp_path, lambda: run_status(COMPLETED))
     made.order()
     monkeypatch.setattr(spark_copy, "read_status", lambda _request: made.status())
+    monkeypatch.setattr(spark_copy, "await_end", lambda _request, **_: made.status())
+    monkeypatch.setattr(spark_copy, "has_ended", lambda _request: False)
+    monkeypatch.setattr(spark_copy, "check_clusters", lambda _request, **_: None)
+    monkeypatch.setattr(spark_copy, "overtaken_by", lambda _request, _own: None)
     return made
 
 
@@ -338,6 +343,14 @@ def test_settings_say_nothing_of_security_where_the_connection_does(bench: Bench
         sink({"kafka_config": {name: "PLAIN"}}).execute(context())
 
 
+def test_a_password_is_not_sent_in_the_clear(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AIRFLOW__IGNITE_KAFKA__ALLOW_INSECURE_CONNECTIONS")
+    with pytest.raises(AirflowFailException, match=r"password are sent to Ignite at node:10800 without TLS.*section \[ignite_kafka\]"):
+        sink().execute(context())
+    sink({"allow_insecure_connections": True}).execute(context())
+    assert bench.seen["request"]["settings"]["allow_insecure_connections"] is True
+
+
 def test_settings_may_say_it_where_the_connection_is_silent(bench: Bench, connect: Any) -> None:
     connect("kafka_default", conn_type="kafka", extra={"bootstrap.servers": "broker:9092"})
     sink({"kafka_config": {"security.protocol": "SSL"}}).execute(context())
@@ -513,6 +526,7 @@ def test_a_dag_with_letters_beyond_ascii_has_a_connector(bench: Bench) -> None:
         (run_status(FAILED, IgniteKafkaError("Py4JJavaError: out of memory")), 1, AirflowException, "out of memory"),
         (run_status(UNKNOWN, OutcomeUnknown("no answer to a commit")), 4, AirflowException, "no answer to a commit"),
         (run_status(STOPPED), 143, AirflowException, "stopped"),
+        (replace(run_status(FENCED, Fenced("by a run that is starting")), generation=0), 3, AirflowException, "before this one began"),
         (run_status(RUNNING), 137, AirflowException, "exit code 137"),
         (None, 0, AirflowException, "no end of this run"),
     ],
@@ -639,6 +653,31 @@ def test_arguments_that_spark_submit_has_not_are_refused_when_the_dag_is_read(na
         operator(spark_submit={name: "x"})
 
 
+@pytest.mark.parametrize(
+    ("rendered", "message"),
+    [
+        ({"application_args": ["--x"]}, "has 'application_args'"),
+        ({"conn_id": "other"}, "has 'conn_id'"),
+        ("--conf spark.jars=x", "is no mapping"),
+    ],
+)
+def test_they_are_checked_again_when_the_templates_are_rendered(bench: Bench, rendered: Any, message: str) -> None:
+    task = operator(spark_submit="{{ params.spark_submit }}")
+    task.render_template_fields({**context(), "params": {"spark_submit": "x"}})
+    task.spark_submit = rendered  # as a Dag with render_template_as_native_obj has it
+    with pytest.raises(AirflowFailException, match=f"spark_submit {message}"):
+        task.execute(context())
+    assert not (bench.folder / "seen.json").exists()
+
+
+def test_shipping_unprotected_secrets_is_an_argument_of_the_dag(bench: Bench) -> None:
+    operator().execute(context())
+    assert "--ship-secrets-unprotected" not in bench.seen["argv"]
+    operator(ship_secrets_unprotected=True).execute(context())
+    assert "--ship-secrets-unprotected" in bench.seen["argv"]
+    assert "ship_secrets_unprotected" not in IgniteToKafkaOperator.template_fields  # a parameter of a run cannot say it
+
+
 def test_yarn_cluster_mode_ships_request_and_secrets(bench: Bench, connect: Any) -> None:
     connect("spark_default", conn_type="spark", host="yarn", extra={"deploy-mode": "cluster"})
     operator(spark_submit={"files": "/etc/krb5.conf", "archives": "env.tar.gz#env", "env_vars": {"MY_ZONE": "a"}}).execute(context())
@@ -735,6 +774,104 @@ def signal_when_at_work(task: IgniteToKafkaOperator, number: signal.Signals) -> 
     """Send this process a signal once the app has started, as Airflow's supervisor does; a handler runs in the main thread."""
     await_value(lambda: task._hook is not None and "at work" in task._hook._tail, "the app at work")
     os.kill(os.getpid(), number)
+
+
+@pytest.fixture
+def left_on_yarn(on_yarn: Bench) -> Bench:
+    """A spark-submit that ends without word of its app."""
+    on_yarn.order(print=["Submitted application application_17_0001", "Exception: the resource manager is gone"], exit_code=1)
+    return on_yarn
+
+
+def test_the_end_of_spark_submit_is_not_the_app_s_in_the_cluster(left_on_yarn: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    records = [run_status(RUNNING), run_status(RUNNING), run_status(COMPLETED)]
+    left_on_yarn.status = lambda: replace(run_status(RUNNING), ended_ms=None)
+    followed: list[str] = []
+
+    def follow(request: Request, *, stopped: Callable[[], bool]) -> RunStatus | None:
+        assert not stopped()
+        followed.append(request.run_id)
+        return records[-1]
+
+    monkeypatch.setattr(spark_copy, "await_end", follow)
+    assert operator().execute(context())["state"] == COMPLETED
+    assert followed == [left_on_yarn.seen["request"]["run_id"]]
+    assert not (left_on_yarn.folder / "yarn").exists()
+
+
+@pytest.mark.parametrize(("asked", "ends"), [(True, True), (True, False), (False, False)])
+def test_who_gives_up_following_asks_the_app_to_stop(left_on_yarn: Bench, monkeypatch: pytest.MonkeyPatch, asked: bool, ends: bool) -> None:
+    left_on_yarn.status = lambda: replace(run_status(RUNNING), ended_ms=None)
+    told: list[str] = []
+
+    def ask(request: Request) -> bool:
+        told.append(request.run_id)
+        return asked
+
+    monkeypatch.setattr(spark_copy, "ask_run", ask)
+    monkeypatch.setattr(spark_copy, "has_ended", lambda _request: ends)
+    with pytest.raises(AirflowException, match="spark-submit ended without word of the app") as failed:
+        operator(stop_timeout_ms=500).execute(context())
+    assert failed.type is AirflowException
+    assert told == [left_on_yarn.seen["request"]["run_id"]]
+    killed = (left_on_yarn.folder / "yarn").read_text() if (left_on_yarn.folder / "yarn").exists() else ""
+    assert killed == ("" if asked and ends else "application -kill application_17_0001\n")
+
+
+def test_an_app_whose_end_the_cluster_has_told_is_not_followed(left_on_yarn: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    left_on_yarn.order(print=["Submitted application application_17_0001", "\t final status: FAILED", "java.lang.Error"], exit_code=1)
+    left_on_yarn.status = lambda: replace(run_status(RUNNING), ended_ms=None)
+    monkeypatch.setattr(spark_copy, "await_end", pytest.fail)
+    with pytest.raises(AirflowException, match="exit code 1"):
+        operator().execute(context())
+    assert not (left_on_yarn.folder / "yarn").exists()
+
+
+def test_a_submission_that_the_cluster_refused_is_not_followed_for_long(left_on_yarn: Bench) -> None:
+    left_on_yarn.order(print=["Exception: unknown queue"], exit_code=1)
+    left_on_yarn.status = lambda: None
+    with pytest.raises(AirflowException, match=r"exit code 1(.|\n)*unknown queue"):
+        operator().execute(context())
+    assert not (left_on_yarn.folder / "yarn").exists()
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"), [(KafkaUnavailable("nobody answers"), AirflowException), (SettingsError("no"), AirflowFailException)]
+)
+def test_clusters_are_asked_before_spark_starts(
+    bench: Bench, connect: Any, monkeypatch: pytest.MonkeyPatch, error: IgniteKafkaError, kind: type[Exception]
+) -> None:
+    asked: list[bool] = []
+
+    def check(_request: Request, *, ignite: bool) -> None:
+        asked.append(ignite)
+        raise error
+
+    monkeypatch.setattr(spark_copy, "check_clusters", check)
+    for extra in ({}, {"deploy-mode": "cluster"}):
+        connect("spark_default", conn_type="spark", host="yarn", extra=extra)
+        with pytest.raises(AirflowException, match=type(error).__name__) as failed:
+            operator().execute(context())
+        assert failed.type is kind
+    assert asked == [True, False]  # from the cluster, not from this worker, the driver must reach Ignite
+    assert not (bench.folder / "seen.json").exists()
+    assert list((bench.folder / "tmp").iterdir()) == []
+
+
+def test_a_retry_does_not_end_a_newer_run(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def overtaken(_request: Request, own: str) -> RunStatus:
+        asked.append(own)
+        return run_status(RUNNING)
+
+    monkeypatch.setattr(spark_copy, "overtaken_by", overtaken)
+    operator().execute(context())
+    assert asked == []  # a first try takes over, as a newer run does
+    with pytest.raises(AirflowException, match="has taken the connector c since this task's last try") as failed:
+        operator().execute(context(try_number=2))
+    assert failed.type is AirflowException
+    assert asked == ["nightly/copy/manual__2025-01-01/"]
 
 
 class LockedLog:

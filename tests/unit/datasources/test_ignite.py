@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import pickle
+from contextlib import nullcontext
+from types import SimpleNamespace
+from typing import Any
+
 import pyarrow as pa
 import pytest
-from pyspark.sql.datasource import EqualTo, Filter
+from pyspark.sql.datasource import DataSourceReader, EqualTo, Filter
 from pyspark.sql.types import StructType
 
+from ignite_kafka.datasources import ignite, ignite_backlog
 from ignite_kafka.datasources.ignite import IgniteReader, Partitions, ReadOptions, columns
-from ignite_kafka.errors import SettingsError, UnsupportedType
-from ignite_kafka.thin.codec.table import entries_schema
+from ignite_kafka.errors import SettingsError
+from ignite_kafka.thin.codec.table import entries_schema, is_own
 from ignite_kafka.thin.model import CacheInfo, QueryEntity
 from tests.support.codec_bytes import Types
 
@@ -27,12 +33,9 @@ def reader(schema: pa.Schema = OWN, **options: str) -> IgniteReader:
 def test_a_cache_that_tells_no_columns_has_those_given() -> None:
     schema = columns(lambda: entries_schema(EMPTY, Types(), []), GIVEN)
     assert schema == pa.schema([pa.field("_key", pa.int64()), pa.field("_value", pa.string())])
-    with pytest.raises(UnsupportedType, match="Give a schema"):
-        columns(lambda: entries_schema(EMPTY, Types(), []))
 
 
 def test_its_own_columns_are_taken_unless_others_are_given() -> None:
-    assert columns(lambda: OWN) is OWN
     assert columns(lambda: OWN, GIVEN) is OWN
     assert columns(lambda: OWN, StructType().add("_key", "string")).names == ["_key"]
 
@@ -57,3 +60,26 @@ def test_none_is_taken_on_columns_that_were_given() -> None:
     """A text may stand for a UUID there, of which a get by text finds nothing."""
     read = reader(pa.schema([pa.field("_key", pa.int64()), pa.field("_value", pa.string())]))
     assert list(read.pushFilters(IS_FIVE)) == IS_FIVE
+
+
+@pytest.mark.parametrize("module", [ignite, ignite_backlog])
+def test_a_read_takes_its_schema_once(monkeypatch: pytest.MonkeyPatch, module: Any) -> None:
+    """Spark makes the reader in another process, of the source that gave the schema: a second sample may show other columns."""
+    samples = [OWN]
+    monkeypatch.setattr(module, "read_schema", lambda *_: samples.pop())
+    monkeypatch.setattr(ReadOptions, "connect", lambda _: nullcontext(SimpleNamespace(cache=lambda _: CACHE)))
+    source_of = {ignite: ignite.IgniteDataSource, ignite_backlog: ignite_backlog.IgniteBacklogDataSource}
+    source = source_of[module]({"cache": "c", "connector": "c"} if module is ignite_backlog else {"cache": "c"})
+    schema = source.schema()
+    read = pickle.loads(pickle.dumps(source)).reader(schema)
+    assert is_own(read._schema)
+    assert isinstance(schema, StructType)
+    assert read._schema.names == schema.names
+    assert samples == []
+
+
+def test_spark_takes_the_reader_without_the_pushdown() -> None:
+    """PySpark refuses a reader whose pushFilters is not its base class's while the pushdown is off; it compares as here."""
+    read = pickle.loads(pickle.dumps(reader()))
+    assert getattr(read.pushFilters, "__func__", None) is DataSourceReader.pushFilters
+    assert list(read.pushFilters(IS_FIVE)) == []

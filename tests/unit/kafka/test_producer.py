@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from confluent_kafka import KafkaException, Producer
+from confluent_kafka import Producer
 
+from ignite_kafka.errors import SettingsError
 from ignite_kafka.kafka import producer
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.producer import TransactionalProducer
@@ -46,5 +47,5 @@ def test_a_record_is_tried_for_five_minutes_at_most_where_nothing_is_told(made: 
 
 
 def test_what_is_no_number_is_told_by_librdkafka(made: Made) -> None:
-    with pytest.raises(KafkaException, match=r"message\.timeout\.ms"):
+    with pytest.raises(SettingsError, match=r"message\.timeout\.ms"):
         made({"delivery.timeout.ms": "soon"}, 60_000)

@@ -11,11 +11,13 @@ from typing import Any, cast
 import pytest
 
 from ignite_kafka.convert import converter
+from ignite_kafka.errors import DecodeError
 from ignite_kafka.pipelines import verify as module
-from ignite_kafka.pipelines.verify import Verified, canonical, verify
+from ignite_kafka.pipelines.verify import Verified, verify
 from ignite_kafka.plan import CachePlan, TransferPlan
 from ignite_kafka.settings import SourceSettings
 from ignite_kafka.thin import codes
+from ignite_kafka.thin.codec.classes import java_hash
 from ignite_kafka.thin.codec.values import EnumValue
 from ignite_kafka.thin.model import CacheInfo, QueryEntity, QueryField
 from tests.support.bad_entries import long
@@ -37,18 +39,24 @@ class OneCache(Types):
 
 
 def copied(
-    monkeypatch: pytest.MonkeyPatch, types: OneCache, entries: Sequence[tuple[bytes, bytes]], changed: bytes = b"", **settings: Any
+    monkeypatch: pytest.MonkeyPatch,
+    types: OneCache,
+    entries: Sequence[tuple[bytes, bytes]],
+    changed: bytes = b"",
+    key: bytes = b"",
+    more: Sequence[tuple[bytes, bytes | None]] = (),
+    **settings: Any,
 ) -> Verified:
-    """The verdict about a topic that has what the columns make of the entries; of `changed`, the first record's value."""
+    """The verdict about a topic that has what the columns make of the entries, and `more`; `changed` and `key` are of the first record."""
     plan = TransferPlan("c", "s", 0, 1, SourceSettings(name="c", **settings), (CachePlan(CACHE.name, 1, "t", 1, 1),))
     chosen = converter("json", decimal_format=plan.settings.decimal_format, enum_policy=plan.settings.enum_policy)
     pages = [page(entries, 0)]
     records = chosen.convert(pages, types.info, cast(Any, types))
-    values = records.values.to_pylist()
+    keys, values = records.keys.to_pylist(), records.values.to_pylist()
     values[:1] = [changed or values[0]]
     messages = [
         SimpleNamespace(key=lambda key=key: key, value=lambda value=value: value)
-        for key, value in zip(records.keys.to_pylist(), values, strict=True)
+        for key, value in [*zip([key or keys[0], *keys[1:]], values, strict=True), *more]
     ]
     monkeypatch.setattr(module, "Topics", lambda _: SimpleNamespace(partitions=lambda _: 1))
     monkeypatch.setattr(module, "read_to_end", lambda *_: iter(messages))
@@ -113,6 +121,37 @@ def test_keys_that_are_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     is_equal(copied(monkeypatch, OneCache(), floats), len(floats))
 
 
-def test_texts_of_one_key_are_one() -> None:
-    assert canonical(b'{"b": 1, "a": [1e3]}') == canonical(b'{"a":[1000.0],"b":1}')
-    assert len({canonical(text) for text in (b"1.5", b"1.50", b'"1.5"', b"1", b"1.0", b"true", b"null")}) == 7
+ORDER_KEY = {"shop": codes.LONG, "id": codes.LONG, "line": codes.LONG}
+
+
+def order(types: OneCache, *names: str) -> bytes:
+    return binary(types.known[java_hash("orderkey")], {name: long(at) for at, name in enumerate(names)})
+
+
+def test_keys_are_compared_by_their_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    types = OneCache()
+    types.add("OrderKey", ORDER_KEY, ["shop", "id"], list(ORDER_KEY))
+    entries = [(order(types, "shop", "id"), long(1))]
+    is_equal(copied(monkeypatch, types, entries), 1)
+    for other in (b'{"id":1,"shop":0}', b'{"shop":0,"id":1,"line":null}', b'{"id":1,"line":null,"shop":0}'):
+        found = copied(monkeypatch, types, entries, key=other)
+        assert (found.missing, found.unexpected, found.other_bytes, found.equal) == (1, 1, 1, False)
+        assert "in other bytes" in found.differences
+        assert "send the cache to a new topic" in found.differences
+        both = copied(monkeypatch, types, entries, more=[(other, b"1")])
+        assert (both.missing, both.unexpected, both.other_bytes, both.equal) == (0, 1, 1, False), "beside the right one"
+    assert copied(monkeypatch, types, entries, key=b'{"id":2,"shop":0}').other_bytes == 0
+    gone = copied(monkeypatch, types, entries, more=[(b'{"id":1,"shop":0}', b"1"), (b'{"id":1,"shop":0}', None)])
+    assert (gone.equal, gone.unexpected) == (True, 0), "its tombstone is the last"
+
+
+def test_two_entries_of_one_kafka_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = copied(monkeypatch, OneCache(), [(number(codes.BYTE, 1), long(5)), (long(1), long(5))])
+    assert (found.equal, found.missing) == (False, 1)
+    assert "two entries have the one Kafka key '1'" in found.differences
+
+
+def test_a_key_that_the_two_decoders_read_differently_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "decode_rows", lambda *_: iter([(7, 1)]))
+    with pytest.raises(DecodeError, match="the columns make the key '1' of an entry, the rows 7"):
+        copied(monkeypatch, OneCache(), [(long(1), long(1))])

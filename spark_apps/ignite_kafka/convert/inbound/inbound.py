@@ -10,9 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...errors import SettingsError
-from ...thin.model import CacheInfo
+from ...thin.model import CacheInfo, TypeSource
 from ..json_columns import JsonForm
 from .binary import BinaryReader
+from .envelopes import are_columns
 from .keys import Keys, RecordKeys, keys_by_policy
 from .model import BadRecord, Consumed, Entries, Rows, Stage, Types
 from .objects import ObjectTypes
@@ -60,12 +61,13 @@ class InboundRules:
 class Inbound:
     """Converts the records of one topic for one cache. It keeps the types it has learned: one for all batches, for one thread.
 
+    :param carried: where the types of values in Ignite's binary format are known; None: `types`.
     :raises UnsupportedType: the cache's types cannot be read from such records; says why.
     """
 
-    def __init__(self, cache: CacheInfo, types: Types, rules: InboundRules | None = None) -> None:
+    def __init__(self, cache: CacheInfo, types: Types, rules: InboundRules | None = None, carried: TypeSource | None = None) -> None:
         self._rules = rules = rules or InboundRules()
-        binary = BinaryReader(cache, types)
+        binary = BinaryReader(cache, carried or types)
         self._keys: Keys = RecordKeys(binary)
         self._value: Reader = binary
         if (rules.key_converter, rules.value_converter, rules.key_policy) == ("ignite-binary", "ignite-binary", "key"):
@@ -73,9 +75,10 @@ class Inbound:
         known = entry_types(cache, types)
         objects, form = ObjectTypes(types, known.objects, known.key_objects), JsonForm(rules.decimal_format)
         if rules.value_converter == "json":
-            self._value = JsonReader(known.value, objects, form)
+            self._value = JsonReader(known.value, objects, form, enveloped=_enveloped(cache, "value"))
         if rules.key_policy != "key" or rules.key_fields or rules.key_converter == "json":
-            self._keys = keys_by_policy(rules.key_policy, rules.key_fields, known, objects, form)
+            enveloped = _enveloped(cache, "value" if rules.key_policy == "value" else "key")
+            self._keys = keys_by_policy(rules.key_policy, rules.key_fields, known, objects, form, enveloped)
 
     def convert(self, consumed: Consumed) -> Entries:
         """The records as entries, in their order; those that are none, and why, in `bad`.
@@ -105,6 +108,10 @@ class Inbound:
         if self._rules.value_converter == "json":  # in any other form these four letters are no null
             there &= ~np.asarray(pc.fill_null(pc.equal(values, _NULL_JSON), True))
         return there
+
+
+def _enveloped(cache: CacheInfo, side: str) -> str | None:
+    return None if are_columns(cache, side) else side
 
 
 def _places(side: Side, count: int) -> Rows:

@@ -86,11 +86,16 @@ class KafkaKeys:
         return fields if self.objects.register() else self.objects.fields(self.type_name)
 
 
-def keys_by_policy(policy: str, names: tuple[str, ...], known: EntryTypes, objects: ObjectTypes, form: JsonForm) -> Keys:
-    """What makes the keys. Raises SettingsError where `names` do not make a key of the cache's key type."""
+def keys_by_policy(
+    policy: str, names: tuple[str, ...], known: EntryTypes, objects: ObjectTypes, form: JsonForm, enveloped: str | None = None
+) -> Keys:
+    """What makes the keys. Raises SettingsError where `names` do not make a key of the cache's key type.
+
+    :param enveloped: see :class:`.reader.JsonReader`.
+    """
     root, plain = known.key, not (is_a(known.key, OBJECT) or is_a(known.key, ANY))
     if policy == "key" and not names:
-        return RecordKeys(JsonReader(root, objects, form))
+        return RecordKeys(JsonReader(root, objects, form, enveloped=enveloped))
     if policy == "kafka":
         return _kafka_keys(names or KAFKA_FIELDS, root, objects)
     if plain and len(names) > 1:
@@ -104,7 +109,7 @@ def keys_by_policy(policy: str, names: tuple[str, ...], known: EntryTypes, objec
     alone = len(names) == 1 and not is_a(known.key, OBJECT)
     if is_a(root, ANY):
         root = root.with_metadata({**root.metadata, b"ignite": OBJECT.encode()})
-    reader = JsonReader(root, objects, form, chosen=names, alone=alone)
+    reader = JsonReader(root, objects, form, chosen=names, alone=alone, enveloped=enveloped)
     return ValueKeys(reader) if policy == "value" else RecordKeys(reader)
 
 

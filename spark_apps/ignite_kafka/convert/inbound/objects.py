@@ -13,14 +13,33 @@ from typing import Any
 
 import pyarrow as pa
 
+from ... import events
 from ...errors import TypeClash, UnknownBinaryType
 from ...thin import codes
 from ...thin.codec.classes import java_hash
 from ...thin.codec.layout import ObjectLayout
 from ...thin.model import BinaryField, BinaryType
-from ..types import BY_CODE, MARK, TYPE_NAME, declared_field, mark_of, type_code
+from ..types import BY_CODE, MARK, TYPE_NAME, code_name, declared_field, mark_of, type_code
+from .held_types import alike, require_one_form
 from .model import Types
-from .shapes import ANY, OBJECT, UNKNOWN, any_kind, collection_of, is_a, map_of, reference, refused, spelled, spelling, unknown
+from .row_values import QUOTED_FLOATS, Number, QuotedFloat
+from .shapes import (
+    ANY,
+    OBJECT,
+    UNKNOWN,
+    any_kind,
+    collection_of,
+    guessed,
+    is_a,
+    is_guessed,
+    map_of,
+    reference,
+    refused,
+    settled,
+    spelled,
+    spelling,
+    unknown,
+)
 
 _UNTYPED = "is of an enum that no query entity names"
 
@@ -62,6 +81,7 @@ class ObjectTypes:
         self._hints: dict[str, pa.Field | None] = {}
         self._undo: list[Callable[[], object]] = []
         self.version = 0
+        self.guessing = False
 
     def fields(self, type_name: str) -> tuple[pa.Field, ...]:
         """All fields in the order written."""
@@ -95,7 +115,7 @@ class ObjectTypes:
             return None
         old = known.fields.get(name.lower())
         label = old.name if old is not None else name
-        made = unknown(label) if value is None else self.kind_of(value, f"{type_name}.{label}", label)
+        made = unknown(label) if value is None else self._first(type_name, label, value)
         before = known.fields, known.learned
         self._note(lambda: known.restore(*before))
         known.fields, known.learned = dict(known.fields), known.learned | {name.lower()}
@@ -103,6 +123,43 @@ class ObjectTypes:
         if self._of_key(type_name) and not known.fixed:  # tasks that learn a key type side by side must write the same key alike
             known.fields = dict(sorted(known.fields.items()))
         return known.fields[name.lower()]
+
+    def _first(self, type_name: str, label: str, value: Any) -> pa.Field:
+        """The field of a first value. Of a text such as NaN it is a guess: a double, as converter `json` writes floats; in keys String."""
+        if type(value) is str and value in QUOTED_FLOATS:
+            self.guessing = True
+            return guessed(pa.field(label, pa.string() if self._of_key(type_name) else pa.float64()))
+        return self.kind_of(value, f"{type_name}.{label}", label)
+
+    def reconsider(self, type_name: str, name: str, value: Any) -> pa.Field | None:
+        """The field as a value shows it that does not fit a guess; None where its type is none."""
+        known = self._type(type_name)
+        old = known.fields[name.lower()]
+        kind = pa.string() if type(value) is str else pa.float64() if type(value) is Number else None
+        if kind is None or not is_guessed(old):
+            return None
+        before = known.fields, known.learned
+        self._note(lambda: known.restore(*before))
+        made = settled(old).with_type(kind)
+        known.fields = {**known.fields, name.lower(): made}
+        return made
+
+    def settle(self, type_name: str, name: str) -> None:
+        """Note that a value was met that fits the field's type and no other: it is a guess no more."""
+        fields = self._type(type_name).fields
+        found = fields.get(name.lower())
+        if found is not None and is_guessed(found):
+            fields[name.lower()] = settled(found)
+
+    def settle_column(self, array: pa.Array, one: pa.Field) -> None:
+        """The same of all fields of parsed objects."""
+        kind, type_name = one.type, (one.metadata or {}).get(TYPE_NAME, b"").decode()
+        for number, inner in enumerate(kind if pa.types.is_struct(kind) else ()):
+            column = array.field(number)
+            if pa.types.is_struct(inner.type):
+                self.settle_column(column, inner)
+            elif is_guessed(inner) and set(column.unique().to_pylist()) - {None, *QUOTED_FLOATS}:
+                self.settle(type_name, inner.name)
 
     def forget(self, version: int) -> None:
         """Take back what was learned since that version: of a record that is bad nothing is learned."""
@@ -129,6 +186,8 @@ class ObjectTypes:
                 return collection_of(name, any_kind("item", type_name))
             case _ if type(value) is str:
                 return pa.field(name, pa.string())
+            case QuotedFloat():
+                return pa.field(name, pa.float64())
         return pa.field(name, pa.float64() if set(value) & set(".eE") else pa.int64())
 
     def hint(self, type_name: str, kind: pa.Field) -> None:
@@ -184,7 +243,7 @@ class ObjectTypes:
         of_key = self._of_key(type_name)
         told = of_key and not self._declared.get(type_name)  # by nothing but the cluster
         if told and known.fixed:
-            _require_one_form(self.types.binary_type(layout.type_id))
+            require_one_form(self.types.binary_type(layout.type_id))
         try:
             held = self.types.register(wanted, unless_known=of_key and not known.fixed)
         except TypeClash:
@@ -194,13 +253,21 @@ class ObjectTypes:
             del self._known[type_name]
             return False
         if told:
-            _require_one_form(held)
-        if of_key and not _alike(held, wanted):
+            require_one_form(held)
+        if of_key and not alike(held, wanted):
             del self._known[type_name]  # another task has registered the key type meanwhile: keys are written as it has them
             return False
+        self._tell_guesses(type_name, known)
         known.registered, known.fixed, known.learned = names, of_key, set()
         known.codes |= {one.name.lower(): one.type_code for one in held.fields}
         return True
+
+    def _tell_guesses(self, type_name: str, known: _Known) -> None:
+        """Warn of fields whose type is a guess: it is registered now, and never changes."""
+        for name, one in known.fields.items():
+            if is_guessed(one):
+                events.emit(events.FLOAT_GUESSED, type=type_name, field=one.name, kind=code_name(type_code(one)))
+                known.fields[name] = settled(one)
 
     def _type(self, type_name: str) -> _Known:
         if type_name not in self._known:
@@ -216,7 +283,7 @@ class ObjectTypes:
         except UnknownBinaryType:
             return _Known(declared, fixed=self._of_key(type_name) and bool(declared))
         found = {}
-        for one in _ordered(binary):
+        for one in binary.fields:
             name = one.name.lower()
             found[name] = self._field(one, type_name, declared.get(name))
         held = {one.name.lower(): one.type_code for one in binary.fields}
@@ -261,38 +328,6 @@ class ObjectTypes:
 
 def _within(type_name: str, outer: Iterable[str]) -> bool:
     return any(type_name == one or type_name.startswith(f"{one}.") for one in outer)
-
-
-def _alike(held: BinaryType, wanted: BinaryType) -> bool:
-    """Whether the cluster holds the type of a key as it is wanted: the same schema, no field more, none of another type."""
-    mine = {one.field_id: one.type_code for one in wanted.fields}
-    return wanted.schemas.keys() <= held.schemas.keys() and {one.field_id: one.type_code for one in held.fields} == mine
-
-
-def _require_one_form(held: BinaryType) -> None:
-    """Raise TypeClash where a type of keys has several: two tasks have registered it at one moment, each as its first records had it.
-
-    Ignite puts registrations one after the other, so only the first of them can read its schema back alone: whoever reads two writes no
-    key. That one may have gone on, though, and nobody reads from the cluster which one it was.
-    """
-    if len(held.schemas) < 2:
-        return
-    names = {one.field_id: one.name for one in held.fields}
-    forms = "; ".join(", ".join(names.get(number, str(number)) for number in schema) for schema in sorted(held.schemas.values()))
-    what = f"The cluster holds {len(held.schemas)} forms of {held.name}, which makes keys ({forms}), and a key is found by one form only"
-    remedy = "Sink into a new cache; name what makes its key in key_fields, or declare the key type, under a name that the cluster lacks."
-    raise TypeClash(what, remedy, key_type=held.name)
-
-
-def _ordered(binary: BinaryType) -> list[BinaryField]:
-    """Fields in the order of the type's fullest schema, so that what was written before is written alike; then the others by name.
-
-    Metadata itself has no order: it differs from node to node. Of schemas alike full the one of the highest id is taken, by all tasks.
-    """
-    by_id = {one.field_id: one for one in binary.fields}
-    _, fullest = max(binary.schemas.items(), key=lambda schema: (len(schema[1]), schema[0]), default=(0, ()))
-    first = [by_id[number] for number in fullest if number in by_id]
-    return first + sorted((one for one in binary.fields if one not in first), key=lambda one: one.name.lower())
 
 
 def _code(one: pa.Field) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,6 +16,7 @@ from ..json_columns import JsonForm
 from ..types import TYPE_NAME
 from .build import array_of
 from .columns import parsed
+from .envelopes import envelopes, refusal
 from .exact_numbers import doubtful, is_strict
 from .forms import parsed_as, typed
 from .model import Rows
@@ -59,19 +60,37 @@ class JsonReader:
     :param root: the type of all values, which may be a reference (shapes.py).
     :param chosen: members of the objects that alone are read, and must be there; empty for all.
     :param alone: take the one chosen member itself, not an object of it.
+    :param enveloped: the side of the records, key or value, of which an envelope of Kafka Connect is refused; None: such objects are data.
     """
 
-    def __init__(self, root: pa.Field, objects: ObjectTypes, form: JsonForm, *, chosen: tuple[str, ...] = (), alone: bool = False) -> None:
+    def __init__(
+        self,
+        root: pa.Field,
+        objects: ObjectTypes,
+        form: JsonForm,
+        *,
+        chosen: tuple[str, ...] = (),
+        alone: bool = False,
+        enveloped: str | None = None,
+    ) -> None:
         self._root, self._objects, self._form, self._choice = root, objects, form, _Choice(chosen, alone)
+        self._enveloped = enveloped
 
     def read(self, texts: pa.BinaryArray) -> Side:
         """All texts, which are not null.
 
         :raises TypeClash: a query entity declares a field otherwise than the cluster's binary metadata.
         """
-        if is_a(self._root, ANY):
-            return self._by_kind(texts)
-        return self._read(texts, self._root)
+        wrong = envelopes(texts) if self._enveloped else _NONE
+        if not wrong.size:
+            return self._read_all(texts)
+        rows = np.setdiff1d(np.arange(len(texts)), wrong)
+        side = joined([self._read_all(texts.take(pa.array(rows)))], [rows])
+        why = refusal(str(self._enveloped))
+        return replace(side, bad=tuple(sorted([*side.bad, *((int(row), why) for row in wrong)])))
+
+    def _read_all(self, texts: pa.BinaryArray) -> Side:
+        return self._by_kind(texts) if is_a(self._root, ANY) else self._read(texts, self._root)
 
     def _read(self, texts: pa.BinaryArray, root: pa.Field) -> Side:
         for restart in range(_MOST_RESTARTS + 2):
@@ -147,6 +166,8 @@ class _Batch:
             if array is not None:
                 starts.append(np.arange(part.start, part.stop))
                 arrays.append(array)
+                if self._objects.guessing:
+                    self._objects.settle_column(array, field)
                 if strict:
                     doubts.append(doubtful(self._texts[part], array, field))
                 continue

@@ -24,7 +24,7 @@ Read = Callable[[Any], Any]
 
 _INTEGRAL = re.compile(r"-?[0-9]{1,19}\Z")
 _UUID = re.compile(UUID_FORM.replace("$", r"\Z"))
-_QUOTED_FLOATS = {"NaN": "nan", "Infinity": "inf", "-Infinity": "-inf"}
+QUOTED_FLOATS = {"NaN": "nan", "Infinity": "inf", "-Infinity": "-inf"}
 _MARKED_RANGES = {"char": (0, 0xFFFF), "time": (0, DAY_MS), "date": (-(2**63), 2**63 - 1)}
 _DECLARE_NUMBER = "declare the field (java.math.BigDecimal, or java.lang.Double where it may be rounded), or use converter ignite-binary"
 _MOST_UNSCALED = 4_000
@@ -54,6 +54,12 @@ class Refused(Exception):
 
 class Number(str):
     """A JSON number as its digits."""
+
+    __slots__ = ()
+
+
+class QuotedFloat(str):
+    """NaN, Infinity or -Infinity in quotes, where it stands for a float."""
 
     __slots__ = ()
 
@@ -118,8 +124,8 @@ def _uuid(item: Any) -> str:
 
 
 def _float(kind: pa.DataType, strict: bool, item: Any) -> float:
-    if type(item) is str and item in _QUOTED_FLOATS:
-        return float(_QUOTED_FLOATS[item])
+    if type(item) in (str, QuotedFloat) and item in QUOTED_FLOATS:
+        return float(QUOTED_FLOATS[item])
     digits = _digits(item)
     value = float(digits)
     if kind == pa.float32() and math.isfinite(value):

@@ -15,7 +15,9 @@ from .exact_numbers import is_strict
 from .forms import enum_values
 from .objects import ObjectTypes
 from .row_values import (
+    QUOTED_FLOATS,
     Number,
+    QuotedFloat,
     Read,
     Refused,
     constant_of,
@@ -103,7 +105,7 @@ class RowReader:
             why = str(metadata[REASON], "utf-8")
             return lambda item: refuse(why)
         if pa.types.is_list(kind):
-            return partial(_list, self.reader(kind.value_field))
+            return partial(_any_list if is_a(kind.value_field, ANY) else _list, self.reader(kind.value_field))
         if pa.types.is_map(kind):
             return partial(_map, self.reader(kind.key_field), self.reader(kind.item_field))
         if mark == "enum":
@@ -135,7 +137,7 @@ class RowReader:
         for name, member in item.items():
             label, read = self._known(type_name).get(name) or self._member(type_name, name, member)
             try:
-                value = None if member is None else read(member)
+                value = None if member is None else self._read(type_name, label, read, member)
                 if value is not None and made.get(label) is not None:
                     refuse(f"and {label} are one field for Ignite, which does not tell upper from lower case")
             except Refused as error:
@@ -148,6 +150,19 @@ class RowReader:
             if not field.nullable and made.get(field.name) is None:
                 raise null_error().within(field.name)
         return made
+
+    def _read(self, type_name: str, label: str, read: Read, member: Any) -> Any:
+        """The member's value; of a field whose type is a guess the first other text, or number, tells the type."""
+        try:
+            value = read(member)
+        except Refused:
+            field = self._objects.reconsider(type_name, label, member)
+            if field is None:
+                raise
+            return self._not_null(field)(member)
+        if self._objects.guessing and (type(member) is Number or (type(member) is str and member not in QUOTED_FLOATS)):
+            self._objects.settle(type_name, label)
+        return value
 
     def _known(self, type_name: str) -> dict[str, tuple[str, Read]]:
         """What reads the members of a type's objects, by their names in JSON; forgotten when a type changes."""
@@ -183,6 +198,15 @@ def _list(read: Read, item: Any) -> list[Any]:
     except Refused as error:
         raise error.within(f"[{len(made)}]") if type(item) is list else error from None
     return made
+
+
+def _any_list(read: Read, item: Any) -> list[Any]:
+    """A list whose elements tell their own types: NaN among numbers, and no other texts, is a number."""
+    if type(item) is list and any(type(one) is Number for one in item):
+        texts = [one for one in item if type(one) is str]
+        if texts and all(one in QUOTED_FLOATS for one in texts):
+            item = [QuotedFloat(one) if type(one) is str else one for one in item]
+    return _list(read, item)
 
 
 def _map(read_key: Read, read_item: Read, item: Any) -> list[tuple[Any, Any]]:

@@ -13,6 +13,7 @@ from ..types import MARK, TYPE_NAME, mark_of
 
 OBJECT, ANY, UNKNOWN, REFUSED = "object", "any", "unknown", "refused"
 SPELLING, REASON, DECLARED = b"ignite.json", b"ignite.reason", b"ignite.declared"
+_GUESSED = b"ignite.guessed"
 
 
 def reference(name: str, type_name: str) -> pa.Field:
@@ -59,6 +60,21 @@ def declared(field: pa.Field) -> pa.Field:
 def is_declared(field: pa.Field) -> bool:
     """Whether a query entity declares the field's class."""
     return DECLARED in (field.metadata or {})
+
+
+def guessed(field: pa.Field) -> pa.Field:
+    """The field, marked as one of which only texts were seen that stand for a float as well: NaN, Infinity, -Infinity."""
+    return field.with_metadata({**(field.metadata or {}), _GUESSED: b"1"})
+
+
+def is_guessed(field: pa.Field) -> bool:
+    """Whether the field's type was guessed from such texts alone."""
+    return _GUESSED in (field.metadata or {})
+
+
+def settled(field: pa.Field) -> pa.Field:
+    """The field, no longer marked as guessed."""
+    return field.with_metadata({name: item for name, item in (field.metadata or {}).items() if name != _GUESSED})
 
 
 def collection_of(name: str, element: pa.Field) -> pa.Field:

@@ -18,12 +18,15 @@ from ...connector_settings import LOG_ONLY, STOP
 from ...convert.inbound import BadRecord, ClusterTypes, Consumed, Entries, Inbound, InboundRules, compacted
 from ...convert.stage import Stage
 from ...errors import EntriesRefused, IgniteKafkaError, ProgramFault, RecordRefused
+from ...kafka.clients import KafkaClients
 from ...kafka.topics import Place
+from ...kafka.types import TypesTopic
 from ...privacy import in_message
 from ...sink_plan import SinkPlan, TopicPlan
 from ...sink_settings import SinkSettings
 from ...thin.cluster import Cluster
 from ...thin.puts import CacheWriter
+from .carried_types import CarriedTypes
 from .letters import refused
 
 log = logging.getLogger(__name__)
@@ -45,11 +48,12 @@ class Store:
         that the cache refuses are found, and are bad records then; without it they end :meth:`store` or :meth:`flush`.
     """
 
-    def __init__(self, plan: SinkPlan, cluster: Cluster, *, in_order: bool = False) -> None:
+    def __init__(self, plan: SinkPlan, cluster: Cluster, clients: KafkaClients, *, in_order: bool = False) -> None:
         self._in_order = in_order
         self._settings, self._cluster = plan.settings, cluster
         self._plans = {topic.name: topic for topic in plan.topics}
         self._types = ClusterTypes(cluster)
+        self._carried = CarriedTypes(self._types, TypesTopic(clients, plan.settings.carried_types_topic))
         self._rules = inbound_rules(plan.settings)
         self._overwrite = plan.settings.process_updates
         self._sinks: dict[str, tuple[Inbound, CacheWriter]] = {}
@@ -64,6 +68,7 @@ class Store:
         :raises ProgramFault: the conversion failed in a way that says nothing of a record.
         """
         stored, by_topic = Stored(), defaultdict(list)
+        self._carried.new_batch()
         for consumed in batch:
             inbound, writer = self._sink(self._plans[consumed.topic])
             entries = _converted(inbound, consumed)
@@ -89,7 +94,7 @@ class Store:
         if topic.name not in self._sinks:
             cache = self._cluster.cache(topic.cache)
             writer = CacheWriter(self._cluster, cache, overwrite=self._overwrite)
-            self._sinks[topic.name] = Inbound(cache, self._types, self._rules), writer
+            self._sinks[topic.name] = Inbound(cache, self._types, self._rules, self._carried), writer
         return self._sinks[topic.name]
 
     def _put_in_order(self, writer: CacheWriter, entries: Entries) -> list[BadRecord]:

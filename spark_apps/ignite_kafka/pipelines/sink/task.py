@@ -88,7 +88,7 @@ class SinkTask(TaskLoop):
         with (
             ignite_cluster(self._settings, self._secrets) as cluster,
             closing(SinkSlots(self._plan, self._clients, self._slots, self._owner)) as slots,
-            closing(Store(self._plan, cluster, in_order=self._in_order)) as store,
+            closing(Store(self._plan, cluster, self._clients, in_order=self._in_order)) as store,
         ):
             starts = slots.starts()
             with closing(RecordReader(self._clients, self._settings.group_id, starts.offsets, ends, limits)) as reader:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +16,8 @@ from ignite_kafka.thin.codec.assemble import list_of, spread, union
 from ignite_kafka.thin.codec.classes import TREE_MAP, TREE_SET, metadata, refreshed, type_name
 from ignite_kafka.thin.codec.decimals import decimals
 from ignite_kafka.thin.codec.elements import Elements, element_places, ends_of, tree_places
-from ignite_kafka.thin.codec.objects import Headers, field_places, read_headers
+from ignite_kafka.thin.codec.field_order import FieldOrder, field_orders, order_column
+from ignite_kafka.thin.codec.objects import FieldPlaces, Headers, field_places, read_headers
 from ignite_kafka.thin.codec.raw import MAX_DEPTH, Positions, Wire
 from ignite_kafka.thin.codec.scalars import Column, EnumPolicy
 from ignite_kafka.thin.codec.temporal import are_temporal, optimized, rewrite
@@ -37,10 +38,11 @@ _SIMPLE: dict[int, Callable[[Wire, Positions, Positions], Column]] = {
 
 @dataclass(frozen=True)
 class ColumnDecoder:
-    """Decodes columns of one wire buffer."""
+    """Decodes columns of one wire buffer; `order` says which fields the objects have there, and in which order."""
 
     wire: Wire
     enums: EnumPolicy = EnumPolicy.SHORT_NAME
+    order: FieldOrder = FieldOrder.TYPE
 
     def decode(self, at: Positions, end: Positions, declared: int = codes.OBJECT, depth: int = 0) -> Column:
         """The values at `at` (-1: absent), each inside its `end`, as one column of as many rows.
@@ -152,7 +154,7 @@ class ColumnDecoder:
         rewritten = rewrite(self.wire, at[rows])
         stops = rewritten.starts[1:]
         try:
-            column = ColumnDecoder(rewritten, self.enums).decode(rewritten.starts[:-1], stops, codes.OBJECT, depth + 1)
+            column = replace(self, wire=rewritten).decode(rewritten.starts[:-1], stops, codes.OBJECT, depth + 1)
         except (DecodeError, UnsupportedType) as error:
             raise self.wire.moved(error, int(at[rows[0]])) from None
         if rows.size == at.size:
@@ -205,7 +207,7 @@ class ColumnDecoder:
         columns = [self.struct(headers.of(part), depth) for part in parts]
         return union([type_name(self.wire.types, int(type_id)) for type_id in type_ids], columns, parts, at.size)
 
-    def places(self, type_id: int, headers: Headers) -> tuple[BinaryType, list[Positions]]:
+    def places(self, type_id: int, headers: Headers) -> tuple[BinaryType, FieldPlaces]:
         """Metadata and field places; where they do not fit, once more with fresh metadata."""
         binary = metadata(self.wire.types, type_id)
         try:
@@ -217,16 +219,22 @@ class ColumnDecoder:
             return fresh, field_places(self.wire, fresh, headers)
 
     def struct(self, headers: Headers, depth: int) -> Column:
-        """Objects of one type id as a struct of all fields of its metadata, in that order; trees as maps and lists."""
+        """Objects of one type id as a struct of their fields, ordered by :attr:`order`; trees as maps and lists.
+
+        Where rows differ in their order the last child, marked ``order``, has it of each row (field_order.py).
+        """
         if headers.type_id[0] == TREE_MAP:
             return self._map_of(tree_places(self.wire, headers.start, headers.stop, 2), headers.start, depth)
         if headers.type_id[0] == TREE_SET:
             return self._list_of(tree_places(self.wire, headers.start, headers.stop, 1), codes.OBJECT, depth)
         binary, places = self.places(int(headers.type_id[0]), headers)
-        columns = [
-            self.decode(place, headers.footer, field.type_code, depth + 1) for place, field in zip(places, binary.fields, strict=True)
-        ]
+        orders, order_of = field_orders(binary, places, self.order)
+        shown = orders[0] if order_of is None else sorted(set().union(*orders))
+        columns = [self.decode(places.at[one], headers.footer, binary.fields[one].type_code, depth + 1) for one in shown]
         if not columns:
             return Column(pa.array([{}] * headers.start.size, pa.struct([])))
-        fields = [field_of(field.name, column.data.type, column.mark) for field, column in zip(binary.fields, columns, strict=True)]
+        names = [binary.fields[one].name for one in shown]
+        if order_of is not None:
+            columns, names = [*columns, order_column(orders, order_of, shown)], [*names, ""]
+        fields = [field_of(name, column.data.type, column.mark) for name, column in zip(names, columns, strict=True)]
         return Column(pa.StructArray.from_arrays([column.data for column in columns], fields=fields))

@@ -13,6 +13,7 @@ from ignite_kafka.thin import codes
 from ignite_kafka.thin.codec.bounds import EntryBounds, joined_bounds
 from ignite_kafka.thin.codec.classes import type_name
 from ignite_kafka.thin.codec.columns import ColumnDecoder
+from ignite_kafka.thin.codec.field_order import FieldOrder
 from ignite_kafka.thin.codec.objects import read_headers
 from ignite_kafka.thin.codec.raw import Positions, Wire
 from ignite_kafka.thin.codec.scalars import EnumPolicy
@@ -33,8 +34,8 @@ class TypeRef:
 class EntryGroup:
     """Entries of one key type and one value type.
 
-    `rows` (int64) are their positions among all entries of the pages given, rising. Objects are a StructArray with all fields of the
-    type in the order of its metadata, absent ones null; other values are a plain array. Nullable at no level above the fields.
+    `rows` (int64) are their positions among all entries of the pages given, rising. Objects are a StructArray with fields by
+    :class:`FieldOrder`, absent ones null; other values are a plain array. Nullable at no level above the fields.
     `key_samples` has one key of each layout (of objects: schema and flags), not wrapped, with its position in the group.
     """
 
@@ -47,10 +48,12 @@ class EntryGroup:
 
 
 def decode_entries(
-    pages: Sequence[Page], cache: CacheInfo, types: TypeSource, *, enums: EnumPolicy = EnumPolicy.SHORT_NAME
+    pages: Sequence[Page], cache: CacheInfo, types: TypeSource, *, enums: EnumPolicy = EnumPolicy.SHORT_NAME, documents: bool = False
 ) -> list[EntryGroup]:
     """All entries of `pages`, column by column. Give many small pages at once: below 20,000 rows the calls outweigh the work.
 
+    :param documents: objects by their own schemas, as documents have them: in keys those fields alone, in values those first; otherwise
+        all fields of the type in one order, as tables have them.
     :raises DecodeError: for bytes that are no values, naming cache, partition, type id and position in the page's data.
     :raises UnsupportedType: for a value that no Arrow column holds (raw-data objects, self-containing objects).
     """
@@ -60,8 +63,9 @@ def decode_entries(
         return []
     keys = _signatures(wire, bounds.key_start, bounds.key_end)
     values = _signatures(wire, bounds.value_start, bounds.value_end)
-    decoder = ColumnDecoder(wire, enums)
-    return [_group(decoder, bounds, rows) for rows in _groups(keys, values)]
+    orders = (FieldOrder.OWN, FieldOrder.OWN_FIRST) if documents else (FieldOrder.TYPE, FieldOrder.TYPE)
+    decoders = [ColumnDecoder(wire, enums, order) for order in orders]
+    return [_group(decoders, bounds, rows) for rows in _groups(keys, values)]
 
 
 def _signatures(wire: Wire, start: Positions, end: Positions) -> Positions:
@@ -89,14 +93,14 @@ def _groups(keys: Positions, values: Positions) -> list[Positions]:
     return sorted(parts, key=lambda rows: int(rows[0]))
 
 
-def _group(decoder: ColumnDecoder, bounds: EntryBounds, rows: Positions) -> EntryGroup:
+def _group(decoders: Sequence[ColumnDecoder], bounds: EntryBounds, rows: Positions) -> EntryGroup:
     if rows.size == bounds.key_start.size:
         spans = bounds.key_start, bounds.key_end, bounds.value_start, bounds.value_end
     else:
         spans = bounds.key_start[rows], bounds.key_end[rows], bounds.value_start[rows], bounds.value_end[rows]
-    key, key_type = _column(decoder, spans[0], spans[1])
-    value, value_type = _column(decoder, spans[2], spans[3])
-    return EntryGroup(rows, key, value, key_type, value_type, _samples(decoder.wire, spans[0], spans[1], key_type.code))
+    key, key_type = _column(decoders[0], spans[0], spans[1])
+    value, value_type = _column(decoders[1], spans[2], spans[3])
+    return EntryGroup(rows, key, value, key_type, value_type, _samples(decoders[0].wire, spans[0], spans[1], key_type.code))
 
 
 def _samples(wire: Wire, start: Positions, end: Positions, code: int) -> tuple[tuple[int, bytes], ...]:

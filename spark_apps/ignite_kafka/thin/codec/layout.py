@@ -5,7 +5,7 @@ Source: `BinaryBasicIdMapper` (lower-cased names hashed as Java does), `BinaryUt
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import pyarrow as pa
@@ -46,17 +46,6 @@ class ObjectLayout:
     def of(cls, field: pa.Field, *, compact: bool = True) -> ObjectLayout:
         """The layout of a struct field that names its binary type."""
         return cls(type_name_of(field), tuple(field.type), compact=compact)
-
-    def ordered_as(self, known: BinaryType) -> ObjectLayout:
-        """The same fields in the order in which the cluster knows them, if it does.
-
-        Keys are equal where their bytes are: one with the fields of a Java class must have them in the order in which Java writes them.
-        """
-        by_id = dict(zip(self.field_ids, self.fields, strict=True))
-        orders = [ids for ids in known.schemas.values() if set(ids) == by_id.keys() and len(ids) == len(by_id)]
-        if not orders or self.field_ids in orders:
-            return self
-        return replace(self, fields=tuple(by_id[field_id] for field_id in orders[0]))
 
     @cached_property
     def type_id(self) -> int:

@@ -58,8 +58,22 @@ def _refuse(wire: Wire, at: Positions, bad: npt.NDArray[np.bool_], what: str, ty
         raise wire.error(int(at[first]), what, int(type_id[first]))
 
 
-def field_places(wire: Wire, binary: BinaryType, headers: Headers) -> list[Positions]:
-    """For each field of `binary` (metadata order) the absolute position of its value in each object, -1 where it is absent."""
+@dataclass(frozen=True)
+class FieldPlaces:
+    """Where the fields of n objects of one type are.
+
+    :param at: for each field of the metadata, the absolute position of its value in each object (n), -1 where it is absent.
+    :param schemas: the distinct field ids, each in the order of its footer.
+    :param schema_of: for each object the index of its schema (n); None where there is one.
+    """
+
+    at: list[Positions]
+    schemas: tuple[tuple[int, ...], ...]
+    schema_of: Positions | None = None
+
+
+def field_places(wire: Wire, binary: BinaryType, headers: Headers) -> FieldPlaces:
+    """Places of the fields of `binary` in each object, and the schemas of the objects."""
     raw = (headers.flags & codes.FLAG_HAS_RAW) != 0
     if raw.any():
         where = int(headers.start[np.flatnonzero(raw)[0]])
@@ -68,19 +82,23 @@ def field_places(wire: Wire, binary: BinaryType, headers: Headers) -> list[Posit
     if (layout == layout[0]).all():
         found = _places_of_schema(wire, binary, headers)
         absent = np.full(headers.start.size, -1, np.int64)
-        return [found.get(field.field_id, absent) for field in binary.fields]
+        return FieldPlaces([found.get(field.field_id, absent) for field in binary.fields], (tuple(found),))
     places = [np.full(headers.start.size, -1, np.int64) for _ in binary.fields]
-    for one in np.unique(layout):
-        rows = np.flatnonzero(layout == one)
+    schemas: dict[tuple[int, ...], int] = {}
+    schema_of = np.zeros(headers.start.size, np.int64)
+    kind_of = np.unique(layout, return_inverse=True)[1].ravel()
+    by_kind = np.split(np.argsort(kind_of, kind="stable"), np.cumsum(np.bincount(kind_of))[:-1])
+    for rows in by_kind:
         found = _places_of_schema(wire, binary, headers.of(rows))
         for index, field in enumerate(binary.fields):
             if field.field_id in found:
                 places[index][rows] = found[field.field_id]
-    return places
+        schema_of[rows] = schemas.setdefault(tuple(found), len(schemas))
+    return FieldPlaces(places, tuple(schemas), schema_of if len(schemas) > 1 else None)
 
 
 def _places_of_schema(wire: Wire, binary: BinaryType, headers: Headers) -> dict[int, Positions]:
-    """Field id to positions, for objects of one schema id and one layout."""
+    """Field id to positions, for objects of one schema id and one layout; in the order of their footers."""
     flags = int(headers.flags[0])
     if not flags & codes.FLAG_HAS_SCHEMA:
         return {}

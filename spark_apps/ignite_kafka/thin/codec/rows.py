@@ -204,11 +204,11 @@ class _Reader(ScalarReader):
             binary = refreshed(self.types, type_id)
             offsets = self.offsets(start, flags, schema_id, footer, length, binary)
         limit, self.limit = self.limit, start + footer
-        found: dict[str, Any] = {}
-        for one in binary.fields:
-            found[one.name] = self.at(start, offsets[one.field_id], footer, type_id) if one.field_id in offsets else None
+        names = {one.field_id: one.name for one in binary.fields}
+        found = {names[field_id]: self.at(start, offset, footer, type_id) for field_id, offset in offsets.items()}
+        absent = sorted(names.keys() - offsets.keys(), key=lambda field_id: names[field_id].lower())
         self.position, self.limit = start + length, limit
-        return Document(binary.name, type_id, found)
+        return Document(binary.name, type_id, found | {names[field_id]: None for field_id in absent}, len(found))
 
     def tree(self, start: int, length: int, is_map: bool) -> Any:
         """java.util.TreeMap or TreeSet: its comparator, which is passed over, its size, its values."""
@@ -231,7 +231,7 @@ class _Reader(ScalarReader):
         return self.value()
 
     def offsets(self, start: int, flags: int, schema_id: int, footer: int, length: int, binary: BinaryType) -> dict[int, int]:
-        """Field id to offset, from the footer and, where it is compact, the schema of the metadata."""
+        """Field id to offset in the order of the footer, from it and, where it is compact, the schema of the metadata."""
         if not flags & codes.FLAG_HAS_SCHEMA:
             return {}
         form = "B" if flags & codes.FLAG_OFFSET_1 else "H" if flags & codes.FLAG_OFFSET_2 else "i"

@@ -3,7 +3,8 @@
 Columns: ``_key`` (a struct where keys are objects); the fields of the values, those of several types united; ``_value`` where values are
 no objects; ``_type`` (the value's type name) where the values are of several types. Two types that have a field of one name share its
 column where one Arrow type holds both exactly; otherwise the second type's field stands in a column ``<field>_<Type>``. So does a field
-that is named like one of ours. Names are compared without case, as Spark does.
+that is named like one of ours. Names are compared without case, as Spark does. Types are in the order of their names, and the fields of
+each in the one order that its metadata has here: no node and no entry decides about the order of columns.
 """
 
 from __future__ import annotations
@@ -93,12 +94,16 @@ def _fields(group: EntryGroup) -> list[tuple[str, pa.Array]]:
 def _sampled(cache: CacheInfo, groups: Sequence[EntryGroup]) -> list[_Kind]:
     scales = {field.name.lower(): field for entity in cache.query_entities for field in entity.fields if not field.is_key}
     found = []
-    for group in groups:
+    for group in sorted(groups, key=_kind_name):  # in an order that the entries of the sample do not decide
         value = field_of(VALUE, group.value.type, group.value_type.mark)
         if pa.types.is_struct(value.type):
             value = value.with_type(pa.struct([_refined(field, scales.get(field.name.lower())) for field in value.type]))
         found.append((group.value_type.name, field_of(KEY, group.key.type, group.key_type.mark), value))
     return found
+
+
+def _kind_name(group: EntryGroup) -> tuple[bool, str, str]:
+    return group.value_type.code != codes.OBJECT, group.value_type.name, group.key_type.name
 
 
 def _refined(field: pa.Field, declared: QueryField | None) -> pa.Field:

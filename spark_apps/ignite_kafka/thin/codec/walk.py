@@ -5,14 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
 from ignite_kafka.thin import codes
 from ignite_kafka.thin.codec.bounds import EntryBounds
-from ignite_kafka.thin.codec.classes import SYSTEM_TYPES, TREE_MAP, TREE_SET, metadata
+from ignite_kafka.thin.codec.classes import SYSTEM_TYPES, TREE_MAP, TREE_SET, metadata, refreshed
 from ignite_kafka.thin.codec.columns import ColumnDecoder
 from ignite_kafka.thin.codec.elements import Elements, element_places, tree_places
 from ignite_kafka.thin.codec.objects import Headers, read_headers
 from ignite_kafka.thin.codec.raw import Positions, Wire
+
+Ids = npt.NDArray[np.int32]
 
 _ENUMS = (codes.ENUM, codes.BINARY_ENUM)
 _LISTS = (codes.COLLECTION, codes.MAP, codes.OBJECT_ARRAY, codes.ENUM_ARRAY)
@@ -57,13 +60,22 @@ class _Walker:
         wire = self.decoder.wire
         if code in _ENUMS:
             wire.require(at, at + 9, end, "An enum")
-            self.found.update(np.unique(wire.at(at + 1, "<i4")).tolist())
+            self._constants(wire.at(at + 1, "<i4"), wire.at(at + 5, "<i4"))
         elif code in _LISTS:
             self._elements(element_places(wire, code, at, end))
         elif code == codes.OBJECT:
             headers = read_headers(wire, at, end)
             for type_id in np.unique(headers.type_id).tolist():
                 self._objects(type_id, headers.of(np.flatnonzero(headers.type_id == type_id)))
+
+    def _constants(self, type_ids: Ids, ordinals: Ids) -> None:
+        """Note the enums; one of a constant that the metadata at hand lacks is asked for again: it has grown since."""
+        for type_id in np.unique(type_ids).tolist():
+            self.found.add(type_id)
+            if type_id:
+                known = metadata(self.decoder.wire.types, type_id).enum_values
+                if known and not known.keys() >= set(np.unique(ordinals[type_ids == type_id]).tolist()):
+                    refreshed(self.decoder.wire.types, type_id)
 
     def _elements(self, places: Elements) -> None:
         if places.at.size:
@@ -75,14 +87,27 @@ class _Walker:
         if type_id in (TREE_MAP, TREE_SET):
             self._elements(tree_places(wire, headers.start, headers.stop, 2 if type_id == TREE_MAP else 1))
             return
-        headers = headers.of(np.flatnonzero((headers.flags & codes.FLAG_HAS_RAW) == 0))
+        raw = (headers.flags & codes.FLAG_HAS_RAW) != 0
+        self._schemas_of_raw(type_id, headers.of(np.flatnonzero(raw)))
+        headers = headers.of(np.flatnonzero(~raw))
         if headers.start.size == 0 or self._flat(type_id, headers):
             return
         binary, places = self.decoder.places(type_id, headers)
-        for place, one in zip(places, binary.fields, strict=True):
+        for place, one in zip(places.at, binary.fields, strict=True):
             if one.type_code in _HOLDERS and (place >= 0).any():
                 wire.spend(1024 + place.size, int(headers.start[0]))
                 self.left.append((place, headers.footer))
+
+    def _schemas_of_raw(self, type_id: int, headers: Headers) -> None:
+        """Require the schemas of objects whose fields are not looked into; others are when their fields are found."""
+        layout = codes.FLAG_HAS_SCHEMA | codes.FLAG_COMPACT
+        rows = np.flatnonzero((headers.flags & layout) == layout)
+        wanted = np.unique(headers.schema_id[rows]).tolist()
+        types = self.decoder.wire.types
+        for schema in wanted:
+            if schema not in metadata(types, type_id).schemas and schema not in refreshed(types, type_id).schemas:
+                what = f"The metadata of {metadata(types, type_id).name} has no schema {schema}"
+                raise self.decoder.wire.error(int(headers.start[rows[0]]), what, type_id)
 
     def _flat(self, type_id: int, headers: Headers) -> bool:
         """True when no field of the type can hold a binary type, and the metadata at hand knows all the schemas."""

@@ -28,7 +28,7 @@ class Failing:
 def store_that_fails(error: Exception, policy: str) -> Store:
     letters = "letters" if policy == "DEAD_LETTER" else ""
     settings = SinkSettings(name="c", topics=("topic",), error_handling_policy=policy, dead_letter_topic=letters)
-    store = Store(SinkPlan("c", 1, 4, settings, (TopicPlan("topic", "id", "cache", 4),)), cast(Any, None))
+    store = Store(SinkPlan("c", 1, 4, settings, (TopicPlan("topic", "id", "cache", 4),)), cast(Any, None), cast(Any, None))
     store._sinks["topic"] = cast(Any, (Failing(error), None))
     return store
 

@@ -16,7 +16,6 @@ from ignite_kafka.errors import EncodeError, UnsupportedType
 from ignite_kafka.thin import codes
 from ignite_kafka.thin.codec import ObjectLayout, decode_entries, decode_rows, encode_objects, encoded
 from ignite_kafka.thin.codec.pieces import sliced
-from ignite_kafka.thin.model import BinaryType
 from tests.support import codec_bytes
 from tests.support.codec_bytes import CACHE, Types, page
 from tests.support.codec_text import column_form, of_column
@@ -218,12 +217,3 @@ def test_no_rows() -> None:
 def test_a_column_beyond_two_gibibytes_is_refused() -> None:
     with pytest.raises(ValueError, match="2 GiB"):
         sliced(np.array([0, 1 << 31]), b"")
-
-
-def test_fields_take_the_order_in_which_the_cluster_knows_them() -> None:
-    layout = ObjectLayout("Key", (pa.field("a", pa.int8()), pa.field("b", pa.int8())))
-    first, second = layout.field_ids
-    known = BinaryType(layout.type_id, "Key", schemas={6: (first,), 5: (second, first)})
-    assert [field.name for field in layout.ordered_as(known).fields] == ["b", "a"]
-    assert layout.ordered_as(BinaryType(1, "Key", schemas={5: (second, first), 7: (first, second)})) == layout
-    assert layout.ordered_as(BinaryType(1, "Key")) == layout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from itertools import permutations
 
 import pyarrow as pa
 import pytest
@@ -58,6 +59,14 @@ def test_several_types_are_united_and_clashes_get_a_column_of_their_own() -> Non
     ]
 
 
+def test_the_order_of_columns_is_not_that_of_the_entries() -> None:
+    types = Types()
+    one, two = types.add("One", {"b": codes.INT, "x": codes.STRING}), types.add("Two", {"a": codes.INT, "x": codes.DOUBLE})
+    values = [binary(one, {"b": NULL, "x": string("s")}), binary(two, {"a": NULL, "x": number(codes.DOUBLE, 1)}), string("plain")]
+    orders = [table(list(some), types) for some in permutations(values)]
+    assert {tuple(found.schema.names) for found in orders} == {("_key", "b", "x", "a", "x_Two", "_value", "_type")}
+
+
 def test_a_type_that_the_sample_did_not_show_is_refused() -> None:
     types = Types()
     one, two = types.add("One", {"a": codes.INT}), types.add("Two", {"a": codes.INT})
@@ -99,7 +108,7 @@ def test_declared_scale_holds_decimals_of_any_smaller_one() -> None:
 def test_keys_that_no_column_unites() -> None:
     types = Types()
     groups = decode_entries([page([(int_key(1), string("a")), (string("k"), string("b"))])], CACHE, types)
-    with pytest.raises(UnsupportedType, match="no column unites: int32 and string"):
+    with pytest.raises(UnsupportedType, match="no column unites: string and int32"):
         entries_schema(CACHE, types, groups)
 
 

@@ -1,0 +1,170 @@
+"""Regular expressions for names, matched without backtracking, in a bounded number of steps.
+
+Python's own matcher takes exponential time for expressions such as ``(a+)+b``, and holds the interpreter's lock meanwhile: one expression
+among the arguments of a watcher would stop every trigger of its process. Here each pair of a step of the expression and a place in the
+name is visited once. Parsing, character classes and anchors are Python's, so an expression means the same. What cannot be matched so is
+refused: back references, and what depends on the order of trials (possessive quantifiers, atomic groups, conditions on groups).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from re import _compiler, _constants, _parser  # type: ignore[attr-defined]
+from typing import Any
+
+MAX_LENGTH = 2_000
+MAX_STEPS = 5_000
+MAX_VISITS = 1_000_000  # about a second
+_ONE_CHARACTER = {_constants.LITERAL, _constants.NOT_LITERAL, _constants.ANY, _constants.IN}
+_REPEATS = {_constants.MAX_REPEAT, _constants.MIN_REPEAT}
+_LOOKS = {_constants.ASSERT, _constants.ASSERT_NOT}
+_REFUSED = {
+    _constants.GROUPREF: "a back reference",
+    _constants.GROUPREF_IGNORE: "a back reference",
+    _constants.GROUPREF_EXISTS: "a condition on a group",
+    _constants.ATOMIC_GROUP: "an atomic group",
+    _constants.POSSESSIVE_REPEAT: "a possessive quantifier",
+}
+
+
+@dataclass
+class _Match:
+    """One text that is matched.
+
+    :param looks: what was found ahead of, or before, a place: by the look's number and the place.
+    """
+
+    text: str
+    looks: dict[tuple[int, int], bool] = field(default_factory=dict)
+    visits: int = 0
+
+    def visit(self) -> None:
+        self.visits += 1
+        if self.visits > MAX_VISITS:
+            raise ValueError(f"matching it takes more than {MAX_VISITS} steps with a name of {len(self.text)} characters")
+
+
+_Test = Callable[[_Match, int], object]
+
+
+@dataclass
+class _Step:
+    """One step of an expression.
+
+    :param test: of a character or a place; None: the step only leads on.
+    :param width: characters that the test takes.
+    :param follow: numbers of the steps behind it.
+    """
+
+    test: _Test | None = None
+    width: int = 0
+    follow: list[int] = field(default_factory=list)
+
+
+class NamePattern:
+    """A compiled expression.
+
+    :raises re.error: it is no regular expression.
+    :raises ValueError: it is too large, or has a part that is refused.
+    """
+
+    def __init__(self, expression: str, flags: int = 0) -> None:
+        if len(expression) > MAX_LENGTH:
+            raise ValueError(f"it has more than {MAX_LENGTH} characters")
+        try:
+            re.compile(expression, flags)  # which refuses what the parser alone takes
+            parsed = _parser.parse(expression, flags)
+            self._steps = [_Step()]  # the first is where a match ends
+            self._tests: dict[tuple[str, int], _Test] = {}
+            self._entry = self._sequence(parsed, 0, parsed.state.flags)
+        except RecursionError:
+            raise ValueError("its groups are nested too deeply") from None
+
+    def fullmatch(self, text: str) -> bool:
+        """Whether the whole text matches.
+
+        :raises ValueError: the text is so long that it would take too many steps.
+        """
+        return len(text) in self._ends(_Match(text), self._entry, 0)
+
+    def _ends(self, match: _Match, entry: int, start: int) -> set[int]:
+        """Places where matches that begin at a place can end."""
+        seen, waiting, ends = {(entry, start)}, [(entry, start)], set()
+        while waiting:
+            match.visit()
+            number, place = waiting.pop()
+            if number == 0:
+                ends.add(place)
+                continue
+            step = self._steps[number]
+            if step.test is None or (place + step.width <= len(match.text) and step.test(match, place)):
+                behind = {(following, place + step.width) for following in step.follow} - seen
+                seen |= behind
+                waiting.extend(behind)
+        return ends
+
+    def _add(self, test: _Test | None, width: int, follow: list[int]) -> int:
+        if len(self._steps) >= MAX_STEPS:
+            raise ValueError(f"with its repeats written out it has more than {MAX_STEPS} parts")
+        self._steps.append(_Step(test, width, follow))
+        return len(self._steps) - 1
+
+    def _sequence(self, items: Iterable[Any], behind: int, flags: int) -> int:
+        """The first step of items that follow one another; ``behind`` is the step that comes after them."""
+        for operation, argument in reversed(list(items)):
+            behind = self._item(operation, argument, behind, flags)
+        return behind
+
+    def _item(self, operation: Any, argument: Any, behind: int, flags: int) -> int:
+        if operation in _ONE_CHARACTER or operation is _constants.AT:
+            return self._add(self._python_test(operation, argument, flags), int(operation in _ONE_CHARACTER), [behind])
+        if operation is _constants.SUBPATTERN:
+            _, added, removed, items = argument
+            return self._sequence(items, behind, _compiler._combine_flags(flags, added, removed))
+        if operation is _constants.BRANCH:
+            return self._add(None, 0, [self._sequence(items, behind, flags) for items in argument[1]])
+        if operation in _REPEATS:
+            least, most, items = argument
+            return self._repeat(least, most, items, behind, flags)
+        if operation in _LOOKS:
+            direction, items = argument
+            return self._add(self._look(operation is _constants.ASSERT, direction, items, flags), 0, [behind])
+        raise ValueError(f"it has {_REFUSED.get(operation, f'a part {operation}')}, which is not supported")
+
+    def _repeat(self, least: int, most: Any, items: Any, behind: int, flags: int) -> int:
+        if most is _constants.MAXREPEAT:
+            loop = self._add(None, 0, [])
+            self._steps[loop].follow = [self._sequence(items, loop, flags), behind]
+            behind = loop
+        else:
+            end = behind
+            for _ in range(most - least):
+                behind = self._add(None, 0, [self._sequence(items, behind, flags), end])
+        for _ in range(least):
+            behind = self._sequence(items, behind, flags)
+        return behind
+
+    def _look(self, wanted: bool, direction: int, items: Any, flags: int) -> _Test:
+        """Whether what lies ahead of a place, or before it, matches."""
+        entry, width = self._sequence(items, 0, flags), items.getwidth()[0] if direction < 0 else 0
+        number = len(self._steps)
+
+        def test(match: _Match, place: int) -> bool:
+            if (number, place) not in match.looks:
+                ends = self._ends(match, entry, place - width) if place >= width else set()
+                match.looks[number, place] = (place in ends if direction < 0 else bool(ends)) is wanted
+            return match.looks[number, place]
+
+        return test
+
+    def _python_test(self, operation: Any, argument: Any, flags: int) -> _Test:
+        """Python's own test of one character, or of a place between two."""
+        key = f"{operation} {argument}", flags
+        if key not in self._tests:
+            state = _parser.State()
+            state.flags = flags
+            compiled: re.Pattern[str] = _compiler.compile(_parser.SubPattern(state, [(operation, argument)]), flags)
+            self._tests[key] = lambda match, place: compiled.match(match.text, place)
+        return self._tests[key]
