@@ -159,7 +159,9 @@ class ConnectorSettings:
     transaction_timeout_ms: int = setting(
         600_000, whole_number(1_000, 2_147_483_647), "The broker aborts a transaction that is open longer"
     )
-    retry_timeout_ms: int = setting(300_000, TIME, "How long failures that may pass are tried again without any progress")
+    retry_timeout_ms: int = setting(
+        300_000, TIME, "How long failures that may pass are tried again without any progress; also how long a start waits for brokers"
+    )
     runs_kept: int = setting(
         100, whole_number(1, 100_000),
         "Runs in the status topic, and ended snapshots in the configs topic, that are kept of the connector; older ones are removed. An id "
