@@ -313,7 +313,8 @@ def test_sensor_and_trigger_look_with_a_secrets_file(monkeypatch: pytest.MonkeyP
     assert arguments["secrets_file"] == "/mnt/s.json"
     again = IgniteCacheWatchTrigger(**arguments)
     assert again.serialize() == (path, arguments)
-    asyncio.run(again._look())
+    again._prepare()
+    assert asyncio.run(again._look()) is None
     assert asked == ["/mnt/s.json", "/mnt/s.json"]
 
 
