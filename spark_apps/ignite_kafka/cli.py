@@ -21,10 +21,12 @@ from . import events, logs, properties, secrets
 from .arguments import Parser, whole
 from .connector_settings import ConnectorSettings
 from .errors import IgniteKafkaError, Interrupted, NotAvailableYet, SettingsError
+from .privacy import set_log_values
 from .secrets import Secrets
 from .settings import SourceSettings
 from .sink_settings import SinkSettings
 from .tables import table
+from .transport import check_ignite, check_kafka
 
 _COMMAND_LINE = "the command line"
 _ALWAYS_SHOWN = ("ignite_addresses", "bootstrap_servers")  # a default is a cluster of this machine, which may not be the one that is meant
@@ -170,8 +172,9 @@ def _add_common(added: argparse.ArgumentParser, command: Callable[[argparse.Name
 
 def validate(arguments: argparse.Namespace) -> int:
     """Check settings, and the secrets file where one is given."""
-    settings = _settings(arguments)
-    _secrets(arguments)
+    settings, hidden = _settings(arguments), _secrets(arguments)
+    check_kafka(settings, hidden)
+    check_ignite(settings, hidden)
     settings.emit_notices()
     rows = [
         (name, json.dumps(value), settings.origin.get(name, "default"))
@@ -320,7 +323,9 @@ def _show(arguments: argparse.Namespace, found: _Shown) -> int:
 def _settings(arguments: argparse.Namespace) -> ConnectorSettings:
     """The file's settings with the command line's on top; event 15000 where they are wrong."""
     try:
-        return _read_settings(arguments)
+        settings = _read_settings(arguments)
+        set_log_values(settings.log_values)
+        return settings
     except (SettingsError, NotAvailableYet) as error:
         events.emit(events.MISCONFIGURED, reason=str(error))
         raise

@@ -12,18 +12,23 @@ from ..plan import TransferPlan
 from ..secrets import Secrets
 from ..settings import SourceSettings
 from ..thin.cluster import Cluster
+from ..transport import check_ignite, check_kafka
 
 
 def ignite_cluster(settings: ConnectorSettings, secrets: Secrets, backlog_secret: str | None = None) -> Cluster:
     """A connected cluster: a context manager.
 
     :param backlog_secret: of the connector's capture, for calls that change it; None: that of the secrets file, if it has one.
+    :raises SettingsError: the connection is not protected, and the settings do not allow that.
     """
+    check_ignite(settings, secrets)
     credentials = secrets.ignite if backlog_secret is None else replace(secrets.ignite, backlog_secret=backlog_secret)
     return Cluster(settings.ignite_endpoint, credentials)
 
 
 def kafka_clients(settings: ConnectorSettings, secrets: Secrets) -> KafkaClients:
+    """Clients of every kind; the same error as :func:`ignite_cluster`."""
+    check_kafka(settings, secrets)
     common = {**settings.kafka_common, **secrets.kafka}
     return KafkaClients(common, settings.producer_override, settings.consumer_override)
 

@@ -75,6 +75,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, connect: Any) -> Benc
     private.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(private))
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    monkeypatch.setenv("AIRFLOW__IGNITE_KAFKA__ALLOW_INSECURE_CONNECTIONS", "True")  # the node has a password and no TLS
     monkeypatch.setenv("FAKE_ORDERS", str(tmp_path / "orders.json"))
     for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
         monkeypatch.delenv(name, raising=False)
@@ -152,7 +153,9 @@ def test_app_is_submitted_with_its_library_and_its_python(bench: Bench) -> None:
     assert "spark.ui.enabled=false" in argv
     assert str(app_path("ignite_to_kafka.py")) in argv
     assert bench.seen["shipped"] == ["ignite_kafka.zip"]
-    assert bench.seen["environment"] == {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
+    environment = bench.seen["environment"]
+    assert environment.pop("SPARK_SUBMIT_OPTS").endswith("/ignite_kafka/log4j2.properties"), "the task's log is not Spark's INFO lines"
+    assert environment == {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
 
 
 def test_request_holds_settings_and_addresses_and_no_secret(bench: Bench) -> None:
@@ -338,6 +341,14 @@ def test_settings_say_nothing_of_security_where_the_connection_does(bench: Bench
     connect("kafka_default", conn_type="kafka", extra={"bootstrap.servers": "broker:9092", **theirs})
     with pytest.raises(AirflowFailException, match=f"{name} is in kafka_config, and the Kafka connection decides about security"):
         sink({"kafka_config": {name: "PLAIN"}}).execute(context())
+
+
+def test_a_password_is_not_sent_in_the_clear(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AIRFLOW__IGNITE_KAFKA__ALLOW_INSECURE_CONNECTIONS")
+    with pytest.raises(AirflowFailException, match=r"password are sent to Ignite at node:10800 without TLS.*section \[ignite_kafka\]"):
+        sink().execute(context())
+    sink({"allow_insecure_connections": True}).execute(context())
+    assert bench.seen["request"]["settings"]["allow_insecure_connections"] is True
 
 
 def test_settings_may_say_it_where_the_connection_is_silent(bench: Bench, connect: Any) -> None:
@@ -681,7 +692,7 @@ def test_yarn_cluster_mode_ships_request_and_secrets(bench: Bench, connect: Any)
 def test_variables_of_airflow_stay_with_airflow(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AIRFLOW__DATABASE__SQL_ALCHEMY_CONN", "postgresql://user:sesame@db/airflow")
     operator(spark_submit={"env_vars": {"MY_ZONE": "a"}}).execute(context())
-    assert sorted(bench.seen["environment"]) == ["MY_ZONE", "PYSPARK_DRIVER_PYTHON", "PYSPARK_PYTHON"]
+    assert sorted(bench.seen["environment"]) == ["MY_ZONE", "PYSPARK_DRIVER_PYTHON", "PYSPARK_PYTHON", "SPARK_SUBMIT_OPTS"]
 
 
 @pytest.mark.parametrize("stubborn", [False, True])

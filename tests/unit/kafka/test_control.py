@@ -7,7 +7,8 @@ from confluent_kafka import KafkaError
 
 from ignite_kafka.errors import IgniteKafkaError, KafkaUnavailable, OffsetsLost, TopicError
 from ignite_kafka.kafka.clients import KafkaClients
-from ignite_kafka.kafka.control import ConnectorRecord, Control, ControlState, _fold, capture_secret_of, epoch_of
+from ignite_kafka.kafka.control import ConnectorRecord, Control, ControlState, _Fold, capture_secret_of, epoch_of
+from ignite_kafka.kafka.internal_records import InternalRecord
 from tests.support.topics import Answer, described, refused
 
 KNOWN = ConnectorRecord(3, 2, "id-p-offsets-c")
@@ -50,27 +51,43 @@ def test_a_topic_that_is_missing_is_lost_at_once() -> None:
     assert "waited" not in lost.value.where
 
 
+def test_the_oldest_ended_snapshots_are_forgotten_with_one_more() -> None:
+    control = Control(KafkaClients({}), described({}), "p", "c", 2)
+    control._ended = ["a", "b", "c", "d"]
+    (_, _, ended, _), *forgotten = control._ended_records("b", {"complete": True})
+    assert ended == b'{"complete":true}'
+    assert [(key, value) for _, key, value, _ in forgotten] == [(b'["snapshot","c","a"]', None), (b'["snapshot","c","c"]', None)]
+    assert control._ended == ["d", "b"]
+
+
+def record(kind: str, name: str, value: bytes | None) -> InternalRecord:
+    return InternalRecord(kind, name, (), value, 1, {})
+
+
 def test_the_secret_of_a_capture_is_folded_and_not_shown() -> None:
-    state = _fold(ControlState(), "c", b'["secret","c"]', b'{"capture_secret":"hidden"}')
+    fold = _Fold("c")
+    fold.add(record("secret", "c", b'{"capture_secret":"hidden"}'))
+    fold.add(record("secret", "d", b'{"capture_secret":"other"}'))
+    state = fold.state(7)
     assert state.capture_secret == "hidden"
     assert "hidden" not in repr(state)
-    assert _fold(state, "c", b'["secret","d"]', b'{"capture_secret":"other"}') == state
-    assert _fold(state, "c", b'["secret","c"]', None).capture_secret is None
+    fold.add(record("secret", "c", None))
+    assert fold.state(7).capture_secret is None
 
 
 def test_tasks_take_the_secret_from_the_record_of_their_epoch() -> None:
-    value = b'{"generation":3,"epoch":2,"capture_secret":"hidden"}'
-    assert capture_secret_of("c", b'["epoch","c"]', value) == "hidden"
-    assert epoch_of("c", b'["epoch","c"]', value) == (3, 2)
-    assert capture_secret_of("d", b'["epoch","c"]', value) is None
-    assert capture_secret_of("c", b'["target","c"]', b'{"state":"PAUSED"}') is None
-    assert capture_secret_of("c", b'["epoch","c"]', b'{"generation":3,"epoch":2}') is None, "a sink's"
+    begun = record("epoch", "c", b'{"generation":3,"epoch":2,"capture_secret":"hidden"}')
+    assert capture_secret_of("c", begun) == "hidden"
+    assert epoch_of("c", begun) == (3, 2)
+    assert capture_secret_of("d", begun) is None
+    assert capture_secret_of("c", record("target", "c", b'{"state":"PAUSED"}')) is None
+    assert capture_secret_of("c", record("epoch", "c", b'{"generation":3,"epoch":2}')) is None, "a sink's"
 
 
 def test_a_connector_has_one_secret_for_its_life() -> None:
     control = Control(KafkaClients({}), described({}), "p", "c")
     written: list[bytes] = []
-    control._write = lambda records: written.extend(value for _, _, value, _ in records) or {}  # type: ignore[method-assign,func-returns-value]
+    control._write = lambda records: written.extend(value for _, _, value, _ in records) or {}  # type: ignore[method-assign,func-returns-value,misc]
     made = control.ensure_capture_secret(ControlState())
     assert len(made) >= 43
     assert made.encode() in written[0]

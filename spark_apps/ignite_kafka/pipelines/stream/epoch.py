@@ -15,6 +15,7 @@ from confluent_kafka import TopicPartition
 from ...errors import Fenced, KafkaUnavailable
 from ...kafka.clients import KafkaClients, translate
 from ...kafka.control import capture_secret_of, configs_topic, connector_generation, epoch_of
+from ...kafka.internal_records import InternalRecord
 from ...kafka.producer import fenced_by_newer
 from ...plan import RunPlan
 
@@ -90,8 +91,8 @@ class EpochEnd:
         :raises Fenced: a newer run has taken the connector.
         """
         until = time.monotonic() + wait_s
-        while self._secret is None and time.monotonic() < until:
-            self.told(min(_SECRET_POLL_S, wait_s))
+        while self._secret is None and time.monotonic() < until and not self.told(min(_SECRET_POLL_S, wait_s)):
+            pass
         if self._secret is None:
             topic = configs_topic(self._plan.settings.internal_topic_prefix)
             what = "the record that begins an epoch, with the secret of the capture, did not come"
@@ -118,18 +119,20 @@ class EpochEnd:
                 break
             error = message.error()
             if error is None:
-                self._take(message.key() or b"", message.value())
+                record = InternalRecord.of(message)
+                if record is not None:
+                    self._take(record)
             elif (failure := translate(error, "following the configs topic", topic=message.topic())).final:
                 raise failure
         return self._told
 
-    def _take(self, key: bytes, value: bytes | None) -> None:
+    def _take(self, record: InternalRecord) -> None:
         connector, mine = self._plan.connector, self._plan.generation
-        self._secret = capture_secret_of(connector, key, value) or self._secret
-        theirs = connector_generation(connector, key, value)
+        self._secret = capture_secret_of(connector, record) or self._secret
+        theirs = connector_generation(connector, record)
         if theirs > mine:
             raise self._fenced(theirs)
-        self._told = self._told or epoch_of(connector, key, value) > (mine, self._epoch.number)
+        self._told = self._told or epoch_of(connector, record) > (mine, self._epoch.number)
 
     def _fenced(self, theirs: int) -> Fenced:
         return fenced_by_newer(self._plan.connector, None, self._plan.generation, theirs)

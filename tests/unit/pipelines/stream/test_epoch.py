@@ -25,9 +25,9 @@ class Consumer:
         if not self.records:
             return None
         key, value = self.records.pop(0)
-        return SimpleNamespace(
-            error=lambda: None, key=lambda: json.dumps(key).encode(), value=lambda: json.dumps(value).encode(), topic=lambda: "in-configs"
-        )
+        given = {"error": None, "key": json.dumps(key).encode(), "value": json.dumps(value).encode(), "headers": []}
+        place = {"topic": "in-configs", "partition": 0, "offset": 0}
+        return SimpleNamespace(**{name: lambda it=it: it for name, it in {**given, **place}.items()})
 
 
 def end(*records: tuple[list[str], dict[str, Any]], number: int = 2) -> EpochEnd:
