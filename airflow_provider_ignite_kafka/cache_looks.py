@@ -35,10 +35,7 @@ class CacheLooks:
 
         :raises IgniteKafkaError, OSError: see `FATAL` and `PASSING`.
         """
-        from ignite_kafka.thin.cluster import Cluster
-
-        hook = IgniteHook(self.ignite_conn_id)
-        with Cluster(hook.get_endpoint(), hook.get_credentials()) as cluster:
+        with IgniteHook(self.ignite_conn_id).connect() as cluster:
             return look(cluster, self.lists)
 
     def key(self, known: object) -> str:

@@ -132,6 +132,13 @@ class ConnectorSettings:
     )
     internal_topic_prefix: str = setting("ignite-kafka", NAME, "Names of the internal topics begin with it")
 
+    allow_insecure_connections: bool = setting(
+        False,
+        BOOLEAN,
+        "Connect to other hosts also where credentials travel without TLS, or TLS does not verify the other side; event 15185 reports "
+        "each. Refused by default, because whoever is between could read the credentials or answer in the cluster's place",
+    )
+
     # Errors
     error_handling_policy: str = setting(
         STOP, choice(STOP, LOG_ONLY, DEAD_LETTER, aliases={"STOP": STOP}),

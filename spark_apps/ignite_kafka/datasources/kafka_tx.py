@@ -58,11 +58,11 @@ from ..kafka.control import Control
 from ..kafka.slots import SlotClaim, SlotWriter, TransactionLimits
 from ..kafka.topics import Topics, TopicSpec
 from ..offsets import Owner
-from ..secrets_file import SecretsFile
+from ..transport import ALLOW
 from . import write_ids
 from .kafka_tx_read import SCHEMA, KafkaTxReader, ReadOptions
 from .option_tables import KAFKA_WRITE
-from .options import kafka_options
+from .options import clients, kafka_options
 
 UNIT = "dataframe"
 
@@ -83,6 +83,7 @@ class WriteOptions:
     slots: int
     prefix: str
     transaction_timeout_ms: int
+    allow_insecure: bool
 
     @staticmethod
     def of(options: Mapping[str, str]) -> WriteOptions:
@@ -96,12 +97,11 @@ class WriteOptions:
             bool(values["write_id"]),
             values["topic"],
             kafka_options(options, KAFKA_WRITE),
-            *(values[name] for name in ("secrets_file", "slots", "internal_topic_prefix", "transaction_timeout_ms")),
+            *(values[name] for name in ("secrets_file", "slots", "internal_topic_prefix", "transaction_timeout_ms", ALLOW)),
         )
 
     def clients(self) -> KafkaClients:
-        secrets = SecretsFile(self.secrets_file).load().kafka if self.secrets_file else {}
-        return KafkaClients({**self.kafka, **secrets})
+        return clients(self.kafka, self.secrets_file, self.allow_insecure)
 
 
 @dataclass
