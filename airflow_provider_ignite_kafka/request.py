@@ -121,7 +121,7 @@ def build_request(
     """
     joined = joined_settings(settings, direction, clusters, arguments or {}, default_connector)
     allowed = allowed_kafka_options()
-    secrets = clusters.secrets if secrets_file is None else _of_file(secrets_file, clusters, allowed)
+    secrets = secrets_of(secrets_file, clusters)
     check(kafka_weaknesses({**joined.kafka_common, **secrets.kafka}), joined.allow_insecure_connections, HOW)
     check(ignite_weaknesses(joined.ignite_endpoint, secrets.ignite), joined.allow_insecure_connections, HOW)
     return Request(joined, run_id, snapshot_id, secrets, secrets_file, allowed)
@@ -210,13 +210,16 @@ def _tell_replaced(name: str, origin: str | None) -> None:
     emit(CONFIG_CHANGED, reason=f"{name}: the {_ORIGIN} has another value, which counts", setting=name, set_in=origin)
 
 
-def _of_file(secrets_file: Path, clusters: Clusters, allowed: tuple[str, ...]) -> Secrets:
-    """The secrets that this worker uses: those of a mounted file, or of the connections where the file is not mounted here.
+def secrets_of(secrets_file: str | Path | None, clusters: Clusters) -> Secrets:
+    """The secrets that this worker uses: those of a mounted file, or of the connections where none is named or it is not mounted here.
 
-    The app reads the file alone. Event 15001 names the secrets of the connections that it does not use; no value is shown.
+    An app reads the file alone. Event 15001 names the secrets of the connections that it does not use; no value is shown.
     """
+    if not secrets_file:
+        return clusters.secrets
+    secrets_file = Path(secrets_file)
     connections = clusters.secrets
-    mounted = secret_files.load(secrets_file, allowed) if secrets_file.is_file() else None
+    mounted = secret_files.load(secrets_file, allowed_kafka_options()) if secrets_file.is_file() else None
     if mounted is not None:
         hide(mounted)
         _check_all_mounted(clusters.kafka, mounted, secrets_file)

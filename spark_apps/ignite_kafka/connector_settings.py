@@ -146,6 +146,12 @@ class ConnectorSettings:
         "dead_letter_topic",
         reference="errorHandlingPolicy",
     )  # fmt: skip
+    log_values: bool = setting(
+        True,
+        BOOLEAN,
+        "Errors, events, headers of dead letters and the output of verify show keys and values of entries and records, or parts of them. "
+        "False shows only where they are, such as cache and partition, or topic, partition and offset: for personal data",
+    )
     dead_letter_topic: str = setting("", PREFIX, "Topic for what cannot be sent or stored; made with one partition where it is missing")
 
     # How the work is done
@@ -159,7 +165,9 @@ class ConnectorSettings:
     transaction_timeout_ms: int = setting(
         600_000, whole_number(1_000, 2_147_483_647), "The broker aborts a transaction that is open longer"
     )
-    retry_timeout_ms: int = setting(300_000, TIME, "How long failures that may pass are tried again without any progress")
+    retry_timeout_ms: int = setting(
+        300_000, TIME, "How long failures that may pass are tried again without any progress; also how long a start waits for brokers"
+    )
     runs_kept: int = setting(
         100, whole_number(1, 100_000),
         "Runs in the status topic, and ended snapshots in the configs topic, that are kept of the connector; older ones are removed. An id "
