@@ -81,7 +81,17 @@ def _options() -> dict[str, Any]:
             "type": "string",
             "example": '["ssl.providers=default,legacy"]',
             "default": "[]",
-        }
+        },
+        "allow_insecure_connections": {
+            "description": (
+                "Connect to other hosts also where credentials travel without TLS, or TLS does not verify the other side: sensors, "
+                "triggers and all connectors. A connector's setting of the same name allows it for that connector."
+            ),
+            "version_added": "0.2.0",
+            "type": "boolean",
+            "example": "True",
+            "default": "False",
+        },
     }
 
 

@@ -20,25 +20,32 @@ class CacheLooks:
     """Where to look and at which caches.
 
     :param ignite_conn_id: id of a connection of type `ignite`.
+    :param secrets_file: path of a secrets file, whose user and passwords take the place of the connection's.
     """
 
     ignite_conn_id: str
     lists: CacheLists
+    secrets_file: str | None = None
 
     @classmethod
-    def of(cls, ignite_conn_id: str, whitelist: str | Sequence[str], blacklist: str | Sequence[str], backlog_cache_name: str) -> CacheLooks:
+    def of(
+        cls,
+        ignite_conn_id: str,
+        whitelist: str | Sequence[str],
+        blacklist: str | Sequence[str],
+        backlog_cache_name: str,
+        secrets_file: str | None = None,
+    ) -> CacheLooks:
         """Of the arguments that sensor and trigger take."""
-        return cls(ignite_conn_id, CacheLists(tuple(as_list(whitelist)), tuple(as_list(blacklist)), backlog_cache_name))
+        lists = CacheLists(tuple(as_list(whitelist)), tuple(as_list(blacklist)), backlog_cache_name)
+        return cls(ignite_conn_id, lists, secrets_file or None)
 
     def __call__(self) -> dict[str, CacheState]:
         """Look once, over connections that are closed afterwards. Blocks.
 
         :raises IgniteKafkaError, OSError: see `FATAL` and `PASSING`.
         """
-        from ignite_kafka.thin.cluster import Cluster
-
-        hook = IgniteHook(self.ignite_conn_id)
-        with Cluster(hook.get_endpoint(), hook.get_credentials()) as cluster:
+        with IgniteHook(self.ignite_conn_id).connect(self.secrets_file) as cluster:
             return look(cluster, self.lists)
 
     def key(self, known: object) -> str:

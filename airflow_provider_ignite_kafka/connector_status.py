@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from airflow_provider_ignite_kafka.hooks.kafka_config import kafka_config
+from airflow_provider_ignite_kafka.options import HOW, allow_insecure_connections
 from airflow_provider_ignite_kafka.request import hide
 from ignite_kafka.connector_settings import ConnectorSettings
 from ignite_kafka.kafka.status import RunStatus
 from ignite_kafka.kafka.topics import Topics
 from ignite_kafka.secrets import Secrets
+from ignite_kafka.transport import check, kafka_weaknesses
 
 
 def connector_status(
@@ -22,5 +24,6 @@ def connector_status(
 
     config = kafka_config(kafka_conn_id)
     hide(Secrets(kafka=config.secrets))
+    check(kafka_weaknesses({**config.plain, **config.secrets}), allow_insecure_connections(), HOW)
     clients = config.clients()
     return newest_run(clients, Topics(clients), internal_topic_prefix, connector).run

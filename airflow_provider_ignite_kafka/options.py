@@ -7,9 +7,16 @@ import json
 from airflow.providers.common.compat.sdk import conf
 
 from ignite_kafka.errors import SettingsError
+from ignite_kafka.transport import ALLOW
 
 SECTION = "ignite_kafka"
+HOW = f"set option {ALLOW} of section [{SECTION}] in Airflow's configuration, or the setting of that name for one connector"
 _ALLOWED = "allowed_kafka_options"
+
+
+def allow_insecure_connections() -> bool:
+    """Whether connections to other hosts may be unprotected; see :mod:`ignite_kafka.transport`."""
+    return bool(conf.getboolean(SECTION, ALLOW, fallback=False))
 
 
 def allowed_kafka_options() -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from airflow.providers.common.compat.sdk import mask_secret
 
 from airflow_provider_ignite_kafka.hooks.ignite import IgniteHook
 from airflow_provider_ignite_kafka.hooks.kafka_config import KafkaConfig, kafka_config
-from airflow_provider_ignite_kafka.options import allowed_kafka_options
+from airflow_provider_ignite_kafka.options import HOW, allow_insecure_connections, allowed_kafka_options
 from ignite_kafka import properties
 from ignite_kafka import secrets as secret_files
 from ignite_kafka.client_properties import kept_from_settings, security_names
@@ -23,6 +23,7 @@ from ignite_kafka.kafka_names import one_name
 from ignite_kafka.properties import LoadedSettings
 from ignite_kafka.secrets import Secrets, is_secret
 from ignite_kafka.thin.connection import IgniteCredentials, IgniteEndpoint
+from ignite_kafka.transport import ALLOW, check, ignite_weaknesses, kafka_weaknesses
 
 S = TypeVar("S", bound=ConnectorSettings)
 _BOOTSTRAP, _KAFKA_CONFIG = "bootstrap.servers", "kafka_config"
@@ -120,7 +121,9 @@ def build_request(
     """
     joined = joined_settings(settings, direction, clusters, arguments or {}, default_connector)
     allowed = allowed_kafka_options()
-    secrets = clusters.secrets if secrets_file is None else _of_file(secrets_file, clusters, allowed)
+    secrets = secrets_of(secrets_file, clusters)
+    check(kafka_weaknesses({**joined.kafka_common, **secrets.kafka}), joined.allow_insecure_connections, HOW)
+    check(ignite_weaknesses(joined.ignite_endpoint, secrets.ignite), joined.allow_insecure_connections, HOW)
     return Request(joined, run_id, snapshot_id, secrets, secrets_file, allowed)
 
 
@@ -173,6 +176,8 @@ def joined_settings(
         own_override = own.pop(name, {})
         if of_connection:
             connections[name] = _over(of_connection, own_override)
+    if allow_insecure_connections():
+        wanted = wanted.with_values({ALLOW: True}, "Airflow's configuration")
     joined = wanted.with_values(connections, _ORIGIN).settings_of(direction)
     used = {one_name(name): value for name, value in joined.kafka_config.items()}
     replaced = {name: name for name, value in own.items() if value != getattr(joined, name)}
@@ -205,13 +210,16 @@ def _tell_replaced(name: str, origin: str | None) -> None:
     emit(CONFIG_CHANGED, reason=f"{name}: the {_ORIGIN} has another value, which counts", setting=name, set_in=origin)
 
 
-def _of_file(secrets_file: Path, clusters: Clusters, allowed: tuple[str, ...]) -> Secrets:
-    """The secrets that this worker uses: those of a mounted file, or of the connections where the file is not mounted here.
+def secrets_of(secrets_file: str | Path | None, clusters: Clusters) -> Secrets:
+    """The secrets that this worker uses: those of a mounted file, or of the connections where none is named or it is not mounted here.
 
-    The app reads the file alone. Event 15001 names the secrets of the connections that it does not use; no value is shown.
+    An app reads the file alone. Event 15001 names the secrets of the connections that it does not use; no value is shown.
     """
+    if not secrets_file:
+        return clusters.secrets
+    secrets_file = Path(secrets_file)
     connections = clusters.secrets
-    mounted = secret_files.load(secrets_file, allowed) if secrets_file.is_file() else None
+    mounted = secret_files.load(secrets_file, allowed_kafka_options()) if secrets_file.is_file() else None
     if mounted is not None:
         hide(mounted)
         _check_all_mounted(clusters.kafka, mounted, secrets_file)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import pendulum
+from airflow.providers.common.compat.sdk import AirflowSkipException
 from airflow.sdk import DAG, Asset, AssetWatcher, task
-from airflow.sdk.exceptions import AirflowSkipException
 
 from airflow_provider_ignite_kafka.operators.ignite_to_kafka import IgniteToKafkaOperator
 from airflow_provider_ignite_kafka.sensors.cache_watch import IgniteCacheWatchSensor

@@ -42,6 +42,8 @@ class SharedServers(LoadScopeScheduling):
             return folder if folder.startswith("integration") else file
         if file.endswith(("/test_executor_killed.py", "/test_started_twice.py")):
             return "Spark's standalone cluster"
+        if file.endswith("/test_three_brokers.py"):
+            return file
         if folder.startswith("integration") and not file.endswith(("/test_bench.py", "/test_stack.py")):
             return "servers"
         return nodeid

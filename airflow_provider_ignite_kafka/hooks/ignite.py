@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from airflow.providers.common.compat.sdk import BaseHook
+from airflow.providers.common.compat.sdk import BaseHook, mask_secret
 
+from airflow_provider_ignite_kafka.options import HOW, allow_insecure_connections, allowed_kafka_options
+from ignite_kafka import secrets
 from ignite_kafka.errors import IgniteKafkaError, SettingsError
 from ignite_kafka.thin.connection import IgniteCredentials, IgniteEndpoint, TlsSettings
+from ignite_kafka.transport import check, ignite_weaknesses
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Connection
+
+    from ignite_kafka.thin.cluster import Cluster
 
 DEFAULT_PORT = 10800
 _BOOLEANS = {"true": True, "yes": True, "1": True, "on": True, "false": False, "no": False, "0": False, "off": False}
@@ -67,21 +72,41 @@ class IgniteHook(BaseHook):
         connection = self.get_connection(self.ignite_conn_id)
         return IgniteCredentials(connection.login or None, connection.password or None, _Extra(connection).text("key_password"))
 
+    def connect(self, secrets_file: str | None = None) -> Cluster:
+        """A connected cluster: a context manager.
+
+        :param secrets_file: path of a secrets file, whose part `ignite` takes the place of the connection's user and passwords.
+        :raises SettingsError: a field of the connection or the file cannot be read, or the connection is not protected and no
+            administrator allows it.
+        """
+        from ignite_kafka.thin.cluster import Cluster
+
+        endpoint = self.get_endpoint()
+        credentials = _credentials_of(secrets_file) if secrets_file else self.get_credentials()
+        check(ignite_weaknesses(endpoint, credentials), allow_insecure_connections(), HOW)
+        return Cluster(endpoint, credentials)
+
     def test_connection(self) -> tuple[bool, str]:
         """Shake hands with a node and list its caches; called by the Test button of the connection form.
 
         Whatever the form's fields hold, the answer is (False, reason) where they cannot be used.
         """
-        from ignite_kafka.thin.cluster import Cluster
-
         try:
             endpoint = self.get_endpoint()
-            with Cluster(endpoint, self.get_credentials()) as cluster:
+            with self.connect() as cluster:
                 names = cluster.cache_names()
         except (IgniteKafkaError, OSError, ValueError) as error:  # Python's ssl and socket refuse some texts by a ValueError
             return False, str(error) or type(error).__name__
         shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
         return True, f"Connected to {', '.join(endpoint.addresses)}: {len(names)} caches{': ' if names else ''}{shown}"
+
+
+def _credentials_of(secrets_file: str) -> IgniteCredentials:
+    credentials = secrets.load(secrets_file, allowed_kafka_options()).ignite
+    for secret in (credentials.password, credentials.key_password):
+        if secret:
+            mask_secret(secret)
+    return credentials
 
 
 class _Extra:

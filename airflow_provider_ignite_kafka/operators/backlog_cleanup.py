@@ -9,7 +9,7 @@ from airflow.providers.common.compat.sdk import BaseOperator
 
 from airflow_provider_ignite_kafka import outcome
 from airflow_provider_ignite_kafka.hooks.ignite import IgniteHook
-from airflow_provider_ignite_kafka.request import Clusters, joined_settings
+from airflow_provider_ignite_kafka.request import Clusters, joined_settings, secrets_of
 from airflow_provider_ignite_kafka.templates import TypedTemplates
 from ignite_kafka.errors import IgniteKafkaError, SettingsError
 from ignite_kafka.setting_kinds import BOOLEAN
@@ -31,9 +31,10 @@ class BacklogCleanupOperator(TypedTemplates, BaseOperator):
         Templated.
     :param ignite_conn_id: connection of type `ignite`. Templated.
     :param kafka_conn_id: connection of the Kafka provider. Templated.
+    :param secrets_file: path of a secrets file on the worker, which takes the place of the connections' secrets. Templated.
     """
 
-    template_fields: Sequence[str] = ("connector", "force", "settings", "ignite_conn_id", "kafka_conn_id")
+    template_fields: Sequence[str] = ("connector", "force", "settings", "ignite_conn_id", "kafka_conn_id", "secrets_file")
     template_fields_renderers = {"settings": "json"}
     ui_color = "#f6dede"
 
@@ -45,6 +46,7 @@ class BacklogCleanupOperator(TypedTemplates, BaseOperator):
         settings: Mapping[str, Any] | str | None = None,
         ignite_conn_id: str = IgniteHook.default_conn_name,
         kafka_conn_id: str = "kafka_default",
+        secrets_file: str | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -53,6 +55,7 @@ class BacklogCleanupOperator(TypedTemplates, BaseOperator):
         self.settings = settings
         self.ignite_conn_id = ignite_conn_id
         self.kafka_conn_id = kafka_conn_id
+        self.secrets_file = secrets_file
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Clean up.
@@ -66,7 +69,8 @@ class BacklogCleanupOperator(TypedTemplates, BaseOperator):
         try:
             clusters = Clusters.of(self.ignite_conn_id, self.kafka_conn_id)
             settings = joined_settings(self.settings or {}, SourceSettings, clusters, {"name": self.connector})
-            cleaned = backlog_control.cleanup(settings, clusters.secrets, force=self._forced())
+            secrets = secrets_of(self.secrets_file, clusters)
+            cleaned = backlog_control.cleanup(settings, secrets, force=self._forced())
         except IgniteKafkaError as error:
             raise outcome.raised(error) from error
         self.log.info(cleaned.text())

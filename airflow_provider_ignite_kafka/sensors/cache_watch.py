@@ -40,10 +40,12 @@ class IgniteCacheWatchSensor(TypedTemplates, BaseSensorOperator):
     :param backlog_cache_name: caches of connectors, which never match.
     :param kinds: what to wait for, of ``created``, ``destroyed``, ``changed``. Others move what is known, and no more.
     :param known: the result of an earlier sensor or its ``state``, also as JSON; ``{}``: every cache is new. Templated.
+    :param secrets_file: path of a secrets file on worker and triggerer, whose user and passwords take the place of the connection's.
+        Templated.
     :param deferrable: wait in the triggerer.
     """
 
-    template_fields: Sequence[str] = ("ignite_conn_id", "cache_whitelist", "cache_blacklist", "known")
+    template_fields: Sequence[str] = ("ignite_conn_id", "cache_whitelist", "cache_blacklist", "known", "secrets_file")
     template_fields_renderers = {"known": "json"}
     ui_color = "#e0ecf4"
 
@@ -56,6 +58,7 @@ class IgniteCacheWatchSensor(TypedTemplates, BaseSensorOperator):
         backlog_cache_name: str = CacheLists.backlog_cache_name,
         kinds: Sequence[str] = ("created",),
         known: Mapping[str, Any] | str | None = None,
+        secrets_file: str | None = None,
         deferrable: bool = conf.getboolean("operators", "default_deferrable", fallback=False),
         **kwargs: Any,
     ) -> None:
@@ -67,6 +70,7 @@ class IgniteCacheWatchSensor(TypedTemplates, BaseSensorOperator):
         self.kinds = kinds
         checked_kinds(kinds)
         self.known = known
+        self.secrets_file = secrets_file
         self.deferrable = deferrable
         self._seen: dict[str, Any] | None = None
 
@@ -128,11 +132,12 @@ class IgniteCacheWatchSensor(TypedTemplates, BaseSensorOperator):
             poll_interval=self.poke_interval,
             known=None if seen is None else state_to_dict(seen),
             once=True,
+            secrets_file=self.secrets_file,
         )
         self.defer(trigger=trigger, method_name="execute_complete", kwargs={"deadline": deadline}, timeout=timedelta(seconds=left))
 
     def _looks(self) -> CacheLooks:
-        return CacheLooks.of(self.ignite_conn_id, self.cache_whitelist, self.cache_blacklist, self.backlog_cache_name)
+        return CacheLooks.of(self.ignite_conn_id, self.cache_whitelist, self.cache_blacklist, self.backlog_cache_name, self.secrets_file)
 
     def _known(self, context: Context) -> State | None:
         """What is kept, else what was given; that is kept from then on, as a template may render to something else later."""

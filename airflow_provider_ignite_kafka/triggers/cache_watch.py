@@ -46,6 +46,7 @@ class IgniteCacheWatchTrigger(BaseEventTrigger):
     :param kinds: what to fire for, of ``created``, ``destroyed``, ``changed``. Others move what was last seen, and no more.
     :param poll_interval: seconds from one look to the next.
     :param known: what was last seen: the state that an earlier difference holds; ``{}``: nothing, so that every cache is new.
+    :param secrets_file: path of a secrets file on the triggerer, whose user and passwords take the place of the connection's.
     :param once: fire once and end, also for the first look where nothing is known; for deferred tasks. What waiting does not mend is then
         fired, too: ``{"error": reason, "final": whether no retry helps}``.
 
@@ -64,6 +65,7 @@ class IgniteCacheWatchTrigger(BaseEventTrigger):
         poll_interval: float = 60.0,
         known: Mapping[str, Any] | None = None,
         once: bool = False,
+        secrets_file: str | None = None,
     ) -> None:
         super().__init__()
         self.ignite_conn_id = ignite_conn_id
@@ -74,6 +76,7 @@ class IgniteCacheWatchTrigger(BaseEventTrigger):
         self.poll_interval = poll_interval
         self.known = known
         self.once = once
+        self.secrets_file = secrets_file
         self.look: CacheLooks | None = None
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
@@ -84,7 +87,9 @@ class IgniteCacheWatchTrigger(BaseEventTrigger):
         names = ("ignite_conn_id", "cache_whitelist", "cache_blacklist", "backlog_cache_name", "poll_interval", "known", "once", "kinds")
         path = f"{type(self).__module__}.{type(self).__qualname__}"
         checked = self._checked()
-        return path, {name: checked[name] for name in names}
+        # left out where there is none: a stored trigger of an earlier version must stay equal to the Dag's
+        file = {"secrets_file": self.secrets_file} if self.secrets_file else {}
+        return path, {name: checked[name] for name in names} | file
 
     def _checked(self) -> dict[str, Any]:
         """Arguments by name, in the form that they are stored in.
@@ -116,7 +121,9 @@ class IgniteCacheWatchTrigger(BaseEventTrigger):
         for name, value in self._checked().items():
             setattr(self, name, value)
         if self.look is None:
-            self.look = CacheLooks.of(self.ignite_conn_id, self.cache_whitelist, self.cache_blacklist, self.backlog_cache_name)
+            self.look = CacheLooks.of(
+                self.ignite_conn_id, self.cache_whitelist, self.cache_blacklist, self.backlog_cache_name, self.secrets_file
+            )
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Fire a difference as often as there is one; with `once` one event, which may be that of a failure.

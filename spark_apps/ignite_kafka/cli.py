@@ -25,6 +25,7 @@ from .secrets import Secrets
 from .settings import SourceSettings
 from .sink_settings import SinkSettings
 from .tables import table
+from .transport import check_ignite, check_kafka
 
 _COMMAND_LINE = "the command line"
 _ALWAYS_SHOWN = ("ignite_addresses", "bootstrap_servers")  # a default is a cluster of this machine, which may not be the one that is meant
@@ -170,8 +171,9 @@ def _add_common(added: argparse.ArgumentParser, command: Callable[[argparse.Name
 
 def validate(arguments: argparse.Namespace) -> int:
     """Check settings, and the secrets file where one is given."""
-    settings = _settings(arguments)
-    _secrets(arguments)
+    settings, hidden = _settings(arguments), _secrets(arguments)
+    check_kafka(settings, hidden)
+    check_ignite(settings, hidden)
     settings.emit_notices()
     rows = [
         (name, json.dumps(value), settings.origin.get(name, "default"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -11,7 +10,8 @@ from .connector_settings import ConnectorSettings
 from .errors import SettingsError
 from .kafka.clients import KafkaClients
 from .kafka.control import ConnectorRecord, ControlState, configs_topic, read_control
-from .kafka.status import COMPLETED, STOPPED, RunStatus, read_runs
+from .kafka.internal_records import InternalRecord
+from .kafka.status import COMPLETED, STOPPED, RunStatus, read_run, read_runs
 from .kafka.target import PAUSED, RUNNING, write_target
 from .kafka.topics import Topics, read_to_end
 from .pipelines.connect import kafka_clients
@@ -68,7 +68,11 @@ class NewestRun:
 
 def newest_run(clients: KafkaClients, topics: Topics, prefix: str, connector: str) -> NewestRun:
     """What the configs topic and the status topic say of the run that took the connector last."""
-    return NewestRun.of(read_control(clients, topics, prefix, connector), read_runs(clients, prefix, connector))
+    state = read_control(clients, topics, prefix, connector)
+    if state.connector is None:
+        return NewestRun.of(state, read_runs(clients, prefix, connector))
+    run = read_run(clients, prefix, connector, state.connector.run_id)
+    return NewestRun.of(state, {} if run is None else {run.run_id: run})
 
 
 def known_connectors(clients: KafkaClients, topics: Topics, prefix: str) -> list[str]:
@@ -76,8 +80,8 @@ def known_connectors(clients: KafkaClients, topics: Topics, prefix: str) -> list
     topic = configs_topic(prefix)
     if not topics.exists(topic):
         return []
-    keys = {message.key() or b"" for message in read_to_end(clients, topics, topic, [0]) if message.value() is not None}
-    return sorted(name for kind, name, *_ in map(json.loads, keys) if kind == "connector")
+    records = filter(None, map(InternalRecord.of, read_to_end(clients, topics, topic, [0])))
+    return sorted({record.name for record in records if record.kind == "connector" and record.value is not None})
 
 
 def unknown_connector(settings: ConnectorSettings, known: list[str]) -> SettingsError:

@@ -132,6 +132,13 @@ class ConnectorSettings:
     )
     internal_topic_prefix: str = setting("ignite-kafka", NAME, "Names of the internal topics begin with it")
 
+    allow_insecure_connections: bool = setting(
+        False,
+        BOOLEAN,
+        "Connect to other hosts also where credentials travel without TLS, or TLS does not verify the other side; event 15185 reports "
+        "each. Refused by default, because whoever is between could read the credentials or answer in the cluster's place",
+    )
+
     # Errors
     error_handling_policy: str = setting(
         STOP, choice(STOP, LOG_ONLY, DEAD_LETTER, aliases={"STOP": STOP}),
@@ -152,7 +159,14 @@ class ConnectorSettings:
     transaction_timeout_ms: int = setting(
         600_000, whole_number(1_000, 2_147_483_647), "The broker aborts a transaction that is open longer"
     )
-    retry_timeout_ms: int = setting(300_000, TIME, "How long failures that may pass are tried again without any progress")
+    retry_timeout_ms: int = setting(
+        300_000, TIME, "How long failures that may pass are tried again without any progress; also how long a start waits for brokers"
+    )
+    runs_kept: int = setting(
+        100, whole_number(1, 100_000),
+        "Runs in the status topic, and ended snapshots in the configs topic, that are kept of the connector; older ones are removed. An id "
+        "that is forgotten begins a new snapshot. 100: a day of runs every quarter of an hour, and each start reads the ended snapshots",
+    )  # fmt: skip
     progress_interval_ms: int = setting(10_000, whole_number(100, 2_147_483_647), "Time between two reports of progress")
 
     origin: Mapping[str, str] = dataclasses.field(default_factory=dict, compare=False, repr=False)

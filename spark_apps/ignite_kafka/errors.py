@@ -11,6 +11,7 @@ IgniteKafkaError
 ├── DecodeError              bytes that do not decode: cache, partition, type id, position
 │   └── UnknownBinaryType    the cluster holds no metadata of a type that an entry has
 ├── UnsupportedType          a converter or column cannot hold a type
+├── AmbiguousKeys            keys of a cache are of two types that can give the same Kafka key
 ├── EncodeError              a value that its Ignite type cannot hold: field, row
 ├── TypeClash                a binary type of the cluster has a field of another type
 ├── WriteFailed              a node refused to put, remove or make something: cache, node, address
@@ -30,6 +31,7 @@ IgniteKafkaError
 ├── NotStopped               a cleanup or a change of offsets while the connector's newest run has not ended as it must
 ├── ChangesLost              changes of some partitions were not captured, and they are not to be reloaded
 ├── Fenced                   a newer run of the same connector has taken over               (exit code 3)
+├── NewerFormat              a newer version wrote a record of an internal topic that decides what is sent
 ├── OffsetsLost              the offsets topic of a known connector is missing or unreadable
 ├── SnapshotConflict         caches or settings differ from those fixed under the snapshot id
 └── OutcomeUnknown           a commit or a put was asked for and no answer came: neither done nor failed (exit code 4)
@@ -119,6 +121,10 @@ class UnsupportedType(IgniteKafkaError):
     pass
 
 
+class AmbiguousKeys(IgniteKafkaError):
+    pass
+
+
 class EncodeError(IgniteKafkaError):
     pass
 
@@ -193,6 +199,10 @@ class ChangesLost(IgniteKafkaError):
 
 class Fenced(IgniteKafkaError):
     exit_code = 3
+
+
+class NewerFormat(IgniteKafkaError):
+    pass
 
 
 class OffsetsLost(IgniteKafkaError):

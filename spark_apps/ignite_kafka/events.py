@@ -113,6 +113,18 @@ KEYS_NOT_READ_BACK = Event(
     "that were removed while their changes were not captured stay in the topic",
     "`ignite-kafka verify` names them; the ignite-binary converter has no such keys.",
 )
+TOPIC_REPLACED = Event(
+    15170,
+    WARNING,
+    "cache {cache} goes to another topic {topic} than before, when it was {before}: what was sent before is not in it",
+    "None where the topic was deleted, or the cache routed to another one, on purpose.",
+)
+RECORD_PASSED_OVER = Event(
+    15171,
+    WARNING,
+    "offset {offset} of partition {partition} of topic {topic} is passed over: {reason}",
+    "If no newer version runs under this internal_topic_prefix, see who may write to its topics.",
+)
 OFFSET_RESET = Event(
     15151,
     WARNING,
@@ -136,6 +148,13 @@ KAFKA_AWAITED = Event(
     WARNING,
     "connector {connector} waits for Kafka, up to {seconds} s (retry_timeout_ms): {reason}",
     "None, if a broker starts again; else check bootstrap_servers and that the brokers are up.",
+)
+KEYS_MAY_COINCIDE = Event(
+    15160,
+    WARNING,
+    "keys of cache {cache} are of {first} (such as {first_example}) and of {second} (such as {second_example}), which can give the same "
+    "Kafka key: then the record of one entry replaces that of another",
+    "`ignite-kafka verify` names such entries; use the ignite-binary converter, or keys of one type. coinciding_keys REFUSE stops a run.",
 )
 DECIMAL_WITHOUT_SCALE = Event(
     15165,

@@ -70,6 +70,7 @@ _OURS = {
     "auto.offset.reset": "positions are given, never guessed; a sink has the setting auto_offset_reset",
     "enable.partition.eof": "the connector needs it to find a topic's end",
     "delivery.report.only.error": "the connector needs the reports as they are",
+    "allow.auto.create.topics": "a topic is made by the connector, with its settings, never by a client that misses it",
 }
 _TRUSTED = "no setting may do that; it belongs into the Airflow connection or the kafka part of the secrets file"
 _NO_OVERRIDE = "set it in kafka_config, or in the Airflow connection, which decides where it has any such name"

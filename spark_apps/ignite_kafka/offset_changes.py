@@ -14,8 +14,10 @@ from .connector_settings import ConnectorSettings
 from .errors import IgniteKafkaError, NotStopped, SettingsError
 from .kafka.clients import KafkaClients
 from .kafka.control import read_control, slot_transactional_id
+from .kafka.internal_records import FORMAT_HEADERS
 from .kafka.producer import ProducerFenced, TransactionalProducer, fenced_by_newer
-from .kafka.slots import SlotClaim, read_slot
+from .kafka.slot_offsets import read_slot
+from .kafka.slots import SlotClaim
 from .kafka.topics import Topics
 from .offsets import Owner, SlotState, UnitKey, UnitOffset, slot_of
 from .pipelines.connect import kafka_clients
@@ -91,7 +93,11 @@ def reset(
     for slot in slots:
         with hold.opened(slot) as (producer, state):
             known |= state.by_cache.keys()
-            units = [unit for unit in state.units if cache in (None, unit[0]) and partition in (None, unit[1])]
+            units = [
+                unit
+                for unit in {**state.units, **dict.fromkeys(state.unreadable)}
+                if cache in (None, unit[0]) and partition in (None, unit[1])
+            ]
             if units:
                 hold.write(producer, slot, dict.fromkeys(units))
             elif cache is not None and partition is not None:
@@ -151,7 +157,7 @@ class _Hold:
         producer.begin()
         for (cache, partition), offset in changes.items():
             key = UnitKey(self.connector, cache, partition).to_json()
-            producer.produce(topic, key, None if offset is None else offset.to_json(), slot)
+            producer.produce(topic, key, None if offset is None else offset.to_json(), slot, FORMAT_HEADERS)
         producer.commit()
         units = self._read(slot).units
         wrong = [unit for unit, offset in changes.items() if units.get(unit) != offset]

@@ -10,8 +10,9 @@ key (JSON)                                       value (JSON)
                                                  task's attempt, that own the slot
 ``["<connector>",{"cache":"c","partition":12}]`` ``{"generation":7,"incarnation":"…","snapshot":…,"ranges":[]}``; the snapshot is
                                                  ``{"id":"…","done":true,"records":9}``, with ``"bad":1`` where entries were
-                                                 passed over; a stream adds ``"recent"``, ``"key_kinds"``,
-                                                 ``"topology"`` and, while it owes a sweep, ``"sweep":[0,0]``
+                                                 passed over; ``"topic_id":"…"`` is that of the data topic; a stream adds
+                                                 ``"recent"``, ``"key_kinds"``, ``"topology"`` and, while it owes a sweep,
+                                                 ``"sweep":[0,0]``
 ================================================ ===================================================================================
 
 The key of a unit is the layout of Kafka Connect's source offsets (KIP-98/KIP-875): ``[connector, source partition]``. Records of a sink are
@@ -50,6 +51,8 @@ class UnitOffset:
     the partition with that number below the second, an offset; None: nothing. ``key_kinds`` are those of the keys sent of its cache.
     ``topology`` is that of the cluster when all that the backlog had of the unit was sent; -1: not known.
     ``bad`` entries of a snapshot were passed over, or are dead letters.
+    ``topic_id`` is the id of the topic that holds the unit's records: an offset counts for that topic alone, not for another one that
+    gets its name later. Empty: not known (0.1.0 wrote none).
     """
 
     generation: int
@@ -63,6 +66,7 @@ class UnitOffset:
     key_kinds: tuple[tuple[int, ...], ...] = ()
     topology: int = -1
     bad: int = 0
+    topic_id: str = ""
 
     @property
     def high(self) -> int:
@@ -82,6 +86,8 @@ class UnitOffset:
             value["key_kinds"] = self.key_kinds
         if self.topology >= 0:
             value["topology"] = self.topology
+        if self.topic_id:
+            value["topic_id"] = self.topic_id
         return json.dumps(value, separators=(",", ":")).encode()
 
     @staticmethod
@@ -94,8 +100,8 @@ class UnitOffset:
         counts = snapshot["done"], snapshot["records"]
         sweep = (value["sweep"][0], value["sweep"][1]) if "sweep" in value else None
         key_kinds, topology = tuple(map(tuple, value.get("key_kinds", ()))), value.get("topology", -1)
-        recent, bad = value.get("recent", ""), snapshot.get("bad", 0)
-        return UnitOffset(value["generation"], incarnation, snapshot_id, *counts, ranges, recent, sweep, key_kinds, topology, bad)
+        recent, bad, topic_id = value.get("recent", ""), snapshot.get("bad", 0), sys.intern(value.get("topic_id", ""))
+        return UnitOffset(value["generation"], incarnation, snapshot_id, *counts, ranges, recent, sweep, key_kinds, topology, bad, topic_id)
 
 
 @dataclass(frozen=True)
@@ -157,17 +163,30 @@ def parse_key(data: bytes) -> UnitKey | SlotKey | PartitionKey:
 class SlotState:
     """One slot's offsets, folded from its records in the order of the topic (the last record of a key counts).
 
-    Those of a source stand in ``by_cache``, those of a sink in ``by_topic``.
+    Those of a source stand in ``by_cache``, those of a sink in ``by_topic``; ``unreadable`` are units whose record cannot be read.
     """
 
     slot: int
     owner: Owner = Owner()
     by_cache: dict[str, dict[int, UnitOffset]] = field(default_factory=dict)
     by_topic: dict[tuple[str, int], PartitionOffset] = field(default_factory=dict)
+    unreadable: set[tuple[str, int]] = field(default_factory=set)
 
     def apply(self, key: bytes, value: bytes | None) -> None:
-        """Fold one record in; a null value forgets the unit (an offset that was reset)."""
+        """Fold one record in; a null value forgets the unit (an offset that was reset).
+
+        :raises OffsetsLost: key or value are of another form; of a unit whose value is that, :meth:`check` raises it.
+        """
         parsed = parse_key(key)
+        try:
+            self._apply(parsed, value)
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError) as cause:
+            if not isinstance(parsed, UnitKey):
+                raise OffsetsLost(f"a value of the offsets topic cannot be read: {value!r}") from cause
+            self.by_cache.get(parsed.cache, {}).pop(parsed.partition, None)
+            self.unreadable.add((parsed.cache, parsed.partition))
+
+    def _apply(self, parsed: UnitKey | SlotKey | PartitionKey, value: bytes | None) -> None:
         if isinstance(parsed, SlotKey):
             self.owner = max(self.owner, Owner() if value is None else Owner.from_json(value))
         elif isinstance(parsed, PartitionKey):
@@ -175,10 +194,27 @@ class SlotState:
                 self.by_topic.pop((parsed.topic, parsed.partition), None)
             else:
                 self.by_topic[parsed.topic, parsed.partition] = PartitionOffset.from_json(value)
-        elif value is None:
-            self.by_cache.get(parsed.cache, {}).pop(parsed.partition, None)
         else:
-            self.by_cache.setdefault(parsed.cache, {})[parsed.partition] = UnitOffset.from_json(value)
+            unit = None if value is None else UnitOffset.from_json(value)
+            self.unreadable.discard((parsed.cache, parsed.partition))
+            if unit is None:
+                self.by_cache.get(parsed.cache, {}).pop(parsed.partition, None)
+            else:
+                self.by_cache.setdefault(parsed.cache, {})[parsed.partition] = unit
+
+    def check(self, connector: str) -> None:
+        """
+        :raises OffsetsLost: what was sent of a unit cannot be read.
+        """
+        for cache, partition in sorted(self.unreadable):
+            command = f"ignite-kafka offsets reset {connector} --cache {cache} --partition {partition}"
+            raise OffsetsLost(
+                "the offset of a unit cannot be read: another program has written to the offsets topic",
+                f"`{command}` forgets it, and the next start sends the unit again.",
+                connector=connector,
+                cache=cache,
+                partition=partition,
+            )
 
     @property
     def units(self) -> dict[tuple[str, int], UnitOffset]:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Protocol
 
 from .connector_settings import ConnectorSettings
@@ -36,6 +36,8 @@ class CachePlan:
 
     :param load: whether a stream sends the entries that were there before it began.
     :param topic_bytes: max.message.bytes of the topic; None: not known.
+    :param topic_id: Kafka's id of the topic; empty: not known yet.
+    :param deployment: of a stream: the cache's deployment id, another one once it is made again under its name; empty: not known.
     """
 
     name: str
@@ -46,6 +48,17 @@ class CachePlan:
     incarnation: str = ""
     load: bool = True
     topic_bytes: int | None = None
+    topic_id: str = ""
+    deployment: str = ""
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> CachePlan:
+        """What ``asdict`` gave; fields that this version does not know are left out.
+
+        :raises TypeError: a field is missing.
+        """
+        known = {item.name for item in fields(CachePlan)}
+        return CachePlan(**{name: value for name, value in data.items() if name in known})
 
 
 class RunPlan(Protocol):
@@ -99,12 +112,16 @@ class TransferPlan:
     def from_dict(data: dict[str, Any]) -> TransferPlan:
         """The plan that :meth:`to_dict` described.
 
+        Fields that this version does not know are left out; settings that it does not know are refused, as they may shape records.
+
         :raises SettingsError: it was written by another version, or not by this program.
         """
         try:
-            caches = tuple(CachePlan(**cache) for cache in data["caches"])
+            caches = tuple(CachePlan.from_dict(cache) for cache in data["caches"])
             settings = SourceSettings.from_dict(data["settings"], "the plan")
-            return TransferPlan(**{**data, "caches": caches, "settings": settings})
+            known = {item.name for item in fields(TransferPlan)}
+            given = {name: value for name, value in data.items() if name in known}
+            return TransferPlan(**{**given, "caches": caches, "settings": settings})
         except (KeyError, TypeError) as error:
             raise SettingsError(f"a plan cannot be read: {error}", "It was written by another version: begin a new snapshot") from error
 
@@ -161,7 +178,8 @@ def differences(before: TransferPlan, now: TransferPlan) -> list[str]:
 
 
 def _fixed(plan: TransferPlan) -> dict[str, Any]:
-    caches = {cache.name: asdict(replace(cache, topic_bytes=0)) for cache in plan.caches}  # a topic's limit may be raised meanwhile
+    # a topic's limit may be raised meanwhile; its id is compared with that in the offsets
+    caches = {cache.name: asdict(replace(cache, topic_bytes=0, topic_id="")) for cache in plan.caches}
     return {"connector": plan.connector, "slots": plan.slots, "setting": plan.settings.shape(), "cache": caches}
 
 

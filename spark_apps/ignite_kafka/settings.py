@@ -53,6 +53,12 @@ class SourceSettings(ConnectorSettings):
         "default; this version writes them as null under LAZY, too",
         reference="fieldNullabilityPolicy", later=("EAGER",), shapes=True,
     )  # fmt: skip
+    coinciding_keys: str = setting(
+        "EVENT", choice("EVENT", "REFUSE"),
+        "What happens when keys of a cache are of two types that can give the same Kafka key, as byte 1 and long 1 both give 1 in JSON: "
+        "event 15160, or the run stops. The reference writes such keys silently, so the default stops no run; docs/types.md says what is "
+        "not noticed",
+    )  # fmt: skip
     is_schemaless: bool = setting(False, BOOLEAN, "Make no schemas", reference="isSchemaless", idle=_SCHEMAS)
     is_schema_dynamic: bool = setting(False, BOOLEAN, "Detect that a schema changed", reference="isSchemaDynamic", idle="it is always done")
     enable_schema_cache: bool = setting(False, BOOLEAN, "Keep resolved schemas", reference="enableSchemaCache", idle=_SCHEMAS)

@@ -8,6 +8,7 @@ from confluent_kafka.admin import OffsetSpec
 
 from .errors import SettingsError
 from .kafka.control import read_control
+from .kafka.slot_offsets import read_slots
 from .kafka.topics import Place, Topics
 from .pipelines.connect import ignite_cluster, kafka_clients
 from .pipelines.sink.planning import make_plan, places_of, with_begins
@@ -16,7 +17,6 @@ from .secrets import Secrets
 from .sink_offsets import PartitionOffset
 from .sink_settings import SinkSettings
 from .tables import table
-from .views import read_slots
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def sink_plan_view(settings: SinkSettings, secrets: Secrets) -> SinkPlanView:
     if control.connector is not None:
         if control.connector.is_source:
             raise SettingsError("a source connector has this name", "Give the sink another one.", setting="name", value=settings.name)
-        for state in read_slots(clients, topics, settings, control.connector.slots):
+        for state in read_slots(clients, topics, settings.internal_topic_prefix, settings.name, control.connector.slots):
             copies |= state.by_topic
     plan = with_begins(plan, topics, clients)
     by_place = {(topic.name, partition): topic for topic in plan.topics for partition in range(topic.partitions)}

@@ -11,20 +11,21 @@ from .connector_life import NewestRun, known_connectors, unknown_connector
 from .connector_settings import ConnectorSettings
 from .errors import IgniteKafkaError
 from .kafka.clients import KafkaClients
-from .kafka.control import ControlState, offsets_topic, read_control
+from .kafka.control import ControlState, read_control
+from .kafka.slot_offsets import read_slots
 from .kafka.status import STOPPED, RunStatus, read_runs
 from .kafka.target import RUNNING, read_target
-from .kafka.topics import Topics, read_to_end
+from .kafka.topics import Topics
 from .offsets import SlotState
 from .pipelines.connect import ignite_cluster, kafka_clients
 from .pipelines.planning import continue_plan, make_plan
+from .pipelines.sent_topics import check_plan
 from .pipelines.verify import verify
 from .plan import TransferPlan, unit_count
 from .secrets import Secrets
 from .settings import SourceSettings
 from .tables import table
 
-_SLOTS_AT_ONCE = 16  # bounds what is held of an offsets topic
 _NEW = "(new)"
 _UNDECIDED = 0  # slots of a connector that has not run yet: they go by the cores of its Spark
 
@@ -94,6 +95,7 @@ def plan_view(settings: SourceSettings, secrets: Secrets, snapshot_id: str | Non
     with ignite_cluster(settings, secrets) as cluster:
         if last is not None and last.id == chosen:
             plan = continue_plan(TransferPlan.from_dict(dict(last.plan)), settings, topics)
+            check_plan(plan, last, clients, topics)
             kind = "complete" if last.complete else "unfinished"
         else:
             plan, kind = make_plan(settings, cluster, topics, chosen or _NEW, slots), "new"
@@ -107,7 +109,8 @@ def _preview(plan: TransferPlan, kind: str, clients: KafkaClients, topics: Topic
     incarnations = {cache.name: cache.incarnation for cache in plan.caches}
     units: dict[str, int] = dict.fromkeys(incarnations, 0)
     records: dict[str, int] = dict.fromkeys(incarnations, 0)
-    for state in read_slots(clients, topics, plan.settings, plan.slots) if known else ():
+    prefix = plan.settings.internal_topic_prefix
+    for state in read_slots(clients, topics, prefix, plan.connector, plan.slots) if known else ():
         for (cache, _), unit in state.units.items():
             if unit.done and unit.snapshot_id == plan.snapshot_id and unit.incarnation == incarnations.get(cache):
                 units[cache] += 1
@@ -128,21 +131,6 @@ def _preview(plan: TransferPlan, kind: str, clients: KafkaClients, topics: Topic
     tasks = min(plan.slots or limit, limit) if limit else None
     converter, slots = plan.settings.value_converter, plan.slots or None
     return PlanView(plan.connector, plan.snapshot_id, kind, converter, slots, tasks, unit_count(plan), caches)
-
-
-def read_slots(clients: KafkaClients, topics: Topics, settings: ConnectorSettings, slots: int) -> Iterator[SlotState]:
-    """A connector's offsets, slot by slot; some slots at once are held in memory.
-
-    :raises OffsetsLost: the topic is not there.
-    """
-    name = offsets_topic(settings.internal_topic_prefix, settings.name)
-    for first in range(0, slots, _SLOTS_AT_ONCE):
-        states = {slot: SlotState(slot) for slot in range(first, min(first + _SLOTS_AT_ONCE, slots))}
-        for message in read_to_end(clients, topics, name, list(states)):
-            key, partition = message.key(), message.partition()
-            if key is not None and partition is not None:
-                states[partition].apply(key, message.value())
-        yield from states.values()
 
 
 @dataclass(frozen=True)
@@ -203,7 +191,7 @@ def _states(settings: ConnectorSettings, secrets: Secrets) -> Iterator[SlotState
     control = read_control(clients, topics, settings.internal_topic_prefix, settings.name)
     if control.connector is None:
         raise unknown_connector(settings, known_connectors(clients, topics, settings.internal_topic_prefix))
-    return read_slots(clients, topics, settings, control.connector.slots)
+    return read_slots(clients, topics, settings.internal_topic_prefix, settings.name, control.connector.slots)
 
 
 def offset_lines(settings: ConnectorSettings, secrets: Secrets) -> Iterator[str]:

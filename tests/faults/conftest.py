@@ -14,7 +14,7 @@ from confluent_kafka.admin import NewTopic, OffsetSpec
 
 from tests.support import oracle
 from tests.support.processes import DEADLINE_S, App, AppResult, AppStarter, SparkCluster, await_value
-from tests.support.servers import CACHE_TEMPLATE, PARTITIONS, ProxiedBroker, fill, small_caches
+from tests.support.servers import CACHE_TEMPLATE, PARTITIONS, Brokers, ProxiedBroker, fill, small_caches
 from tools.servers import IgniteCluster, Jars
 
 SLOTS = 4
@@ -62,13 +62,19 @@ def create_topic(broker: ProxiedBroker, name: str, partitions: int = 2, **config
 class Copy:
     """One connector, its one cache and what must come out of it."""
 
-    broker: ProxiedBroker
+    brokers: Brokers
     ignite: IgniteCluster
     starter: AppStarter
     connector: str
     entries: Mapping[int, Any]
     settings: dict[str, Any]
     snapshot_id: str = "snapshot-1"
+
+    @property
+    def broker(self) -> ProxiedBroker:
+        """The one broker, of a test that has a proxy before it."""
+        assert isinstance(self.brokers, ProxiedBroker)
+        return self.brokers
 
     @property
     def cache(self) -> str:
@@ -85,7 +91,7 @@ class Copy:
     def start(self, **named: Any) -> App:
         settings = {**self.settings, **named.pop("settings", {})}
         app = self.starter.start(self.connector, named.pop("snapshot_id", self.snapshot_id), settings, **named)
-        app.servers = (self.broker.log, self.ignite.log)
+        app.servers = (self.brokers.log, self.ignite.log)
         return app
 
     def run(self, *, deadline_s: float = DEADLINE_S, **named: Any) -> AppResult:
@@ -106,7 +112,7 @@ class Copy:
 
     def offsets(self) -> oracle.UnitsDone:
         topic = f"{self.settings['internal_topic_prefix']}-offsets-{self.connector}"
-        return oracle.units_done(self.broker.bootstrap, topic, self.connector, self.snapshot_id)
+        return oracle.units_done(self.brokers.bootstrap, topic, self.connector, self.snapshot_id)
 
     def await_settled(self) -> None:
         """Wait until no slot has a transaction that is open or whose markers are still to be written.
@@ -120,7 +126,7 @@ class Copy:
             ends = []
             for isolation in (IsolationLevel.READ_COMMITTED, IsolationLevel.READ_UNCOMMITTED):
                 wanted = {TopicPartition(topic, slot): OffsetSpec.latest() for slot in range(self.settings["slots"])}
-                answers = self.broker.admin.list_offsets(wanted, isolation_level=isolation)
+                answers = self.brokers.admin.list_offsets(wanted, isolation_level=isolation)
                 ends.append({place.partition: answer.result().offset for place, answer in answers.items()})
             return ends[0] == ends[1]
 
@@ -128,14 +134,14 @@ class Copy:
 
     def assert_complete(self) -> None:
         """Every entry is in the topic once and every unit is marked done with what it holds."""
-        contents = oracle.assert_exactly_once(self.broker.bootstrap, self.topic, self.records)
+        contents = oracle.assert_exactly_once(self.brokers.bootstrap, self.topic, self.records)
         done = self.offsets()
         oracle.assert_offsets_match(done, self.cache, contents, self.unit_of)
         assert done.of_cache(self.cache).keys() == set(range(PARTITIONS))
 
     def assert_nothing_half(self) -> int:
         """No unit is half visible and offsets match the data, whatever is still open. Returns the number of visible records."""
-        contents = oracle.read_committed(self.broker.bootstrap, self.topic, settled=False)
+        contents = oracle.read_committed(self.brokers.bootstrap, self.topic, settled=False)
         halves = oracle.half_units(contents, self.unit_of)
         assert not halves, "\n".join(halves[:5])
         twice = [key for key, count in contents.counts().items() if count > 1]
@@ -154,14 +160,14 @@ def copy(broker: ProxiedBroker, ignite: IgniteCluster, tmp_path: Path) -> Copy:
     return make_copy(broker, ignite, tmp_path)
 
 
-def make_copy(broker: ProxiedBroker, ignite: IgniteCluster, directory: Path, entries: Mapping[int, Any] | None = None) -> Copy:
+def make_copy(broker: Brokers, ignite: IgniteCluster, directory: Path, entries: Mapping[int, Any] | None = None) -> Copy:
     connector = f"f{uuid.uuid4().hex[:6]}"
     entries = {key: f"value-{key:08d}-{connector}" for key in range(4000)} if entries is None else entries
     settings = {
         "cache_whitelist": [f"{CACHE_TEMPLATE}{connector}"],
         "topic_prefix": "to-",
         "ignite_addresses": list(ignite.addresses),
-        "bootstrap_servers": broker.proxy.bootstrap,
+        "bootstrap_servers": broker.clients,
         "internal_topic_prefix": f"in-{connector}",
         "slots": SLOTS,
         "topic_partitions": 2,

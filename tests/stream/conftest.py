@@ -28,7 +28,7 @@ from tests.support.processes import DEADLINE_S, App, AppResult, AppStarter, Spar
 from tests.support.servers import ProxiedBroker
 from tests.support.stream_oracle import Verdict, await_fold, entries_of, judge, read_now
 from tests.support.traffic import TrafficProgram
-from tools.servers import IgniteCluster, Jars, KafkaBroker
+from tools.servers import IgniteCluster, Jars, KafkaBroker, KafkaCluster
 
 PARTITIONS = 16
 ENTRIES = 2_000
@@ -46,7 +46,7 @@ _TEMPLATES = "".join(
         cache_xml("grouped-*", PARTITIONS, groupName="together", **_TRANSACTIONAL),
     ]
 )
-Broker: TypeAlias = KafkaBroker | ProxiedBroker
+Broker: TypeAlias = KafkaBroker | ProxiedBroker | KafkaCluster
 MakeStream: TypeAlias = "Callable[..., Stream]"
 
 
@@ -102,7 +102,7 @@ class Stream:
     def start(self, **changed: Any) -> App:
         """A run of the connector as a process; named settings as given, the others as always."""
         conf, master = changed.pop("conf", None), changed.pop("master", None)
-        clients = self.kafka.proxy.bootstrap if isinstance(self.kafka, ProxiedBroker) else self.kafka.bootstrap
+        clients = self.kafka.bootstrap if isinstance(self.kafka, KafkaBroker) else self.kafka.clients
         names = {"cache_whitelist": [f".*-{self.name}"], "internal_topic_prefix": f"in-{self.name}", "topic_prefix": "to-"}
         settings = {"bootstrap_servers": clients, **names, **self.settings, **changed}
         app = self.starter.start(self.name, None, settings, conf=conf, master=master)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from confluent_kafka.admin import AdminClient
 
@@ -21,6 +21,19 @@ _TEMPLATE = f"""<bean class="org.apache.ignite.configuration.CacheConfiguration"
   <property name="partitions" value="{PARTITIONS}"/></bean></property></bean>"""
 
 
+class Brokers(Protocol):
+    """Kafka as tests of a connector need it: :class:`ProxiedBroker`, or a :class:`KafkaCluster`."""
+
+    @property
+    def bootstrap(self) -> str: ...
+    @property
+    def clients(self) -> str: ...
+    @property
+    def log(self) -> Path: ...
+    @property
+    def admin(self) -> AdminClient: ...
+
+
 class ProxiedBroker:
     """One broker: :attr:`bootstrap` for those who judge, :attr:`proxy` for the clients under test.
 
@@ -31,10 +44,10 @@ class ProxiedBroker:
         self.proxy = KafkaProxy()
         self._admin: AdminClient | None = None
         direct, self._proxied_port, controller = free_ports(3)
-        self.bootstrap = f"127.0.0.1:{direct}"
+        self._bootstrap = f"127.0.0.1:{direct}"
         settings: dict[str, Any] = {
             "controller.quorum.voters": f"1@127.0.0.1:{controller}",
-            "listeners": f"PLAINTEXT://{self.bootstrap},PROXIED://127.0.0.1:{self._proxied_port},CONTROLLER://127.0.0.1:{controller}",
+            "listeners": f"PLAINTEXT://{self._bootstrap},PROXIED://127.0.0.1:{self._proxied_port},CONTROLLER://127.0.0.1:{controller}",
             "advertised.listeners": f"PLAINTEXT://{self.bootstrap},PROXIED://{self.proxy.bootstrap}",
             "listener.security.protocol.map": f"PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,PROXIED:{'SASL_' if users else ''}PLAINTEXT",
         }
@@ -50,6 +63,15 @@ class ProxiedBroker:
                 "super.users": "User:ANONYMOUS",
             }
         self._broker = KafkaBroker(directory, jars=jars, port=direct, settings=settings, java_options=QUICK_JVM)
+
+    @property
+    def bootstrap(self) -> str:
+        return self._bootstrap
+
+    @property
+    def clients(self) -> str:
+        """Address for the clients under test."""
+        return self.proxy.bootstrap
 
     @property
     def log(self) -> Path:

@@ -19,7 +19,7 @@ from ignite_kafka.offsets import slot_of
 from tests.support.kafka_proxy import Api
 from tests.support.oracle import ends
 from tests.support.processes import DEADLINE_S, SINK_APP, App, AppResult, AppStarter, alive, await_value, kill_process
-from tests.support.servers import CACHE_TEMPLATE, ProxiedBroker
+from tests.support.servers import CACHE_TEMPLATE, Brokers, ProxiedBroker
 from tests.support.sink_oracle import Sunk, ahead, entries_of, group_offsets, judge
 from tools.servers import IgniteCluster
 
@@ -32,7 +32,7 @@ _JITTER_S = 0.1
 class SinkCase:
     """One topic and its cache. Records of a key stand in one partition, in an order; the seed gives keys, removals and moments."""
 
-    broker: ProxiedBroker
+    broker: Brokers
     ignite: IgniteCluster
     directory: Path
     seed: int
@@ -53,7 +53,7 @@ class SinkCase:
         self._group = Consumer({"bootstrap.servers": self.broker.bootstrap, **group})
         self._common = {
             "ignite_addresses": list(self.ignite.addresses),
-            "bootstrap_servers": self.broker.proxy.bootstrap,
+            "bootstrap_servers": self.broker.clients,
             "topics": [self.topic],
             "topic_prefix": "in-",
             "cache_prefix": CACHE_TEMPLATE,
@@ -172,18 +172,20 @@ def driver_killed(case: SinkCase) -> None:
 
 def broker_killed(case: SinkCase) -> None:
     """Before a commit, or while the answer to it is on its way. One slot: see :meth:`tests.faults.conftest.Copy.await_settled`."""
+    broker = case.broker
+    assert isinstance(broker, ProxiedBroker)
     case.settings |= {"slots": 1}
     before = case.chance.random() < 0.5
     with case.running() as app:
         case.await_moment(app)
-        hold = case.broker.proxy.hold_request if before else case.broker.proxy.hold_reply
+        hold = broker.proxy.hold_request if before else broker.proxy.hold_reply
         held = hold(Api.END_TXN, f"{case.name}-0")
         app.reaches(held)
         if not before:
             await_value(lambda: settled(case), "the markers of the commit")
-        case.broker.kill()
+        broker.kill()
         held.drop()
-        case.broker.start()
+        broker.start()
         app.result().assert_exit(0)
     case.assert_same()
 
@@ -203,11 +205,13 @@ def node_killed(case: SinkCase) -> None:
 
 def started_twice(case: SinkCase) -> None:
     """The older run, one commit of which is late, ends as fenced; the newer one finishes; the commit changes nothing."""
+    broker = case.broker
+    assert isinstance(broker, ProxiedBroker)
     with case.running() as older:
         case.await_moment(older, most=0.2)
         done = case.committed()
         behind = min(range(PARTITIONS), key=lambda partition: done.get(partition, 0))  # has commits left that can be held
-        held = case.broker.proxy.hold_request(Api.END_TXN, f"{case.name}-{slot_of(case.topic, behind, PARTITIONS)}")
+        held = broker.proxy.hold_request(Api.END_TXN, f"{case.name}-{slot_of(case.topic, behind, PARTITIONS)}")
         older.reaches(held)
         with case.running() as newer:
             fenced = older.result().assert_exit(3)

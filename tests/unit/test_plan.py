@@ -30,7 +30,13 @@ def test_json_both_ways() -> None:
     assert TransferPlan.from_dict(json.loads(json.dumps(plan.to_dict()))) == plan
 
 
-@pytest.mark.parametrize("change", [{"caches": [{"name": "x"}]}, {"unknown": 1}, {"settings": {"name": "c", "unknown": 1}}, {"caches": 1}])
+def test_fields_of_a_newer_version_are_left_out() -> None:
+    newer = make(FLIGHTS).to_dict()
+    newer["caches"][0]["newer"] = 1
+    assert TransferPlan.from_dict({**newer, "newer": 1}) == make(FLIGHTS)
+
+
+@pytest.mark.parametrize("change", [{"caches": [{"name": "x"}]}, {"settings": {"name": "c", "unknown": 1}}, {"caches": 1}])
 def test_a_plan_of_another_version_is_an_error(change: dict[str, object]) -> None:
     with pytest.raises(SettingsError):
         TransferPlan.from_dict({**make(FLIGHTS).to_dict(), **change})

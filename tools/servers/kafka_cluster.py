@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from confluent_kafka import KafkaException
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
 from .jars import Jars
 from .kafka import KafkaBroker, KafkaOptions
@@ -38,11 +38,24 @@ class KafkaCluster:
             mine = replace(given, settings=settings)
             self.brokers[number + 1] = KafkaBroker(directory / f"node-{number + 1}", jars=jars, options=mine, port=ports[number])
         self._away: set[int] = set(self.brokers)
+        self._shared_admin: AdminClient | None = None
 
     @property
     def bootstrap(self) -> str:
         """Addresses of all nodes."""
         return ",".join(broker.bootstrap for broker in self.brokers.values())
+
+    @property
+    def clients(self) -> str:
+        """Addresses for clients, those of all nodes."""
+        return self.bootstrap
+
+    @property
+    def admin(self) -> AdminClient:
+        """An admin client of all nodes; it must live until its answers have come."""
+        if self._shared_admin is None:
+            self._shared_admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
+        return self._shared_admin
 
     @property
     def log(self) -> Path:
@@ -138,6 +151,13 @@ class KafkaCluster:
             order_replicas(port, moved)
             elect_preferred(port, moved)
         return len(moved)
+
+    def require_in_sync(self, topics: Iterable[str], replicas: int) -> None:
+        """Set ``min.insync.replicas`` of topics."""
+        entry = ConfigEntry("min.insync.replicas", str(replicas), incremental_operation=AlterConfigOpType.SET)
+        resources = [ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[entry]) for topic in topics]
+        for answer in self.admin.incremental_alter_configs(resources, request_timeout=_ADMIN_S * 3).values():
+            answer.result()
 
     def _admin(self, node: int) -> AdminClient:
         return AdminClient({**self.brokers[node].client_config, "log_level": 0, "log.connection.close": False})

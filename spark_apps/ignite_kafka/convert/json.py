@@ -17,6 +17,7 @@ from ..thin.model import BinaryType, CacheInfo, Page, TypeSource
 from .decimal_scales import Path, declared_scales, warn_without_scale, with_scales, without_scale
 from .json_columns import JsonForm, text
 from .json_keys import proved_kind
+from .key_types import key_types_of
 from .records import Records, gather, taken
 from .types import field_of
 
@@ -71,12 +72,13 @@ def to_records(groups: Iterable[EntryGroup], form: JsonForm, types: TypeSource, 
 
     :raises UnsupportedType: a decimal that has no exact form at its declared scale: names cache and field.
     """
-    keys, values, kinds = [], [], set()
+    keys, values, kinds, key_types = [], [], set(), set()
     for group in groups:
         keys.append(_json(group.key, group.key_type, form, cache, "key"))
         values.append(_json(group.value, group.value_type, form, cache, "value"))
         kinds |= {proved_kind(key, keys[-1][row].as_py(), types) for row, key in group.key_samples}
-    return Records(gather(keys), gather(values), key_kinds=frozenset(kinds))
+        key_types |= key_types_of(group, keys[-1], form.decimal_format)
+    return Records(gather(keys), gather(values), key_kinds=frozenset(kinds), key_types=frozenset(key_types))
 
 
 def _json(array: pa.Array, kind: TypeRef, form: JsonForm, cache: CacheInfo, part: str) -> pa.Array:

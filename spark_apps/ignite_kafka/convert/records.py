@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,15 @@ MOST_BYTES = 2**31 - 1  # an Arrow binary array has int32 offsets
 
 
 @dataclass(frozen=True)
+class KeyType:
+    """A type of keys and one of them as the record has it. Two types whose `shapes` have one in common can give the same bytes."""
+
+    name: str
+    shapes: frozenset[str]
+    example: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True)
 class Records:
     """Records of one topic, in order: `keys[i]` and `values[i]` belong together; a null value is a tombstone.
 
@@ -23,12 +32,14 @@ class Records:
 
     :param type_ids: Ignite binary types that a reader must know to read them.
     :param key_kinds: kinds of the keys (:data:`.object_keys.Kind`), where the bytes of a key do not tell its type.
+    :param key_types: types of the keys, where two of them can give the same bytes.
     """
 
     keys: pa.BinaryArray
     values: pa.BinaryArray
     type_ids: frozenset[int] = frozenset()
     key_kinds: frozenset[tuple[int, ...]] = frozenset()
+    key_types: frozenset[KeyType] = frozenset()
 
     def __post_init__(self) -> None:
         if len(self.keys) != len(self.values):
@@ -74,6 +85,7 @@ def joined(parts: Sequence[Records]) -> Records:
         gather([part.values for part in parts]),
         frozenset[int]().union(*(part.type_ids for part in parts)),
         frozenset[tuple[int, ...]]().union(*(part.key_kinds for part in parts)),
+        frozenset[KeyType]().union(*(part.key_types for part in parts)),
     )
 
 

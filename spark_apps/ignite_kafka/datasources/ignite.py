@@ -44,6 +44,7 @@ from ..thin.connection import IgniteEndpoint
 from ..thin.gets import encodable, get_all
 from ..thin.model import CacheInfo, Page
 from ..thin.scan import scan_partitions
+from ..transport import ALLOW
 from .ignite_write import WriteOptions, ignite_writer
 from .option_tables import IGNITE_READ
 from .options import connected, ignite_endpoint
@@ -64,6 +65,7 @@ class ReadOptions:
     page_bytes: int
     sample_rows: int
     secrets_file: str | None
+    allow_insecure: bool
 
     @staticmethod
     def of(options: Mapping[str, str]) -> ReadOptions:
@@ -77,11 +79,11 @@ class ReadOptions:
     @staticmethod
     def from_values(values: Mapping[str, Any], partitions: tuple[int, ...] | None = None) -> ReadOptions:
         """From values that a table of options gave."""
-        names = ("num_partitions", "page_bytes", "sample_rows", "secrets_file")
+        names = ("num_partitions", "page_bytes", "sample_rows", "secrets_file", ALLOW)
         return ReadOptions(values["cache"], ignite_endpoint(values), partitions, *(values[name] for name in names))
 
     def connect(self) -> Cluster:
-        return connected(self.endpoint, self.secrets_file)
+        return connected(self.endpoint, self.secrets_file, self.allow_insecure)
 
 
 @dataclass(frozen=True)

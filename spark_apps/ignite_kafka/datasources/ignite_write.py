@@ -20,6 +20,7 @@ from ..thin.connection import IgniteEndpoint
 from ..thin.create import NewCache, get_or_create_cache, query_entity
 from ..thin.model import CacheInfo
 from ..thin.puts import CacheWriter
+from ..transport import ALLOW
 from .frame_arrays import conformed
 from .frame_types import Part, entry_parts, layouts
 from .option_tables import IGNITE_WRITE
@@ -39,6 +40,7 @@ class WriteOptions:
     key_type: str | None
     value_type: str | None
     secrets_file: str | None
+    allow_insecure: bool
 
     @staticmethod
     def of(options: Mapping[str, str]) -> WriteOptions:
@@ -51,11 +53,11 @@ class WriteOptions:
             raise SettingsError(
                 f"option 'key' is {values['key']!r}", "Give names of columns, each once, as id or day,number.", setting="key"
             )
-        names = ("overwrite", "create", "backups", "key_type", "value_type", "secrets_file")
+        names = ("overwrite", "create", "backups", "key_type", "value_type", "secrets_file", ALLOW)
         return WriteOptions(values["cache"], ignite_endpoint(values), key, *(values[name] for name in names))
 
     def connect(self) -> Cluster:
-        return connected(self.endpoint, self.secrets_file)
+        return connected(self.endpoint, self.secrets_file, self.allow_insecure)
 
 
 @dataclass

@@ -6,6 +6,22 @@ Writes any DataFrame of keys and values, each Spark partition in one transaction
 
 Options: docs/options.md, from :mod:`.option_tables`.
 
+option                          meaning
+=============================== ====================================================================================================
+``bootstrap.servers``           brokers, host:port separated by commas
+``topic``                       topic of every row; without it each row has its own in the column ``topic``; one that is missing is made
+                                with the broker's defaults
+``name``                        connector name: transactional ids are ``<name>-<slot>``, offsets in ``<prefix>-offsets-<name>``
+``write_id``                    a write of the same id sends nothing twice, also over driver restarts, if the DataFrame is the same and
+                                its partitions too; one that was unfinished when another write of the name began is refused; without it
+                                each call is a write of its own. With ``topic``: one that was deleted since the write began is refused
+``slots``                       16; the DataFrame may not have more partitions
+``internal_topic_prefix``       ``ignite-kafka``
+``transaction_timeout_ms``      600000
+``secrets_file``                file of secrets (ignite_kafka.secrets) that exists on driver and executors
+``kafka.<name>``                any librdkafka setting that is not a secret
+=============================== ====================================================================================================
+=======
 Columns: ``value`` (string or binary, null = tombstone), optional ``key`` (string or binary) and ``topic`` (string).
 
 A Spark partition is a unit: (cache ``dataframe``, partition number) under snapshot id = ``write_id``. How each given id ended is kept in
@@ -36,17 +52,17 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from ..convert.records import Records, gather
-from ..errors import SettingsError
+from ..errors import SettingsError, TopicError
 from ..kafka.clients import KafkaClients
 from ..kafka.control import Control
 from ..kafka.slots import SlotClaim, SlotWriter, TransactionLimits
-from ..kafka.topics import Topics
+from ..kafka.topics import Topics, TopicSpec
 from ..offsets import Owner
-from ..secrets_file import SecretsFile
+from ..transport import ALLOW
 from . import write_ids
 from .kafka_tx_read import SCHEMA, KafkaTxReader, ReadOptions
 from .option_tables import KAFKA_WRITE
-from .options import kafka_options
+from .options import clients, kafka_options
 
 UNIT = "dataframe"
 
@@ -67,6 +83,7 @@ class WriteOptions:
     slots: int
     prefix: str
     transaction_timeout_ms: int
+    allow_insecure: bool
 
     @staticmethod
     def of(options: Mapping[str, str]) -> WriteOptions:
@@ -80,12 +97,11 @@ class WriteOptions:
             bool(values["write_id"]),
             values["topic"],
             kafka_options(options, KAFKA_WRITE),
-            *(values[name] for name in ("secrets_file", "slots", "internal_topic_prefix", "transaction_timeout_ms")),
+            *(values[name] for name in ("secrets_file", "slots", "internal_topic_prefix", "transaction_timeout_ms", ALLOW)),
         )
 
     def clients(self) -> KafkaClients:
-        secrets = SecretsFile(self.secrets_file).load().kafka if self.secrets_file else {}
-        return KafkaClients({**self.kafka, **secrets})
+        return clients(self.kafka, self.secrets_file, self.allow_insecure)
 
 
 @dataclass
@@ -122,6 +138,7 @@ class KafkaTxWriter(DataSourceArrowWriter):
 
     def __init__(self, options: WriteOptions) -> None:
         self._options = options
+        self._topic_ids: dict[str, str] = {}
         with self._control() as control:
             found = control.take(options.slots, options.write_id, {}, -1)
             self._generation = control.record.generation
@@ -129,6 +146,8 @@ class KafkaTxWriter(DataSourceArrowWriter):
             if not self._complete:
                 write_ids.begin(control, found, options.write_id, named=options.named)
                 control.fence_slots()  # this write may leave slots unopened that an older one still writes to
+        if options.topic and not self._complete:
+            self._topic_id(Topics(options.clients()), options.topic)
 
     @contextmanager
     def _control(self) -> Iterator[Control]:
@@ -139,6 +158,13 @@ class KafkaTxWriter(DataSourceArrowWriter):
             yield control
         finally:
             control.close()
+
+    def _topic_id(self, topics: Topics, topic: str) -> str:
+        """Kafka's id of a topic, which is made where it is missing."""
+        if topic not in self._topic_ids:
+            topics.ensure([TopicSpec(topic, -1)])
+            self._topic_ids[topic] = topics.identities([topic]).get(topic, ("", 0))[0]
+        return self._topic_ids[topic]
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         """On the driver, when every task has committed."""
@@ -163,16 +189,21 @@ class KafkaTxWriter(DataSourceArrowWriter):
         clients = options.clients()
         claim = SlotClaim.of(options.name, partition, Owner(self._generation, attempt=context.attemptNumber()), options.prefix)
         limits = TransactionLimits(timeout_ms=options.transaction_timeout_ms)
-        writer = SlotWriter(clients, claim, limits, 1_000_000)
+        topics = Topics(clients)
+        writer = SlotWriter(clients, claim, limits, 1_000_000, topics)
+        only = self._topic_ids.get(options.topic or "", "")
         try:
-            if partition in writer.state.done(options.write_id, UNIT, ""):
+            done = writer.state.done(options.write_id, UNIT, "").get(partition)
+            if done is not None:
+                if only and done.topic_id not in ("", only):
+                    raise _deleted(options, partition)
                 return Written(partition, 0)
             count = 0
             for batch in iterator:
                 for topic, records in _by_topic(batch, options.topic):
-                    writer.send(topic, None, records)
+                    writer.send(topic, None, records, self._topic_id(topics, topic))
                     count += len(records)
-            writer.unit_done(UNIT, partition, "", options.write_id, count)
+            writer.unit_done(UNIT, partition, "", options.write_id, count, topic_id=only)
             writer.commit()
             return Written(partition, count)
         finally:
@@ -193,6 +224,16 @@ def _by_topic(batch: pa.RecordBatch, topic: str | None) -> Iterator[tuple[str, R
         values = gather(rows["value"].chunks)
         keys = gather(rows["key"].chunks) if "key" in rows.column_names else pa.nulls(len(rows), pa.binary())
         yield name, Records(keys, values)
+
+
+def _deleted(options: WriteOptions, partition: int) -> TopicError:
+    return TopicError(
+        "the topic was deleted, and made again, since this write sent a part of its records to it",
+        "Give another write_id: all records are sent then.",
+        topic=options.topic,
+        write_id=options.write_id,
+        partition=partition,
+    )
 
 
 def _check_schema(schema: StructType, options: WriteOptions) -> None:

@@ -16,9 +16,9 @@ from ..errors import RecordsLost, SettingsError, TopicError
 from ..kafka.clients import KafkaClients
 from ..kafka.reader import BatchLimits, RecordReader
 from ..kafka.topics import Place, Topics
-from ..secrets_file import SecretsFile
+from ..transport import ALLOW
 from .option_tables import KAFKA_READ
-from .options import kafka_options
+from .options import clients, kafka_options
 
 SCHEMA = pa.schema(
     [
@@ -45,6 +45,7 @@ class ReadOptions:
     starts: Mapping[int, int]
     num_partitions: int | None
     secrets_file: str | None
+    allow_insecure: bool
 
     @staticmethod
     def of(options: Mapping[str, str]) -> ReadOptions:
@@ -58,11 +59,11 @@ class ReadOptions:
             parse_offsets(values["starting_offsets"]),
             values["num_partitions"],
             values["secrets_file"],
+            values[ALLOW],
         )
 
     def clients(self) -> KafkaClients:
-        secrets = SecretsFile(self.secrets_file).load().kafka if self.secrets_file else {}
-        return KafkaClients({**self.kafka, **secrets})
+        return clients(self.kafka, self.secrets_file, self.allow_insecure)
 
 
 @dataclass(frozen=True)

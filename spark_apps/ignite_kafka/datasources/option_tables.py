@@ -11,6 +11,7 @@ from ..errors import SettingsError
 from ..secrets import is_secret
 from ..setting_kinds import BOOLEAN, TEXT, TEXTS, Kind, choice, text_like, whole_number
 from ..settings import SourceSettings
+from ..transport import ALLOW
 from ..unknown import nearest
 
 KAFKA_PREFIX = "kafka."
@@ -96,6 +97,7 @@ def refuse_secrets(options: Mapping[str, str]) -> None:
 
 _NAMES = text_like(r".+", "a name")
 _SECRETS_FILE = Option(TEXT, "Secrets file under this path on the driver and on every executor; none: no credentials")
+_INSECURE = Option(BOOLEAN, SourceSettings.known()[ALLOW].help, False)
 _IGNITE: Mapping[str, Option] = {
     "addresses": Option(TEXTS, "host:port of the nodes' client connectors, separated by commas", ("127.0.0.1:10800",)),
     "secrets_file": _SECRETS_FILE,
@@ -105,10 +107,12 @@ _IGNITE: Mapping[str, Option] = {
     "tls_key_file": Option(TEXT, "PEM file with the client's key; none: it is in tls_cert_file"),
     "tls_verify": Option(BOOLEAN, "Verify the node's certificate", True),
     "tls_check_hostname": Option(BOOLEAN, "The certificate must be for the node's host name", True),
+    ALLOW: _INSECURE,
 }
 _KAFKA: Mapping[str, Option] = {
     "bootstrap.servers": Option(text_like(r"\S+", "host:port, with commas between"), "host:port of brokers", required=True),
     "secrets_file": _SECRETS_FILE,
+    ALLOW: _INSECURE,
 }
 _CACHE: Mapping[str, Option] = {"cache": Option(_NAMES, "Name of the cache", required=True)}
 _SCAN: Mapping[str, Option] = {
@@ -172,11 +176,12 @@ KAFKA_WRITE = OptionTable(
         "name": Option(
             _NAMES, "Connector name: transactional ids are `<name>-<slot>`, offsets are in `<prefix>-offsets-<name>`", required=True
         ),
-        "topic": Option(TEXT, "Topic of every row; none: each row has its own in the column `topic`"),
+        "topic": Option(TEXT, "Topic of every row; none: each row has its own in the column `topic`. A missing one is made"),
         "write_id": Option(
             TEXT,
             "A write with the same id sends nothing twice, also over driver restarts, if the DataFrame and its partitions are the same. "
-            "One that was unfinished when another write of the name began is refused. None: each call is a write of its own",
+            "One that was unfinished when another write of the name began, or its `topic` was deleted, is refused. The last 1,000 ids are "
+            "remembered. None: each call is a write of its own",
         ),
         "slots": Option(whole_number(1, 10_000), "Transactional ids; the DataFrame may not have more partitions", 16),
         "internal_topic_prefix": Option(TEXT, "Names of the internal topics begin with it", "ignite-kafka"),

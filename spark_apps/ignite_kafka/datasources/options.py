@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import SettingsError
+from ..kafka.clients import KafkaClients
 from ..kafka_names import librdkafka_settings
 from ..secrets_file import SecretsFile
 from ..thin.cluster import Cluster
 from ..thin.connection import IgniteCredentials, IgniteEndpoint, TlsSettings
+from ..transport import check, ignite_weaknesses, kafka_weaknesses
 from .option_tables import KAFKA_PREFIX, OptionTable
 
 
@@ -33,6 +35,18 @@ def ignite_endpoint(values: Mapping[str, Any]) -> IgniteEndpoint:
     return IgniteEndpoint(values["addresses"], tls)
 
 
-def connected(endpoint: IgniteEndpoint, secrets_file: str | None) -> Cluster:
-    """A cluster, with the credentials of the file if there is one."""
-    return Cluster(endpoint, SecretsFile(secrets_file).load().ignite if secrets_file else IgniteCredentials())
+def connected(endpoint: IgniteEndpoint, secrets_file: str | None, allow_insecure: bool) -> Cluster:
+    """A cluster, with the credentials of the file if there is one.
+
+    :param allow_insecure: accept a connection that is not protected, see :mod:`..transport`.
+    """
+    credentials = SecretsFile(secrets_file).load().ignite if secrets_file else IgniteCredentials()
+    check(ignite_weaknesses(endpoint, credentials), allow_insecure)
+    return Cluster(endpoint, credentials)
+
+
+def clients(kafka: Mapping[str, str], secrets_file: str | None, allow_insecure: bool) -> KafkaClients:
+    """Kafka clients, with the secrets of the file if there is one; see :func:`connected`."""
+    config = {**kafka, **(SecretsFile(secrets_file).load().kafka if secrets_file else {})}
+    check(kafka_weaknesses(config), allow_insecure)
+    return KafkaClients(config)

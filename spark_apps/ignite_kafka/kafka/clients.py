@@ -20,6 +20,9 @@ QUICK = {  # under every client's settings
     "socket.nagle.disable": True,
     "log_level": 2,
 }
+NO_NEW_TOPICS = {"allow.auto.create.topics": False}
+"""Over every producer's settings: librdkafka's producers ask brokers to make a topic that is missing, so a topic that was deleted would
+come back without its records, or an internal one without compaction."""
 
 C = TypeVar("C")
 _AUTHENTICATION = {KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED, KafkaError._SSL}
@@ -137,7 +140,7 @@ class KafkaClients:
 
     def writer(self, **settings: Any) -> Producer:
         """A plain idempotent producer, for status records."""
-        return make_client(Producer, {"enable.idempotence": True, **QUICK, **self.common, **settings})
+        return make_client(Producer, {"enable.idempotence": True, **QUICK, **self.common, **settings, **NO_NEW_TOPICS})
 
     def check(self, timeout_s: float = REQUEST_TIMEOUT_S / 3) -> None:
         """Ask the cluster for its topics once.

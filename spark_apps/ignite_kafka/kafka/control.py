@@ -19,19 +19,23 @@ import json
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from ..errors import OffsetsLost, TopicError
 from ..offsets import Owner, SlotKey
 from .clients import KafkaClients
+from .internal_records import FORMAT_HEADERS, InternalRecord, known_fields, unreadable
 from .producer import ProducerFenced, TransactionalProducer, fenced_by_newer
 from .topics import COMPACTED, Topics, TopicSpec, read_to
 
+MOST_KEPT = 1_000
 _FENCE_THREADS = 16
 _RECORD_AND_MARKER = 2  # a transaction's own record, and the marker that commits it
 # a driver that dies inside a control transaction holds up the readers of the configs topic for this long
 _CONTROL_TIMEOUT_MS = 30_000
-_Record = tuple[str, bytes, bytes, int]  # topic, key, value, partition
+_Record = tuple[str, bytes, bytes | None, int]  # topic, key, value, partition
+_ENDED: Mapping[str, Any] = {"complete": False, "superseded_by": None, "caches": {}}
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -84,42 +88,71 @@ def slot_transactional_id(connector: str, slot: int) -> str:
 
 
 def read_control(clients: KafkaClients, topics: Topics, prefix: str, connector: str) -> ControlState:
-    """A connector's state; empty for one that was never started, or where the topic is not there yet."""
+    """A connector's state; empty for one that was never started, or where the topic is not there yet.
+
+    :raises NewerFormat, OffsetsLost: a record of the connector cannot be read.
+    """
     if not topics.exists(configs_topic(prefix)):
         return ControlState()
     ends = topics.ends(configs_topic(prefix), [0])
-    state = ControlState(end=ends[0])
+    fold = _Fold(connector)
     for message in read_to(clients, configs_topic(prefix), ends):
-        state = _fold(state, connector, message.key() or b"", message.value())
-    return state
+        record = InternalRecord.of(message)
+        if record is not None:
+            fold.add(record)
+    return fold.state(ends[0])
 
 
-def connector_generation(connector: str, key: bytes, value: bytes | None) -> int:
-    """The generation that a record of the configs topic gives a connector; 0 where it is about something else."""
-    kind, name, *_ = json.loads(key)
-    return int(json.loads(value)["generation"]) if (kind, name) == ("connector", connector) and value is not None else 0
+def connector_generation(connector: str, record: InternalRecord) -> int:
+    """The generation that a record of the configs topic gives a connector; 0 where it is about something else.
+
+    :raises NewerFormat, OffsetsLost: it is that of the connector, and cannot be read.
+    """
+    if (record.kind, record.name) != ("connector", connector):
+        return 0
+    return _built(ConnectorRecord, record).generation if record.deciding() is not None else 0
 
 
-def epoch_of(connector: str, key: bytes, value: bytes | None) -> tuple[int, int]:
+def epoch_of(connector: str, record: InternalRecord) -> tuple[int, int]:
     """Generation and epoch that a record of the configs topic gives a connector; (0, 0) where it is about something else."""
-    kind, name, *_ = json.loads(key)
-    if (kind, name) != ("epoch", connector) or value is None:
-        return 0, 0
-    record = json.loads(value)
-    return record["generation"], record["epoch"]
+    value = record.telling() if (record.kind, record.name) == ("epoch", connector) else None
+    generation, epoch = (value or {}).get("generation"), (value or {}).get("epoch")
+    return (generation, epoch) if isinstance(generation, int) and isinstance(epoch, int) else (0, 0)
 
 
-def _fold(state: ControlState, connector: str, key: bytes, value: bytes | None) -> ControlState:
-    kind, name, *rest = json.loads(key)
-    if name != connector or kind not in ("connector", "snapshot"):
-        return state
-    data = None if value is None else json.loads(value)
-    if kind == "connector":
-        return replace(state, connector=data and ConnectorRecord(**data))
-    if rest:
-        ended = {**state.ended, rest[0]: data} if data is not None else {k: v for k, v in state.ended.items() if k != rest[0]}
-        return replace(state, ended=ended)
-    return replace(state, snapshot=data and SnapshotRecord(**data))
+class _Fold:
+    """A connector's records, in the order of the topic."""
+
+    def __init__(self, connector: str) -> None:
+        self._name = connector
+        self._connector: ConnectorRecord | None = None
+        self._snapshot: SnapshotRecord | None = None
+        self._ended: dict[str, Mapping[str, Any]] = {}
+
+    def add(self, record: InternalRecord) -> None:
+        """Take a record in; one of another connector, or of another kind, changes nothing."""
+        if record.name != self._name or record.kind not in ("connector", "snapshot"):
+            return
+        value = record.deciding()
+        if record.kind == "connector":
+            self._connector = None if value is None else _built(ConnectorRecord, record)
+        elif not record.rest:
+            self._snapshot = None if value is None else _built(SnapshotRecord, record)
+        else:
+            self._ended.pop(record.rest[0], None)  # what ended last comes last
+            if value is not None:
+                self._ended[record.rest[0]] = {**_ENDED, **value}
+
+    def state(self, end: int) -> ControlState:
+        return ControlState(self._connector, self._snapshot, self._ended, end)
+
+
+def _built(kind: type[R], record: InternalRecord) -> R:
+    value = record.deciding() or {}
+    try:
+        return kind(**known_fields(kind, value))
+    except TypeError as cause:
+        raise unreadable(f"the {record.kind} record of connector {record.name!r}", record.where) from cause
 
 
 class Control:
@@ -127,11 +160,13 @@ class Control:
 
     :meth:`take` ends what an older driver may write; :meth:`begin` makes the new generation known to tasks.
 
+    :param kept: how many of the snapshots that ended are remembered; what is forgotten would begin anew under its id.
     :raises Fenced: from any method, once a newer driver has taken the connector.
     """
 
-    def __init__(self, clients: KafkaClients, topics: Topics, prefix: str, connector: str) -> None:
-        self._clients, self._topics, self._prefix, self._connector = clients, topics, prefix, connector
+    def __init__(self, clients: KafkaClients, topics: Topics, prefix: str, connector: str, kept: int = MOST_KEPT) -> None:
+        self._clients, self._topics, self._prefix, self._connector, self._kept = clients, topics, prefix, connector, kept
+        self._ended: list[str] = []
         self._producer: TransactionalProducer | None = None
         self._in_doubt = False  # a call got no answer: its producer is not used again
         self.record = ConnectorRecord()
@@ -155,7 +190,7 @@ class Control:
         state = seen
         if state is None or self._topics.ends(configs, [0])[0] != state.end:
             state = read_control(self._clients, self._topics, self._prefix, self._connector)
-        known = state.connector
+        known, self._ended = state.connector, list(state.ended)
         offsets_id = self._offsets_topic(known, slots, replication_factor)
         generation = (known.generation if known else 0) + 1
         target = known.target_state if known else "RUNNING"
@@ -210,9 +245,15 @@ class Control:
     def _snapshot_begun(self, snapshot: SnapshotRecord, before: SnapshotRecord | None) -> list[_Record]:
         records = [self._config(asdict(snapshot), "snapshot")]
         if before is not None and not before.complete and before.id != snapshot.id:
-            superseded = {"complete": False, "superseded_by": snapshot.id, "caches": {}}
-            records.append(self._config(superseded, "snapshot", before.id))
+            records += self._ended_records(before.id, {**_ENDED, "superseded_by": snapshot.id})
         return records
+
+    def _ended_records(self, snapshot_id: str, how: Mapping[str, Any]) -> list[_Record]:
+        """How a snapshot ended; the oldest that are too many are forgotten with it."""
+        self._ended = [one for one in self._ended if one != snapshot_id] + [snapshot_id]
+        forgotten, self._ended = self._ended[: -self._kept], self._ended[-self._kept :]
+        tombstones = [self._config(None, "snapshot", one) for one in forgotten]
+        return [self._config(how, "snapshot", snapshot_id), *tombstones]
 
     def fence_slots(self) -> None:
         """Abort what is open in any slot, and fence who opened it, for the time being: who opens it again reads the generation."""
@@ -234,12 +275,12 @@ class Control:
     def end_snapshot(self, snapshot: SnapshotRecord, caches: Mapping[str, Any]) -> None:
         """Record that a snapshot is complete."""
         done = replace(snapshot, complete=True)
-        ended = {"complete": True, "superseded_by": None, "caches": caches}
-        self._write([self._config(asdict(done), "snapshot"), self._config(ended, "snapshot", snapshot.id)])
+        ended = {**_ENDED, "complete": True, "caches": caches}
+        self._write([self._config(asdict(done), "snapshot"), *self._ended_records(snapshot.id, ended)])
 
     def _config(self, value: Any, kind: str, *rest: str) -> _Record:
-        """A record of the configs topic."""
-        return configs_topic(self._prefix), _json([kind, self._connector, *rest]), _json(value), 0
+        """A record of the configs topic; a value of None removes what was there."""
+        return configs_topic(self._prefix), _json([kind, self._connector, *rest]), None if value is None else _json(value), 0
 
     def _write(self, records: Sequence[_Record]) -> Mapping[tuple[str, int], int]:
         """All records in one transaction; the last offset by topic and partition. Where it failed it may be asked again."""
@@ -254,7 +295,7 @@ class Control:
             self._in_doubt = True
             self._producer.begin()
             for record in records:
-                self._producer.produce(*record)
+                self._producer.produce(*record, headers=FORMAT_HEADERS)
             self._producer.commit()
             self._in_doubt = False
             return self._producer.written

@@ -19,7 +19,7 @@ from ..convert.records import Records
 from ..errors import Fenced, IgniteKafkaError, KafkaUnavailable
 from ..kafka_names import one_name
 from . import native
-from .clients import QUICK, ErrorMemory, KafkaClients, make_client, translate
+from .clients import NO_NEW_TOPICS, QUICK, ErrorMemory, KafkaClients, make_client, translate
 from .record_size import RECORD_OVERHEAD, SizeLimit, too_large
 
 _FENCED = {
@@ -79,7 +79,7 @@ class TransactionalProducer:
         self.written: dict[tuple[str, int], int] = {}
         given = {**DEFAULTS, **(settings or {}), **clients.common, **clients.producer}
         config = {one_name(name): value for name, value in given.items()}  # of two names of one setting librdkafka takes the last
-        config |= {"transactional.id": transactional_id, "transaction.timeout.ms": timeout_ms, "error_cb": self._memory}
+        config |= {"transactional.id": transactional_id, "transaction.timeout.ms": timeout_ms, "error_cb": self._memory, **NO_NEW_TOPICS}
         config["message.timeout.ms"] = _message_timeout_ms(config.get("message.timeout.ms"), timeout_ms)
         self.size_limit = SizeLimit.of(config)
         self._producer = make_client(Producer, config)

@@ -23,8 +23,10 @@ from ..thin.model import BinaryType
 from .clients import KafkaClients
 from .control import offsets_topic, slot_transactional_id
 from .dead_letters import DeadLetter
+from .internal_records import FORMAT_HEADERS
 from .producer import ProducerFenced, TransactionalProducer, fenced_by_newer
-from .topics import Place, Topics, read_to_end
+from .slot_offsets import read_slot
+from .topics import Place, Topics
 
 log = logging.getLogger(__name__)
 _ABORT_S = 5.0
@@ -59,22 +61,6 @@ class SlotClaim:
         return SlotClaim(connector, slot, owner, offsets_topic(prefix, connector), end)
 
 
-def read_slot(clients: KafkaClients, topics: Topics, claim: SlotClaim) -> SlotState:
-    """A slot's offsets, folded; of a unit's records only the last is parsed, as the topic may hold many that are not compacted yet."""
-    state = SlotState(claim.slot)
-    owner_key = SlotKey(claim.connector, claim.slot).to_json()
-    last: dict[bytes, bytes | None] = {}
-    for message in read_to_end(clients, topics, claim.offsets_topic, [claim.slot]):
-        key, value = message.key() or b"", message.value()
-        if key == owner_key:
-            state.apply(key, value)
-        else:
-            last[key] = value
-    for key, value in last.items():
-        state.apply(key, value)
-    return state
-
-
 class SlotWriter:
     """An open slot. After any error it is closed, never used again; opening the slot anew tells what was committed.
 
@@ -102,7 +88,7 @@ class SlotWriter:
         self._closed = False
         self._opened_at: float | None = None
         self._records = self._bytes = 0
-        self._data_topics: dict[str, int] = {}
+        self._data_topics: dict[str, tuple[int | None, str]] = {}
         self._topics_sent: set[str] = set()
         self._largest: tuple[int, str, str] = (0, "", "")
         self.types_sent: dict[int, BinaryType] = {}
@@ -117,6 +103,7 @@ class SlotWriter:
             self._producer.init()
             self.state = self._read_state()
             self._check_owner(self.state.owner)
+            self.state.check(self._claim.connector)
         except ProducerFenced as cause:
             self.close()
             raise self._who_fenced() from cause
@@ -175,17 +162,17 @@ class SlotWriter:
         self._opened_at = time.monotonic()
         if self._claim.owner > self.state.owner:
             key = SlotKey(self._claim.connector, self._claim.slot).to_json()
-            self._producer.produce(self._claim.offsets_topic, key, self._claim.owner.to_json(), self._claim.slot)
+            self._producer.produce(self._claim.offsets_topic, key, self._claim.owner.to_json(), self._claim.slot, FORMAT_HEADERS)
 
-    def send(self, topic: str, partitions: int | None, records: Records) -> None:
-        """Queue a batch of records for a data topic; it must have ``partitions`` partitions until the commit, if that is given."""
-        self._guarded(self._send, topic, partitions, records)
+    def send(self, topic: str, partitions: int | None, records: Records, topic_id: str = "") -> None:
+        """Queue a batch of records for a data topic; at the commit it must have that many partitions and that id, where they are given."""
+        self._guarded(self._send, topic, partitions, records, topic_id)
 
-    def _send(self, topic: str, partitions: int | None, records: Records) -> None:
+    def _send(self, topic: str, partitions: int | None, records: Records, topic_id: str) -> None:
         self._begin()
         self._check_open()
-        if partitions is not None:
-            self._data_topics[topic] = partitions
+        if partitions is not None or topic_id:
+            self._data_topics[topic] = partitions, topic_id
         self._topics_sent.add(topic)
         self._note_largest(topic, records)
         self._producer.produce_records(topic, records)
@@ -206,13 +193,16 @@ class SlotWriter:
         """Queue one record of an internal topic of one partition, in the same transaction."""
         self._guarded(self._produce, topic, key, value, 0)
 
-    def unit_done(self, cache: str, partition: int, incarnation: str, snapshot_id: str, records: int, bad: int = 0) -> None:
+    def unit_done(
+        self, cache: str, partition: int, incarnation: str, snapshot_id: str, records: int, bad: int = 0, topic_id: str = ""
+    ) -> None:
         """Queue the unit's offset record: the control row that alone marks it done. Earlier sent ranges are kept.
 
         :param bad: entries that were passed over.
+        :param topic_id: of the topic that its records are in.
         """
         ranges = self.state.ranges(cache, partition)
-        offset = UnitOffset(self._claim.owner.generation, incarnation, snapshot_id, True, records, ranges, bad=bad)
+        offset = UnitOffset(self._claim.owner.generation, incarnation, snapshot_id, True, records, ranges, bad=bad, topic_id=topic_id)
         self.unit_offset(cache, partition, offset)
 
     def unit_offset(self, cache: str, partition: int, offset: UnitOffset) -> None:
@@ -246,14 +236,14 @@ class SlotWriter:
         self._topics_sent |= {topic for topic, _ in offsets}
         for place, offset in offsets.items():
             key = PartitionKey(self._claim.connector, *place).to_json()
-            self._producer.produce(self._claim.offsets_topic, key, offset.to_json(), self._claim.slot)
+            self._producer.produce(self._claim.offsets_topic, key, offset.to_json(), self._claim.slot, FORMAT_HEADERS)
         committed = [TopicPartition(*place, offset.offset, offset.metadata) for place, offset in offsets.items()]
         self._producer.send_offsets(committed, group_metadata)
 
     def _produce(self, topic: str, key: bytes, value: bytes, partition: int) -> None:
         self._begin()
         self._topics_sent.add(topic)
-        self._producer.produce(topic, key, value, partition)
+        self._producer.produce(topic, key, value, partition, FORMAT_HEADERS)
         self._records += 1
         self._bytes += len(key) + len(value)
 
@@ -273,7 +263,7 @@ class SlotWriter:
     def commit(self) -> None:
         """Commit what is open, if anything.
 
-        :raises TopicError: a data topic's partition count changed during the run; the transaction is not committed.
+        :raises TopicError: a data topic was deleted, or its partition count changed, during the run; the transaction is not committed.
         """
         if self._opened_at is None:
             return
@@ -281,17 +271,7 @@ class SlotWriter:
 
     def _commit(self) -> None:
         self._check_open()
-        counts = self._topics.counts(self._data_topics)
-        for topic, planned in self._data_topics.items():
-            found = counts.get(topic)
-            if found is None:
-                raise TopicError("the topic was deleted during the run", "Begin a new snapshot.", topic=topic)
-            if found != planned:
-                raise TopicError(
-                    f"the topic has {found} partitions now, and had {planned} when the snapshot was planned",
-                    "Keys would change partition within one snapshot: begin a new snapshot.",
-                    topic=topic,
-                )
+        self._check_topics()
         self.commit_asked = True
         try:
             self._producer.commit()
@@ -302,6 +282,23 @@ class SlotWriter:
         self._records = self._bytes = 0
         self._data_topics = {}
         self._topics_sent = set()
+
+    def _check_topics(self) -> None:
+        """
+        :raises TopicError: a data topic of the open transaction is gone, or is another one than it was.
+        """
+        found = self._topics.identities(self._data_topics)
+        for topic, (partitions, topic_id) in self._data_topics.items():
+            if topic not in found:
+                raise deleted(topic, "was deleted during the run")
+            if topic_id and found[topic][0] != topic_id:
+                raise deleted(topic, "was deleted and made again during the run", known_topic_id=topic_id, topic_id=found[topic][0])
+            if partitions is not None and found[topic][1] != partitions:
+                raise TopicError(
+                    f"the topic has {found[topic][1]} partitions now, and had {partitions} when the run was planned",
+                    "Keys would change partition: begin a new snapshot.",
+                    topic=topic,
+                )
 
     def _guarded(self, step: Callable[..., object], *arguments: object) -> None:
         try:
@@ -334,3 +331,16 @@ class SlotWriter:
             except (ProducerFenced, IgniteKafkaError) as error:
                 log.info("slot %d: an open transaction is left to its time-out or the next init: %s", self._claim.slot, error)
         self._producer.close()
+
+
+def deleted(topic: str, how: str, **where: Any) -> TopicError:
+    """The error of a data topic that no longer holds what was sent to it.
+
+    :param how: what became of it, and when.
+    """
+    return TopicError(
+        f"the topic {how}: what was sent to it before is lost",
+        "Start the run again: it names the commands that send everything again.",
+        topic=topic,
+        **where,
+    )

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -21,11 +21,15 @@ from confluent_kafka import KafkaError, Message
 
 from ..errors import KafkaUnavailable
 from .clients import REQUEST_TIMEOUT_S, KafkaClients
-from .topics import COMPACTED, Topics, TopicSpec, read_to_end
+from .internal_records import FORMAT_HEADERS, InternalRecord, known_fields, pass_over
+from .topics import COMPACTED, Topics, TopicSpec, read_part, read_to_end
 
 RUNNING, PAUSED, COMPLETED, FAILED, FENCED, STOPPED, UNKNOWN = (
     "RUNNING", "PAUSED", "COMPLETED", "FAILED", "FENCED", "STOPPED", "UNKNOWN"
 )  # fmt: skip
+
+_QUEUED = 10_000  # records: librdkafka's queue takes ten times that
+_FIRST_PART, _LARGER = 1_000, 8  # offsets, of a topic that is read backwards; each part is that many times larger
 
 
 @dataclass(frozen=True)
@@ -66,10 +70,13 @@ class RunStatus:
         return json.dumps(asdict(self), separators=(",", ":")).encode()
 
     @staticmethod
-    def from_json(data: bytes) -> RunStatus:
-        value = json.loads(data)
-        value["caches"] = {name: CacheStatus(**cache) for name, cache in value["caches"].items()}
-        return RunStatus(**value)
+    def from_dict(value: Mapping[str, Any]) -> RunStatus:
+        """What :meth:`to_json` wrote, fields of a newer version left out.
+
+        :raises TypeError, AttributeError: it is of another form.
+        """
+        caches = {name: CacheStatus(**known_fields(CacheStatus, cache)) for name, cache in value.get("caches", {}).items()}
+        return RunStatus(**{**known_fields(RunStatus, value), "caches": caches})
 
 
 @dataclass(frozen=True)
@@ -85,8 +92,12 @@ class TaskProgress:
         return json.dumps(asdict(self), separators=(",", ":")).encode()
 
     @staticmethod
-    def from_json(data: bytes) -> TaskProgress:
-        return TaskProgress(**json.loads(data))
+    def from_dict(value: Mapping[str, Any]) -> TaskProgress:
+        """What :meth:`to_json` wrote, fields of a newer version left out.
+
+        :raises TypeError: it is of another form.
+        """
+        return TaskProgress(**known_fields(TaskProgress, value))
 
 
 def status_topic(prefix: str) -> str:
@@ -114,9 +125,17 @@ class StatusWriter:
         self._queue(["progress", connector, slot], progress.to_json())
         self._producer.poll(0)
 
-    def _queue(self, key: list[Any], value: bytes) -> None:
+    def forget(self, connector: str, run_ids: Sequence[str]) -> None:
+        """Remove runs."""
+        for at in range(0, len(run_ids), _QUEUED):
+            for run_id in run_ids[at : at + _QUEUED]:
+                self._queue(["run", connector, run_id], None)
+            if self._producer.flush(REQUEST_TIMEOUT_S):
+                raise KafkaUnavailable("the removal of old runs was not taken by the broker", topic=self._topic)
+
+    def _queue(self, key: list[Any], value: bytes | None) -> None:
         record = json.dumps(key, separators=(",", ":")).encode()
-        self._producer.produce(self._topic, value, record, 0, on_delivery=self._on_delivery)
+        self._producer.produce(self._topic, value, record, 0, on_delivery=self._on_delivery, headers=[*FORMAT_HEADERS])
 
     def _on_delivery(self, error: KafkaError | None, _: Message) -> None:
         self._refused = error or self._refused
@@ -136,30 +155,72 @@ def read_runs(clients: KafkaClients, prefix: str, connector: str) -> dict[str, R
     runs: dict[str, RunStatus] = {}
     if not topics.exists(status_topic(prefix)):
         return runs
-    for message in read_to_end(clients, topics, status_topic(prefix), [0]):
-        kind, name, *rest = json.loads(message.key() or b"")
-        if kind == "run" and name == connector:
-            runs.pop(rest[0], None)
-            value = message.value()
-            if value is not None:
-                runs[rest[0]] = RunStatus.from_json(value)
+    for record in filter(None, map(InternalRecord.of, read_to_end(clients, topics, status_topic(prefix), [0]))):
+        if (record.kind, record.name, len(record.rest)) == ("run", connector, 1):
+            run = _run_of(record)
+            if run is not None or record.value is None:
+                runs.pop(record.rest[0], None)
+            if run is not None:
+                runs[record.rest[0]] = run
     return runs
 
 
 def read_run(clients: KafkaClients, prefix: str, connector: str, run_id: str) -> RunStatus | None:
-    """One run's record, or None where it never wrote one."""
-    return read_runs(clients, prefix, connector).get(run_id)
+    """One run's record, or None where it never wrote one, or was forgotten.
+
+    The topic is read from its end backwards, in parts, until one has the run: what is asked for is mostly recent.
+    """
+    return _last_of_run(clients, prefix, connector, run_id)[0]
 
 
 def written_ms(clients: KafkaClients, prefix: str, connector: str, run_id: str) -> int:
     """When a run wrote its record last, in milliseconds since 1970 by the topic's timestamps; 0 where it wrote none."""
-    topics, key, last = Topics(clients), ["run", connector, run_id], 0
-    if status_topic(prefix) not in topics.existing():
-        return 0
-    for message in read_to_end(clients, topics, status_topic(prefix), [0]):
-        if json.loads(message.key() or b"") == key:
-            last = message.timestamp()[1]
-    return last
+    return _last_of_run(clients, prefix, connector, run_id)[1]
+
+
+def _last_of_run(clients: KafkaClients, prefix: str, connector: str, run_id: str) -> tuple[RunStatus | None, int]:
+    """A run's last record that can be read, and its timestamp in milliseconds since 1970; (None, 0): there is none."""
+    topics, topic = Topics(clients), status_topic(prefix)
+    if not topics.exists(topic):
+        return None, 0
+    end, size = topics.ends(topic, [0])[0], _FIRST_PART
+    while end > 0:
+        start, found = max(0, end - size), None
+        for message in read_part(clients, topic, start, end):
+            record = InternalRecord.of(message)
+            if record is None or (record.kind, record.name, record.rest) != ("run", connector, (run_id,)):
+                continue
+            run = _run_of(record)
+            if run is not None or record.value is None:
+                found = run, message.timestamp()[1] if run else 0
+        if found is not None:
+            return found
+        end, size = start, size * _LARGER
+    return None, 0
+
+
+def _run_of(record: InternalRecord) -> RunStatus | None:
+    """None: a tombstone, or, with an event, a record that cannot be read."""
+    value = record.telling()
+    if value is None:
+        return None
+    try:
+        return RunStatus.from_dict(value)
+    except (TypeError, AttributeError):
+        pass_over("it is no status of a run", record.where)
+        return None
+
+
+def progress_of(record: InternalRecord) -> TaskProgress | None:
+    """What a task of a stream told; None: a tombstone, or, with an event, a record that cannot be read."""
+    value = record.telling()
+    if value is None:
+        return None
+    try:
+        return TaskProgress.from_dict(value)
+    except TypeError:
+        pass_over("it is no progress of a task", record.where)
+        return None
 
 
 def now_ms() -> int:

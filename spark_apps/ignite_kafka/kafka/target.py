@@ -15,6 +15,7 @@ from confluent_kafka import KafkaError, KafkaException
 from ..errors import KafkaUnavailable
 from .clients import REQUEST_TIMEOUT_S, KafkaClients, translate
 from .control import configs_topic
+from .internal_records import FORMAT_HEADERS, InternalRecord, pass_over
 from .status import now_ms
 from .topics import Topics, read_to_end
 
@@ -43,7 +44,7 @@ def write_target(clients: KafkaClients, topics: Topics, prefix: str, connector: 
     meant_for = {"generation": generation} if generation else {}
     value = json.dumps({"state": state, "at_ms": now_ms(), **meant_for}, separators=(",", ":")).encode()
     try:
-        producer.produce(topic, value, _key(connector), 0, on_delivery=note)
+        producer.produce(topic, value, _key(connector), 0, on_delivery=note, headers=[*FORMAT_HEADERS])
     except KafkaException as cause:
         raise translate(cause.args[0], "asking for a target state", connector=connector) from cause
     if producer.flush(min(REQUEST_TIMEOUT_S, clients.patience_s)):
@@ -60,19 +61,26 @@ def read_target(clients: KafkaClients, topics: Topics, prefix: str, connector: s
     target = None
     for message in read_to_end(clients, topics, topic, [0]):
         if message.key() == _key(connector):
-            target = target_of(connector, message.key() or b"", message.value())
+            record = InternalRecord.of(message)
+            target = target_of(connector, record) if record and record.value is not None else None
     return target
 
 
-def target_of(connector: str, key: bytes, value: bytes | None, generation: int = 0) -> str | None:
-    """The target state that a record of the configs topic asks of a connector; None where it is about something else, or a tombstone.
+def target_of(connector: str, record: InternalRecord, generation: int = 0) -> str | None:
+    """The target state that a record of the configs topic asks of a connector; None where it is about something else, a tombstone, or,
+    with an event, no state that this version knows.
 
     :param generation: of the run that follows it; what is meant for another run is not for it. 0: whatever was asked last.
     """
-    if key != _key(connector) or value is None:
+    if (record.kind, record.name, record.rest) != ("target", connector, ()):
         return None
-    record = json.loads(value)
-    return str(record["state"]) if not generation or record.get("generation", generation) == generation else None
+    value = record.telling()
+    if value is None or (generation and value.get("generation", generation) != generation):
+        return None
+    if value.get("state") not in TARGETS:
+        pass_over("it asks for no state that this version knows", record.where)
+        return None
+    return str(value["state"])
 
 
 def _key(connector: str) -> bytes:

@@ -28,6 +28,7 @@ from .connector_run import RunRequest
 from .epoch_run import EpochRun
 from .planning import ensure_topics, make_plan
 from .progress import RunFollower
+from .sent_topics import check_plan
 from .slot_copy import SlotResult
 from .slot_job import Work, streamed
 from .snapshot import new_snapshot_id, planned
@@ -66,10 +67,11 @@ class BacklogRun(EpochRun[SourceSettings]):
         slots = parallelism.slots(settings, state, parallelism.cores(self._spark))
         snapshot_id = self._request.snapshot_id or new_snapshot_id()
         plan = self._patiently(lambda: make_plan(settings, cluster, self._topics, snapshot_id, slots))
-        self._control = control = Control(self._clients, self._topics, prefix, settings.name)
+        self._control = control = Control(self._clients, self._topics, prefix, settings.name, settings.runs_kept)
         self._stack.callback(control.close)
         found = self._take(control, slots, state)
         captured, self._deployments = self._captured(plan, found)
+        self._patiently(lambda: check_plan(captured, found.snapshot, self._clients, self._topics))
         self._plan = replace(self._patiently(lambda: ensure_topics(captured, self._topics)), generation=control.record.generation)
         self._loaded = False
         self._patiently(lambda: control.begin(self._record(), found.snapshot))
@@ -116,7 +118,8 @@ class BacklogRun(EpochRun[SourceSettings]):
         if first or goes_on or policy == "NONE":
             load = load and self._settings.load_initial_data
         old = {cache["name"]: cache["load"] for cache in before.plan["caches"]} if goes_on and before is not None else {}
-        caches = [replace(captured.named(cache), load=old.get(cache.name, load)) for cache in plan.caches if cache.name in names]
+        named = [captured.named(cache, deployments[cache.name]) for cache in plan.caches if cache.name in names]
+        caches = [replace(cache, load=old.get(cache.name, load)) for cache in named]
         snapshot_id = before.id if goes_on and before is not None else plan.snapshot_id
         if before is not None and snapshot_id == before.id and not goes_on:
             snapshot_id = new_snapshot_id()  # its offsets tell of another capture
@@ -204,7 +207,8 @@ class BacklogRun(EpochRun[SourceSettings]):
         lost = {name for name in fresh if deployment_of(now[name]) == deployment_of(before.get(name, ""))}
         loads = {cache.name: cache.load for cache in self._plan.caches}
         loads |= dict.fromkeys(fresh, self._settings.load_initial_data) | dict.fromkeys(lost, self._settings.failover_policy != "NONE")
-        caches = [replace(captured.named(cache), load=loads.get(cache.name, True)) for cache in plan.caches if cache.name in now]
+        named = [captured.named(cache, deployment_of(now[cache.name])) for cache in plan.caches if cache.name in now]
+        caches = [replace(cache, load=loads.get(cache.name, True)) for cache in named]
         if captured.capture_id != self._plan.capture_id:
             events.emit(events.CAPTURE_LOST, connector=self._plan.connector, capture_id=self._plan.capture_id)
         dropped = sorted(before.keys() - now.keys())
@@ -215,6 +219,7 @@ class BacklogRun(EpochRun[SourceSettings]):
             dropped=", ".join(dropped) or "none",
         )
         plan = replace(plan, caches=tuple(caches), capture_id=captured.capture_id)
+        self._patiently(lambda: check_plan(plan, self._record(), self._clients, self._topics))
         self._plan = replace(self._patiently(lambda: ensure_topics(plan, self._topics)), generation=self._plan.generation)
         self._loaded = self._loaded and not fresh
         self._patiently(lambda: self._control.begin_epoch(epoch + 1, self._record()))

@@ -43,9 +43,9 @@ class Captured:
         found = {name.removeprefix(prefix): str(value) for name, value in answer.items() if name.startswith(prefix)}
         return Captured(int(answer["captureId"]), found)
 
-    def named(self, cache: CachePlan) -> CachePlan:
-        """The cache with the incarnation under which its units are sent."""
-        return replace(cache, incarnation=self.incarnations[cache.name])
+    def named(self, cache: CachePlan, deployment: str = "") -> CachePlan:
+        """The cache with the incarnation under which its units are sent, of the deployment that was seen before the capture began."""
+        return replace(cache, incarnation=self.incarnations[cache.name], deployment=deployment)
 
 
 def deployment_of(seen: str) -> str:

@@ -12,14 +12,21 @@ from ..plan import TransferPlan
 from ..secrets import Secrets
 from ..settings import SourceSettings
 from ..thin.cluster import Cluster
+from ..transport import check_ignite, check_kafka
 
 
 def ignite_cluster(settings: ConnectorSettings, secrets: Secrets) -> Cluster:
-    """A connected cluster: a context manager."""
+    """A connected cluster: a context manager.
+
+    :raises SettingsError: the connection is not protected, and the settings do not allow that.
+    """
+    check_ignite(settings, secrets)
     return Cluster(settings.ignite_endpoint, secrets.ignite)
 
 
 def kafka_clients(settings: ConnectorSettings, secrets: Secrets) -> KafkaClients:
+    """Clients of every kind; the same error as :func:`ignite_cluster`."""
+    check_kafka(settings, secrets)
     common = {**settings.kafka_common, **secrets.kafka}
     return KafkaClients(common, settings.producer_override, settings.consumer_override)
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
+from zlib import crc32
 
 from pyspark.sql import SparkSession
 
@@ -18,7 +19,7 @@ from ..errors import IgniteKafkaError, Interrupted, KafkaUnavailable, SettingsEr
 from ..kafka import status
 from ..kafka.clients import BRIEF_S, REQUEST_TIMEOUT_S
 from ..kafka.control import Control, ControlState, read_control
-from ..kafka.status import RunStatus, StatusWriter
+from ..kafka.status import RunStatus, StatusWriter, read_runs
 from ..kafka.topics import Topics
 from ..retry import retry
 from ..secrets import Secrets
@@ -29,6 +30,7 @@ from .slot_job import Job, TaskErrors, Work
 log = logging.getLogger(__name__)
 
 POLL_S = 0.2
+_FORGET_EVERY = 10  # runs
 T = TypeVar("T")
 S = TypeVar("S", bound=ConnectorSettings, covariant=True)
 
@@ -90,7 +92,19 @@ class ConnectorRun(ABC, Generic[S]):
             ended = _interrupted(error) or _foreign(error)
             self._end(status.STOPPED if isinstance(ended, Interrupted) else status.FAILED, error=ended.to_dict())
             raise
+        finally:
+            if crc32(self._request.run_id.encode()) % _FORGET_EVERY == 0:  # it reads all of the status topic
+                self._forget_runs()
         return self._status
+
+    def _forget_runs(self) -> None:
+        """Remove the runs that are too many from the status topic."""
+        assert self._writer is not None
+        try:
+            runs = read_runs(self._clients, self._settings.internal_topic_prefix, self._settings.name)
+            self._writer.forget(self._settings.name, list(runs)[: -self._settings.runs_kept])
+        except IgniteKafkaError as error:
+            log.warning("old runs could not be removed from the status topic, a later run does it: %s", error)
 
     def _settle(self, control: Control) -> None:
         """Abort what failed tasks left open, so that no reader waits for its time-out; not where a newer run owns the slots."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,11 @@ import numpy.typing as npt
 from .. import events
 from ..connector_settings import DEAD_LETTER, STOP
 from ..convert import Converter, converter
+from ..convert.key_types import key_types_in
 from ..convert.narrowing import ENTRY_ERRORS, BadEntry, Narrowed, narrowed
-from ..convert.records import Records, with_tombstones
+from ..convert.records import KeyType, Records, with_tombstones
 from ..convert.stage import Stage
-from ..errors import IgniteKafkaError, UnsupportedType
+from ..errors import AmbiguousKeys, IgniteKafkaError, UnsupportedType
 from ..kafka.dead_letters import DeadLetter, context_headers, entry_headers
 from ..kafka.producer import TransactionalProducer
 from ..kafka.slots import SlotWriter
@@ -24,13 +25,15 @@ from ..routing import types_topic
 from ..thin.cluster import Cluster
 from ..thin.model import CacheInfo, Page
 
+REFUSE = "REFUSE"
+
 
 class EntrySender:
     """Sends the entries of one task's slots. For one thread."""
 
     def __init__(self, plan: TransferPlan, cluster: Cluster) -> None:
         settings = plan.settings
-        self._connector, self._settings, self._cluster = plan.connector, settings, cluster
+        self._connector, self._generation, self._settings, self._cluster = plan.connector, plan.generation, settings, cluster
         self._types_topic = types_topic(settings.internal_topic_prefix)
         self._converter: Converter = converter(
             settings.value_converter, decimal_format=settings.decimal_format, enum_policy=settings.enum_policy
@@ -51,6 +54,7 @@ class EntrySender:
         :param partitions: of each entry, Ignite's.
         :param removed: which entries are tombstones; None: none, and their order does not count.
         :returns: the records, and the rows of the entries that are none.
+        :raises AmbiguousKeys: keys are of two types that can give the same Kafka key, and setting `coinciding_keys` refuses that.
         :raises DecodeError, UnsupportedType, RecordTooLarge: such an entry where the policy is to stop; whatever the policy, a page whose
             entries cannot be told apart.
         """
@@ -58,11 +62,28 @@ class EntrySender:
         records, rows = made.records, np.array([bad.row for bad in made.bad], np.int64)
         if removed is not None:
             records = with_tombstones(records, np.delete(removed, rows))
+        self.meet(cache.name, records.key_types)
         write_types(writer, self._types_topic, records.type_ids, self._cluster)
-        writer.send(cache.topic, cache.topic_partitions, records)
+        writer.send(cache.topic, cache.topic_partitions, records, cache.topic_id)
         for bad, partition in zip(made.bad, partitions[rows].tolist(), strict=True):
             self._pass_over(writer, slot, cache, partition, bad)
         return records, rows
+
+    def meet(self, cache: str, types: Iterable[KeyType]) -> None:
+        """Note types of a cache's keys; tell of those, or refuse them, that can give the same Kafka key as one of this run met before.
+
+        :raises AmbiguousKeys: two such types, where the settings say so.
+        """
+        met = key_types_in(self._connector, self._generation, cache)
+        new = met.meet(types)
+        if met.coinciding and self._settings.coinciding_keys == REFUSE:
+            first, second = met.coinciding[0]
+            what = f"keys are of {first.name} (such as {first.example or '?'}) and of {second.name} (such as {second.example or '?'})"
+            remedy = "Use the ignite-binary converter or keys of one type, or set coinciding_keys to EVENT."
+            raise AmbiguousKeys(f"{what}, which can give the same Kafka key", remedy, cache=cache)
+        for first, second in new:
+            shown = {"first_example": first.example or "?", "second_example": second.example or "?"}
+            events.emit(events.KEYS_MAY_COINCIDE, cache=cache, first=first.name, second=second.name, **shown)
 
     def _made(self, writer: SlotWriter, cache: CachePlan, info: CacheInfo, pages: Sequence[Page], *, in_order: bool) -> Narrowed:
         """The batch as a whole where it has no bad entry, which costs nothing more than a look at the sizes."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from .. import setting_checks
 from ..convert import converter
 from ..errors import CacheNotFound, SnapshotConflict, TopicError, UnsupportedType
-from ..kafka.topics import Topics, TopicSpec, TopicState
+from ..kafka.topics import Topics, TopicSpec
 from ..plan import CachePlan, TransferPlan
 from ..routing import matches_whole, routes, select, types_topic
 from ..settings import SourceSettings
@@ -104,7 +104,7 @@ def _check_letters(settings: SourceSettings, topics: Iterable[str]) -> None:
 
 
 def ensure_topics(plan: TransferPlan, topics: Topics) -> TransferPlan:
-    """Make the topics that are missing; the plan with what they allow: no batch is larger than any of them takes."""
+    """Make the topics that are missing; the plan with their ids and what they allow: no batch is larger than any of them takes."""
     settings, letters = plan.settings, plan.settings.dead_letter_topic
     specs = [
         TopicSpec(cache.topic, cache.topic_partitions or -1, settings.replication_factor, settings.topic_config) for cache in plan.caches
@@ -114,8 +114,14 @@ def ensure_topics(plan: TransferPlan, topics: Topics) -> TransferPlan:
     if letters:
         specs.append(TopicSpec(letters, 1, settings.replication_factor))
     counts = topics.ensure(specs)
-    states: dict[str, TopicState] = topics.describe([cache.topic for cache in plan.caches] + ([letters] if letters else []))
+    states = topics.describe([cache.topic for cache in plan.caches] + ([letters] if letters else []))
+    for cache in plan.caches:
+        if cache.topic not in states:
+            raise TopicError("the topic was deleted while the run began", "Start again.", topic=cache.topic, cache=cache.name)
     limits = {name: state.max_message_bytes for name, state in states.items() if state.max_message_bytes is not None}
-    caches = tuple(replace(cache, topic_partitions=counts[cache.topic], topic_bytes=limits.get(cache.topic)) for cache in plan.caches)
+    caches = tuple(
+        replace(cache, topic_partitions=counts[cache.topic], topic_bytes=limits.get(cache.topic), topic_id=states[cache.topic].topic_id)
+        for cache in plan.caches
+    )
     largest_batch = min([_LARGEST_BATCH, *limits.values()])
     return replace(plan, caches=caches, max_batch_bytes=largest_batch, max_letter_bytes=limits.get(letters, 0))

@@ -19,7 +19,7 @@ from ..unknown import did_you_mean
 from .connect import ignite_cluster, kafka_clients
 from .planning import chosen_caches, unmatched
 from .sink.caches import missing_caches
-from .sink.planning import cache_names, chosen_topics
+from .sink.planning import cache_names, chosen_topics, known_topics
 
 log = logging.getLogger(__name__)
 
@@ -71,7 +71,7 @@ def _ask(settings: ConnectorSettings, secrets: Secrets, clients: KafkaClients, s
 
 
 def _check_topics(settings: SinkSettings, caches: list[str], clients: KafkaClients, cluster: Cluster) -> None:
-    topics = chosen_topics(settings, Topics(clients).existing())
+    topics = chosen_topics(settings, known_topics(settings, Topics(clients)))
     wanted = cache_names(topics, settings.topic_prefix, settings.cache_prefix)
     missing_caches(wanted.values(), caches, settings, cluster)
 

@@ -6,20 +6,19 @@ connector. A task that fails tells so by Spark (:mod:`.slot_job`).
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from typing import Any
 
-from confluent_kafka import TopicPartition
+from confluent_kafka import Message, TopicPartition
 
 from ..errors import IgniteKafkaError
 from ..kafka.clients import KafkaClients, translate
 from ..kafka.control import configs_topic, connector_generation, offsets_topic
+from ..kafka.internal_records import InternalRecord
 from ..kafka.producer import fenced_by_newer
-from ..kafka.status import TaskProgress, status_topic
+from ..kafka.slot_offsets import unit_of
+from ..kafka.status import TaskProgress, progress_of, status_topic
 from ..kafka.target import target_of
 from ..kafka.topics import Topics
-from ..offsets import UnitKey, UnitOffset, parse_key
 from ..plan import RunPlan, TransferPlan
 
 
@@ -51,7 +50,7 @@ class RunFollower:
         """What is followed beside them; :meth:`_record` gets its records."""
         return []
 
-    def _record(self, key: bytes, value: bytes | None) -> None:
+    def _record(self, message: Message) -> None:
         """Take in a record of what is followed beside the status topic and the configs topic."""
 
     def poll(self) -> None:
@@ -66,23 +65,21 @@ class RunFollower:
                 if not failure.final:
                     continue  # a broker that restarts: the tasks have their own retries
                 raise failure
-            if message.topic() == self._status:
-                self._task_record(json.loads(message.key() or b""), message.value())
-            elif message.topic() == self._configs:
-                self._control_record(message.key() or b"", message.value())
-            else:
-                self._record(message.key() or b"", message.value())
+            if message.topic() not in (self._status, self._configs):
+                self._record(message)
+            elif (record := InternalRecord.of(message)) is not None:
+                (self._task_record if message.topic() == self._status else self._control_record)(record)
 
-    def _task_record(self, key: list[Any], value: bytes | None) -> None:
-        if value is None or key[:2] != ["progress", self._run_plan.connector]:
+    def _task_record(self, record: InternalRecord) -> None:
+        if (record.kind, record.name, len(record.rest)) != ("progress", self._run_plan.connector, 1):
             return
-        told = TaskProgress.from_json(value)
-        if told.generation == self._run_plan.generation:
-            self.tasks[key[2]] = told
+        told = progress_of(record)
+        if told is not None and told.generation == self._run_plan.generation:
+            self.tasks[record.rest[0]] = told
 
-    def _control_record(self, key: bytes, value: bytes | None) -> None:
-        mine, theirs = self._run_plan.generation, connector_generation(self._run_plan.connector, key, value)
-        self.target = target_of(self._run_plan.connector, key, value, mine) or self.target
+    def _control_record(self, record: InternalRecord) -> None:
+        mine, theirs = self._run_plan.generation, connector_generation(self._run_plan.connector, record)
+        self.target = target_of(self._run_plan.connector, record, mine) or self.target
         if theirs > mine:
             self.error = fenced_by_newer(self._run_plan.connector, None, mine, theirs)
 
@@ -107,11 +104,11 @@ class Progress(RunFollower):
         starts = dict.fromkeys(slots, 0) if self._from_start else topics.ends(offsets, slots)
         return [TopicPartition(offsets, slot, offset) for slot, offset in starts.items()]
 
-    def _record(self, key: bytes, value: bytes | None) -> None:
-        place = parse_key(key)
-        if value is None or not isinstance(place, UnitKey) or place.cache not in self.caches:
+    def _record(self, message: Message) -> None:
+        parsed = unit_of(message)
+        if parsed is None or parsed[0].cache not in self.caches:
             return
-        unit = UnitOffset.from_json(value)
+        place, unit = parsed
         if unit.done and unit.snapshot_id == self._plan.snapshot_id:
             self.caches[place.cache].units += 1
             self.caches[place.cache].records += unit.records

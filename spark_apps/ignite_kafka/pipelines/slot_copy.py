@@ -32,6 +32,7 @@ from ..thin.scan import Scan
 from .allocation import tune_allocation
 from .connect import ignite_cluster, producer_settings, slot_clients, transaction_limits
 from .entry_sender import EntrySender
+from .sent_topics import check_units
 
 MIN_BATCH_ROWS = 20_000  # numpy's call overhead eats the gain below it
 _THREADS = 8  # slots whose producers wait for a coordinator or a commit, while one slot of the task copies
@@ -202,6 +203,8 @@ class SlotCopy:
         writer = SlotWriter(clients, self._claim, self._limits, plan.max_batch_bytes, self._turn.topics, producer_settings(plan))
         self._outcome_unknown = False
         try:
+            for cache in plan.caches:
+                check_units(plan, cache, writer.state.by_cache.get(cache.name, {}))
             with self._turn.taken(lambda: self._begin_first(writer)):
                 try:
                     counts = {cache.name: self._copy_cache(writer, cache) for cache in self._plan.caches}
@@ -272,7 +275,8 @@ class SlotCopy:
             self._unit_rows[page.partition] = self._unit_rows.get(page.partition, 0) + page.rows
             if page.last:
                 rows, passed = self._unit_rows.pop(page.partition), self._unit_bad.pop(page.partition, 0)
-                writer.unit_done(cache.name, page.partition, cache.incarnation, self._plan.snapshot_id, rows - passed, passed)
+                unit = cache.name, page.partition, cache.incarnation, self._plan.snapshot_id
+                writer.unit_done(*unit, rows - passed, passed, cache.topic_id)
                 count.entries += rows
                 count.bad += passed
                 count.units += 1

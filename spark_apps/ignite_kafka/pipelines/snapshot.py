@@ -26,6 +26,7 @@ from .connect import ignite_cluster
 from .connector_run import POLL_S, ConnectorRun, RunRequest
 from .planning import continue_plan, ensure_topics, make_plan
 from .progress import Progress
+from .sent_topics import check_complete, check_plan
 from .slot_copy import SlotResult
 from .slot_job import Job, copied
 
@@ -52,15 +53,17 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
         if self._already_complete(state, snapshot_id):
             return
         planned, resumed = self._patiently(lambda: self._plan(state, snapshot_id))
+        self._patiently(lambda: check_plan(planned, state.snapshot, self._clients, self._topics))
         plan = self._patiently(lambda: ensure_topics(planned, self._topics))
-        control = Control(self._clients, self._topics, self._settings.internal_topic_prefix, self._settings.name)
+        control = Control(self._clients, self._topics, self._settings.internal_topic_prefix, self._settings.name, self._settings.runs_kept)
         self._stack.callback(control.close)
         found = self._take(control, plan.slots, state)
         if found.snapshot != state.snapshot:
             raise SnapshotConflict("another run of the connector began or ended a snapshot meanwhile", "Start the run again.")
         plan = replace(plan, generation=control.record.generation)
         record = SnapshotRecord(snapshot_id, plan.to_dict())
-        ends = self._patiently(lambda: control.begin(None if resumed else record, found.snapshot))
+        # of a snapshot that goes on the record is written for the ids of its topics, which that of 0.1.0 has not
+        ends = self._patiently(lambda: control.begin(record, found.snapshot))
         events.emit(events.RUN_STARTED, connector=plan.connector, run_id=self._request.run_id, generation=plan.generation)
         if resumed:
             events.emit(events.SNAPSHOT_CONTINUED, connector=plan.connector, snapshot_id=snapshot_id)
@@ -85,6 +88,8 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
             )
         if not ended or not ended["complete"]:
             return False
+        if state.snapshot is not None and state.snapshot.id == snapshot_id:
+            check_complete(state.snapshot, self._topics)
         caches = {name: CacheStatus(**counts) for name, counts in ended["caches"].items()}
         events.emit(events.SNAPSHOT_ALREADY_COMPLETE, connector=self._settings.name, snapshot_id=snapshot_id)
         self._status = replace(self._status, caches=caches, already_complete=True)

@@ -149,7 +149,8 @@ def written(session: SparkSession, kafka: KafkaBroker, unique: Callable[[str], s
 
 def records(kafka: KafkaBroker, topic: str) -> list[tuple[bytes | None, bytes | None]]:
     clients = KafkaClients({"bootstrap.servers": kafka.bootstrap})
-    return [(message.key(), message.value()) for message in read_to_end(clients, Topics(clients), topic, [0, 1])]
+    topics = Topics(clients)
+    return [(one.key(), one.value()) for one in read_to_end(clients, topics, topic, list(range(topics.partitions(topic))))]
 
 
 def test_any_frame_is_written_once(written: Callable[..., tuple[DataFrame, dict[str, str]]], kafka: KafkaBroker) -> None:
@@ -179,6 +180,19 @@ def test_a_failed_task_is_repeated_without_a_trace(
     assert b"700" not in before  # of the partition that failed, nothing
     frame.write.format("kafka-tx").options(**options, write_id="w1").mode("append").save()
     assert sorted(records(kafka, options["topic"])) == sorted((str(i).encode(), f"value {i}".encode()) for i in range(1000))
+
+
+def test_a_topic_that_was_deleted_ends_the_write_that_had_sent_to_it(
+    session: SparkSession, written: Callable[..., tuple[DataFrame, dict[str, str]]], kafka: KafkaBroker
+) -> None:
+    frame, options = written()
+    write_half(frame, options, "w1")
+    admin, _ = KafkaClients({"bootstrap.servers": kafka.bootstrap}).admin()
+    admin.delete_topics([options["topic"]])[options["topic"]].result()
+    with pytest.raises(PySparkException, match="the topic was deleted, and made again, since this write"):
+        frame.write.format("kafka-tx").options(**options, write_id="w1").mode("append").save()
+    frame.write.format("kafka-tx").options(**options, write_id="w2").mode("append").save()
+    assert len(set(records(kafka, options["topic"]))) == 1000, "the topic was made anew, with the broker's defaults"
 
 
 def test_an_unfinished_write_ends_where_another_begins(

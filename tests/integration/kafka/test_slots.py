@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -58,8 +59,8 @@ def records(*values: bytes | None) -> Records:
     return Records(pa.array(keys, pa.binary()), pa.array(values, pa.binary()))
 
 
-def send_and_commit(writer: SlotWriter, connector: Connector, batch: Records) -> None:
-    writer.send(connector.topic, 2, batch)
+def send_and_commit(writer: SlotWriter, connector: Connector, batch: Records, topic_id: str = "") -> None:
+    writer.send(connector.topic, 2, batch, topic_id)
     writer.commit()
 
 
@@ -228,6 +229,30 @@ def test_a_transaction_closes_past_any_limit(connector: Connector) -> None:
         writer.commit()
         assert [*past, writer.past_limits] == [False, True, False], limits
         writer.close()
+
+
+def test_a_topic_that_was_deleted_is_named_and_not_made_again(kafka_broker: Callable[..., KafkaBroker]) -> None:
+    clients = KafkaClients({"bootstrap.servers": kafka_broker(settings={"auto.create.topics.enable": "true"}).bootstrap})
+    topics = Topics(clients)
+    connector = Connector(clients, topics, "c", "data")
+    topics.ensure([TopicSpec("data", 2)])
+    connector.take()
+    topic_id = topics.identities(["data"])["data"][0]
+    writer = connector.open(0, 1)
+    for _ in range(2):
+        send_and_commit(writer, connector, records(b"one"), topic_id)
+    admin, _ = clients.admin()
+    admin.delete_topics(["data"])["data"].result()
+    with pytest.raises(TopicError, match="the topic was deleted during the run"):
+        send_and_commit(writer, connector, records(b"two"), topic_id)
+    writer.close()
+    assert "data" not in topics.existing()
+    topics.ensure([TopicSpec("data", 2)])
+    writer = connector.open(0, 1)
+    with pytest.raises(TopicError, match="deleted and made again during the run") as error:
+        send_and_commit(writer, connector, records(b"two"), topic_id)
+    assert error.value.where["known_topic_id"] == topic_id
+    writer.close()
 
 
 def test_a_spent_control_producer_is_replaced_and_still_fenced(connector: Connector) -> None:

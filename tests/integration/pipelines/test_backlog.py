@@ -7,7 +7,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -16,16 +16,21 @@ from pyignite import GenericObjectMeta
 from pyignite.datatypes import LongObject, String
 from pyspark.sql import SparkSession
 
-from ignite_kafka.errors import BacklogMissing, Fenced, SettingsError
+from ignite_kafka.errors import BacklogMissing, CacheDestroyed, Fenced, SettingsError, TopicError
 from ignite_kafka.kafka import status, target
-from ignite_kafka.kafka.control import configs_topic, epoch_of, read_control
-from ignite_kafka.kafka.status import RunStatus, read_run
+from ignite_kafka.kafka.control import Control, configs_topic, epoch_of, read_control
+from ignite_kafka.kafka.internal_records import InternalRecord
+from ignite_kafka.kafka.status import RunStatus, StatusWriter, read_run
 from ignite_kafka.kafka.target import write_target
 from ignite_kafka.kafka.topics import Topics, read_to_end
+from ignite_kafka.offset_changes import reset
 from ignite_kafka.pipelines import backlog
+from ignite_kafka.pipelines.capture import Capture, owner_of
 from ignite_kafka.pipelines.connect import ignite_cluster, kafka_clients
-from ignite_kafka.pipelines.planning import make_plan
+from ignite_kafka.pipelines.planning import ensure_topics, make_plan
 from ignite_kafka.pipelines.run import RunRequest, run_source
+from ignite_kafka.pipelines.stream.epoch import Epoch
+from ignite_kafka.pipelines.stream.task import stream_slots
 from ignite_kafka.pipelines.verify import Verified, verify
 from ignite_kafka.secrets import Secrets
 from ignite_kafka.settings import SourceSettings
@@ -33,6 +38,7 @@ from ignite_kafka.thin.service import BacklogService
 from tools.servers import IgniteCluster, KafkaBroker
 
 PATIENCE_S = 120.0
+SLOTS = 4
 Part: Any = GenericObjectMeta("Part", (), {}, schema={"id": LongObject, "name": String})
 
 
@@ -49,7 +55,7 @@ class World:
             cache_whitelist=(f"{self.stem}-.*",),
             internal_topic_prefix=f"in-{self.stem}",
             topic_partitions=2,
-            slots=4,
+            slots=SLOTS,
             run_mode="continuous",
             failover_policy="BACKLOG",
             process_removals=True,
@@ -206,6 +212,25 @@ def test_once_sends_what_changed_since_the_last_run_and_ends(world: World) -> No
     assert len(world.records("a")) == 402
 
 
+def test_a_topic_that_was_deleted_is_sent_whole_or_not_at_all(world: World) -> None:
+    world.put("a", {key: f"v{key}" for key in range(300)})
+    world.run(run_mode="once")
+    topics, topic = Topics(world.clients), f"{world.stem}-a"
+    admin, _ = world.clients.admin()
+    admin.delete_topics([topic])[topic].result()
+    world.put("a", {key: f"w{key}" for key in range(100)})
+    with pytest.raises(TopicError, match=f"the topic was deleted, .* `ignite-kafka offsets reset {world.stem} --cache {topic}"):
+        world.run(run_mode="once")
+    assert topic not in topics.existing()
+    reset(world.settings, Secrets(), topic)
+    with world.running() as run:
+        world.await_equal("a", run)
+        admin.delete_topics([topic])[topic].result()
+        world.put("a", {key: f"x{key}" for key in range(10)})
+        with pytest.raises(TopicError, match="was deleted during the run"):
+            run.ended.result(PATIENCE_S)
+
+
 def test_a_limited_rate_delays_no_stop(world: World) -> None:
     """At two records a second the rest would take minutes."""
     world.put("a", {key: f"v{key}" for key in range(500)})
@@ -223,7 +248,7 @@ def test_a_limited_rate_delays_no_stop(world: World) -> None:
 def epoch_of_run(world: World) -> int:
     topics, configs = Topics(world.clients), configs_topic(world.settings.internal_topic_prefix)
     records = read_to_end(world.clients, topics, configs, [0])
-    return max(epoch_of(world.stem, record.key() or b"", record.value())[1] for record in records)
+    return max(epoch_of(world.stem, record)[1] for record in filter(None, map(InternalRecord.of, records)))
 
 
 def test_a_run_tells_how_far_it_is_within_its_first_epoch(world: World) -> None:
@@ -318,6 +343,25 @@ def test_caches_come_and_go_and_come_back(world: World) -> None:
         world.put("a", {6: "w"})
         world.await_equal("a", run)
         assert run.stop().state == status.STOPPED
+
+
+def test_a_cache_that_was_made_again_is_not_sent_under_the_old_capture(world: World) -> None:
+    world.put("a", {1: "old"})
+    settings, topics, prefix, name = world.settings, Topics(world.clients), world.settings.internal_topic_prefix, f"{world.stem}-a"
+    StatusWriter.ensure_topic(topics, prefix, 1)
+    with closing(Control(world.clients, topics, prefix, world.stem)) as control, ignite_cluster(settings, Secrets()) as cluster:
+        capture = Capture(settings, cluster, owner_of(topics, prefix))
+        captured = capture.start([name])
+        plan = make_plan(settings, cluster, topics, "s", SLOTS)
+        cache = captured.named(plan.caches[0], capture.deployments()[name])
+        plan = ensure_topics(replace(plan, caches=(cache,), capture_id=captured.capture_id, generation=1), topics)
+        control.take(SLOTS, "r", {}, 1)
+        control.begin()
+        world.destroy("a")
+        world.put("a", {key: f"v{key}" for key in range(40)})  # before the driver sees it
+        results = list(stream_slots(plan, Secrets(), range(SLOTS), 0, Epoch(1, 0, seconds=5.0)))
+    assert {type(result.error) for result in results} == {CacheDestroyed}
+    assert world.records("a") == []
 
 
 def test_objects_as_ignite_binary(world: World) -> None:

@@ -10,15 +10,18 @@ from typing import Any
 
 import pytest
 from pyignite import GenericObjectMeta
-from pyignite.datatypes import DoubleObject, IntObject, LongObject, String, TimestampObject
+from pyignite.datatypes import ByteObject, DoubleObject, IntObject, LongObject, ShortObject, String, TimestampObject
 from pyspark.sql import SparkSession
 
-from ignite_kafka.errors import CacheNotFound, IgniteKafkaError, RecordTooLarge, SettingsError, SnapshotConflict, TopicError
+from ignite_kafka.connector_life import newest_run
+from ignite_kafka.errors import AmbiguousKeys, CacheNotFound, IgniteKafkaError, RecordTooLarge, SettingsError, SnapshotConflict, TopicError
 from ignite_kafka.kafka import status
 from ignite_kafka.kafka.clients import KafkaClients
+from ignite_kafka.kafka.control import read_control
 from ignite_kafka.kafka.status import RunStatus
 from ignite_kafka.kafka.topics import Topics, TopicSpec, read_to_end
 from ignite_kafka.kafka.types import type_from_json
+from ignite_kafka.offset_changes import reset
 from ignite_kafka.pipelines.connect import ignite_cluster, kafka_clients
 from ignite_kafka.pipelines.planning import make_plan
 from ignite_kafka.pipelines.snapshot import RunRequest, run_snapshot
@@ -234,6 +237,32 @@ def test_a_topic_with_another_partition_count_stops_a_snapshot_that_goes_on(fres
         fresh.run("s")
 
 
+def test_a_topic_that_was_deleted_is_not_filled_in_part(fresh: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    unfinished(fresh, "s", monkeypatch)
+    topics, topic = Topics(fresh.clients), f"{fresh.settings.topic_prefix}{fresh.stem}-trades"
+    delete_topic(fresh, topic)
+    with pytest.raises(TopicError, match="the topic was deleted, and") as refused:
+        fresh.run("s")
+    assert f"ignite-kafka offsets reset {fresh.settings.name} --cache {fresh.stem}-trades --kafka " in refused.value.remedy
+    assert topic not in topics.existing(), "it is not made again"
+    topics.ensure([TopicSpec(topic, 3)])
+    with pytest.raises(TopicError, match="deleted and made again"):
+        fresh.run("s")
+    reset(fresh.settings, Secrets(), f"{fresh.stem}-trades")
+    fresh.run("s")
+    assert {name: found.equal for name, found in fresh.verify().items()} == dict.fromkeys(("trades", "names", "accounts", "empty"), True)
+    delete_topic(fresh, topic)
+    with pytest.raises(TopicError, match="Begin a new snapshot"):
+        fresh.run("s")  # it was complete
+    fresh.run("t")
+    assert fresh.verify()["trades"].equal
+
+
+def delete_topic(world: World, topic: str) -> None:
+    admin, _ = world.clients.admin()
+    admin.delete_topics([topic])[topic].result()
+
+
 def test_an_existing_topic_keeps_its_partitions(fresh: World) -> None:
     topic = f"{fresh.settings.topic_prefix}{fresh.stem}-names"
     Topics(fresh.clients).ensure([TopicSpec(topic, 7)])
@@ -269,6 +298,30 @@ def murmur2(data: bytes) -> int:
     return h ^ h >> 15
 
 
+def test_foreign_records_end_nobody_and_old_runs_are_forgotten(fresh: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ignite_kafka.pipelines.connector_run._FORGET_EVERY", 1)
+    prefix, name = fresh.settings.internal_topic_prefix, fresh.settings.name
+    small = {"cache_whitelist": (f"{fresh.stem}-names",), "runs_kept": 2}
+    fresh.run("s0", **small)
+    producer = fresh.clients.writer()
+    for topic in (f"{prefix}-status", f"{prefix}-configs", f"{prefix}-offsets-{name}"):
+        producer.produce(topic, b"no JSON", b"no JSON", 0)
+        producer.produce(topic, None, None, 0)
+    producer.produce(f"{prefix}-status", b"no JSON", f'["run","{name}","other"]'.encode(), 0)
+    producer.produce(f"{prefix}-status", b"no JSON", f'["task","{name}",0]'.encode(), 0)
+    assert producer.flush(30) == 0
+    runs = [fresh.run(f"s{number}", **small).run_id for number in range(1, 4)]
+    topics = Topics(fresh.clients)
+    assert list(status.read_runs(fresh.clients, prefix, name)) == runs[1:]
+    assert list(read_control(fresh.clients, topics, prefix, name).ended) == ["s2", "s3"]
+    monkeypatch.setattr(status, "_FIRST_PART", 1)  # the topic is read in many parts
+    found = [status.read_run(fresh.clients, prefix, name, run_id) for run_id in (*runs, "other")]
+    assert [run and run.snapshot_id for run in found] == [None, "s2", "s3", None]
+    newest = newest_run(fresh.clients, topics, prefix, name)
+    assert newest.graceful
+    assert newest.run_id == runs[-1]
+
+
 def test_the_status_record_tells_what_happened(fresh: World) -> None:
     run_id = uuid.uuid4().hex
     reports: list[RunStatus] = []
@@ -291,3 +344,22 @@ def test_speculation_is_refused(fresh: World, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(fresh.spark.sparkContext, "getConf", lambda: conf)
     with pytest.raises(SettingsError, match=r"spark\.speculation"):
         fresh.run()
+
+
+def test_keys_that_json_does_not_tell_apart_are_refused_where_asked(fresh: World) -> None:
+    """Byte, short and long 1 are three entries of one Ignite partition, and one key in Kafka."""
+    name = f"{fresh.settings.name}-widths"
+    with fresh.ignite.client() as client:
+        cache = client.create_cache(name)
+        try:
+            for kind in (ByteObject, ShortObject, LongObject):
+                cache.put(1, kind.__name__, key_hint=kind)
+            with pytest.raises(AmbiguousKeys, match="can give the same Kafka key"):
+                fresh.run("refused", cache_whitelist=(name,), coinciding_keys="REFUSE")
+            told = fresh.run("told", cache_whitelist=(name,))
+            (found,) = fresh.verify(cache_whitelist=(name,)).values()
+        finally:
+            cache.destroy()
+    assert (told.state, told.caches[name].records) == (status.COMPLETED, 3)
+    assert (found.equal, found.missing) == (False, 2)
+    assert "two entries have the one Kafka key '1'" in found.differences

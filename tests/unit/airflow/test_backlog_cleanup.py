@@ -13,8 +13,9 @@ from airflow_provider_ignite_kafka.operators.backlog_cleanup import BacklogClean
 from ignite_kafka import backlog_control
 from ignite_kafka.backlog_control import Cleaned
 from ignite_kafka.errors import BacklogUnavailable, IgniteKafkaError, NotStopped
-from ignite_kafka.secrets import Secrets
+from ignite_kafka.secrets import Secrets, dump
 from ignite_kafka.settings import SourceSettings
+from ignite_kafka.thin.connection import IgniteCredentials
 
 
 @pytest.fixture
@@ -45,6 +46,16 @@ def test_connector_and_clusters_are_named_and_what_was_removed_is_told(asked: li
     assert (settings.name, settings.internal_topic_prefix, force) == ("stream", "own", True)
     assert (settings.ignite_addresses, settings.bootstrap_servers) == (("node:10800",), "broker:9092")
     assert (secrets.ignite.password, secrets.kafka) == ("ignite-sesame", {"sasl.password": "kafka-sesame"})
+
+
+def test_secrets_of_a_file(asked: list[tuple[SourceSettings, Secrets, bool]], tmp_path: Path) -> None:
+    path = tmp_path / "secrets.json"
+    dump(Secrets(IgniteCredentials("ann", "mellon"), {"sasl.password": "hunter2"}), path)
+    task = operator(connector="stream", secrets_file="{{ params.file }}")
+    task.render_template_fields({"params": {"file": str(path)}})
+    task.execute({})
+    [(_, secrets, _)] = asked
+    assert (secrets.ignite.password, secrets.kafka) == ("mellon", {"sasl.password": "hunter2"})
 
 
 def test_settings_of_the_connector_s_own_file(asked: list[tuple[SourceSettings, Secrets, bool]], tmp_path: Path) -> None:

@@ -297,7 +297,32 @@ def test_trigger_survives_serialisation_and_holds_no_secret(connect: Any) -> Non
     assert not any(secret in json.dumps(arguments) for secret in ("sesame", "mellon", "user", "node-1"))
 
 
-@pytest.mark.parametrize("arguments", [{}, {"known": {}}, {**ARGUMENTS, "once": False}], ids=["defaults", "empty", "all"])
+def test_sensor_and_trigger_look_with_a_secrets_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str | None] = []
+
+    def connect(_hook: object, secrets_file: str | None = None) -> Any:
+        asked.append(secrets_file)
+        raise IgniteUnreachable("away")
+
+    monkeypatch.setattr("airflow_provider_ignite_kafka.hooks.ignite.IgniteHook.connect", connect)
+    waiting = sensor(secrets_file="/mnt/{{ params.file }}", deferrable=True)
+    waiting.render_template_fields({"params": {"file": "s.json"}})
+    with pytest.raises(TaskDeferred) as deferred:
+        waiting.execute(Run().context)
+    path, arguments = deferred.value.trigger.serialize()
+    assert arguments["secrets_file"] == "/mnt/s.json"
+    again = IgniteCacheWatchTrigger(**arguments)
+    assert again.serialize() == (path, arguments)
+    again._prepare()
+    assert asyncio.run(again._look()) is None
+    assert asked == ["/mnt/s.json", "/mnt/s.json"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{}, {"known": {}}, {**ARGUMENTS, "once": False}, {"secrets_file": "/mnt/s.json"}],
+    ids=["defaults", "empty", "all", "file"],
+)
 def test_airflow_takes_the_stored_trigger_for_the_same_as_the_dag_s(arguments: dict[str, Any]) -> None:
     """Were it not, each reading of the Dag would make a new trigger."""
     watcher = AssetWatcher(name="w", trigger=IgniteCacheWatchTrigger(**arguments))

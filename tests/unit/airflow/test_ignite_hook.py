@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import socket
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from airflow_provider_ignite_kafka.hooks.ignite import IgniteHook
 from ignite_kafka.errors import SettingsError
-from ignite_kafka.thin.connection import IgniteEndpoint, TlsSettings
+from ignite_kafka.secrets import Secrets, dump
+from ignite_kafka.thin.connection import IgniteCredentials, IgniteEndpoint, TlsSettings
 
 
 @pytest.mark.parametrize(
@@ -121,3 +123,36 @@ def test_a_password_that_cannot_be_read_is_not_shown(connect: Any) -> None:
     with pytest.raises(SettingsError, match="key_password cannot be read") as refused:
         IgniteHook().get_credentials()
     assert "mellon" not in str(refused.value)
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[tuple[IgniteEndpoint, IgniteCredentials]]:
+    """Clusters that were connected to."""
+    calls: list[tuple[IgniteEndpoint, IgniteCredentials]] = []
+    monkeypatch.setattr("ignite_kafka.thin.cluster.Cluster", lambda *given: calls.append(given))
+    return calls
+
+
+def test_a_secrets_file_takes_the_place_of_the_connection_s_login(connect: Any, opened: list[Any], tmp_path: Path) -> None:
+    connect("ignite_default", conn_type="ignite", login="user", password="sesame")
+    path = tmp_path / "secrets.json"
+    dump(Secrets(IgniteCredentials("ann", "mellon")), path)
+    IgniteHook().connect()
+    IgniteHook().connect(str(path))
+    assert [credentials for _, credentials in opened] == [IgniteCredentials("user", "sesame"), IgniteCredentials("ann", "mellon")]
+    path.chmod(0o644)
+    with pytest.raises(SettingsError, match="others can read the secrets file"):
+        IgniteHook().connect(str(path))
+
+
+def test_a_login_goes_to_another_host_by_tls_or_by_leave_of_an_administrator(
+    connect: Any, opened: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect("ignite_default", conn_type="ignite", host="node", login="user", password="sesame")
+    with pytest.raises(SettingsError, match=r"sent to Ignite at node:10800 without TLS.*option allow_insecure_connections"):
+        IgniteHook().connect()
+    assert IgniteHook().test_connection()[0] is False
+    assert opened == []
+    monkeypatch.setenv("AIRFLOW__IGNITE_KAFKA__ALLOW_INSECURE_CONNECTIONS", "true")
+    IgniteHook().connect()
+    assert len(opened) == 1

@@ -75,6 +75,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, connect: Any) -> Benc
     private.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(private))
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    monkeypatch.setenv("AIRFLOW__IGNITE_KAFKA__ALLOW_INSECURE_CONNECTIONS", "True")  # the node has a password and no TLS
     monkeypatch.setenv("FAKE_ORDERS", str(tmp_path / "orders.json"))
     for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
         monkeypatch.delenv(name, raising=False)
@@ -338,6 +339,14 @@ def test_settings_say_nothing_of_security_where_the_connection_does(bench: Bench
     connect("kafka_default", conn_type="kafka", extra={"bootstrap.servers": "broker:9092", **theirs})
     with pytest.raises(AirflowFailException, match=f"{name} is in kafka_config, and the Kafka connection decides about security"):
         sink({"kafka_config": {name: "PLAIN"}}).execute(context())
+
+
+def test_a_password_is_not_sent_in_the_clear(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AIRFLOW__IGNITE_KAFKA__ALLOW_INSECURE_CONNECTIONS")
+    with pytest.raises(AirflowFailException, match=r"password are sent to Ignite at node:10800 without TLS.*section \[ignite_kafka\]"):
+        sink().execute(context())
+    sink({"allow_insecure_connections": True}).execute(context())
+    assert bench.seen["request"]["settings"]["allow_insecure_connections"] is True
 
 
 def test_settings_may_say_it_where_the_connection_is_silent(bench: Bench, connect: Any) -> None:

@@ -48,3 +48,12 @@ def test_a_topic_that_is_missing_is_lost_at_once() -> None:
     with pytest.raises(OffsetsLost, match="is missing") as lost:
         Control(KafkaClients({}), described({}), "p", "c")._offsets_topic(KNOWN, 2, -1)
     assert "waited" not in lost.value.where
+
+
+def test_the_oldest_ended_snapshots_are_forgotten_with_one_more() -> None:
+    control = Control(KafkaClients({}), described({}), "p", "c", 2)
+    control._ended = ["a", "b", "c", "d"]
+    (_, _, ended, _), *forgotten = control._ended_records("b", {"complete": True})
+    assert ended == b'{"complete":true}'
+    assert [(key, value) for _, key, value, _ in forgotten] == [(b'["snapshot","c","a"]', None), (b'["snapshot","c","c"]', None)]
+    assert control._ended == ["d", "b"]

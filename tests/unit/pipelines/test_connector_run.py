@@ -1,51 +1,65 @@
-"""The record of a run that the user or the system ended."""
+"""A run that waits for brokers that are away: how long, what it says, and what it does not wait for."""
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+import threading
+from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
-from ignite_kafka.connector_settings import ConnectorSettings
-from ignite_kafka.kafka.control import ControlState
-from ignite_kafka.kafka.status import RunStatus
-from ignite_kafka.pipelines import connector_run
-from ignite_kafka.pipelines.connector_run import ConnectorRun, RunRequest
-from ignite_kafka.settings import SourceSettings
-from ignite_kafka.views import StatusView
+from ignite_kafka import events
+from ignite_kafka.errors import IgniteKafkaError, KafkaUnavailable, TopicError
+from ignite_kafka.pipelines.connector_run import ConnectorRun
+
+AWAY = KafkaUnavailable("no broker answered")
 
 
-class Writer:
-    """Keeps the records of one run."""
-
-    written: list[RunStatus] = []
-
-    def __init__(self, *_: Any) -> None: ...
-
-    @staticmethod
-    def ensure_topic(*_: Any) -> None: ...
-
-    def run(self, status: RunStatus, wait_s: float) -> None:
-        self.written.append(status)
+def waiting(call: Callable[[], str], *, retry_ms: int = 60_000, stopped: bool = False) -> str:
+    stop = threading.Event()
+    if stopped:
+        stop.set()
+    settings, request = SimpleNamespace(name="c", retry_timeout_ms=retry_ms), SimpleNamespace(stop=stop)
+    run: Any = SimpleNamespace(_settings=settings, _request=request, _check_tasks=lambda: None)
+    return ConnectorRun._patiently(run, call)
 
 
-@pytest.mark.parametrize(("raised", "by"), [(KeyboardInterrupt(), "Ctrl-C (SIGINT)"), (SystemExit(143), "SIGTERM")])
-def test_status_says_in_words_who_ended_a_run(raised: BaseException, by: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Run(ConnectorRun[ConnectorSettings]):
-        def _run(self) -> None:
-            raise raised
+def failing(*errors: IgniteKafkaError) -> Callable[[], str]:
+    left = list(errors)
 
-    monkeypatch.setattr(connector_run, "StatusWriter", Writer)
-    monkeypatch.setattr(connector_run, "Topics", lambda clients: None)
-    monkeypatch.setattr(connector_run, "TaskErrors", lambda spark: None)
-    monkeypatch.setattr(connector_run, "kafka_clients", lambda *_: SimpleNamespace(check=lambda: None))
-    monkeypatch.setattr(connector_run, "_refuse_speculation", lambda spark: None)
-    monkeypatch.setattr(Writer, "written", [])
-    with pytest.raises(type(raised)), ExitStack() as stack:
-        Run(cast(Any, None), RunRequest(SourceSettings(name="c"), "r1"), stack).run()
-    (record,) = Writer.written
-    assert record.state == "STOPPED"
-    text = StatusView(ControlState(), {"r1": record}).text()
-    assert f"Interrupted: the run was ended by {by}. Run it again: what was committed stays, and it goes on from there." in text
+    def call() -> str:
+        if left:
+            raise left.pop(0)
+        return "done"
+
+    return call
+
+
+@pytest.fixture
+def emitted(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, dict[str, Any]]]:
+    found: list[tuple[int, dict[str, Any]]] = []
+    monkeypatch.setattr(events, "emit", lambda event, **fields: found.append((event.id, fields)))
+    return found
+
+
+def test_brokers_that_are_away_are_waited_for_and_told_once(emitted: list[tuple[int, dict[str, Any]]]) -> None:
+    assert waiting(failing(AWAY, AWAY, KafkaUnavailable("another reason"))) == "done"
+    assert emitted == [(15175, {"connector": "c", "seconds": 60, "reason": "no broker answered"})]
+
+
+def test_the_wait_ends_after_retry_timeout_ms() -> None:
+    with pytest.raises(KafkaUnavailable, match=r"no broker answered \[waited \d+ s\]"):
+        waiting(failing(*[AWAY] * 1_000), retry_ms=300)
+
+
+def test_a_run_that_is_asked_to_stop_waits_no_longer(emitted: list[tuple[int, dict[str, Any]]]) -> None:
+    with pytest.raises(KafkaUnavailable):
+        waiting(failing(AWAY), stopped=True)
+    assert not emitted
+
+
+def test_an_error_that_does_not_pass_ends_the_start_at_once(emitted: list[tuple[int, dict[str, Any]]]) -> None:
+    with pytest.raises(TopicError):
+        waiting(failing(TopicError("the topic is refused")))
+    assert not emitted

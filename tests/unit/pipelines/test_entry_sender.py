@@ -13,7 +13,7 @@ import pytest
 from ignite_kafka import events
 from ignite_kafka.convert.json import JsonConverter
 from ignite_kafka.convert.records import Records
-from ignite_kafka.errors import RecordTooLarge, UnsupportedType
+from ignite_kafka.errors import AmbiguousKeys, RecordTooLarge, UnsupportedType
 from ignite_kafka.kafka.dead_letters import DeadLetter
 from ignite_kafka.pipelines.entry_sender import EntrySender
 from ignite_kafka.plan import CachePlan, TransferPlan
@@ -21,7 +21,7 @@ from ignite_kafka.settings import SourceSettings
 from ignite_kafka.thin import codes
 from ignite_kafka.thin.model import CacheInfo, Page, QueryEntity, QueryField
 from tests.support.bad_entries import NULL_KEY, OF_UNKNOWN_TYPE, long
-from tests.support.codec_bytes import CACHE, NULL, Types, binary, decimal, page, string
+from tests.support.codec_bytes import CACHE, NULL, Types, binary, decimal, number, page, string
 
 PLAN = CachePlan("tested", 1, "topic", 8, 2, topic_bytes=4_000)
 GOOD = page([(long(1), string("a")), (long(2), string("b"))], 3)
@@ -38,7 +38,7 @@ class Writer:
         self.letters: list[DeadLetter] = []
         self._too_large = too_large
 
-    def send(self, topic: str, partitions: int | None, records: Records) -> None:
+    def send(self, topic: str, partitions: int | None, records: Records, topic_id: str = "") -> None:
         self.sent += zip(records.keys.to_pylist(), records.values.to_pylist(), strict=True)
 
     def send_letters(self, letters: Iterable[DeadLetter]) -> None:
@@ -134,3 +134,29 @@ def test_a_batch_without_bad_entries_is_converted_once(policy: str, monkeypatch:
     writer = Writer()
     assert send(writer, policy, GOOD)[1] == []
     assert (len(calls), len(writer.sent)) == (1, 2)
+
+
+def of_keys(connector: str, policy: str, *keys: bytes) -> list[int]:
+    """How often each batch of one entry tells of keys that may coincide."""
+    settings = SourceSettings(name=connector, coinciding_keys=policy)
+    sender = EntrySender(TransferPlan(connector, "s", 1, 16, settings, (PLAN,)), cast(Any, Types()))
+    told = []
+    for key in keys:
+        before = events.counts().get(events.KEYS_MAY_COINCIDE.id, 0)
+        sender.send(cast(Any, Writer()), 9, PLAN, CACHE, [page([(key, string("v"))], 3)], PARTITIONS[:1])
+        told.append(events.counts().get(events.KEYS_MAY_COINCIDE.id, 0) - before)
+    return told
+
+
+def test_keys_of_types_that_json_does_not_tell_apart_are_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    keys = long(1), number(codes.BYTE, 1), long(2), number(codes.BYTE, 2), number(codes.SHORT, 1)
+    assert of_keys("told", "EVENT", *keys) == [0, 1, 0, 0, 2]
+    assert of_keys("told", "EVENT", *keys) == [0, 0, 0, 0, 0], "another slot of this process"
+    assert "keys of cache tested are of long (such as 1) and of byte (such as 1)" in caplog.text
+
+
+def test_keys_of_types_that_json_does_not_tell_apart_are_refused_where_asked() -> None:
+    assert of_keys("refused", "REFUSE", long(1), string("1")) == [0, 0]
+    for _ in range(2):  # and by every slot after it
+        with pytest.raises(AmbiguousKeys, match=r"of long \(such as 1\) and of byte \(such as 1\), which can give the same Kafka key"):
+            of_keys("refused", "REFUSE", number(codes.BYTE, 1))

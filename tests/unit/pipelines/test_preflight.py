@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -34,6 +34,7 @@ class Clusters:
     """What both clusters hold, and whether Kafka answers."""
 
     topics: Mapping[str, int] = {"to-flights": 2, "to-planes": 2}
+    late: Mapping[str, int] = {}  # exist, and the broker that is asked does not know them yet
     state = ControlState()
     away = False
 
@@ -46,6 +47,9 @@ class Clusters:
 
     def existing(self) -> Mapping[str, int]:
         return self.topics
+
+    def counts(self, names: Iterable[str]) -> Mapping[str, int]:
+        return {name: self.late[name] for name in names if name in self.late}
 
 
 @pytest.fixture
@@ -102,6 +106,11 @@ def test_missing_topics_are_all_named_with_the_nearest_ones(clusters: Clusters) 
         preflight(SinkSettings.from_dict({"name": "c", "topics": ["to-fligths", "to-planes", "zzz"]}), Secrets(), "r")
     assert caught.value.where["topic"] == "to-fligths, zzz"
     assert "Did you mean to-flights?" in str(caught.value)
+
+
+def test_a_topic_that_a_broker_does_not_know_yet_is_not_missing(clusters: Clusters) -> None:
+    clusters.late = {"to-new": 2}
+    preflight(SinkSettings.from_dict({"name": "c", "topics": ["to-new", "to-planes"]}), Secrets(), "r")
 
 
 def test_a_template_that_is_no_cache_is_refused(clusters: Clusters) -> None:

@@ -10,8 +10,8 @@ from confluent_kafka.admin import OffsetSpec
 from ...errors import SettingsError, TopicError
 from ...kafka.clients import KafkaClients
 from ...kafka.control import offsets_topic
+from ...kafka.slot_offsets import key_of
 from ...kafka.topics import Place, Topics, TopicState, read_to_end
-from ...offsets import parse_key
 from ...routing import is_internal_topic, matches_whole
 from ...sink_offsets import PartitionKey
 from ...sink_plan import SinkPlan, TopicPlan
@@ -30,13 +30,19 @@ def make_plan(settings: SinkSettings, topics: Topics, slots: int) -> SinkPlan:
     if settings.types_topic and not topics.exists(settings.types_topic):
         remedy = "Set types_topic to the types topic of the source, or leave it empty."
         raise TopicError("the topic of binary types does not exist", remedy, setting="types_topic", topic=settings.types_topic)
-    names = chosen_topics(settings, topics.counts(settings.topics) if settings.topics else topics.existing())
+    names = chosen_topics(settings, known_topics(settings, topics))
     caches = cache_names(names, settings.topic_prefix, settings.cache_prefix)
     states = topics.describe(names)
     plans = tuple(TopicPlan(name, states[name].topic_id, caches[name], states[name].partitions) for name in names if name in states)
     if not settings.streams:
         plans = _with_ends(plans, topics)
     return SinkPlan(settings.name, 0, slots, settings, plans)
+
+
+def known_topics(settings: SinkSettings, topics: Topics) -> Iterable[str]:
+    """Names of the topics that a broker knows, and of those that the settings name and that it does not know yet."""
+    known = topics.existing().keys()
+    return known | topics.counts(set(settings.topics) - known).keys()
 
 
 def chosen_topics(settings: SinkSettings, existing: Iterable[str]) -> list[str]:
@@ -108,7 +114,7 @@ def _has_offsets(plan: SinkPlan, topics: Topics, clients: KafkaClients) -> bool:
         return True
     name = offsets_topic(plan.settings.internal_topic_prefix, plan.connector)
     slots = range(topics.counts([name]).get(name, 0))
-    return any(isinstance(parse_key(message.key() or b""), PartitionKey) for message in read_to_end(clients, topics, name, list(slots)))
+    return any(isinstance(key_of(message), PartitionKey) for message in read_to_end(clients, topics, name, list(slots)))
 
 
 def with_batch_bytes(plan: SinkPlan, states: Mapping[str, TopicState]) -> SinkPlan:

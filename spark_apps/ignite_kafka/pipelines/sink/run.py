@@ -59,7 +59,7 @@ class SinkRun(EpochRun[SinkSettings]):
         chosen = self._patiently(lambda: make_plan(settings, self._topics, slots))
         ensure_caches(chosen, self._cluster)
         plan = self._patiently(lambda: self._with_letters(chosen))
-        self._control = Control(self._clients, self._topics, prefix, settings.name)
+        self._control = Control(self._clients, self._topics, prefix, settings.name, settings.runs_kept)
         self._stack.callback(self._control.close)
         self._take(self._control, slots, state)
         plan_now = self._patiently(lambda: with_begins(plan, self._topics, self._clients))

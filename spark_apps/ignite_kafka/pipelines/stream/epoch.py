@@ -15,6 +15,7 @@ from confluent_kafka import TopicPartition
 from ...errors import Fenced
 from ...kafka.clients import KafkaClients, translate
 from ...kafka.control import configs_topic, connector_generation, epoch_of
+from ...kafka.internal_records import InternalRecord
 from ...kafka.producer import fenced_by_newer
 from ...plan import RunPlan
 
@@ -100,17 +101,19 @@ class EpochEnd:
                 break
             error = message.error()
             if error is None:
-                self._take(message.key() or b"", message.value())
+                record = InternalRecord.of(message)
+                if record is not None:
+                    self._take(record)
             elif (failure := translate(error, "following the configs topic", topic=message.topic())).final:
                 raise failure
         return self._told
 
-    def _take(self, key: bytes, value: bytes | None) -> None:
+    def _take(self, record: InternalRecord) -> None:
         connector, mine = self._plan.connector, self._plan.generation
-        theirs = connector_generation(connector, key, value)
+        theirs = connector_generation(connector, record)
         if theirs > mine:
             raise self._fenced(theirs)
-        self._told = self._told or epoch_of(connector, key, value) > (mine, self._epoch.number)
+        self._told = self._told or epoch_of(connector, record) > (mine, self._epoch.number)
 
     def _fenced(self, theirs: int) -> Fenced:
         return fenced_by_newer(self._plan.connector, None, self._plan.generation, theirs)

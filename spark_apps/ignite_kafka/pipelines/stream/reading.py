@@ -316,6 +316,7 @@ class BacklogReader:
             for at in range(0, len(places), _KEYS_AT_ONCE):
                 part = places[at : at + _KEYS_AT_ONCE]
                 states |= zip(part, self._values(cache.name, [key for _, key in part]), strict=True)
+            self._check_same(cache)
         return states
 
     def _values(self, cache: str, keys: list[bytes]) -> list[bytes | None]:
@@ -336,6 +337,7 @@ class BacklogReader:
         self._clear(units)
         cache = self._table.cache_of(int(units[0]))
         pages = self._scan(cache, units)
+        self._check_same(cache)
         self.barrier()
         take = self._whole(units)
         doubtful = take.places(np.flatnonzero(take.verdict.send & self._other_topology(take)))
@@ -352,6 +354,22 @@ class BacklogReader:
         }
         self._takes = []
         return [take]
+
+    def _check_same(self, cache: CachePlan) -> None:
+        """Make sure that what was just read from a cache is of the one that is captured.
+
+        One that is made again under its name has no other incarnation before the driver sees it and has it captured; then it is sent from
+        its beginning, and what was sent of it under the old incarnation would come twice. A deployment id never comes back, and every node
+        knows the new one before the new cache takes its first entry: so the answer holds for all that was read before.
+
+        :raises CacheDestroyed: it may be of another cache.
+        """
+        if not cache.deployment:
+            return
+        found = {name: deployment for name, _, deployment, *_ in self.ask(lambda service: service.caches())}
+        if found.get(cache.name) != cache.deployment:
+            how = "destroyed and made again" if cache.name in found else "destroyed"
+            raise CacheDestroyed(f"the cache was {how} while it was read", "Start again.", cache=cache.name)
 
     def _clear(self, units: Longs) -> None:
         """Take the marks of units away, and what the backlog has of them."""

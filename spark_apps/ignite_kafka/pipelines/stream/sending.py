@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from ...convert.key_types import remembered
 from ...kafka.clients import KafkaClients
 from ...kafka.slots import SlotClaim, SlotWriter
 from ...kafka.topics import Topics
@@ -19,6 +20,7 @@ from ...thin.model import Page
 from ...thin.service import REMOVED
 from ..connect import producer_settings, transaction_limits
 from ..entry_sender import EntrySender
+from ..sent_topics import check_units
 from ..slot_copy import CacheCount
 from .reading import BacklogReader
 from .take import MOST_OF_UNIT, Take, page_of_rows, page_of_states
@@ -58,11 +60,15 @@ class SlotsSender:
         list(self._pool.map(open_slot, slots))
 
     def restore(self, reader: BacklogReader) -> None:
-        """Tell the reader what the slots' offsets say."""
+        """Tell the reader what the slots' offsets say.
+
+        :raises TopicError: they count what is in another topic than the plan's.
+        """
         for units in self._table.by_slot_and_cache(np.arange(len(self._table))):
             cache = self._table.cache_of(int(units[0]))
             offsets = self._writers[int(self._table.slot[units[0]])].state.by_cache.get(cache.name, {})
             # of a cache that was made again with more partitions, any unit may hold keys that were another's
+            check_units(self._plan, cache, offsets)
             now = cache.incarnation, self._plan.snapshot_id
             sent_before = any((offset.incarnation, offset.snapshot_id) != now for offset in offsets.values())
             for unit in units.tolist():
@@ -135,6 +141,7 @@ class SlotsSender:
         """
         slot = int(self._table.slot[units[0]])
         count, partitions = self._batch[slot][cache.name], self._table.units["partition"][units]
+        self._entries.meet(cache.name, remembered(reader.key_kinds[cache.name]))
         records, bad = self._entries.send(self._writers[slot], slot, cache, reader.info(cache), pages, partitions, removed)
         reader.key_kinds[cache.name] |= records.key_kinds
         np.subtract.at(self._records, units[bad], 1)  # :meth:`_offset` adds all
@@ -183,6 +190,7 @@ class SlotsSender:
             take.swept[unit] if unit in take.swept else reader.owed(unit, unit in take.scanned),
             tuple(sorted(reader.key_kinds[cache.name])),
             int(take.topology[np.searchsorted(take.units, unit)]),
+            topic_id=cache.topic_id,
         )
         writer.unit_offset(cache.name, self._table.partition(unit), offset)
 

@@ -6,7 +6,7 @@ collections are lists; the rest is here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -105,9 +105,12 @@ class MapValue:
 
 @dataclass(frozen=True)
 class Document:
-    """A binary object: the fields of its own schema in their order, `own` of them, then its type's other fields by name, all None."""
+    """A binary object: the fields of its own schema in their order, `own` of them, then its type's other fields by name, all None.
+
+    Objects are equal whose fields have the same values, whatever their schemas: absent is None.
+    """
 
     type_name: str
     type_id: int
     fields: dict[str, Any]
-    own: int
+    own: int = field(compare=False)

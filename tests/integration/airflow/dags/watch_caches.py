@@ -1,4 +1,4 @@
-"""Waits for caches, then copies them; and an asset that is watched. The names of the caches begin as the variable `watched` says."""
+"""Waits for caches, then copies them; and two assets that are watched by equal triggers."""
 
 from __future__ import annotations
 
@@ -35,9 +35,12 @@ with DAG("watch_caches", schedule=None, params=PARAMS, render_template_as_native
     )
     watch >> wanted() >> copy  # type: ignore[call-arg, misc]  # Airflow fills it in
 
-ASSET = Asset("watched", watchers=[AssetWatcher(name="w", trigger=IgniteCacheWatchTrigger(cache_whitelist=["asset-.*"], poll_interval=1))])
 
-with DAG("watch_asset", schedule=[ASSET], is_paused_upon_creation=False):
+def watched(name: str) -> Asset:
+    return Asset(name, watchers=[AssetWatcher(name=name, trigger=IgniteCacheWatchTrigger(cache_whitelist=["asset-.*"], poll_interval=1))])
+
+
+with DAG("watch_asset", schedule=(watched("watched") | watched("watched-too")), is_paused_upon_creation=False):
 
     @task
     def nothing() -> None:

@@ -130,6 +130,28 @@ def test_nothing_comes_twice_while_no_node_dies(before: list[Any], steps: list[A
     assert world.repeated() == []
 
 
+REMAKES = st.one_of(
+    st.tuples(st.sampled_from(["remake", "epoch"]), st.just(0)),
+    st.tuples(st.just("meanwhile"), st.tuples(st.sampled_from(["lookup", "scan", "changed"]), st.sampled_from(["remake", "put"]), KEYS)),
+    st.tuples(st.just("put_back"), PLACES),
+    st.tuples(st.just("mark"), st.just(MISSED)),
+)
+
+
+@settings(max_examples=400)
+@given(before=st.lists(WRITES, max_size=6), steps=st.lists(st.one_of(WRITES, BATCH, REMAKES), max_size=40))
+@example(before=[], steps=[("remake", 0), ("put", 1), BATCHED])
+@example(before=[("put", 1)], steps=[("meanwhile", ("changed", "remake", 0)), ("meanwhile", ("scan", "put", 1)), BATCHED, BATCHED])
+def test_a_cache_that_is_made_again_comes_once(before: list[Any], steps: list[Any]) -> None:
+    """What the new cache has is sent under its own incarnation alone, however much of the old one is left to be loaded."""
+    world = World()
+    world.bytes_for_all = reading._WHOLE_BACKLOG
+    follow(world, None, before)
+    settled(world, steps)
+    if not any(name == "mark" for name, _ in steps):  # a unit that is sent again repeats what it has
+        assert world.repeated() == []
+
+
 BATCHES = [BATCHED] * 2
 
 

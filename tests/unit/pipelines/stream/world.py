@@ -19,7 +19,7 @@ import numpy as np
 from confluent_kafka import KafkaError
 
 from ignite_kafka.convert.records import Records
-from ignite_kafka.errors import KafkaUnavailable
+from ignite_kafka.errors import CacheDestroyed, KafkaUnavailable
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.offsets import Owner, SlotState, UnitKey, UnitOffset
 from ignite_kafka.pipelines.slot_copy import CacheCount
@@ -129,6 +129,12 @@ class World:
         self.chunk, self.bytes_for_all = 3, 1 << 30  # so no read gives all
         self.asked: list[list[int]] = []  # partitions of each read
         self.journal, self._noted, self._notes = 1, dict[int, int](), 0
+        self.deployment, self.captured, self.incarnation = 1, 1, 1  # the cache that is there, the one that is captured, and under which
+
+    @property
+    def plan(self) -> CachePlan:
+        """The cache as the driver knows it."""
+        return replace(CACHE, incarnation=str(self.incarnation), deployment=str(self.captured))
 
     # the writers of the cache
 
@@ -171,7 +177,7 @@ class World:
             unit.entries.pop(key, None)
         else:
             unit.entries[key] = value_bytes(version)
-        if not unit.given_up:
+        if not unit.given_up and self.deployment == self.captured:
             unit.primary.append(change)
             unit.backup.append(change)
 
@@ -186,7 +192,7 @@ class World:
             del unit.entries[data]
             unit.last = None
             self._remember(data, self._next_version(), removal=True)
-            if not unit.given_up:
+            if not unit.given_up and self.deployment == self.captured:
                 self._stamp += 1
                 unit.expired[data] = self._stamp
                 self._note(unit)
@@ -198,6 +204,24 @@ class World:
                 self._remember(key, self._next_version(), removal=True)
             unit.entries.clear()
             unit.last = None
+
+    def remake(self, _: int = 0) -> None:
+        """The cache is destroyed and made again: nobody captures the new one before the driver sees it."""
+        self.clear_cache()
+        self.held.clear()
+        for unit in self.units:
+            unit.counter = 0
+        self.deployment += 1
+
+    def take_up(self) -> None:
+        """The driver has the cache captured that is there; what was captured of another one is nobody's."""
+        if self.captured == self.deployment:
+            return
+        self.captured, self.incarnation = self.deployment, self.incarnation + 1
+        for unit in self.units:
+            for held in (unit.primary, unit.backup, unit.backlog, unit.expired):
+                held.clear()
+            unit.marks = 0
 
     def later(self, seconds: float) -> None:
         """So much later that every update is on its backups."""
@@ -286,7 +310,7 @@ class World:
     def changed(self, connector: str, place: bytes) -> ChangedUnits:
         known = (self.topology, self.journal)
         *seen, since = struct.unpack("<qqq", place) if place else (0, 0, 0)
-        later = [(CACHE.cache_id, partition, int(CACHE.incarnation)) for partition, number in self._noted.items() if number > since]
+        later = [(CACHE.cache_id, partition, self.incarnation) for partition, number in self._noted.items() if number > since]
         units = np.array(later, UNIT) if (*seen,) == known else None
         answer = ChangedUnits(self.topology, units, struct.pack("<qqq", *known, self._notes))
         self._go_on("changed")
@@ -312,6 +336,9 @@ class World:
         if most < len(rows):
             return rows[:most], True
         return rows + [Change(-1, key, None, EXPIRED) for key in sorted(unit.expired)], False
+
+    def caches(self) -> list[tuple[str, int, str]]:
+        return [(CACHE.name, CACHE.cache_id, str(self.deployment))]
 
     def status(self, connector: str) -> dict[str, Any]:
         return {"servers": list(self.servers)}
@@ -427,7 +454,7 @@ class _Writer:
         self.types_sent: dict[int, Any] = {}
         self.commit_asked = False
 
-    def send(self, topic: str, partitions: int | None, records: Records) -> None:
+    def send(self, topic: str, partitions: int | None, records: Records, topic_id: str = "") -> None:
         self._data += zip(records.keys.to_pylist(), records.values.to_pylist(), strict=True)
 
     def unit_offset(self, cache: str, partition: int, offset: UnitOffset) -> None:
@@ -527,9 +554,9 @@ class Task:
             "key_converter": "ignite-binary",
         }
         made = SourceSettings(**{**named, "run_mode": "continuous", "process_removals": True, **settings})
-        self.plan = TransferPlan("c", snapshot_id, 1, SLOTS, made, (CACHE,), capture_id=1)
-        self.table = UnitTable.of(self.plan, range(SLOTS))
+        self.plan = TransferPlan("c", snapshot_id, 1, SLOTS, made, (world.plan,), capture_id=1)
         self.failures = 0
+        self.table: UnitTable
         self.reader: _Reader
         self.sender: _Sender
         self.begin()
@@ -538,6 +565,8 @@ class Task:
         for unit in self.world.units:
             if unit.last is not None and unit.last[0] not in unit.backlog:
                 unit.last = None  # what was sent before this task is on its backups by now
+        self.plan = replace(self.plan, caches=(self.world.plan,))
+        self.table = UnitTable.of(self.plan, range(SLOTS))
         self.sender = _Sender(self.world, self.plan, self.table)
         self.reader = _Reader(self.world, self.plan, self.table)
         self.sender.restore(self.reader)
@@ -549,6 +578,7 @@ class Task:
     def _end(self) -> None:
         self._commit_each(self.reader.sweep(ends=True))
         self.stop()
+        self.world.take_up()
         self.begin()
 
     def stop(self) -> None:
@@ -575,6 +605,10 @@ class Task:
             self.failures += 1
             self.stop()
             self.begin()
+        except CacheDestroyed:  # ends the epoch; the driver looks before the next one
+            self.stop()
+            self.world.take_up()
+            self.begin()
 
     def settle(self) -> None:
         """Until nothing is left to be done, and the time of the last look after a dead node has passed."""
@@ -585,6 +619,8 @@ class Task:
             if more == 4:
                 self.world.meanwhile.clear()  # what is written from now on nobody would read
             self.world.now_s += 6.0
+            if self.world.captured != self.world.deployment:
+                self.end()
             self.world.barrier("c")
             for _ in range(100):
                 self.batch()

@@ -249,3 +249,14 @@ def test_map_with_a_null_key() -> None:
     with pytest.raises(UnsupportedType, match="null key"):
         decoded(value)
     assert rows(value) == [MapValue(((None, 1),))]
+
+
+def test_objects_of_two_schemas_are_equal_where_their_fields_are() -> None:
+    types = Types()
+    kind = types.add("T", {"a": codes.INT, "b": codes.INT}, ["a"], ["b", "a"])
+    one = number(codes.INT, 1)
+    short, full = rows(binary(kind, {"a": one}), binary(kind, {"b": NULL, "a": one}), types=types)
+    assert isinstance(short, Document)
+    assert isinstance(full, Document)
+    assert short == full
+    assert (list(short.fields), short.own, list(full.fields), full.own) == (["a", "b"], 1, ["b", "a"], 2)

@@ -1,0 +1,75 @@
+"""What happens to a cluster of three brokers: leaders move, brokers and the controller are killed, replicas in sync become too few."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from tools.servers import KafkaCluster
+
+_TRANSACTION_STATE = "__transaction_state"
+
+
+@dataclass
+class BrokerFaults:
+    """Faults of one cluster, with moments and brokers that a seed gives. After each all brokers run again, and replicas are in sync.
+
+    :param mark: a part of the names of the connector's topics: those whose leaders move.
+    """
+
+    cluster: KafkaCluster
+    chance: random.Random
+    mark: str
+
+    def topics(self) -> list[str]:
+        """The connector's topics that exist, and that of the transaction coordinators."""
+        names = self.cluster.admin.list_topics(timeout=30).topics
+        return [name for name in names if self.mark in name or name == _TRANSACTION_STATE]
+
+    def move_leaders(self) -> None:
+        """Of all partitions, several times."""
+        for _ in range(3):
+            assert self.cluster.move_leaders(self.topics(), self.chance)
+            self._a_while(2)
+
+    def kill_in_turn(self) -> None:
+        """Each broker, when the one before it is back."""
+        for node in self.chance.sample(list(self.cluster.brokers), len(self.cluster.brokers)):
+            self._killed(node)
+
+    def kill_controller(self) -> None:
+        self._killed(self.cluster.controller())
+
+    def kill_two(self) -> None:
+        """No quorum of controllers is left, and no partition has enough replicas in sync."""
+        self._killed(*self.chance.sample(list(self.cluster.brokers), 2))
+
+    def too_few_in_sync(self) -> None:
+        """The topics demand three replicas in sync, and one broker is away; then it is back, and two are enough again."""
+        topics = self.topics()
+        self.cluster.require_in_sync(topics, 3)
+        self._killed(self.chance.choice(list(self.cluster.brokers)), most_s=15)
+        self.cluster.require_in_sync(topics, 2)
+
+    def _killed(self, *nodes: int, most_s: float = 10) -> None:
+        self.cluster.kill(*nodes)
+        self._a_while(most_s)
+        self.cluster.start(*nodes)
+        self.cluster.await_in_sync()
+
+    def _a_while(self, most_s: float) -> None:
+        time.sleep(self.chance.random() * most_s)  # anywhere in what the connector does
+
+
+Fault: TypeAlias = Callable[[BrokerFaults], None]
+
+FAULTS: Mapping[str, Fault] = {
+    "leaders moved": BrokerFaults.move_leaders,
+    "brokers killed in turn": BrokerFaults.kill_in_turn,
+    "controller killed": BrokerFaults.kill_controller,
+    "two of three brokers killed": BrokerFaults.kill_two,
+    "replicas in sync below the minimum": BrokerFaults.too_few_in_sync,
+}
