@@ -121,5 +121,4 @@ def test_entries_of_one_cluster_are_typed_values_of_another(
             ours, theirs = (cluster.binary_type(java_hash(name.lower())) for cluster in (a, b))
             assert theirs.schemas == ours.schemas
             assert set(theirs.fields) == set(ours.fields)
-            print(name, ours.affinity_field, ours.enum_values)
             assert (theirs.affinity_field, theirs.enum_values) == (ours.affinity_field, ours.enum_values)
