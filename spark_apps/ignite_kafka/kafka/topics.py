@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import Future
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
 
-from confluent_kafka import (
-    IsolationLevel,
-    KafkaError,
-    KafkaException,
-    Message,
-    TopicCollection,
-    TopicPartition,
-)
-from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetSpec, ResourceType, TopicDescription
+from confluent_kafka import IsolationLevel, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka.admin import NewTopic, OffsetSpec
 
 from ..errors import IgniteKafkaError, KafkaUnavailable, OffsetsLost, TopicError
-from ..retry import retry
-from .clients import BRIEF_S, NO_TOPIC, REQUEST_TIMEOUT_S, ErrorMemory, KafkaClients, translate
-from .topic_errors import NOT_ALLOWED, NOT_REFUSED, UNKNOWN_TOPIC, code_of, may_pass, not_known_yet
+from .clients import NO_TOPIC, KafkaClients, translate
+from .topic_errors import NOT_REFUSED, UNKNOWN_TOPIC, not_known_yet
+from .topic_lookup import TopicLookup
 
 # the active segment is not compacted, and every start, and every epoch of a stream, reads it: it stays small
 COMPACTED = {
@@ -31,7 +22,6 @@ COMPACTED = {
     "min.cleanable.dirty.ratio": "0.1",
 }
 _POLICY = "cleanup.policy"
-T = TypeVar("T")
 
 Place = tuple[str, int]
 """Topic and partition."""
@@ -62,20 +52,8 @@ class TopicState:
     cleanup_policy: str | None
 
 
-class Topics:
-    """Topic administration of one connector.
-
-    A broker does not know a topic for some seconds after it was created, and a broker that starts knows few at first. So a topic that a
-    broker does not know is asked for at the controller, which knows all: where the topic exists it is waited for, else it is missing.
-    """
-
-    def __init__(self, clients: KafkaClients) -> None:
-        self._clients = clients
-        self._unknown_since: dict[str, float] = {}
-        self._timeout_s = min(REQUEST_TIMEOUT_S, clients.patience_s)
-        self._admin: AdminClient
-        self._memory: ErrorMemory
-        self._admin, self._memory = clients.admin()
+class Topics(TopicLookup):
+    """Topic administration of one connector."""
 
     def existing(self) -> dict[str, int]:
         """All topics that a broker knows, with their partition counts. One that is missing here may exist: see :meth:`counts`."""
@@ -113,7 +91,8 @@ class Topics:
         have = self.existing() if have is None else have
         missing = [spec for spec in specs if spec.name not in have]
         made = [NewTopic(spec.name, spec.partitions, spec.replication_factor, config=dict(spec.config)) for spec in missing]
-        for name, future in (self._create(made) if made else {}).items():
+        admin = self._admin  # it must live until its answers have come
+        for name, future in (admin.create_topics(made, request_timeout=self._timeout_s) if made else {}).items():
             try:
                 future.result()
             except KafkaException as cause:
@@ -127,11 +106,6 @@ class Topics:
         if gone:
             raise TopicError("topics were deleted right after they were created", "Who deletes them?", topics=gone)
         return {spec.name: counts[spec.name] for spec in specs}
-
-    def _create(self, topics: list[NewTopic], *, validate_only: bool = False) -> dict[str, Future[None]]:
-        """Answers of the controller; each comes within the request's time, as an error where the controller is away."""
-        created: dict[str, Future[None]] = self._admin.create_topics(topics, validate_only=validate_only, request_timeout=self._timeout_s)
-        return created
 
     def partitions(self, topic: str) -> int:
         """Partition count of a topic.
@@ -157,65 +131,6 @@ class Topics:
         """Id and partition count of topics; one that does not exist is left out. Raises as :meth:`counts`."""
         return {name: (str(topic.topic_id), len(topic.partitions)) for name, topic in self._descriptions(list(names)).items()}
 
-    def _descriptions(self, names: list[str]) -> dict[str, TopicDescription]:
-        return self._known_by_all(lambda: self._describe(names)) if names else {}
-
-    def _describe(self, names: list[str]) -> dict[str, TopicDescription]:
-        answers = self._admin.describe_topics(TopicCollection(names), request_timeout=self._timeout_s)
-        found = self._answers(answers, "describing a topic")
-        for name, topic in found.items():
-            if not topic.partitions:
-                raise not_known_yet(name, "describing a topic", KafkaException(KafkaError(KafkaError.LEADER_NOT_AVAILABLE)))
-        return found
-
-    def _configs(self, names: list[str]) -> dict[str, dict[str, str]]:
-        """Settings of topics; none of one whose settings may not be described, and a topic that went meanwhile is left out."""
-        if not names:
-            return {}
-        resources = [ConfigResource(ResourceType.TOPIC, name) for name in names]
-        wanted = self._admin.describe_configs(resources, request_timeout=self._timeout_s)
-        answers = {resource.name: future for resource, future in wanted.items()}
-        hidden = {name for name in names if code_of(answers[name]) in NOT_ALLOWED}
-        shown = self._answers({name: answers[name] for name in names if name not in hidden}, "describing a topic's settings")
-        return {name: {} for name in hidden} | {
-            name: {entry.name: entry.value for entry in settings.values()} for name, settings in shown.items()
-        }
-
-    def _answers(self, answers: Mapping[str, Future[Any]], doing: str) -> dict[str, Any]:
-        """Answers by topic, without topics that do not exist.
-
-        :raises KafkaUnavailable: among others, where a topic exists and the broker that was asked does not know it yet.
-        """
-        found = {}
-        for name, future in answers.items():
-            try:
-                found[name] = future.result()
-                self._unknown_since.pop(name, None)
-            except KafkaException as cause:
-                if cause.args[0].code() not in UNKNOWN_TOPIC:
-                    raise translate(cause.args[0], doing, self._memory, topic=name) from cause
-                if self._is_there(name):
-                    raise not_known_yet(name, doing, cause) from cause
-        return found
-
-    def _is_there(self, name: str) -> bool:
-        """Whether a topic that a broker does not know exists.
-
-        The controller refuses to create a topic that exists; it is asked to check the request alone. A user who may not create topics
-        gets no answer to that: then a topic counts as missing once it was not known for some seconds.
-        """
-        try:
-            self._create([NewTopic(name, -1, -1)], validate_only=True)[name].result()
-        except KafkaException as cause:
-            code = cause.args[0].code()
-            if code == KafkaError.TOPIC_ALREADY_EXISTS:
-                return True
-            if code in NOT_REFUSED:
-                raise translate(cause.args[0], "asking the controller for a topic", self._memory, topic=name) from cause
-            if code in NOT_ALLOWED:
-                return time.monotonic() - self._unknown_since.setdefault(name, time.monotonic()) < BRIEF_S
-        return False
-
     def unknown_topic(self, error: TopicError, names: Iterable[str]) -> IgniteKafkaError:
         """The error of a call that a broker refused because it does not know a topic: final only where a topic does not exist.
 
@@ -229,16 +144,6 @@ class Topics:
         if not gone:
             return not_known_yet(", ".join(names), error.what, cause)
         return TopicError(error.what, "The topic was deleted during the run.", **{**error.where, "topic": ", ".join(gone)})
-
-    def _known_by_all(self, ask: Callable[[], T]) -> T:
-        """The answer of brokers once they know the topics and their leaders."""
-        return retry(ask, self._timeout_s, may_pass, failed=self._ask_anew)
-
-    def _ask_anew(self, _error: IgniteKafkaError) -> None:
-        # librdkafka's admin client goes on asking with the leader epoch that it has, for five minutes
-        # (topic.metadata.refresh.interval.ms), though it is told that it is old: rd_kafka_admin_result_err_refresh leaves
-        # FENCED_LEADER_EPOCH out. A new client asks anew, and may ask another broker
-        self._admin, self._memory = self._clients.admin()
 
     def ends(self, topic: str, partitions: list[int]) -> dict[int, int]:
         """End offsets, READ_UNCOMMITTED: a transaction still open counts. Waits while a partition's leader changes.
@@ -262,10 +167,11 @@ class Topics:
         return self._known_by_all(lambda: self._offsets(wanted, isolation)) if wanted else {}
 
     def _offsets(self, wanted: dict[TopicPartition, OffsetSpec], isolation: IsolationLevel) -> dict[Place, int]:
-        found, doing = {}, "reading offsets"
-        for place, future in self._admin.list_offsets(wanted, isolation_level=isolation, request_timeout=self._timeout_s).items():
+        found, doing, admin = {}, "reading offsets", self._admin
+        for place, future in admin.list_offsets(wanted, isolation_level=isolation, request_timeout=self._timeout_s).items():
             try:
                 found[place.topic, place.partition] = future.result().offset
+                self._unknown_since.pop(place.topic, None)
             except KafkaException as cause:
                 if cause.args[0].code() in UNKNOWN_TOPIC and self._is_there(place.topic):
                     raise not_known_yet(place.topic, doing, cause) from cause

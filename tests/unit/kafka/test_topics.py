@@ -3,13 +3,14 @@ The settings of a topic: known, not to be known, or asked for in vain."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import weakref
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from confluent_kafka import KafkaError, KafkaException, TopicPartition
+from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
 from ignite_kafka.errors import KafkaUnavailable, OffsetsLost, TopicError
@@ -112,7 +113,7 @@ def test_a_topic_that_brokers_never_know_is_an_error_that_may_pass() -> None:
 
 
 def test_who_may_not_ask_the_controller_waits_some_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ignite_kafka.kafka.topics.BRIEF_S", 0.6)
+    monkeypatch.setattr("ignite_kafka.kafka.topic_lookup.BRIEF_S", 0.6)
     forbidden = KafkaError.TOPIC_AUTHORIZATION_FAILED
     assert described({"t": {}}, {"t": 2}, forbidden).exists("t")
     assert not described({}, refusal=forbidden).exists("t")
@@ -140,3 +141,41 @@ def test_a_call_that_a_broker_refused_for_a_topic() -> None:
     assert gone.where["topic"] == "c, d"
     forbidden = refused_for(KafkaError.TOPIC_AUTHORIZATION_FAILED)
     assert topics.unknown_topic(forbidden, ["c"]) is forbidden
+
+
+class Watched(Future[Any]):
+    """An answer that comes only while the client that was asked is there."""
+
+    def __init__(self, client: object, answer: object, meanwhile: Callable[[], None]) -> None:
+        super().__init__()
+        self._client, self._meanwhile = weakref.ref(client), meanwhile
+        self.set_result(answer)
+
+    def result(self, timeout: float | None = None) -> Any:
+        self._meanwhile()
+        assert self._client() is not None, "the client is gone, and its answer never comes"
+        return super().result(timeout)
+
+
+def test_a_client_lives_until_its_answers_have_come() -> None:
+    """Another thread makes a new one meanwhile."""
+    shared: list[Topics] = []
+
+    class Replaced:
+        def list_offsets(self, wanted: Mapping[TopicPartition, Any], **_: Any) -> dict[TopicPartition, Future[Any]]:
+            return {place: Watched(self, SimpleNamespace(offset=7), self.replace) for place in wanted}
+
+        def describe_topics(self, names: TopicCollection, **_: Any) -> dict[str, Future[Any]]:
+            return {name: Watched(self, SimpleNamespace(topic_id="id", partitions=[0]), self.replace) for name in names.topic_names}
+
+        @staticmethod
+        def replace() -> None:
+            shared[0]._ask_anew(KafkaUnavailable("another thread's"))
+
+    class Replacing(KafkaClients):
+        def admin(self) -> tuple[AdminClient, ErrorMemory]:
+            return Replaced(), ErrorMemory()  # type: ignore[return-value]
+
+    shared.append(Topics(Replacing({})))
+    assert shared[0].ends("t", [0]) == {0: 7}
+    assert shared[0].counts(["t"]) == {"t": 1}

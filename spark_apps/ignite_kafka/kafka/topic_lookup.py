@@ -1,0 +1,107 @@
+"""Questions for single topics, answered right while some brokers do not know a new topic yet."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+from confluent_kafka import KafkaError, KafkaException, TopicCollection
+from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType, TopicDescription
+
+from ..errors import IgniteKafkaError
+from ..retry import retry
+from .clients import BRIEF_S, REQUEST_TIMEOUT_S, ErrorMemory, KafkaClients, translate
+from .topic_errors import NOT_ALLOWED, NOT_REFUSED, UNKNOWN_TOPIC, code_of, may_pass, not_known_yet
+
+T = TypeVar("T")
+
+
+class TopicLookup:
+    """Descriptions and settings of topics. Threads may share it.
+
+    A broker does not know a topic for some seconds after it was created, and a broker that starts knows few at first. So a topic that a
+    broker does not know is asked for at the controller, which knows all: where the topic exists it is waited for, else it is missing.
+    """
+
+    def __init__(self, clients: KafkaClients) -> None:
+        self._clients = clients
+        self._unknown_since: dict[str, float] = {}
+        self._timeout_s = min(REQUEST_TIMEOUT_S, clients.patience_s)
+        # who waits for an answer holds the client that was asked: another thread may replace it meanwhile
+        self._admin: AdminClient
+        self._memory: ErrorMemory
+        self._admin, self._memory = clients.admin()
+
+    def _descriptions(self, names: list[str]) -> dict[str, TopicDescription]:
+        return self._known_by_all(lambda: self._describe(names)) if names else {}
+
+    def _describe(self, names: list[str]) -> dict[str, TopicDescription]:
+        admin = self._admin
+        found = self._answers(admin.describe_topics(TopicCollection(names), request_timeout=self._timeout_s), "describing a topic")
+        for name, topic in found.items():
+            if not topic.partitions:
+                raise not_known_yet(name, "describing a topic", KafkaException(KafkaError(KafkaError.LEADER_NOT_AVAILABLE)))
+        return found
+
+    def _configs(self, names: list[str]) -> dict[str, dict[str, str]]:
+        """Settings of topics; none of one whose settings may not be described, and a topic that went meanwhile is left out."""
+        if not names:
+            return {}
+        admin = self._admin
+        resources = [ConfigResource(ResourceType.TOPIC, name) for name in names]
+        wanted = admin.describe_configs(resources, request_timeout=self._timeout_s)
+        answers = {resource.name: future for resource, future in wanted.items()}
+        hidden = {name for name in names if code_of(answers[name]) in NOT_ALLOWED}
+        shown = self._answers({name: answers[name] for name in names if name not in hidden}, "describing a topic's settings")
+        return {name: {} for name in hidden} | {
+            name: {entry.name: entry.value for entry in settings.values()} for name, settings in shown.items()
+        }
+
+    def _answers(self, answers: Mapping[str, Future[Any]], doing: str) -> dict[str, Any]:
+        """Answers by topic, without topics that do not exist.
+
+        :raises KafkaUnavailable: among others, where a topic exists and the broker that was asked does not know it yet.
+        """
+        found = {}
+        for name, future in answers.items():
+            try:
+                found[name] = future.result()
+                self._unknown_since.pop(name, None)
+            except KafkaException as cause:
+                if cause.args[0].code() not in UNKNOWN_TOPIC:
+                    raise translate(cause.args[0], doing, self._memory, topic=name) from cause
+                if self._is_there(name):
+                    raise not_known_yet(name, doing, cause) from cause
+        return found
+
+    def _is_there(self, name: str) -> bool:
+        """Whether a topic that a broker does not know exists.
+
+        The controller refuses to create a topic that exists; it is asked to check the request alone. A user who may not create topics
+        gets no answer to that: then a topic counts as missing once it was not known for some seconds.
+        """
+        admin = self._admin
+        try:
+            admin.create_topics([NewTopic(name, -1, -1)], validate_only=True, request_timeout=self._timeout_s)[name].result()
+        except KafkaException as cause:
+            code = cause.args[0].code()
+            if code == KafkaError.TOPIC_ALREADY_EXISTS:
+                return True
+            if code in NOT_REFUSED:
+                raise translate(cause.args[0], "asking the controller for a topic", self._memory, topic=name) from cause
+            if code in NOT_ALLOWED and time.monotonic() - self._unknown_since.setdefault(name, time.monotonic()) < BRIEF_S:
+                return True
+        self._unknown_since.pop(name, None)
+        return False
+
+    def _known_by_all(self, ask: Callable[[], T]) -> T:
+        """The answer of brokers once they know the topics and their leaders."""
+        return retry(ask, self._timeout_s, may_pass, failed=self._ask_anew)
+
+    def _ask_anew(self, _error: IgniteKafkaError) -> None:
+        # librdkafka's admin client goes on asking with the leader epoch that it has, for five minutes
+        # (topic.metadata.refresh.interval.ms), though it is told that it is old: rd_kafka_admin_result_err_refresh leaves
+        # FENCED_LEADER_EPOCH out. A new client asks anew, and may ask another broker
+        self._admin, self._memory = self._clients.admin()
