@@ -14,7 +14,7 @@ from ignite_kafka.kafka.topics import Topics
 
 _CHECK_S = 10.0
 _MIN_CONNECT_MS = 1_000
-_POLL_S = 2.0
+_POLL_S = 5.0  # each look reads the status topic
 _MISSED_REPORTS = 6
 
 
