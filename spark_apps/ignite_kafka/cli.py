@@ -21,6 +21,7 @@ from . import events, logs, properties, secrets
 from .arguments import Parser, whole
 from .connector_settings import ConnectorSettings
 from .errors import IgniteKafkaError, Interrupted, NotAvailableYet, SettingsError
+from .privacy import set_log_values
 from .secrets import Secrets
 from .settings import SourceSettings
 from .sink_settings import SinkSettings
@@ -322,7 +323,9 @@ def _show(arguments: argparse.Namespace, found: _Shown) -> int:
 def _settings(arguments: argparse.Namespace) -> ConnectorSettings:
     """The file's settings with the command line's on top; event 15000 where they are wrong."""
     try:
-        return _read_settings(arguments)
+        settings = _read_settings(arguments)
+        set_log_values(settings.log_values)
+        return settings
     except (SettingsError, NotAvailableYet) as error:
         events.emit(events.MISCONFIGURED, reason=str(error))
         raise

@@ -21,6 +21,7 @@ from ..kafka.clients import BRIEF_S, REQUEST_TIMEOUT_S
 from ..kafka.control import Control, ControlState, read_control
 from ..kafka.status import RunStatus, StatusWriter, read_runs
 from ..kafka.topics import Topics
+from ..privacy import in_message
 from ..retry import retry
 from ..secrets import Secrets
 from ..secrets_file import SecretsSource
@@ -199,4 +200,4 @@ def _interrupted(error: BaseException) -> Interrupted | None:
 
 
 def _foreign(error: BaseException) -> IgniteKafkaError:
-    return IgniteKafkaError(f"{type(error).__name__}: {str(error)[:2000]}", "See the driver's log.")
+    return IgniteKafkaError(f"{type(error).__name__}: {in_message(str(error)[:2000])}", "See the driver's log.")
