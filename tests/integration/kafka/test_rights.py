@@ -60,7 +60,7 @@ def users(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Call
             return clients, Topics(clients)
 
         admin, _ = clients_of("admin")[0].admin()
-        for made in admin.create_acls(list(acls())).values():
+        for made in admin.create_acls(list(dict.fromkeys(acls()))).values():
             made.result()
         yield clients_of
 
