@@ -13,6 +13,7 @@ from typing import Any
 
 from airflow_provider_ignite_kafka.package import zip_library
 from airflow_provider_ignite_kafka.request import Request
+from ignite_kafka import logs
 from ignite_kafka.errors import SettingsError
 
 _WAIT = ("spark.yarn.submit.waitAppCompletion", "spark.kubernetes.submission.waitAppCompletion")
@@ -81,7 +82,7 @@ def submission(
         (*_listed(given, "files"), *shipped),
         {**_driver_conf(place, given, python), **(given.get("conf") or {})},
         # the app's own copy of the secrets is then in our folder too, and goes with it even if the app was killed
-        {**_inherited(os.environ), **_spark_home(), "TMPDIR": str(folder), **(given.get("env_vars") or {}), **python},
+        _environment(folder, place, given, python),
         given.get("name") or f"ignite-kafka:{request.settings.name}",
     )
 
@@ -102,6 +103,12 @@ def _refuse(request: Request, place: Place, conf: Mapping[str, Any]) -> None:
             "Mount a Kubernetes secret in driver and executors and name its file in `secrets_file`.",
             master=place.master,
         )
+
+
+def _environment(folder: Path, place: Place, given: Mapping[str, Any], python: Mapping[str, str]) -> dict[str, str]:
+    """The environment of spark-submit. In cluster mode Spark's log stays as it is: the Spark provider reads the app's id from it."""
+    made = {**_inherited(os.environ), **_spark_home(), "TMPDIR": str(folder), **(given.get("env_vars") or {}), **python}
+    return made if place.cluster_mode else {**made, **logs.spark_environment(made)}
 
 
 def _inherited(environment: Mapping[str, str]) -> dict[str, str]:

@@ -14,7 +14,6 @@ PARAMS = {
         description_md="Names its offsets and its transactions. Two runs of one connector: the newer ends the older.",
         type="string",
         pattern="^[A-Za-z0-9._-]{1,100}$",
-        section="What",
     ),
     "cache_whitelist": Param(
         ["flights", "airlines", "airports", "planes", "weather"],
@@ -23,7 +22,6 @@ PARAMS = {
         type="array",
         items={"type": "string"},
         minItems=1,
-        section="What",
     ),
     "cache_blacklist": Param(
         [],
@@ -31,7 +29,6 @@ PARAMS = {
         description_md="Regular expressions, read after the list above.",
         type="array",
         items={"type": "string"},
-        section="What",
     ),
     "topic_prefix": Param(
         "manual-",

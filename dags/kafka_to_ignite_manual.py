@@ -14,7 +14,6 @@ PARAMS = {
         description_md="Names its consumer group (`connect-<name>`): a run goes on where the one before ended.",
         type="string",
         pattern="^[A-Za-z0-9._-]{1,100}$",
-        section="What",
     ),
     "topics": Param(
         ["manual-flights", "manual-airlines", "manual-airports", "manual-planes", "manual-weather"],
@@ -23,7 +22,6 @@ PARAMS = {
         type="array",
         items={"type": "string", "pattern": "^[A-Za-z0-9._-]+$"},
         minItems=1,
-        section="What",
     ),
     "converter": Param(
         "json",
@@ -31,7 +29,6 @@ PARAMS = {
         description_md="Of keys and values: `json` without schemas, `ignite-binary` the bytes that Ignite holds.",
         type="string",
         enum=["json", "ignite-binary"],
-        section="What",
     ),
     "topic_prefix": Param(
         "manual-",

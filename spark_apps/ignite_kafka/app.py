@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from . import events, logs, secrets
 from .connector_settings import ConnectorSettings
 from .errors import IgniteKafkaError, SettingsError
+from .privacy import set_log_values
 from .secrets import Secrets
 from .secrets_file import SecretsFile, SecretsSource, ShippedSecrets
 
@@ -46,6 +47,7 @@ def main(argv: Sequence[str] | None, direction: type[S], run: Callable[[SparkSes
     try:
         arguments = Arguments.parse(argv)
         request = AppRequest.load(arguments.request, direction)
+        set_log_values(request.settings.log_values)
         stop = stop_on_sigterm(request.settings)
         preflight(request.settings, arguments.read_secrets(request.allowed_kafka_options), request.run_id, request.snapshot_id)
         spark = session_builder(request.settings.name).getOrCreate()

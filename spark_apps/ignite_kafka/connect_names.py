@@ -43,6 +43,7 @@ _ALL_CONNECT = {
     "transforms": "transforms",
     "bootstrap.servers": "bootstrap_servers",
     "errors.deadletterqueue.topic.name": "dead_letter_topic",
+    "errors.log.include.messages": "log_values",
     "errors.deadletterqueue.topic.replication.factor": "replication_factor",
 }
 _OF_CONNECT: Mapping[type[ConnectorSettings], Mapping[str, str]] = {
@@ -78,7 +79,6 @@ _IGNORED = {
     "predicates": "it is used only with transforms",
     "errors.log.enable": "errors are always logged",
     "errors.deadletterqueue.context.headers.enable": "dead letters always have the headers that tell their context",
-    "errors.log.include.messages": "messages name an entry's place, not its content",
     "errors.retry.timeout": "see retry_timeout_ms",
     "errors.retry.delay.max.ms": "see retry_timeout_ms",
     "tasks.max.enforce": "there are never more tasks than tasks_max",

@@ -146,6 +146,12 @@ class ConnectorSettings:
         "dead_letter_topic",
         reference="errorHandlingPolicy",
     )  # fmt: skip
+    log_values: bool = setting(
+        True,
+        BOOLEAN,
+        "Errors, events, headers of dead letters and the output of verify show keys and values of entries and records, or parts of them. "
+        "False shows only where they are, such as cache and partition, or topic, partition and offset: for personal data",
+    )
     dead_letter_topic: str = setting("", PREFIX, "Topic for what cannot be sent or stored; made with one partition where it is missing")
 
     # How the work is done

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from .errors import SettingsError
+from .spark_conf import configured
 
 _OLDEST = 17  # Spark 4's class files
 _INSTALL = f"Install Java {_OLDEST} or newer (Debian: openjdk-{_OLDEST}-jre-headless), or set JAVA_HOME to the folder that has its bin/java"
@@ -20,7 +21,7 @@ def require_java(environment: Mapping[str, str] = os.environ) -> None:
 
     :raises SettingsError: there is none, or it is too old. The message says where it was looked for.
     """
-    if _sets_its_own(environment):
+    if configured(environment, "spark-env.sh"):  # it may set JAVA_HOME
         return
     home = environment.get("JAVA_HOME")
     if home:
@@ -37,12 +38,6 @@ def require_java(environment: Mapping[str, str] = os.environ) -> None:
     version = _version(java)
     if version is not None and version < _OLDEST:
         raise SettingsError(f"Spark needs Java {_OLDEST} or newer, and this is Java {version}", _INSTALL, java=java, JAVA_HOME=home)
-
-
-def _sets_its_own(environment: Mapping[str, str]) -> bool:
-    """Whether Spark's configuration has a script, which may set JAVA_HOME."""
-    folder = environment.get("SPARK_CONF_DIR") or os.path.join(environment.get("SPARK_HOME", ""), "conf")
-    return Path(folder, "spark-env.sh").exists()
 
 
 def _version(java: Path) -> int | None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
+from . import logs
 from .app import Arguments, find_secrets, session_builder, show_progress
 from .connector_settings import ConnectorSettings
 from .errors import IgniteKafkaError
@@ -72,6 +73,7 @@ def _session(connector: str, master: str | None) -> SparkSession:
     builder = session_builder(connector).config("spark.ui.showConsoleProgress", "false")
     if master is None:
         os.environ.setdefault("MASTER", _LOCAL)  # spark-submit asks for it after spark-defaults.conf, which Python cannot read before
+    os.environ.update(logs.spark_environment())
     try:
         return (builder.master(master) if master else builder).getOrCreate()
     except PySparkRuntimeError as cause:

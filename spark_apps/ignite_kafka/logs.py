@@ -4,10 +4,25 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import sys
+from collections.abc import Mapping
+from pathlib import Path
 
 from .errors import IgniteKafkaError
 from .events import MISCONFIGURED
+from .spark_conf import configured
+
+_LOG4J = Path(__file__).with_name("log4j2.properties")
+_SUBMIT_OPTIONS = "SPARK_SUBMIT_OPTS"  # Spark puts it before the driver's other Java options, and those before it are overridden
+
+
+def spark_environment(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Variables that have a driver in client mode log Spark's warnings and errors alone; none where the user configured Spark's log."""
+    given = environment.get(_SUBMIT_OPTIONS, "")
+    if configured(environment, _LOG4J.name) or "log4j" in given:
+        return {}
+    return {_SUBMIT_OPTIONS: f"-Dlog4j2.configurationFile={_LOG4J.as_uri()} {given}".strip()}
 
 
 def configure(level: int, form: str) -> None:

@@ -22,3 +22,5 @@ def test_the_argument_counts_then_spark_s_own_configuration(tmp_path: Path, argu
     environment = {name: value for name, value in os.environ.items() if name != "MASTER"} | spark
     ran = subprocess.run([sys.executable, "-c", _SHOW, argument], env=environment, capture_output=True, text=True, timeout=120, check=False)
     assert f"master {taken}" in ran.stdout.splitlines(), ran.stderr[-2000:]
+    assert "log4j profile" not in ran.stderr, "Spark's log is configured by the library"
+    assert "INFO" not in ran.stderr

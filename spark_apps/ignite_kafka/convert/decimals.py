@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..errors import UnsupportedType
+from ..privacy import in_message
 
 MOST_DIGITS = 40_000
 _ARROW_DIGITS = 38
@@ -51,7 +52,7 @@ def _unscaled(text: str, scale: int | None, name: str) -> int:
 
 def _inexact(text: str, exponent: int, scale: int | None, name: str) -> UnsupportedType:
     value = text if len(text) <= 40 else f"{text[:37]}..."
-    what = f"field {name} holds {value}, of scale {-exponent}, which has no exact form at the declared scale {scale}"
+    what = f"field {name} holds {in_message(value)}, of scale {-exponent}, which has no exact form at the declared scale {scale}"
     remedy = "Correct the entry, or use decimal_format NUMERIC or converter ignite-binary, which keep each decimal's own scale."
     return UnsupportedType(what, remedy, field=name)
 

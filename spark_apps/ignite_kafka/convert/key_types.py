@@ -12,6 +12,7 @@ from decimal import Decimal
 
 import pyarrow as pa
 
+from ..privacy import in_message
 from ..thin import codes
 from ..thin.codec import EntryGroup
 from .decimal_scales import is_decimal
@@ -81,7 +82,7 @@ def key_types_in(connector: str, generation: int, cache: str) -> KeyTypes:
 
 def _shown(texts: pa.BinaryArray, row: int) -> str:
     text: bytes = texts[row].as_py()
-    return text[:80].decode(errors="replace")
+    return in_message(text[:80].decode(errors="replace"))
 
 
 def _fields(kind: Kind) -> frozenset[str]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import DecodeError, IgniteKafkaError, UnsupportedType
+from ..privacy import in_message
 from ..thin import codes
 from ..thin.codec import entry_bounds, entry_cuts
 from ..thin.model import CacheInfo, Page, TypeSource
@@ -108,7 +109,7 @@ class _Narrowing:
         key = bytes(page.data[int(bounds.key_start[0]) : int(bounds.key_end[0])])
         value = bytes(page.data[int(bounds.value_start[0]) : int(bounds.value_end[0])])
         shown, failed = self._shown_key(page, key)
-        place = {**error.where, "cache": self._cache.name, "partition": page.partition, "key": repr(shown[:_SHOWN])}
+        place = {**error.where, "cache": self._cache.name, "partition": page.partition, "key": in_message(shown[:_SHOWN])}
         place.pop("position", None)  # within what was converted
         found = stage or failed
         return BadEntry(row, key, None if value[0] == codes.NULL else value, found, type(error)(error.what, error.remedy, **place))

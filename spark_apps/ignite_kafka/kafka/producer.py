@@ -18,6 +18,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer, Topic
 from ..convert.records import Records
 from ..errors import Fenced, IgniteKafkaError, KafkaUnavailable
 from ..kafka_names import one_name
+from ..privacy import in_message
 from . import native
 from .clients import NO_NEW_TOPICS, QUICK, ErrorMemory, KafkaClients, make_client, translate
 from .record_size import RECORD_OVERHEAD, SizeLimit, too_large
@@ -234,8 +235,8 @@ def _refused(codes: np.ndarray, records: Records, first: int, topic: str) -> Ign
     size = len(key or b"") + len(value or b"")
     if code == KafkaError.MSG_SIZE_TOO_LARGE:
         what = f"a record of {size + RECORD_OVERHEAD} bytes is larger than the producer's message.max.bytes"
-        return too_large(what, topic, key=repr((key or b"")[:80]))
-    return KafkaUnavailable(f"librdkafka refused a record: {native.describe(code)}", topic=topic, key=repr((key or b"")[:80]))
+        return too_large(what, topic, key=in_message((key or b"")[:80]))
+    return KafkaUnavailable(f"librdkafka refused a record: {native.describe(code)}", topic=topic, key=in_message((key or b"")[:80]))
 
 
 def _message_timeout_ms(given: str | int | None, transaction_ms: int) -> str | int:

@@ -18,6 +18,7 @@ from confluent_kafka import TopicPartition
 from ..convert.records import Records, largest_record
 from ..errors import Fenced, IgniteKafkaError, KafkaUnavailable, RecordTooLarge, TopicError, TransactionTimeout
 from ..offsets import Owner, SlotKey, SlotState, UnitKey, UnitOffset
+from ..privacy import in_message
 from ..sink_offsets import PartitionKey, PartitionOffset
 from ..thin.model import BinaryType
 from .clients import KafkaClients
@@ -187,7 +188,7 @@ class SlotWriter:
         """The broker does not say which record it refused: the largest one is the one to look at."""
         row, size = largest_record(records)
         if size > self._largest[0]:
-            self._largest = size, topic, repr((records.keys[row].as_py() or b"")[:80])
+            self._largest = size, topic, in_message((records.keys[row].as_py() or b"")[:80])
 
     def send_control(self, topic: str, key: bytes, value: bytes) -> None:
         """Queue one record of an internal topic of one partition, in the same transaction."""
@@ -220,7 +221,7 @@ class SlotWriter:
         self._check_open()
         size = len(letter.key or b"") + len(letter.value or b"")
         if size > self._largest[0]:
-            self._largest = size, letter.topic, repr((letter.key or b"")[:80])
+            self._largest = size, letter.topic, in_message((letter.key or b"")[:80])
         self._topics_sent.add(letter.topic)
         self._records += 1
         self._bytes += size

@@ -20,6 +20,7 @@ from pyspark.sql import SparkSession
 
 from ..errors import IgniteKafkaError
 from ..plan import RunPlan, TransferPlan
+from ..privacy import set_log_values
 from ..secrets import Secrets
 from ..secrets_file import SecretsSource
 from ..sink_plan import SinkPlan
@@ -62,6 +63,7 @@ def _task(
     numbers: Iterable[int],
 ) -> Iterator[SlotResult]:
     plan = read_plan(plan_json)
+    set_log_values(plan.settings.log_values)
     secrets = secrets_file.load() if secrets_file else Secrets()
     context = TaskContext.get()
     attempt = context.attemptNumber() if context else 0

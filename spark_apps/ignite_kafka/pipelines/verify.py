@@ -23,6 +23,7 @@ from ..errors import DecodeError, IgniteKafkaError
 from ..kafka.clients import KafkaClients
 from ..kafka.topics import Topics, read_to_end
 from ..plan import CachePlan, TransferPlan
+from ..privacy import in_message
 from ..thin import codes
 from ..thin.cluster import Cluster
 from ..thin.codec import decode_rows, entry_cuts, raw_entries
@@ -93,7 +94,8 @@ def _compare(result: Verified, entry: tuple[bytes, Any], last: dict[bytes, bytes
         found = last.pop(key)
         if not _same(expected, found, raw):
             result.different += 1
-            result.note(f"key {_shown(key)}: the entry gives {expected!r}, the record is {found!r}")
+            gives, is_now = in_message(repr(expected)), in_message(repr(found))
+            result.note(f"key {_shown(key)}: the entry gives {gives}, the record is {is_now}")
     seen.add(key)
 
 
@@ -111,7 +113,7 @@ def _note_unexpected(result: Verified, left: Sequence[bytes], seen: set[bytes], 
 
 
 def _shown(key: bytes) -> str:
-    return repr(key.decode(errors="backslashreplace"))
+    return in_message(repr(key.decode(errors="backslashreplace")))
 
 
 def _fields_of(key: bytes) -> str | None:
@@ -167,7 +169,7 @@ class _JsonReader:
         found = []
         for text, (key, value) in zip(self._keys(page), rows, strict=True):
             if not _same(key, text, False):
-                what = f"the columns make the key {_shown(text)} of an entry, the rows {key!r}"
+                what = f"the columns make the key {_shown(text)} of an entry, the rows {in_message(repr(key))}"
                 remedy = "This is an error of the program: report it with the type of the key."
                 raise DecodeError(what, remedy, cache=self._info.name, partition=page.partition)
             found.append((text, value))

@@ -29,6 +29,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ignite_kafka.errors import CacheDestroyed, EntriesRefused, IgniteKafkaError, IgniteUnreachable, OutcomeUnknown, WriteFailed
+from ignite_kafka.privacy import in_message
 from ignite_kafka.thin import protocol
 from ignite_kafka.thin.cluster import Cluster
 from ignite_kafka.thin.codec.hashes import Hashes, key_hashes, partitions_of
@@ -275,7 +276,7 @@ class CacheWriter:
         place = self._place(connection)
         if error.status == protocol.CACHE_DOES_NOT_EXIST:
             return CacheDestroyed("a cache went away while entries were put into it", "Make it again, or stop writing to it", **place)
-        what = f"Ignite did not take entries of a cache: {_without_keys(error.message)}"
+        what = f"Ignite did not take entries of a cache: {in_message(_without_keys(error.message))}"
         if error.status == protocol.SECURITY_VIOLATION:
             return WriteFailed(what, "Give the user the right to put and remove entries of the cache", **place)
         if _OF_A_COLUMN.search(error.message):

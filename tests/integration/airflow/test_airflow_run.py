@@ -47,6 +47,8 @@ def test_a_run_from_the_form_its_retry_and_the_next_run(secured: Secured, airflo
     name = unique("form")
     output = airflow.run(MANUAL, form(name))
     assert airflow.states(MANUAL)[-1] == "success", telling(output)
+    assert "15100 # run " in output, "the task's log has the library's own lines"
+    assert " INFO SparkContext" not in output, "and not Spark's"
     first = airflow.results(MANUAL)[-1]
     assert (first["state"], first["connector"], first["already_complete"]) == ("COMPLETED", name, False)
     assert {cache: counts["records"] for cache, counts in first["caches"].items()} == {"people": ENTRIES, "places": ENTRIES}

@@ -2,7 +2,8 @@
 
 Orders are JSON in the file that FAKE_ORDERS names: `print` (lines), `exit_code`, `until_stopped` (wait for SIGTERM), `stubborn`
 (ignore it), `graceful` (end by it with exit code 0, as an app that was asked), `app` (have a child do all this, as Spark's JVM has).
-What it saw goes beside it: `pid`, `argv`, `environment` (of PySpark, Airflow and MY_*), `request`, `secrets` and the mode of their file.
+What it saw goes beside it: `pid`, `argv`, `environment` (of PySpark, spark-submit, Airflow and MY_*), `request`, `secrets`
+and the mode of their file.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 
 
 def seen(argv: list[str]) -> dict[str, Any]:
-    interesting = {name: value for name, value in os.environ.items() if name.startswith(("PYSPARK_", "AIRFLOW_", "MY_"))}
+    interesting = {name: value for name, value in os.environ.items() if name.startswith(("PYSPARK_", "AIRFLOW_", "MY_", "SPARK_SUBMIT_"))}
     notes: dict[str, Any] = {"pid": os.getpid(), "argv": argv, "environment": interesting}
     shipped = {
         Path(path).name: path for option in ("--files", "--py-files") if option in argv for path in argv[argv.index(option) + 1].split(",")

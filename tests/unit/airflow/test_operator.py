@@ -153,7 +153,9 @@ def test_app_is_submitted_with_its_library_and_its_python(bench: Bench) -> None:
     assert "spark.ui.enabled=false" in argv
     assert str(app_path("ignite_to_kafka.py")) in argv
     assert bench.seen["shipped"] == ["ignite_kafka.zip"]
-    assert bench.seen["environment"] == {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
+    environment = bench.seen["environment"]
+    assert environment.pop("SPARK_SUBMIT_OPTS").endswith("/ignite_kafka/log4j2.properties"), "the task's log is not Spark's INFO lines"
+    assert environment == {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
 
 
 def test_request_holds_settings_and_addresses_and_no_secret(bench: Bench) -> None:
@@ -690,7 +692,7 @@ def test_yarn_cluster_mode_ships_request_and_secrets(bench: Bench, connect: Any)
 def test_variables_of_airflow_stay_with_airflow(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AIRFLOW__DATABASE__SQL_ALCHEMY_CONN", "postgresql://user:sesame@db/airflow")
     operator(spark_submit={"env_vars": {"MY_ZONE": "a"}}).execute(context())
-    assert sorted(bench.seen["environment"]) == ["MY_ZONE", "PYSPARK_DRIVER_PYTHON", "PYSPARK_PYTHON"]
+    assert sorted(bench.seen["environment"]) == ["MY_ZONE", "PYSPARK_DRIVER_PYTHON", "PYSPARK_PYTHON", "SPARK_SUBMIT_OPTS"]
 
 
 @pytest.mark.parametrize("stubborn", [False, True])

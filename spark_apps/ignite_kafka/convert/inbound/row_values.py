@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 
 import pyarrow as pa
 
+from ...privacy import in_message
 from .exact_numbers import holds
 from .forms import DAY_MS, MOST_MILLIS, UUID_FORM
 
@@ -132,7 +133,7 @@ def _float(kind: pa.DataType, strict: bool, item: Any) -> float:
     if not math.isfinite(value):
         refuse(f"is {_short(digits)}, which is beyond a {'float' if kind == pa.float32() else 'double'}")
     if strict and not holds(digits, value):
-        refuse(f"is {_short(digits)}, which a double does not hold ({value!r}): {_DECLARE_NUMBER}")
+        refuse(f"is {_short(digits)}, which a double does not hold ({in_message(repr(value))}): {_DECLARE_NUMBER}")
     return value
 
 
@@ -142,7 +143,7 @@ def _integer(low: int, high: int, item: Any) -> int:
         refuse(f"is {_short(digits)}, which is no integer of its type")
     value = int(digits)
     if not low <= value <= high:
-        refuse(f"is {value}, outside of {low} to {high}")
+        refuse(f"is {in_message(value)}, outside of {low} to {high}")
     return value
 
 
@@ -203,4 +204,4 @@ def refuse(what: str) -> NoReturn:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= 40 else f"{text[:37]}..."
+    return in_message(text if len(text) <= 40 else f"{text[:37]}...")

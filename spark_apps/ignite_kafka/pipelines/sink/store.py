@@ -21,6 +21,7 @@ from ...errors import EntriesRefused, IgniteKafkaError, ProgramFault, RecordRefu
 from ...kafka.clients import KafkaClients
 from ...kafka.topics import Place
 from ...kafka.types import TypesTopic
+from ...privacy import in_message
 from ...sink_plan import SinkPlan, TopicPlan
 from ...sink_settings import SinkSettings
 from ...thin.cluster import Cluster
@@ -153,9 +154,11 @@ def _fault(consumed: Consumed, error: Exception) -> ProgramFault:
     """The error of the driver and the user; its text has what is left behind with the cause where errors travel as JSON."""
     at = traceback.extract_tb(error.__traceback__)[-1]
     first, last = (int(consumed.offsets[0]), int(consumed.offsets[-1])) if len(consumed) else (None, None)
-    what = f"a fault of this program: converting records failed with {type(error).__name__}: {error} ({Path(at.filename).name}:{at.lineno})"
+    text = in_message(error)
+    what = f"a fault of this program: converting records failed with {type(error).__name__}: {text} ({Path(at.filename).name}:{at.lineno})"
     remedy = "Report it, with the traceback in the log of the executor and, if you can, these records; no error policy passes over them."
-    log.error("converting records of %s-%s, offsets %s to %s", consumed.topic, consumed.partition, first, last, exc_info=error)
+    lines = "".join(traceback.format_tb(error.__traceback__))
+    log.error("converting records of %s-%s, offsets %s to %s\n%s%s", consumed.topic, consumed.partition, first, last, lines, text)
     return ProgramFault(what, remedy, topic=consumed.topic, partition=consumed.partition, first_offset=first, last_offset=last)
 
 

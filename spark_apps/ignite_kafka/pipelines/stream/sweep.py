@@ -24,6 +24,7 @@ from ...convert.object_keys import Kind
 from ...kafka.clients import KafkaClients, translate
 from ...kafka.topics import Topics
 from ...plan import CachePlan
+from ...privacy import in_message
 from ...thin.cluster import Cluster
 from ...thin.model import CacheInfo
 from .take import Key, page_of_states
@@ -182,6 +183,6 @@ class TopicSweep:
     def close(self) -> None:
         """Tell what could not be read back, and end."""
         if self._unread:
-            example = self._example[:80].decode(errors="replace")
+            example = in_message(self._example[:80].decode(errors="replace"))
             events.emit(events.KEYS_NOT_READ_BACK, cache=self._cache.name, topic=self._cache.topic, count=self._unread, example=example)
         self._consumer.close()

@@ -10,6 +10,7 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
+from ignite_kafka.privacy import in_message
 from ignite_kafka.thin.codec.values import Instant, LocalDate, LocalDateTime, LocalTime, SqlDate
 
 EXTERNALIZABLE, SERIALIZABLE = 101, 102
@@ -68,16 +69,16 @@ def _whole(form: str, data: memoryview) -> tuple[Any, ...]:
 def _instant(data: memoryview) -> Instant:
     seconds, nanos = _whole("<qi", data)
     if not 0 <= nanos < _NANOS:
-        raise ValueError(f"{nanos} nanoseconds in an Instant")
+        raise ValueError(f"{in_message(nanos)} nanoseconds in an Instant")
     return Instant(seconds, nanos)
 
 
 def _local_date(data: memoryview) -> LocalDate:
     year, month, day = _whole("<iBB", data)
     if not (-_YEARS <= year <= _YEARS and 1 <= month <= 12 and 1 <= day <= _MONTH_DAYS[month - 1]):
-        raise ValueError(f"{year}-{month}-{day} is no date")
+        raise ValueError(f"{in_message(f'{year}-{month}-{day}')} is no date")
     if (month, day) == (2, 29) and (year % 4 or (year % 100 == 0 and year % 400)):
-        raise ValueError(f"{year} is no leap year")
+        raise ValueError(f"{in_message(year)} is no leap year")
     return LocalDate(year, month, day)
 
 
@@ -97,7 +98,7 @@ def _local_time(data: memoryview) -> LocalTime:
             parts.append(value)
     hour, minute, second, nano = parts
     if len(data) or not (hour < 24 and minute < 60 and second < 60 and 0 <= nano < _NANOS):
-        raise ValueError(f"{hour}:{minute}:{second}.{nano} with {len(data)} bytes after it is no time")
+        raise ValueError(f"{in_message(f'{hour}:{minute}:{second}.{nano}')} with {len(data)} bytes after it is no time")
     return LocalTime(((hour * 60 + minute) * 60 + second) * _NANOS + nano)
 
 
