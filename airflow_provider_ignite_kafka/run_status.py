@@ -9,13 +9,12 @@ from dataclasses import replace
 from airflow_provider_ignite_kafka.request import Request
 from ignite_kafka.errors import IgniteKafkaError
 from ignite_kafka.kafka.clients import KafkaClients
-from ignite_kafka.kafka.control import read_control
 from ignite_kafka.kafka.status import PAUSED, RunStatus, read_run, read_runs, written_ms
 from ignite_kafka.kafka.topics import Topics
 
 _CHECK_S = 10.0
 _MIN_CONNECT_MS = 1_000
-_POLL_S = 2.0
+_POLL_S = 5.0  # each look reads the status topic
 _MISSED_REPORTS = 6
 
 
@@ -88,6 +87,7 @@ def ask_run(request: Request) -> bool:
     :return: False where the run is not at work, follows no target, or does not have the connector any more.
     :raises IgniteKafkaError: Kafka could not be asked.
     """
+    from ignite_kafka.kafka.control import read_control  # it imports pyarrow, which a Dag must not load
     from ignite_kafka.kafka.target import STOPPED, write_target
 
     settings, clients = request.settings, _clients(request)
@@ -107,6 +107,8 @@ def overtaken_by(request: Request, own_runs: str) -> RunStatus | None:
     :param own_runs: what the run ids of all tries of this task begin with.
     :raises IgniteKafkaError: Kafka could not be asked.
     """
+    from ignite_kafka.kafka.control import read_control
+
     settings, clients = request.settings, _clients(request)
     runs = read_runs(clients, settings.internal_topic_prefix, settings.name)
     tries = [run.started_ms for run_id, run in runs.items() if run_id.startswith(own_runs)]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
 from . import logs
@@ -33,3 +34,17 @@ def whole(text: str) -> int:
     if number < 0:
         raise argparse.ArgumentTypeError(f"{text} is below 0")
     return number
+
+
+def command_after_interrupt(given: Sequence[str]) -> str:
+    """What to do after a Ctrl-C of a run: the command that goes on, under a status record of its own."""
+    return f"What was committed stays. To go on from there: {shlex.join(['ignite-kafka', *_without_run_id(given)])}"
+
+
+def _without_run_id(given: Sequence[str]) -> Iterator[str]:
+    left = iter(given)
+    for argument in left:
+        if argument == "--run-id":
+            next(left)
+        elif not argument.startswith("--run-id="):
+            yield argument

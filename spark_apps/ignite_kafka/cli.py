@@ -10,21 +10,21 @@ import argparse
 import json
 import logging
 import os
-import shlex
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 from . import events, logs, properties, secrets
-from .arguments import Parser, whole
+from .arguments import Parser, command_after_interrupt, whole
 from .connector_settings import ConnectorSettings
 from .errors import IgniteKafkaError, Interrupted, NotAvailableYet, SettingsError
 from .privacy import set_log_values
 from .secrets import Secrets
 from .settings import SourceSettings
 from .sink_settings import SinkSettings
+from .spark_conf import require_pyspark
 from .tables import table
 from .transport import check_ignite, check_kafka
 
@@ -50,25 +50,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
     except KeyboardInterrupt:
-        logs.show_error(Interrupted("interrupted by Ctrl-C (SIGINT)", _after_interrupt(arguments, given)), as_json=as_json)
+        logs.show_error(
+            Interrupted("interrupted by Ctrl-C (SIGINT)", command_after_interrupt(given) if arguments.command is run else ""),
+            as_json=as_json,
+        )
         return 128 + signal.SIGINT
-
-
-def _after_interrupt(arguments: argparse.Namespace, given: Sequence[str]) -> str:
-    """What to do after a Ctrl-C: for a run, the command that goes on."""
-    if arguments.command is not run:
-        return ""
-    return f"What was committed stays. To go on from there: {shlex.join(['ignite-kafka', *_without_run_id(given)])}"
-
-
-def _without_run_id(given: Sequence[str]) -> Iterator[str]:
-    """The next run has a status record of its own."""
-    left = iter(given)
-    for argument in left:
-        if argument == "--run-id":
-            next(left)
-        elif not argument.startswith("--run-id="):
-            yield argument
 
 
 def parser() -> argparse.ArgumentParser:
@@ -199,11 +185,12 @@ def plan(arguments: argparse.Namespace) -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """Copy the caches with a Spark session of this process."""
+    settings = _settings(arguments)
+    require_pyspark()
     from .app import stop_on_sigterm
     from .local_run import run_locally
     from .views import run_table
 
-    settings = _settings(arguments)
     ended = run_locally(
         settings,
         master=arguments.master,

@@ -3,8 +3,20 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from collections.abc import Mapping
 from pathlib import Path
+
+from .errors import SettingsError
+
+
+def require_pyspark() -> None:
+    """
+    :raises SettingsError: this Python has no PySpark, which a run needs and no other command does.
+    """
+    if importlib.util.find_spec("pyspark") is None:
+        what = f"a run needs PySpark, which is not installed in {sys.prefix}"
+        raise SettingsError(what, "Install the wheel with its dependencies (docs/deploy.md), or `pip install pyspark==4.2.0`")
 
 
 def configured(environment: Mapping[str, str], name: str) -> bool:

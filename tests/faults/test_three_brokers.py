@@ -64,7 +64,8 @@ def test_first_starts(brokers: KafkaCluster) -> None:
 
 def test_a_snapshot_that_starts_without_brokers(brokers: KafkaCluster, ignite: IgniteCluster, tmp_path: Path) -> None:
     """Two of three are away when it starts, leaders move and the controller is killed amid it."""
-    copy, faults = make_copy(brokers, ignite, tmp_path), BrokerFaults(brokers, random.Random(6), "")
+    copy = make_copy(brokers, ignite, tmp_path)
+    faults = BrokerFaults(brokers, random.Random(6), copy.connector)
     brokers.kill(1, 2)
     app = copy.start()
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from pyignite.datatypes import LongObject
 
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics, TopicSpec
+from tests.support.processes import DEADLINE_S, ManagedProcess, await_value
 from tools.servers import IgniteCluster, KafkaBroker
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
@@ -149,3 +151,26 @@ def test_errors_name_what_and_where(command: Command, unique: Callable[[str], st
         assert place in last
     shown = json.loads(command("status", json.loads(file.read_text())["name"], "--json").stdout)
     assert (shown["runs"]["r"]["state"], shown["runs"]["r"]["error"]["type"]) == ("FAILED", "CacheNotFound")
+
+
+def test_ctrl_c_names_the_command_that_goes_on_and_status_says_what_happened(
+    command: Command, ignite: IgniteCluster, kafka: KafkaBroker, unique: Callable[[str], str], tmp_path: Path
+) -> None:
+    name = unique("cli")
+    Topics(KafkaClients(kafka.client_config)).ensure([TopicSpec(name, 1)])
+    file = tmp_path / "sink.json"
+    places = {"ignite_addresses": list(ignite.addresses), "bootstrap_servers": kafka.bootstrap}
+    file.write_text(json.dumps({"name": name, "topics": [name], "run_mode": "continuous", "slots": 1, **places}))
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "SPARK_LOCAL_IP": "127.0.0.1"}
+    line = [sys.executable, "-m", "ignite_kafka.cli", "run", str(file), "--master", "local[1]", "--run-id", "r1"]
+    run = ManagedProcess(line, tmp_path / "run.log", environment)
+    try:
+        await_value(lambda: "15100 # run r1 " in run.output() or not run.running(), "the run's start", DEADLINE_S)
+        os.killpg(run.pid, signal.SIGINT)  # as a terminal does: to Spark's JVM and the Python workers too
+        assert run.wait(DEADLINE_S) == 130, run.telling()
+    finally:
+        run.stop()
+    (told,) = [line for line in run.output().splitlines() if line.startswith("ignite-kafka: ")]
+    assert told.startswith("ignite-kafka: Interrupted "), run.telling()
+    assert told.endswith(f"To go on from there: ignite-kafka run {file} --master 'local[1]'")
+    assert "the run was ended by Ctrl-C (SIGINT)" in command("status", name).stdout

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+import sys
 from pathlib import Path
 
 import pytest
@@ -46,6 +48,16 @@ def test_an_old_java_is_told(tmp_path: Path, version: str, told: int) -> None:
 def test_a_script_of_spark_s_configuration_may_set_its_own(tmp_path: Path) -> None:
     (tmp_path / "spark-env.sh").touch()
     require_java({"PATH": "/nowhere", "SPARK_CONF_DIR": str(tmp_path)})
+
+
+def test_a_run_without_pyspark_is_one_clear_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "c.json").write_text('{"name": "c"}')
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert cli.main(["run", str(tmp_path / "c.json")]) == 2
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.startswith(f"ignite-kafka: SettingsError a run needs PySpark, which is not installed in {sys.prefix}")
 
 
 def test_a_run_ends_with_2_before_anything_is_started(

@@ -144,10 +144,9 @@ class KafkaTxWriter(DataSourceArrowWriter):
             self._generation = control.record.generation
             self._complete = write_ids.is_complete(found, options.name, options.write_id)
             if not self._complete:
-                write_ids.begin(control, found, options.write_id, named=options.named)
+                topic_id = self._only_topic(write_ids.topic_id(found, options.write_id)) if options.topic else ""
+                write_ids.begin(control, found, options.write_id, named=options.named, topic_id=topic_id)
                 control.fence_slots()  # this write may leave slots unopened that an older one still writes to
-        if options.topic and not self._complete:
-            self._topic_id(Topics(options.clients()), options.topic)
 
     @contextmanager
     def _control(self) -> Iterator[Control]:
@@ -158,6 +157,22 @@ class KafkaTxWriter(DataSourceArrowWriter):
             yield control
         finally:
             control.close()
+
+    def _only_topic(self, known: str) -> str:
+        """The id of the topic that the options name.
+
+        :param known: its id when the write began; empty: it is new, or has no id.
+        :raises TopicError: it was deleted since.
+        """
+        topics, topic = Topics(self._options.clients()), self._options.topic or ""
+        if known and topics.identities([topic]).get(topic, ("", 0))[0] != known:
+            raise TopicError(
+                "the topic was deleted since this write sent a part of its records to it",
+                "Give another write_id: all records are sent then.",
+                topic=topic,
+                write_id=self._options.write_id,
+            )
+        return self._topic_id(topics, topic)
 
     def _topic_id(self, topics: Topics, topic: str) -> str:
         """Kafka's id of a topic, which is made where it is missing."""
@@ -191,19 +206,15 @@ class KafkaTxWriter(DataSourceArrowWriter):
         limits = TransactionLimits(timeout_ms=options.transaction_timeout_ms)
         topics = Topics(clients)
         writer = SlotWriter(clients, claim, limits, 1_000_000, topics)
-        only = self._topic_ids.get(options.topic or "", "")
         try:
-            done = writer.state.done(options.write_id, UNIT, "").get(partition)
-            if done is not None:
-                if only and done.topic_id not in ("", only):
-                    raise _deleted(options, partition)
+            if partition in writer.state.done(options.write_id, UNIT, ""):
                 return Written(partition, 0)
             count = 0
             for batch in iterator:
                 for topic, records in _by_topic(batch, options.topic):
                     writer.send(topic, None, records, self._topic_id(topics, topic))
                     count += len(records)
-            writer.unit_done(UNIT, partition, "", options.write_id, count, topic_id=only)
+            writer.unit_done(UNIT, partition, "", options.write_id, count)
             writer.commit()
             return Written(partition, count)
         finally:
@@ -224,16 +235,6 @@ def _by_topic(batch: pa.RecordBatch, topic: str | None) -> Iterator[tuple[str, R
         values = gather(rows["value"].chunks)
         keys = gather(rows["key"].chunks) if "key" in rows.column_names else pa.nulls(len(rows), pa.binary())
         yield name, Records(keys, values)
-
-
-def _deleted(options: WriteOptions, partition: int) -> TopicError:
-    return TopicError(
-        "the topic was deleted, and made again, since this write sent a part of its records to it",
-        "Give another write_id: all records are sent then.",
-        topic=options.topic,
-        write_id=options.write_id,
-        partition=partition,
-    )
 
 
 def _check_schema(schema: StructType, options: WriteOptions) -> None:

@@ -29,13 +29,21 @@ def is_complete(state: ControlState, name: str, write_id: str) -> bool:
     return bool(ended and ended["complete"])
 
 
-def begin(control: Control, found: ControlState, write_id: str, *, named: bool) -> None:
+def topic_id(found: ControlState, write_id: str) -> str:
+    """The id that the topic of the write begun last had then; empty: another write was begun last, or it had no one topic."""
+    goes_on = found.snapshot is not None and found.snapshot.id == write_id
+    return str(found.snapshot.plan.get("topic_id", "")) if goes_on and found.snapshot is not None else ""
+
+
+def begin(control: Control, found: ControlState, write_id: str, *, named: bool, topic_id: str = "") -> None:
     """Begin a write, or go on with the one begun last; an unfinished other one is marked as superseded.
 
     :param named: whether the user gave the id. One that nobody knows is never asked for again, so its end need not be remembered.
+    :param topic_id: of the one topic that all records go to.
     """
     goes_on = found.snapshot is not None and found.snapshot.id == write_id
-    control.begin(None if goes_on else SnapshotRecord(write_id, {}, complete=not named), found.snapshot)
+    plan = {"topic_id": topic_id} if topic_id else {}
+    control.begin(None if goes_on else SnapshotRecord(write_id, plan, complete=not named), found.snapshot)
 
 
 def end(control: Control, found: ControlState, write_id: str, generation: int) -> None:

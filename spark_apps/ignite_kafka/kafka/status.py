@@ -22,7 +22,7 @@ from confluent_kafka import KafkaError, Message
 from ..errors import KafkaUnavailable
 from .clients import REQUEST_TIMEOUT_S, KafkaClients
 from .internal_records import FORMAT_HEADERS, InternalRecord, known_fields, pass_over
-from .topics import COMPACTED, Topics, TopicSpec, read_part, read_to_end
+from .topics import COMPACTED, Topics, TopicSpec, read_to, read_to_end
 
 RUNNING, PAUSED, COMPLETED, FAILED, FENCED, STOPPED, UNKNOWN = (
     "RUNNING", "PAUSED", "COMPLETED", "FAILED", "FENCED", "STOPPED", "UNKNOWN"
@@ -186,7 +186,7 @@ def _last_of_run(clients: KafkaClients, prefix: str, connector: str, run_id: str
     end, size = topics.ends(topic, [0])[0], _FIRST_PART
     while end > 0:
         start, found = max(0, end - size), None
-        for message in read_part(clients, topic, start, end):
+        for message in read_to(clients, topic, {0: end}, {0: start}):
             record = InternalRecord.of(message)
             if record is None or (record.kind, record.name, record.rest) != ("run", connector, (run_id,)):
                 continue

@@ -232,40 +232,17 @@ def read_to(
         deadline = time.monotonic() + clients.patience_s
         while open_partitions:
             for message in consumer.consume(10_000, timeout=0.005):
-                deadline = time.monotonic() + clients.patience_s
-                error = message.error()
-                if error is None:
-                    yield message
-                elif error.code() == KafkaError._PARTITION_EOF:
-                    partition, position = message.partition(), message.offset()
-                    if partition is not None and position is not None and position >= ends[partition]:
-                        open_partitions.discard(partition)
-                else:
-                    raise translate(error, "reading a topic", topic=topic, partition=message.partition())
-            _check_progress(deadline, topic, open_partitions)
-    finally:
-        consumer.close()
-
-
-def read_part(clients: KafkaClients, topic: str, start: int, end: int) -> Iterator[Message]:
-    """The records of a topic of one partition from one offset to another, which is not read.
-
-    :raises KafkaUnavailable: see :func:`read_to`.
-    """
-    consumer = clients.reader()
-    try:
-        consumer.assign([TopicPartition(topic, 0, start)])
-        deadline, position = time.monotonic() + clients.patience_s, start
-        while position < end:
-            for message in consumer.consume(1_000, timeout=0.005):
-                deadline = time.monotonic() + clients.patience_s
-                error, offset = message.error(), message.offset()
+                error, partition, offset = message.error(), message.partition(), message.offset()
                 if error is not None and error.code() != KafkaError._PARTITION_EOF:
-                    raise translate(error, "reading a topic", topic=topic, partition=0)
-                if error is None and offset is not None and offset < end:
+                    raise translate(error, "reading a topic", topic=topic, partition=partition)
+                if partition not in open_partitions or offset is None:
+                    continue  # it was read to its end, and has got more meanwhile
+                deadline = time.monotonic() + clients.patience_s
+                if error is None and offset < ends[partition]:
                     yield message
-                position = max(position, offset or 0) + (error is None)
-            _check_progress(deadline, topic, {0})
+                if offset + (error is None) >= ends[partition]:
+                    open_partitions.discard(partition)
+            _check_progress(deadline, topic, open_partitions)
     finally:
         consumer.close()
 

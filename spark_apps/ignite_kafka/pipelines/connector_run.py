@@ -87,22 +87,24 @@ class ConnectorRun(ABC, Generic[S]):
         except IgniteKafkaError as error:
             event = {3: events.RUN_FENCED, 4: events.OUTCOME_UNKNOWN}.get(error.exit_code, events.RUN_FAILED)
             events.emit(event, connector=self._settings.name, run_id=self._request.run_id, reason=str(error))
-            self._end(_state_of(error), error=error.to_dict())
+            if self._end(_state_of(error), error=error.to_dict()):
+                self._forget_runs()
             raise
         except BaseException as error:
             ended = _interrupted(error) or _foreign(error)
             self._end(status.STOPPED if isinstance(ended, Interrupted) else status.FAILED, error=ended.to_dict())
             raise
-        finally:
-            if crc32(self._request.run_id.encode()) % _FORGET_EVERY == 0:  # it reads all of the status topic
-                self._forget_runs()
+        self._forget_runs()
         return self._status
 
     def _forget_runs(self) -> None:
-        """Remove the runs that are too many from the status topic."""
+        """Remove the runs that are too many from the status topic. That reads all of it, so one run in some does it."""
+        if crc32(self._request.run_id.encode()) % _FORGET_EVERY:
+            return
         assert self._writer is not None
         try:
-            runs = read_runs(self._clients, self._settings.internal_topic_prefix, self._settings.name)
+            clients = replace(self._clients, patience_s=BRIEF_S)  # the run has ended: nothing waits for this
+            runs = read_runs(clients, self._settings.internal_topic_prefix, self._settings.name)
             self._writer.forget(self._settings.name, list(runs)[: -self._settings.runs_kept])
         except IgniteKafkaError as error:
             log.warning("old runs could not be removed from the status topic, a later run does it: %s", error)
@@ -164,7 +166,8 @@ class ConnectorRun(ABC, Generic[S]):
         except KafkaUnavailable as error:
             log.warning("progress could not be written: %s", error)
 
-    def _end(self, state: str, error: Mapping[str, object] | None = None) -> None:
+    def _end(self, state: str, error: Mapping[str, object] | None = None) -> bool:
+        """Whether the run's last record was written; of a good end it is."""
         good = error is None
         self._status = replace(self._status, state=state, ended_ms=status.now_ms(), error=error)
         try:
@@ -176,6 +179,8 @@ class ConnectorRun(ABC, Generic[S]):
             if good:
                 raise
             log.error("the status record could not be written: %s", unwritten)
+            return False
+        return True
 
 
 def _refuse_speculation(spark: SparkSession) -> None:

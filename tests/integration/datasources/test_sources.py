@@ -189,7 +189,7 @@ def test_a_topic_that_was_deleted_ends_the_write_that_had_sent_to_it(
     write_half(frame, options, "w1")
     admin, _ = KafkaClients({"bootstrap.servers": kafka.bootstrap}).admin()
     admin.delete_topics([options["topic"]])[options["topic"]].result()
-    with pytest.raises(PySparkException, match="the topic was deleted, and made again, since this write"):
+    with pytest.raises(PySparkException, match="the topic was deleted since this write"):
         frame.write.format("kafka-tx").options(**options, write_id="w1").mode("append").save()
     frame.write.format("kafka-tx").options(**options, write_id="w2").mode("append").save()
     assert len(set(records(kafka, options["topic"]))) == 1000, "the topic was made anew, with the broker's defaults"

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import shlex
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 from confluent_kafka import TopicPartition
-from confluent_kafka.admin import AclBinding, AclOperation, AclPermissionType, ResourcePatternType, ResourceType
+from confluent_kafka.admin import AclBinding, AclBindingFilter, AclOperation, AclPermissionType, ResourcePatternType, ResourceType
 
 from ignite_kafka.connector_life import newest_run
 from ignite_kafka.convert.records import Records
-from ignite_kafka.errors import IgniteKafkaError, TopicError
+from ignite_kafka.errors import IgniteKafkaError
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.control import Control, SnapshotRecord
 from ignite_kafka.kafka.slot_offsets import read_slots
 from ignite_kafka.kafka.slots import SlotClaim, SlotWriter, TransactionLimits
 from ignite_kafka.kafka.status import RUNNING, RunStatus, StatusWriter
 from ignite_kafka.kafka.target import PAUSED, read_target, write_target
+from ignite_kafka.kafka.target import RUNNING as RESUMED
 from ignite_kafka.kafka.topics import Topics, TopicSpec, read_to_end
 from ignite_kafka.offsets import Owner
 from ignite_kafka.sink_offsets import PartitionOffset
@@ -56,12 +59,20 @@ def users(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Call
     with KafkaBroker(tmp_path_factory.mktemp("rights"), jars=jars, java_options=QUICK_JVM, users=USERS, settings=authorizer) as broker:
 
         def clients_of(user: str) -> tuple[KafkaClients, Topics]:
-            clients = KafkaClients({**broker.client_config, "sasl.username": user, "sasl.password": USERS[user]}, patience_s=30.0)
+            clients = KafkaClients({**broker.client_config, "sasl.username": user, "sasl.password": USERS[user]}, patience_s=10.0)
             return clients, Topics(clients)
 
         admin, _ = clients_of("admin")[0].admin()
-        for made in admin.create_acls(list(acls())).values():
+        wanted = list(dict.fromkeys(acls()))
+        for made in admin.create_acls(wanted).values():
             made.result()
+        any_one: Any = None  # the stubs ask for a text
+        names = (ResourceType.ANY, any_one, ResourcePatternType.ANY, any_one, any_one)
+        every = AclBindingFilter(*names, AclOperation.ANY, AclPermissionType.ANY)
+        until = time.monotonic() + 60.0
+        while len(admin.describe_acls(every).result()) < len(wanted):  # the broker learns of them after the controller
+            assert time.monotonic() < until
+            time.sleep(0.1)
         yield clients_of
 
 
@@ -92,11 +103,12 @@ def test_each_user_can_do_its_part_alone(users: Callable[[str], tuple[KafkaClien
     assert newest_run(clients, topics, PREFIX, NAME).run_id == "r1"
     write_target(clients, topics, PREFIX, NAME, PAUSED)
     assert read_target(clients, topics, PREFIX, NAME) == PAUSED
-    with pytest.raises(IgniteKafkaError, match=r"(?i)authoriz"):
+    with pytest.raises(IgniteKafkaError):
         list(read_slots(clients, topics, PREFIX, NAME, 2))
 
     clients, topics = users("reader")
     assert newest_run(clients, topics, PREFIX, NAME).run_id == "r1"
     assert sum(len(state.units) for state in read_slots(clients, topics, PREFIX, NAME, 2)) == 1
-    with pytest.raises(TopicError, match=r"(?i)authoriz"):
-        write_target(clients, topics, PREFIX, NAME, PAUSED)
+    with pytest.raises(IgniteKafkaError):
+        write_target(clients, topics, PREFIX, NAME, RESUMED)
+    assert read_target(clients, topics, PREFIX, NAME) == PAUSED

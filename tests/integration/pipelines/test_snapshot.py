@@ -308,7 +308,6 @@ def test_foreign_records_end_nobody_and_old_runs_are_forgotten(fresh: World, mon
         producer.produce(topic, b"no JSON", b"no JSON", 0)
         producer.produce(topic, None, None, 0)
     producer.produce(f"{prefix}-status", b"no JSON", f'["run","{name}","other"]'.encode(), 0)
-    producer.produce(f"{prefix}-status", b"no JSON", f'["task","{name}",0]'.encode(), 0)
     assert producer.flush(30) == 0
     runs = [fresh.run(f"s{number}", **small).run_id for number in range(1, 4)]
     topics = Topics(fresh.clients)

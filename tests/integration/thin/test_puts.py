@@ -21,9 +21,10 @@ from pyignite.datatypes.cluster_state import ClusterState
 from ignite_kafka.errors import CacheDestroyed, IgniteUnreachable, OutcomeUnknown, TypeClash, UnsupportedType, WriteFailed
 from ignite_kafka.thin.cluster import Cluster
 from ignite_kafka.thin.codec import ObjectLayout, decode_rows, encode_objects, encoded
+from ignite_kafka.thin.codec.classes import java_hash
 from ignite_kafka.thin.connection import IgniteEndpoint
 from ignite_kafka.thin.create import NewCache, get_or_create_cache, register_type
-from ignite_kafka.thin.model import CacheInfo
+from ignite_kafka.thin.model import BinaryType, CacheInfo
 from ignite_kafka.thin.puts import CacheWriter, WriteLimits
 from ignite_kafka.thin.scan import scan_partitions
 from tests.integration.thin.nodes import THIRD, OneNodeCluster, endpoint_of
@@ -134,6 +135,29 @@ def test_a_type_gets_new_fields(cluster: Cluster) -> None:
     known = cluster.binary_type(ObjectLayout(name, (LONG,)).type_id)
     assert {field.name for field in known.fields} == {"long", "text"}
     assert len(known.schemas) == 2
+
+
+def test_a_type_with_an_affinity_key_field_gets_new_fields(cluster: Cluster) -> None:
+    """Whoever reads JSON does not know the affinity key field; Ignite refuses a type that comes without it."""
+    name = f"Affine{uuid.uuid4().hex}"
+    register_type(cluster, ObjectLayout(name, (LONG,), affinity_field=LONG.name).metadata)
+    register_type(cluster, ObjectLayout(name, (LONG, TEXT)).metadata)
+    known = cluster.binary_type(ObjectLayout(name, ()).type_id)
+    assert (known.affinity_field, len(known.fields)) == (LONG.name, 2)
+    with pytest.raises(TypeClash, match=f"has the affinity key field {LONG.name} in the cluster, and {TEXT.name} is to be written"):
+        register_type(cluster, ObjectLayout(name, (LONG, TEXT), affinity_field=TEXT.name).metadata)
+
+
+def test_an_enum_gets_new_constants_and_keeps_those_it_has(cluster: Cluster) -> None:
+    name = f"Enum{uuid.uuid4().hex}"
+    one = BinaryType(java_hash(name.lower()), name, is_enum=True, enum_values={0: "A"})
+    register_type(cluster, one)
+    register_type(cluster, replace(one, enum_values={0: "A", 1: "B"}))
+    assert cluster.binary_type(one.type_id).enum_values == {0: "A", 1: "B"}
+    with pytest.raises(TypeClash, match="has the constants A = 0, B = 1 in the cluster, and C = 1 is to be written"):
+        register_type(cluster, replace(one, enum_values={1: "C"}))
+    with pytest.raises(TypeClash, match="is an enum in the cluster, and no enum is to be written"):
+        register_type(cluster, ObjectLayout(name, (LONG,)).metadata)
 
 
 def test_a_type_that_is_known_stays_as_it_is(cluster: Cluster) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from airflow.sdk import DAG
 from airflow.sdk.exceptions import AirflowSkipException
+from airflow.serialization.serialized_objects import DagSerialization
 
 from airflow_provider_ignite_kafka.operators.backlog_cleanup import BacklogCleanupOperator
 from airflow_provider_ignite_kafka.operators.ignite_to_kafka import IgniteToKafkaOperator
@@ -204,7 +205,8 @@ def test_connector_that_is_watched_is_the_one_that_streams(monkeypatch: pytest.M
 
 @pytest.mark.parametrize("name", ["ignite_to_kafka_snapshot", "kafka_to_ignite_scheduled", "ignite_cache_watch", "ignite_to_kafka_stream"])
 def test_runs_of_one_connector_wait_for_each_other_in_a_backfill_too(name: str) -> None:
-    assert read(name).get_task("copy").max_active_tis_per_dag == 1
+    as_the_scheduler_reads_it = DagSerialization.from_dict(DagSerialization.to_dict(read(name)))
+    assert as_the_scheduler_reads_it.get_task("copy").max_active_tis_per_dag == 1
 
 
 @dataclass(frozen=True)

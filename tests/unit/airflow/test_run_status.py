@@ -36,7 +36,9 @@ def kafka(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     told: dict[str, Any] = {"runs": {}, "owner": "", "asked": []}
     monkeypatch.setattr(run_status, "read_runs", lambda *_: told["runs"])
     monkeypatch.setattr(run_status, "read_run", lambda *args: told["runs"].get(args[3]))
-    monkeypatch.setattr(run_status, "read_control", lambda *_: ControlState(told["owner"] and ConnectorRecord(7, run_id=told["owner"])))
+    monkeypatch.setattr(
+        "ignite_kafka.kafka.control.read_control", lambda *_: ControlState(told["owner"] and ConnectorRecord(7, run_id=told["owner"]))
+    )
     monkeypatch.setattr("ignite_kafka.kafka.target.write_target", lambda *args, **more: told["asked"].append((args[4], more)))
     return told
 

@@ -61,6 +61,16 @@ def test_the_last_write_goes_on_and_another_supersedes_it() -> None:
     ]
 
 
+def test_the_topic_of_a_write_that_goes_on_is_known() -> None:
+    recorded = Recorded()
+    write_ids.begin(recorded.control, STATE, "d", named=True, topic_id="7f")
+    begun = recorded.calls[0][0]
+    assert begun == SnapshotRecord("d", {"topic_id": "7f"})
+    assert write_ids.topic_id(ControlState(snapshot=begun), "d") == "7f"
+    assert write_ids.topic_id(ControlState(snapshot=begun), "e") == ""
+    assert write_ids.topic_id(STATE, "c") == ""
+
+
 def test_the_end_is_recorded_by_the_newest_write_alone() -> None:
     recorded = Recorded()
     write_ids.end(recorded.control, STATE, "c", 3)

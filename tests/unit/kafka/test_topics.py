@@ -4,10 +4,10 @@ The settings of a topic: known, not to be known, or asked for in vain."""
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPartition
@@ -15,7 +15,7 @@ from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
 from ignite_kafka.errors import KafkaUnavailable, OffsetsLost, TopicError
 from ignite_kafka.kafka.clients import ErrorMemory, KafkaClients
-from ignite_kafka.kafka.topics import Topics, TopicState
+from ignite_kafka.kafka.topics import Topics, TopicState, read_to
 from tests.support.topics import described, refused
 
 
@@ -141,6 +141,57 @@ def test_a_call_that_a_broker_refused_for_a_topic() -> None:
     assert gone.where["topic"] == "c, d"
     forbidden = refused_for(KafkaError.TOPIC_AUTHORIZATION_FAILED)
     assert topics.unknown_topic(forbidden, ["c"]) is forbidden
+
+
+class Log:
+    """A consumer of one topic: it gives what each call scripted, (partition, offset) of a record, or with True of the end that was met."""
+
+    def __init__(self, *calls: list[tuple[int, int, bool]]) -> None:
+        self._calls, self.assigned, self.closed = list(calls), list[tuple[int, int]](), False
+
+    def assign(self, places: list[TopicPartition]) -> None:
+        self.assigned = sorted((place.partition, place.offset) for place in places)
+
+    def consume(self, _: int, timeout: float) -> list[Any]:
+        return [Met(*one) for one in self._calls.pop(0)] if self._calls else []
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class Met:
+    def __init__(self, partition: int, offset: int, end: bool) -> None:
+        self.place, self._end = (partition, offset), end
+
+    def partition(self) -> int:
+        return self.place[0]
+
+    def offset(self) -> int:
+        return self.place[1]
+
+    def error(self) -> KafkaError | None:
+        return KafkaError(KafkaError._PARTITION_EOF) if self._end else None
+
+
+def read(log: Log, ends: dict[int, int], starts: dict[int, int] | None = None, patience_s: float = 5.0) -> list[tuple[int, int]]:
+    clients: Any = SimpleNamespace(reader=lambda **_: log, patience_s=patience_s)
+    return [message.place for message in cast(Iterator[Any], read_to(clients, "t", ends, starts))]
+
+
+def test_a_topic_is_read_to_the_end_that_was_given() -> None:
+    log = Log([(0, 4, False), (1, 0, False)], [(0, 6, False), (0, 7, False), (1, 9, True), (0, 8, True)])
+    assert read(log, {0: 7, 1: 3, 2: 0}, {0: 4}) == [(0, 4), (1, 0), (0, 6)]
+    assert log.assigned == [(0, 4), (1, 0)], "an empty partition is not asked for"
+    assert log.closed
+
+
+def test_an_end_that_compaction_emptied_is_passed_by_what_came_since() -> None:
+    assert read(Log([(0, 1, False), (0, 12, False)]), {0: 5}) == [(0, 1)]
+
+
+def test_an_end_behind_an_open_transaction_is_waited_for() -> None:
+    with pytest.raises(KafkaUnavailable, match="does not reach its end"):
+        read(Log([(0, 0, False), (0, 1, True)]), {0: 5}, patience_s=0.0)
 
 
 class Watched(Future[Any]):
