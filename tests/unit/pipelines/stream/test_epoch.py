@@ -25,7 +25,7 @@ class Consumer:
         if not self.records:
             return None
         key, value = self.records.pop(0)
-        given = {"error": None, "key": json.dumps(key).encode(), "value": json.dumps(value).encode(), "headers": []}
+        given: dict[str, Any] = {"error": None, "key": json.dumps(key).encode(), "value": json.dumps(value).encode(), "headers": []}
         place = {"topic": "in-configs", "partition": 0, "offset": 0}
         return SimpleNamespace(**{name: lambda it=it: it for name, it in {**given, **place}.items()})
 
