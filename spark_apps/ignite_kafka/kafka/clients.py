@@ -139,8 +139,13 @@ class KafkaClients:
         )
 
     def writer(self, **settings: Any) -> Producer:
-        """A plain idempotent producer, for status records."""
-        return make_client(Producer, {"enable.idempotence": True, **QUICK, **self.common, **settings, **NO_NEW_TOPICS})
+        """A plain producer for single records of compacted topics: in order, acknowledged by all replicas in sync, now and then twice.
+
+        It is not idempotent: a user who may not write would end that producer by a fatal error, which confluent-kafka raises in the middle
+        of ``flush`` as a SystemError. Delivery reports have the errors of this one.
+        """
+        in_order = {"acks": "all", "max.in.flight.requests.per.connection": 1}
+        return make_client(Producer, {**in_order, **QUICK, **self.common, **settings, **NO_NEW_TOPICS})
 
     def check(self, timeout_s: float = REQUEST_TIMEOUT_S / 3) -> None:
         """Ask the cluster for its topics once.

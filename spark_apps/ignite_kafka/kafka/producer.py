@@ -217,7 +217,10 @@ class TransactionalProducer:
         try:
             getattr(self._producer, method)(*arguments)
         except KafkaException as cause:
-            raise self._error(cause, doing) from cause
+            error = self._error(cause, doing)
+            if cause.args[0].code() == KafkaError._INCONSISTENT and self._delivery_error is not None:  # it only counts the failures
+                error = self._error(KafkaException(self._delivery_error), "sending records")
+            raise error from cause
 
     def _error(self, cause: KafkaException, doing: str, **where: Any) -> Exception:
         error: KafkaError = cause.args[0]

@@ -311,6 +311,8 @@ class SlotWriter:
             what = f"{cause.what}; the largest record of this transaction has {size} bytes"
             raise RecordTooLarge(what, cause.remedy, topic=topic, key=key, slot=self._claim.slot) from cause
         except TopicError as cause:
+            if "topic" not in cause.where:
+                self._check_topics()  # the topic may have gone after the check before the commit
             error = self._topics.unknown_topic(cause, [self._claim.offsets_topic, *self._topics_sent])
             if not isinstance(error, TopicError) or "topic" in error.where or not self._topics_sent:
                 raise error from cause.__cause__
