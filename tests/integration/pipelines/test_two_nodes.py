@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
+import pyignite
 import pytest
 from pyignite import GenericObjectMeta
 from pyignite.datatypes import DoubleObject, LongObject, String
@@ -31,21 +32,25 @@ from tests.integration.thin.nodes import OneNodeCluster
 from tests.support.servers import small_caches
 from tools.servers import IgniteCluster, Jars, KafkaBroker
 
-CACHE, KEYS = "small-orders", 100
-TABLE = """CREATE TABLE orders (warehouse INT, region VARCHAR, shop BIGINT, customer VARCHAR, line INT, zone VARCHAR, amount BIGINT,
+CACHES, KEYS = ("small-orders-0", "small-orders-1"), 100
+TABLE = """CREATE TABLE orders{0} (warehouse INT, region VARCHAR, shop BIGINT, customer VARCHAR, line INT, zone VARCHAR, amount BIGINT,
  PRIMARY KEY (warehouse, region, shop, customer, line))
- WITH "template=small-,cache_name=small-orders,key_type=OrderKey,value_type=OrderValue" """
+ WITH "template=small-,cache_name=small-orders-{0},key_type=OrderKey{0},value_type=OrderValue{0}" """
 COLUMNS = ["WAREHOUSE", "REGION", "SHOP", "CUSTOMER", "LINE"]
 
 
 @pytest.fixture(scope="module")
 def nodes(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[IgniteCluster]:
-    """Types are registered through node 0: it has their fields in the order given, node 1 in one of its own."""
+    """The types of one table are registered through node 0, those of the other through node 1: one of them is the coordinator, which keeps
+    the fields in the order given, while the other node has them in an order of its own."""
     with small_caches(tmp_path_factory.mktemp("two"), jars, nodes=2) as started:
-        with started.client() as client:
-            client.sql(TABLE)
-            for row in range(KEYS):
-                client.sql(f"INSERT INTO orders VALUES ({row % 7}, 'r{row % 3}', {row}, 'c{row}', {row % 5}, 'z', {row})")
+        for number, address in enumerate(started.addresses):
+            client = pyignite.Client()
+            with client.connect("127.0.0.1", int(address.rpartition(":")[2])):
+                client.sql(TABLE.format(number))
+                for row in range(KEYS):
+                    values = f"{row % 7}, 'r{row % 3}', {row}, 'c{row}', {row % 5}, 'z', {row}"
+                    client.sql(f"INSERT INTO orders{number} VALUES ({values})")
         yield started
 
 
@@ -57,16 +62,24 @@ def test_records_are_the_same_through_either_node(nodes: IgniteCluster) -> None:
     told, records = [], []
     for number in range(2):
         with one_node(nodes, number) as cluster:
-            told.append([bytes(cluster.connection().request(protocol.BINARY_TYPE, struct.pack("<i", java_hash("orderkey"))))])
-            info = cluster.cache(CACHE)
-            pages = list(scan_partitions(cluster, info, range(info.partitions)))
-            made = converter("json").convert(pages, info, cluster)
-            records.append(sorted(zip(made.keys.to_pylist(), made.values.to_pylist(), strict=True)))
+            told.append([_metadata(cluster, f"orderkey{table}") for table in range(2)])
+            records.append([_records(cluster, cache) for cache in CACHES])
     assert told[0] != told[1], "the metadata of the two nodes must differ, or nothing is shown"
     assert records[0] == records[1]
-    assert len(records[0]) == KEYS
-    assert {tuple(json.loads(key)) for key, _ in records[0]} == {tuple(COLUMNS)}
-    assert {tuple(json.loads(value)) for _, value in records[0]} == {("ZONE", "AMOUNT")}
+    for found in records[0]:
+        assert len(found) == KEYS
+        assert {tuple(json.loads(key)) for key, _ in found} == {tuple(COLUMNS)}
+        assert {tuple(json.loads(value)) for _, value in found} == {("ZONE", "AMOUNT")}
+
+
+def _metadata(cluster: Cluster, type_name: str) -> bytes:
+    return bytes(cluster.connection().request(protocol.BINARY_TYPE, struct.pack("<i", java_hash(type_name))))
+
+
+def _records(cluster: Cluster, cache: str) -> list[tuple[bytes, bytes]]:
+    info = cluster.cache(cache)
+    made = converter("json").convert(list(scan_partitions(cluster, info, range(info.partitions))), info, cluster)
+    return sorted(zip(made.keys.to_pylist(), made.values.to_pylist(), strict=True))
 
 
 def test_a_cache_of_several_kinds_is_one_frame(nodes: IgniteCluster, spark: SparkSession) -> None:
@@ -95,7 +108,7 @@ def test_a_snapshot_after_a_node_died_has_the_same_keys(nodes: IgniteCluster, sp
         name="two-nodes",
         ignite_addresses=nodes.addresses,
         bootstrap_servers=kafka.bootstrap,
-        cache_whitelist=(CACHE,),
+        cache_whitelist=CACHES,
         topic_prefix="two-nodes-",
         internal_topic_prefix="in-two-nodes",
         topic_partitions=3,
@@ -104,12 +117,15 @@ def test_a_snapshot_after_a_node_died_has_the_same_keys(nodes: IgniteCluster, sp
     run_snapshot(spark, RunRequest(settings, "first-run", "first"))
     nodes.kill(0)
     run_snapshot(spark, RunRequest(settings, "second-run", "second"))
-    clients, keys = kafka_clients(settings, Secrets()), defaultdict(set)
+    clients = kafka_clients(settings, Secrets())
     topics = Topics(clients)
-    for message in read_to_end(clients, topics, f"two-nodes-{CACHE}", list(range(3))):
-        keys[json.loads(message.value() or b"")["AMOUNT"]].add((message.key(), message.partition()))
-    assert sorted(keys) == list(range(KEYS))
-    assert [len(found) for found in keys.values()] == [1] * KEYS
+    for cache in CACHES:
+        keys = defaultdict(set)
+        for message in read_to_end(clients, topics, f"two-nodes-{cache}", list(range(3))):
+            keys[json.loads(message.value() or b"")["AMOUNT"]].add((message.key(), message.partition()))
+        assert sorted(keys) == list(range(KEYS))
+        assert [len(found) for found in keys.values()] == [1] * KEYS
     with ignite_cluster(settings, Secrets()) as cluster:
-        (verified,) = verify(make_plan(settings, cluster, topics, "any", 16), cluster, clients)
-    assert (verified.equal, verified.entries, verified.records, verified.repeated) == (True, KEYS, 2 * KEYS, KEYS), verified
+        verified = verify(make_plan(settings, cluster, topics, "any", 16), cluster, clients)
+    found = {result.cache: (result.equal, result.entries, result.records, result.repeated) for result in verified}
+    assert found == dict.fromkeys(CACHES, (True, KEYS, 2 * KEYS, KEYS)), verified
