@@ -22,7 +22,7 @@ from tools.servers import IgniteCluster, KafkaBroker
 def world(spark: SparkSession, ignite: IgniteCluster, kafka: KafkaBroker) -> Iterator[World]:
     made = World(spark, ignite, kafka)
     yield made
-    made.service(lambda service: service.stop(made.stem, True))
+    made.service(lambda service: service.force_stop(made.stem, True))
 
 
 def units_of(world: World, cache: str) -> np.ndarray[Any, np.dtype[np.void]]:
@@ -52,10 +52,10 @@ def test_a_partition_that_was_cleared_is_sent_again(world: World) -> None:
         partition = int(partitions[0])
         lost = {text for text, place in zip(texts, partitions.tolist(), strict=True) if place == partition}
         units = units_of(world, "a")
-        world.service(lambda service: service.mark(world.stem, units[partition : partition + 1]))
+        world.service(lambda service: service.mark(world.stem, units[partition : partition + 1]), as_connector=True)
         await_that(lambda: alive(world, "a") == set(texts) - lost, "tombstones of one partition", run)
         world.put("a", {key: f"w{key}" for key in range(10)})
-        world.service(lambda service: service.mark(world.stem, units))
+        world.service(lambda service: service.mark(world.stem, units), as_connector=True)
         verified = world.await_equal("a", run)
         assert verified.entries == 10
         run.stop()
@@ -93,7 +93,7 @@ def test_removals_of_keys_that_are_objects(world: World) -> None:
         with world.ignite.client() as client:
             client.get_cache(f"{world.stem}-a").clear()
         put([7], "back")
-        world.service(lambda service: service.mark(world.stem, units_of(world, "a")))
+        world.service(lambda service: service.mark(world.stem, units_of(world, "a")), as_connector=True)
         assert world.await_equal("a", run).entries == 1
         run.stop()
     assert alive(world, "a") == {b'{"id":7,"name":"p7"}'}

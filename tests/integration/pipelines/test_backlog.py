@@ -122,9 +122,12 @@ class World:
         snapshot = read_control(self.clients, Topics(self.clients), self.settings.internal_topic_prefix, self.stem).snapshot
         return snapshot is not None and snapshot.complete
 
-    def service(self, question: Callable[[BacklogService], Any]) -> Any:
+    def service(self, question: Callable[[BacklogService], Any], *, as_connector: bool = False) -> Any:
+        """:param as_connector: with the secret of the connector's capture."""
+        prefix = self.settings.internal_topic_prefix
+        secret = read_control(self.clients, Topics(self.clients), prefix, self.stem).capture_secret if as_connector else None
         with ignite_cluster(self.settings, Secrets()) as cluster:
-            return cluster.ask(lambda connection: question(BacklogService(connection)))
+            return cluster.ask(lambda connection: question(BacklogService(connection, secret)))
 
 
 class Running:
