@@ -81,12 +81,12 @@ def test_dead_address_beside_a_good_one(copy: Copy) -> None:
 
 def test_nobody_at_the_kafka_address(copy: Copy) -> None:
     address = f"127.0.0.1:{free_ports(1)[0]}"
-    one_error(copy.run(settings={"bootstrap_servers": address}), 1, "KafkaUnavailable", address)
+    one_error(copy.run(settings={"bootstrap_servers": address, "retry_timeout_ms": 3_000}), 1, "KafkaUnavailable", address)
 
 
 def test_another_server_at_the_kafka_address(copy: Copy) -> None:
     address = copy.ignite.address
-    one_error(copy.run(settings={"bootstrap_servers": address}), 1, "KafkaUnavailable", address)
+    one_error(copy.run(settings={"bootstrap_servers": address, "retry_timeout_ms": 3_000}), 1, "KafkaUnavailable", address)
 
 
 def test_cache_destroyed_during_the_scan(copy: Copy) -> None:
