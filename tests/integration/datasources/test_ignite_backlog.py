@@ -18,9 +18,12 @@ from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from ignite_kafka import secrets
 from ignite_kafka.datasources.ignite_backlog import IgniteBacklogDataSource
+from ignite_kafka.errors import BacklogRefused
+from ignite_kafka.secrets import Secrets
 from ignite_kafka.thin.cluster import Cluster
-from ignite_kafka.thin.connection import IgniteEndpoint
+from ignite_kafka.thin.connection import IgniteCredentials, IgniteEndpoint
 from ignite_kafka.thin.protocol import cache_id
 from ignite_kafka.thin.service import UNIT, BacklogService
 from tools.servers import IgniteCluster
@@ -334,3 +337,19 @@ def test_a_name_that_captures_something_else_is_refused(world: World, unique: Ca
         with pytest.raises(StreamingQueryException, match="captures for 'kafka/connect', not for 'data source ignite-backlog'"):
             world.catch_up()
         client.get_cache(name).destroy()
+
+
+def test_a_capture_with_the_secret_of_its_secrets_file_is_the_querys_alone(world: World, tmp_path: Path) -> None:
+    file = tmp_path / "secrets.json"
+    secrets.dump(Secrets(IgniteCredentials(backlog_secret="a secret of many characters")), file)
+    query = world.start(secrets_file=str(file))
+    for turn in range(2):
+        world.put({key: Trade(f"turn {turn}", key) for key in range(20)})
+        world.await_all(query)
+    assert kinds(world.rows) == {"created": 20, "updated": 20}
+    assert world.service(lambda service: service.units(world.connector)).count.sum() <= 20, "the first turn is acknowledged"
+    query.stop()
+    with pytest.raises(BacklogRefused, match="secret") as refused:
+        world.service(lambda service: service.stop(world.connector, True))
+    assert refused.value.where["code"] == "FORBIDDEN"
+    world.service(lambda service: service.force_stop(world.connector, True))
