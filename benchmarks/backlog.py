@@ -43,7 +43,7 @@ class Capture:
                 marks = self._service.units(self._connector).marks
                 self.given_up = max(self.given_up, int(np.count_nonzero(marks & GIVEN_UP)))
             self._on = False
-            self._service.stop(self._connector, True)
+            self._service.force_stop(self._connector, True)  # a run of the connector may have given the capture a secret
 
     def barrier(self) -> None:
         """All that was captured stands in the backlog then."""

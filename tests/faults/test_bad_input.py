@@ -211,7 +211,7 @@ def test_dead_letter_topic_that_may_not_be_written(secured: Copy) -> None:
 def test_topic_that_may_not_be_seen(secured: Copy) -> None:
     create_topic(secured.broker, secured.topic)
     rule(secured.broker, secured.topic, AclOperation.WRITE, AclPermissionType.ALLOW, user="somebody-else")
-    one_error(secured.run(secrets=RIGHT), 1, "TopicError", secured.topic, "describe")
+    one_error(secured.run(secrets=RIGHT), 1, "TopicError", secured.topic, "describing a topic")
 
 
 def test_right_taken_away_and_given_back(secured: Copy) -> None:
