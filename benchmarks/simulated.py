@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Self
 
 from ignite_kafka.errors import IgniteKafkaError, UnknownBinaryType
-from ignite_kafka.pipelines import slot_copy, slot_job
-from ignite_kafka.thin.model import BinaryType, CacheInfo, Page
-from ignite_kafka.thin.protocol import cache_id
+from ignite_kafka.ignite.protocol import cache_id
+from ignite_kafka.ignite.types.model import BinaryType, CacheInfo, Page
+from ignite_kafka.runtime import spark_job as slot_job
+from ignite_kafka.source.snapshot import task as slot_copy
 
 PARTITIONS = 1024
 FAULT = "a fault of the simulation"

@@ -13,16 +13,16 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO
 
+from ignite_kafka.admin.verify import Verified, verify
+from ignite_kafka.cli.tables import table
 from ignite_kafka.errors import IgniteKafkaError
+from ignite_kafka.ignite.cluster import Cluster
+from ignite_kafka.ignite.connection import IgniteEndpoint
 from ignite_kafka.kafka.clients import KafkaClients
-from ignite_kafka.kafka.control import read_control
-from ignite_kafka.kafka.status import RunStatus, read_runs
 from ignite_kafka.kafka.topics import Topics
-from ignite_kafka.pipelines.verify import Verified, verify
-from ignite_kafka.plan import TransferPlan
-from ignite_kafka.tables import table
-from ignite_kafka.thin.cluster import Cluster
-from ignite_kafka.thin.connection import IgniteEndpoint
+from ignite_kafka.plan.source_plan import TransferPlan
+from ignite_kafka.state.configs import read_control
+from ignite_kafka.state.status import RunStatus, read_runs
 
 from . import demo_restore
 from .airflow_home import BIN, airflow_environment, connection_variables, connections, migrate

@@ -1,0 +1,1 @@
+"""Operators: they submit Spark applications and change connectors."""

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import BaseOperator
 
-from airflow_provider_ignite_kafka import outcome
 from airflow_provider_ignite_kafka.hooks.ignite import IgniteHook
-from airflow_provider_ignite_kafka.request import Clusters, joined_settings, secrets_of
+from airflow_provider_ignite_kafka.spark import run_result as outcome
+from airflow_provider_ignite_kafka.spark.request import Clusters, joined_settings, secrets_of
 from airflow_provider_ignite_kafka.templates import TypedTemplates
 from ignite_kafka.errors import IgniteKafkaError, SettingsError
-from ignite_kafka.setting_kinds import BOOLEAN
-from ignite_kafka.settings import SourceSettings
+from ignite_kafka.settings.fields import BOOLEAN
+from ignite_kafka.settings.source import SourceSettings
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
@@ -64,7 +64,7 @@ class BacklogCleanupOperator(TypedTemplates, BaseOperator):
         :raises AirflowFailException: refused, or a setting is wrong.
         :raises AirflowException: a cluster could not be asked; nothing or only a part is removed.
         """
-        from ignite_kafka import backlog_control
+        from ignite_kafka.admin import backlog as backlog_control
 
         try:
             clusters = Clusters.of(self.ignite_conn_id, self.kafka_conn_id)

@@ -10,9 +10,10 @@ from typing import Any
 from unittest.mock import patch
 
 from ignite_kafka.errors import IgniteKafkaError
-from ignite_kafka.kafka.control import Control
-from ignite_kafka.pipelines import slot_job, snapshot
-from ignite_kafka.settings import SourceSettings
+from ignite_kafka.runtime import spark_job as slot_job
+from ignite_kafka.settings.source import SourceSettings
+from ignite_kafka.source.snapshot import run as snapshot
+from ignite_kafka.state.configs import Control
 
 from ..simulated import FAULT, PARTITIONS, SimulatedCluster, task
 from .session import session

@@ -15,9 +15,9 @@ from pyspark.sql import DataFrame, Observation, SparkSession, functions
 
 from ignite_kafka.datasources.ignite import IgniteDataSource
 from ignite_kafka.datasources.kafka_tx import KafkaTxDataSource
-from ignite_kafka.pipelines.run import RunRequest, run_connector, run_source
-from ignite_kafka.settings import SourceSettings
-from ignite_kafka.sink_settings import SinkSettings
+from ignite_kafka.run import RunRequest, run_connector, run_source
+from ignite_kafka.settings.sink import SinkSettings
+from ignite_kafka.settings.source import SourceSettings
 from tools.servers.jars import IGNITE_JAVA_OPTIONS, Jars
 
 from ..tables import SINK_CACHES, SINK_TOPICS

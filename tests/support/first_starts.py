@@ -18,12 +18,12 @@ from typing import TypeVar
 
 from ignite_kafka.errors import IgniteKafkaError
 from ignite_kafka.kafka.clients import KafkaClients
-from ignite_kafka.kafka.control import Control, SnapshotRecord, read_control
-from ignite_kafka.kafka.slots import SlotClaim, SlotWriter, TransactionLimits
-from ignite_kafka.kafka.status import RUNNING, RunStatus, StatusWriter, read_runs
-from ignite_kafka.kafka.target import PAUSED, read_target, write_target
 from ignite_kafka.kafka.topics import Topics, TopicSpec, read_to_end
-from ignite_kafka.offsets import Owner
+from ignite_kafka.plan.slots import Owner
+from ignite_kafka.state.configs import Control, SnapshotRecord, read_control
+from ignite_kafka.state.slot_writer import SlotClaim, SlotWriter, TransactionLimits
+from ignite_kafka.state.status import RUNNING, RunStatus, StatusWriter, read_runs
+from ignite_kafka.state.target_state import PAUSED, read_target, write_target
 from tests.support import QUICK_JVM
 from tools.servers import Jars, KafkaCluster
 

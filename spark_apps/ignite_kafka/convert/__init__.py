@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from ..errors import SettingsError
-from ..thin.model import CacheInfo, Page, TypeSource
-from .records import Records
+from ..ignite.types.model import CacheInfo, Page, TypeSource
+from .to_kafka.records import Records
 
 __all__ = ["Converter", "Records", "converter"]
 
@@ -39,12 +39,12 @@ def converter(name: str, *, decimal_format: str = "BASE64", enum_policy: str = "
     _one_of("enum_policy", enum_policy, ("ORDINAL", "SHORT_NAME", "LONG_NAME", "FULL_NAME"))
     # polars costs 0.13 s and 32 MB: imported where it is used
     if name == "ignite-binary":
-        from .ignite_binary import IgniteBinaryConverter
+        from .to_kafka.ignite_binary import IgniteBinaryConverter
 
         return IgniteBinaryConverter()
-    from ..thin.codec import EnumPolicy
-    from .json import JsonConverter
-    from .json_columns import JsonForm
+    from ..ignite.binary import EnumPolicy
+    from .to_kafka.json import JsonConverter
+    from .to_kafka.json_columns import JsonForm
 
     return JsonConverter(JsonForm(decimal_format), EnumPolicy(enum_policy))
 

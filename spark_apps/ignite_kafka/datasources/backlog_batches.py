@@ -20,19 +20,19 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import events
+from ..common.retry import retry
 from ..errors import CacheDestroyed, ChangesLost, IgniteKafkaError, SettingsError
+from ..ignite.backlog_service import ASKED, EXPIRED, GIVEN_UP, LOST, MISSED, BacklogService, Changes
+from ..ignite.cluster import Cluster
 from ..kafka.clients import KafkaClients
-from ..offsets import UnitOffset
-from ..pipelines.capture import Capture, Captured
-from ..pipelines.stream.reading import BacklogReader
-from ..pipelines.stream.take import Take
-from ..pipelines.stream.unit_memory import Longs, Verdict
-from ..pipelines.stream.unit_table import UnitTable
-from ..plan import CachePlan, TransferPlan
-from ..retry import retry
-from ..settings import SourceSettings
-from ..thin.cluster import Cluster
-from ..thin.service import ASKED, EXPIRED, GIVEN_UP, LOST, MISSED, BacklogService, Changes
+from ..plan.slots import UnitOffset
+from ..plan.source_plan import CachePlan, TransferPlan
+from ..settings.source import SourceSettings
+from ..source.stream.backlog_reader import BacklogReader
+from ..source.stream.batch import Take
+from ..source.stream.capture import Capture, Captured
+from ..source.stream.dedup import Longs, Verdict
+from ..source.stream.unit_table import UnitTable
 from .backlog_rows import ChangeRows, rows_of
 
 log = logging.getLogger(__name__)

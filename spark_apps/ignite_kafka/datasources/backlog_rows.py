@@ -11,13 +11,13 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ..errors import UnsupportedType
-from ..pipelines.stream.take import Take, page_of_rows, page_of_states
-from ..thin import codes
-from ..thin.codec import EntryGroup, decode_entries
-from ..thin.codec.fit import fitted
-from ..thin.codec.table import KEY, to_batch
-from ..thin.model import CacheInfo, Page, TypeSource
-from ..thin.service import EXPIRED, REMOVED, UPDATED
+from ..ignite.backlog_service import EXPIRED, REMOVED, UPDATED
+from ..ignite.binary import EntryGroup, decode_entries
+from ..ignite.binary.entry_table import KEY, to_batch
+from ..ignite.binary.unify_types import fitted
+from ..ignite.types import type_codes as codes
+from ..ignite.types.model import CacheInfo, Page, TypeSource
+from ..source.stream.batch import Take, page_of_rows, page_of_states
 
 CHANGE, NUMBER, PARTITION, TIME = "_change", "_number", "_partition", "_time"
 LOADED = 0

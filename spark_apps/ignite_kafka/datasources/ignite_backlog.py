@@ -3,7 +3,7 @@
     spark.dataSource.register(IgniteBacklogDataSource)
     spark.readStream.format("ignite-backlog").option("cache", "trades").option("connector", "my-stream").load()
 
-Options: docs/options.md, from :mod:`.option_tables`.
+Options: docs/options.md, from :mod:`~ignite_kafka.datasources.option_tables`.
 
 Columns: those of source `ignite` (``_key``, the fields of the values, …), and
 
@@ -43,11 +43,11 @@ from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxBytes, SupportsTr
 from pyspark.sql.types import StructType
 
 from ..errors import IgniteKafkaError
-from ..plan import CachePlan
-from ..settings import SourceSettings
-from ..thin.batches import batches
-from ..thin.cluster import Cluster
-from ..thin.scan import scan_partitions
+from ..ignite.cluster import Cluster
+from ..ignite.page_batches import batches
+from ..ignite.scan import scan_partitions
+from ..plan.source_plan import CachePlan
+from ..settings.source import SourceSettings
 from .backlog_batches import BacklogTarget, CacheStream, Offset
 from .backlog_rows import ChangeRows, joined, loaded_rows, rows_of, to_change_batch, with_change_columns
 from .ignite import ReadOptions, columns, read_schema

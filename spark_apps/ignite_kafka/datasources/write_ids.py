@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 
 from ..errors import Fenced, SnapshotConflict
-from ..kafka.control import Control, ControlState, SnapshotRecord
+from ..state.configs import Control, ControlState, SnapshotRecord
 
 log = logging.getLogger(__name__)
 

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from confluent_kafka import KafkaError, KafkaException, Message, Producer, TopicPartition
 
-from ..convert.records import Records
+from ..common.redaction import in_message
+from ..convert.to_kafka.records import Records
 from ..errors import Fenced, IgniteKafkaError, KafkaUnavailable
-from ..kafka_names import one_name
-from ..privacy import in_message
-from . import native
+from ..settings.client_config import one_name
+from . import batch_produce as native
 from .clients import NO_NEW_TOPICS, QUICK, ErrorMemory, KafkaClients, make_client, translate
 from .record_size import RECORD_OVERHEAD, SizeLimit, too_large
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ..convert.records import Records, record_sizes
+from ..convert.to_kafka.records import Records, record_sizes
 from ..errors import RecordTooLarge
 
 RECORD_OVERHEAD = 70  # bytes of a record batch's head: what librdkafka adds when it compares with message.max.bytes

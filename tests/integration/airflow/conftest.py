@@ -13,10 +13,10 @@ import pytest
 
 from ignite_kafka.errors import IgniteKafkaError
 from ignite_kafka.kafka.clients import KafkaClients
-from ignite_kafka.kafka.control import Control
-from ignite_kafka.kafka.status import RUNNING, RunStatus, StatusWriter, now_ms
 from ignite_kafka.kafka.topics import Topics
-from ignite_kafka.settings import SourceSettings
+from ignite_kafka.settings.source import SourceSettings
+from ignite_kafka.state.configs import Control
+from ignite_kafka.state.status import RUNNING, RunStatus, StatusWriter, now_ms
 from tests.support import QUICK_JVM
 from tests.support.airflow_home import ROOT, AirflowHome, use_private_home
 from tools.servers import IgniteCluster, Jars, KafkaBroker

@@ -15,8 +15,8 @@ from ignite_kafka.datasources.ignite import IgniteDataSource, parse_partitions
 from ignite_kafka.datasources.kafka_tx import KafkaTxDataSource
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.kafka.clients import KafkaClients
-from ignite_kafka.kafka.control import read_control
 from ignite_kafka.kafka.topics import Topics, TopicSpec, read_to_end
+from ignite_kafka.state.configs import read_control
 from tools.servers import IgniteCluster, KafkaBroker
 
 ROWS = 1_500

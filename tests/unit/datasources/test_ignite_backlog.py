@@ -24,13 +24,13 @@ from ignite_kafka.datasources.backlog_rows import (
 )
 from ignite_kafka.datasources.ignite_backlog import BacklogOptions
 from ignite_kafka.errors import ChangesLost, SettingsError, UnsupportedType
-from ignite_kafka.pipelines.stream.take import Take
-from ignite_kafka.pipelines.stream.unit_memory import UnitMemory
-from ignite_kafka.plan import CachePlan
-from ignite_kafka.settings import SourceSettings
-from ignite_kafka.thin import codes
-from ignite_kafka.thin.model import BinaryType, CacheInfo, Page
-from ignite_kafka.thin.service import ASKED, CREATED, EXPIRED, GIVEN_UP, MISSED, REMOVED, UPDATED, Changes
+from ignite_kafka.ignite.backlog_service import ASKED, CREATED, EXPIRED, GIVEN_UP, MISSED, REMOVED, UPDATED, Changes
+from ignite_kafka.ignite.types import type_codes as codes
+from ignite_kafka.ignite.types.model import BinaryType, CacheInfo, Page
+from ignite_kafka.plan.source_plan import CachePlan
+from ignite_kafka.settings.source import SourceSettings
+from ignite_kafka.source.stream.batch import Take
+from ignite_kafka.source.stream.dedup import UnitMemory
 
 CACHE = CacheInfo("trades", 5, partitions=4)
 SCHEMA = with_change_columns(pa.schema([pa.field("_key", pa.int64()), pa.field("_value", pa.string())]), "trades")

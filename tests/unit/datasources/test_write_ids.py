@@ -8,7 +8,7 @@ import pytest
 
 from ignite_kafka.datasources import write_ids
 from ignite_kafka.errors import Fenced, SnapshotConflict
-from ignite_kafka.kafka.control import ConnectorRecord, Control, ControlState, SnapshotRecord
+from ignite_kafka.state.configs import ConnectorRecord, Control, ControlState, SnapshotRecord
 
 STATE = ControlState(
     ConnectorRecord(generation=4),

@@ -7,7 +7,7 @@ import random
 import pyarrow as pa
 import pytest
 
-from ignite_kafka.convert.records import Records, no_records
+from ignite_kafka.convert.to_kafka.records import Records, no_records
 from ignite_kafka.kafka.record_size import RECORD_OVERHEAD, SizeLimit
 
 CHAOS = random.Random(4).randbytes(5_000)

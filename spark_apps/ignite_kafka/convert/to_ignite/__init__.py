@@ -1,0 +1,8 @@
+"""Kafka records to Ignite entries: :class:`Inbound` converts, :func:`compacted` leaves one operation a key."""
+
+from .cluster_types import ClusterTypes
+from .conversion import Inbound, InboundRules
+from .conversion_values import BadRecord, Consumed, Entries, EntryTypes, Stage, Types
+from .last_per_key import compacted
+
+__all__ = ["BadRecord", "ClusterTypes", "Consumed", "Entries", "EntryTypes", "Inbound", "InboundRules", "Stage", "Types", "compacted"]

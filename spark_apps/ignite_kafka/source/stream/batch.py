@@ -1,0 +1,152 @@
+"""What one batch of a stream takes from backlog and cache: changes that are judged, states that were looked up, units that are loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from ...ignite.backlog_service import EXPIRED, Changes
+from ...ignite.binary import raw_entries
+from ...ignite.types import type_codes as codes
+from ...ignite.types.model import Page
+from .dedup import Longs, Rows, Verdict
+
+MOST_OF_UNIT = 50_000
+"""Changes of a unit in one batch: its offset record, which tells them all, has some 11 bytes of each, and brokers take a megabyte."""
+
+Key = tuple[int, bytes]
+"""A unit's position in the table, and a key in Ignite's binary form, not wrapped."""
+
+
+@dataclass
+class Take:
+    """Settled together: sent, committed, acknowledged.
+
+    :param units: that were asked for, ascending.
+    :param done: rows of `changes` that are settled with it, whether they are sent or not.
+    :param stamps: of each unit: whether all its expired keys are settled.
+    :param states: looked up in the cache, to be sent after the changes; None: the key is not there.
+    :param left: units that another take settles.
+    :param sound: of each unit: whether its changes may be sent; not those of units that are marked, gone, or to be sent again.
+    :param topology: of each unit: the topology of the cluster under which all is sent, with this take, that the backlog had; -1: not known.
+    :param scanned: unit to its entries; it is loaded with this take. Its changes follow.
+    :param unloaded: units that are to be loaded again after this take.
+    :param swept: unit to how far the topic is swept for it with this take; None: wholly.
+    """
+
+    changes: Changes
+    units: Longs
+    verdict: Verdict
+    done: Rows
+    stamps: Rows
+    sound: Rows
+    topology: Longs
+    states: dict[Key, bytes | None] = field(default_factory=dict)
+    scanned: Mapping[int, Sequence[Page]] = field(default_factory=dict)
+    left: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
+    unloaded: frozenset[int] = frozenset()
+    swept: Mapping[int, tuple[int, int] | None] = field(default_factory=dict)
+
+    @cached_property
+    def keys(self) -> pa.BinaryArray:
+        """Key of each change, not wrapped."""
+        return self.changes.keys()
+
+    @property
+    def active(self) -> Longs:
+        """The units that the take has anything of, ascending: of most units a poll finds nothing."""
+        found = self.changes.count > 0
+        others = [*self.scanned, *self.unloaded, *self.swept, *(unit for unit, _ in self.states)]
+        if others:
+            found |= np.isin(self.units, others)
+        return self.units[found]
+
+    @property
+    def settled(self) -> Rows:
+        """Of each unit: whether the backlog had no more of it than is settled with this take."""
+        unit_of = np.repeat(np.arange(self.units.size), self.changes.count)
+        settled: Rows = ~self.changes.more & (np.bincount(unit_of[~self.done], minlength=self.units.size) == 0)
+        return settled
+
+    def places(self, rows: Longs) -> list[Key]:
+        """Unit and key of some rows."""
+        return list(zip(self.verdict.unit[rows].tolist(), self.keys.take(pa.array(rows)).to_pylist(), strict=True))
+
+    def rows_of(self, first: int, last: int) -> slice:
+        """The rows of the units from `first` to `last`."""
+        start, end = np.searchsorted(self.verdict.unit, [first, last + 1]).tolist()
+        return slice(start, end)
+
+    def leave(self, units: Longs) -> None:
+        """Settle nothing of these units: another take does."""
+        self.left = units
+        self.verdict = self.verdict.only(~np.isin(self.verdict.unit, units))
+        self.done = self.done & ~np.isin(self.verdict.unit, units)
+
+    def leaves(self, limits: Longs, gone: Rows) -> bool:
+        """Whether the backlog still has a change after this take that is to be sent.
+
+        :param limits: of every unit of the table: the highest number that counts.
+        :param gone: units of the table that do not count.
+        """
+        unit, number = self.verdict.unit, self.changes.number
+        counts = ~gone
+        counts[self.left] = False
+        last = np.full(self.units.size, -1, np.int64)  # numbers rise within a unit, and none below the last was left out
+        np.maximum.at(last, np.repeat(np.arange(self.units.size), self.changes.count), number)
+        unread = self.changes.more & (last < limits[self.units]) & counts[self.units]
+        return bool(unread.any() or (~self.done & (number >= 0) & (number <= limits[unit]) & counts[unit]).any())
+
+
+def first_of_each(changes: Changes, most: int | None) -> Changes:
+    """The first changes of each unit: as many of each as `most` in all allow, but at least one, and no more than its offset record has room
+    for. Expired keys of a unit stay together: they are acknowledged by one stamp.
+
+    :param most: None: any number in all.
+    """
+    before = changes.count
+    rank = np.arange(changes.number.size) - np.repeat(np.cumsum(before) - before, before)
+    limit = MOST_OF_UNIT if most is None or rank.size <= most else min(MOST_OF_UNIT, max(1, int(np.partition(rank, most)[most])))
+    kept = rank < limit
+    if kept.all():
+        return changes
+    unit, expired = np.repeat(np.arange(before.size), before), changes.kind == EXPIRED
+    kept |= expired & np.isin(unit, unit[kept & expired])
+    rows = np.flatnonzero(kept)
+    count = np.bincount(unit[rows], minlength=before.size).astype(np.int32)
+    cut = count < before
+    columns = {name: getattr(changes, name)[rows] for name in ("number", "time_ms", "hash", "kind", "key_length", "value_length")}
+    stamps = np.where(cut, 0, changes.expired_stamp)
+    entries = page_of_rows(changes, rows).data
+    return replace(changes, count=count, more=changes.more | cut, expired_stamp=stamps, entries=entries, **columns)
+
+
+def page_of_rows(changes: Changes, rows: Longs) -> Page:
+    """Some changes, rising, as a page of entries."""
+    offsets = changes.entry_offsets()
+    cuts = np.flatnonzero(np.diff(rows) != 1) + 1
+    firsts, lasts = rows[np.concatenate(([0], cuts))], rows[np.append(cuts, rows.size) - 1]
+    parts = [changes.entries[offsets[first] : offsets[last + 1]] for first, last in zip(firsts.tolist(), lasts.tolist(), strict=True)]
+    return Page(-1, rows.size, parts[0] if len(parts) == 1 else memoryview(b"".join(parts)), True)
+
+
+def page_of_states(states: Sequence[tuple[bytes, bytes | None]]) -> Page:
+    """Keys and values, not wrapped, as a page of entries."""
+    data = b"".join(_entry(key) + (bytes([codes.NULL]) if value is None else _entry(value)) for key, value in states)
+    return Page(-1, len(states), memoryview(data), True)
+
+
+def _entry(value: bytes) -> bytes:
+    if value[0] != codes.OBJECT:
+        return value
+    return bytes([codes.WRAPPED]) + len(value).to_bytes(4, "little") + value + bytes(4)
+
+
+def without_keys(page: Page, keys: set[bytes], cache: str) -> Page:
+    """The entries of a page whose keys are none of these."""
+    kept = [(key, value) for key, value in raw_entries(page, cache) if key not in keys]
+    return Page(page.partition, len(kept), page_of_states(kept).data, page.last)

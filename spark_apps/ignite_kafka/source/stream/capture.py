@@ -1,0 +1,153 @@
+"""The capture of a connector on the nodes, as the driver holds it: which caches, under which incarnations."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from ...common.retry import retry
+from ...errors import BacklogMissing, BacklogRefused, BacklogUnavailable, IgniteUnreachable
+from ...ignite.backlog_service import REMEDIES, BacklogService, has_service
+from ...ignite.cluster import Cluster
+from ...kafka.topics import Topics
+from ...plan.routing import select
+from ...plan.source_plan import CachePlan
+from ...settings.source import SourceSettings
+from .epoch import Unit
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+_PATIENCE_S = 60.0
+
+Deployments = Mapping[str, str]
+"""Cache to its deployment id: another one once the cache was made again. What is seen of captured caches has their incarnations, too."""
+
+
+@dataclass(frozen=True)
+class Captured:
+    """What the service said. ``incarnations`` by cache name."""
+
+    capture_id: int
+    incarnations: Mapping[str, str]
+
+    def seen(self, deployments: Deployments) -> Deployments:
+        """Of these caches, those that are captured, each with its incarnation too: one that was emptied keeps its deployment id."""
+        return {name: f"{deployments[name]}/{number}" for name, number in self.incarnations.items() if name in deployments}
+
+    @staticmethod
+    def of(answer: Mapping[str, Any]) -> Captured:
+        prefix = "incarnation."
+        found = {name.removeprefix(prefix): str(value) for name, value in answer.items() if name.startswith(prefix)}
+        return Captured(int(answer["captureId"]), found)
+
+    def named(self, cache: CachePlan, deployment: str = "") -> CachePlan:
+        """The cache with the incarnation under which its units are sent, of the deployment that was seen before the capture began."""
+        return replace(cache, incarnation=self.incarnations[cache.name], deployment=deployment)
+
+
+def deployment_of(seen: str) -> str:
+    """The deployment id in what :meth:`Captured.seen` tells of a cache."""
+    return seen.partition("/")[0]
+
+
+def owner_of(topics: Topics, prefix: str) -> str:
+    """What tells a connector from others of its name: the Kafka cluster, and the prefix of the topics, that hold its offsets."""
+    return f"{topics.cluster_id()}/{prefix}"
+
+
+def check_owner(connector: str, status: Mapping[str, Any], owner: str) -> None:
+    """
+    :param status: of the capture, as the service answers it.
+    :raises BacklogRefused: the capture is another's.
+    """
+    if status["owner"] != owner:
+        what = f"connector {connector!r} captures for {status['owner']!r}, not for {owner!r}"
+        raise BacklogRefused(what, REMEDIES["OTHER_OWNER"], code="OTHER_OWNER")
+
+
+class Capture:
+    """Calls the service for one connector."""
+
+    def __init__(self, settings: SourceSettings, cluster: Cluster, owner: str) -> None:
+        """
+        :param owner: where the offsets are, see :func:`owner_of`: under one name there may be connectors of several.
+        :ivar secret: of the capture, for calls that change it; at first that of the cluster's credentials.
+        """
+        self._settings, self._cluster, self._owner = settings, cluster, owner
+        self.secret = cluster.credentials.backlog_secret
+
+    def check(self) -> None:
+        """
+        :raises BacklogMissing: no node has the service.
+        :raises BacklogRefused: something else captures under the connector's name, or the nodes' jar is older than this program.
+        """
+        if not self._cluster.ask(has_service):
+            remedy = "Put its jar on the class path of every server node (docs/deploy.md)"
+            raise BacklogMissing("no node of the cluster has the backlog service", remedy)
+        self._patiently(lambda service: service.version())
+        status = self._patiently(self._status)
+        if status is not None:
+            check_owner(self._settings.name, status, self._owner)
+
+    def present(self) -> Captured | None:
+        """The capture that is there already."""
+        status = self._patiently(self._status)
+        return None if status is None else Captured.of(status)
+
+    def start(self, caches: Sequence[str]) -> Captured:
+        """Capture these caches, from before it returns on; others are captured no more."""
+        settings = self._settings
+        named = {
+            "backlogCacheName": settings.backlog_cache_name,
+            "backlogServiceName": settings.backlog_service_name,
+            "backlogCacheBackups": str(settings.backlog_cache_backups),
+            "backlogMemoryRegionName": settings.backlog_memory_region_name,
+            "backlogFlushFreq": str(settings.backlog_flush_freq_ms),
+            "backlogOwner": self._owner,
+        }
+        return Captured.of(self._patiently(lambda service: service.start(settings.name, named, caches)))
+
+    def stop(self) -> None:
+        """End the capture and destroy the backlog; nothing where there is none."""
+        self._patiently(lambda service: service.stop(self._settings.name, True))
+
+    def deployments(self) -> dict[str, str]:
+        """The caches that the connector's lists choose now."""
+        found = {name: deployment for name, _, deployment, *_ in self._ask(lambda service: service.caches())}
+        settings = self._settings
+        return {
+            name: found[name] for name in select(found, settings.cache_whitelist, settings.cache_blacklist, settings.backlog_cache_name)
+        }
+
+    def seen(self) -> Deployments:
+        """The caches that the connector's lists choose now, as :meth:`Captured.seen` tells those that are captured."""
+        deployments, status = self.deployments(), self._ask(self._status)
+        return deployments if status is None else {**deployments, **Captured.of(status).seen(deployments)}
+
+    def highest_numbers(self) -> dict[Unit, int]:
+        """Of each unit that has a backlog, after all that was captured stands there."""
+        name = self._settings.name
+        self._patiently(lambda service: service.barrier(name))
+        units = self._patiently(lambda service: service.units(name))
+        places = zip(units.unit["cache_id"].tolist(), units.unit["partition"].tolist(), strict=True)
+        return {place: high for place, high in zip(places, units.high.tolist(), strict=True) if high >= 0}
+
+    def _status(self, service: BacklogService) -> Mapping[str, Any] | None:
+        """What the service tells of the connector's capture; None: there is none."""
+        name = self._settings.name
+        return service.status(name) if name in service.connectors() else None
+
+    def _patiently(self, question: Callable[[BacklogService], T]) -> T:
+        """Asked again while nodes come and go, for every call may be repeated."""
+        return retry(
+            lambda: self._ask(question),
+            min(_PATIENCE_S, self._settings.retry_timeout_ms / 1000),
+            lambda error: isinstance(error, (BacklogUnavailable, IgniteUnreachable)),
+            failed=lambda error: log.warning("the backlog service is asked again: %s", error),
+        )
+
+    def _ask(self, question: Callable[[BacklogService], T]) -> T:
+        return self._cluster.ask(lambda connection: question(BacklogService(connection, self.secret)))

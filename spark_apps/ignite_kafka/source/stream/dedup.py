@@ -1,0 +1,260 @@
+"""What a stream remembers of the changes it has sent: whether a change that it reads is new, known, or says nothing.
+
+A number is a place, not an identity: it may come back with another content, and late ones may come after higher ones
+(docs/decisions/0007-backlog-ground.md). Numbers and hashes of the last seconds are remembered exactly; what lies further back is one floor
+a unit. A change that neither can tell is not sent: its key is looked up in the cache.
+
+A hash (int64) has the CRC-32 of key and value in its high half, FNV-1a of the key alone in the low one; source: `Change.hash` of
+backlog-service/. So it tells, too, what was sent last for a key whose bytes are not remembered.
+"""
+
+from __future__ import annotations
+
+import base64
+import struct
+import zlib
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ...ignite.backlog_service import EXPIRED, Changes
+from ...plan.slots import UnitOffset
+
+REMEMBERED_S = 30.0  # longer than owners hold back what they captured (2 s), and than a transaction that took its number early
+MOST_REMEMBERED = 2_000_000
+RECENT_S = 10.0  # told to the next task: a node that stands still for some seconds may put back what was acknowledged meanwhile
+MOST_RECENT = 256  # of a unit: its offset record is written with each batch that has any of it
+
+Longs = npt.NDArray[np.int64]
+Rows = npt.NDArray[np.bool_]
+
+SENT = np.dtype([("number", "<i8"), ("hash", "<i8"), ("sent", "?"), ("time_s", "<f8")])
+"""A change that is settled: number, hash, and whether it is what was sent then. A looked-up state has the number -1.
+Not what was sent: a change that was looked up instead, or was sent before, by a task that failed."""
+
+_SIZES = struct.Struct("<ii")
+_NONE = np.empty(0, SENT)
+
+
+def hash_of(key: bytes, value: bytes | None) -> int:
+    """The hash of a state of a key, both in Ignite's binary form and not wrapped."""
+    of_key = 0x811C9DC5
+    for byte in key:
+        of_key = (of_key ^ byte) * 0x01000193 & 0xFFFFFFFF
+    both = zlib.crc32(b"\0" if value is None else b"\1" + value, zlib.crc32(key)) << 32 | of_key
+    return both - (1 << 64) if both >> 63 else both
+
+
+def key_half(hashed: int) -> int:
+    """The half of a hash that tells the key."""
+    return hashed & 0xFFFFFFFF
+
+
+def settled_rows(numbers: Longs, hashes: Longs, sent: Rows, now_s: float) -> npt.NDArray[np.void]:
+    """Rows of dtype SENT."""
+    rows = np.empty(numbers.size, SENT)
+    rows["number"], rows["hash"], rows["sent"], rows["time_s"] = numbers, hashes, sent, now_s
+    return rows
+
+
+def joined(*parts: npt.NDArray[np.void]) -> npt.NDArray[np.void]:
+    """Rows of dtype SENT, one after the other; as bytes, since numpy copies such rows field by field."""
+    return np.frombuffer(bytearray().join(part.tobytes() for part in parts), SENT)
+
+
+def packed(rows: npt.NDArray[np.void]) -> str:
+    """Rows of dtype SENT without their times, in base64: count, length of the numbers, these compressed as differences, and hashes, which
+    do not compress."""
+    if not rows.size:
+        return ""
+    steps = zlib.compress(np.diff(rows["number"], prepend=0).astype("<i8").tobytes() + rows["sent"].tobytes(), 1)
+    return base64.b64encode(_SIZES.pack(rows.size, len(steps)) + steps + rows["hash"].astype("<i8").tobytes()).decode()
+
+
+def unpacked(text: str, now_s: float) -> npt.NDArray[np.void]:
+    """What :func:`packed` was given, as if it had been settled now."""
+    if not text:
+        return _NONE
+    data = base64.b64decode(text)
+    count, size = _SIZES.unpack_from(data)
+    steps = zlib.decompress(data[_SIZES.size : _SIZES.size + size])
+    numbers, sent = np.cumsum(np.frombuffer(steps, "<i8", count)), np.frombuffer(steps, "?", count, 8 * count)
+    return settled_rows(numbers, np.frombuffer(data, "<i8", count, _SIZES.size + size), sent, now_s)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is to be done with each of N changes: one of the three is true, or none for a change to be left for the next read.
+
+    :param send: new, in order.
+    :param known: sent before: to be acknowledged, not sent.
+    :param ask: only the cache can tell: its key is to be looked up.
+    """
+
+    unit: Longs
+    send: Rows
+    known: Rows
+    ask: Rows
+
+    def only(self, rows: Rows) -> Verdict:
+        """The same of these rows alone; the others are left."""
+        return Verdict(self.unit, self.send & rows, self.known & rows, self.ask & rows)
+
+
+@dataclass
+class _Seen:
+    """What was settled at one time: columns, as of SENT."""
+
+    time_s: float
+    unit: Longs
+    number: Longs
+    hash: Longs
+    keys: pa.BinaryArray
+    """Null where it is not known."""
+    sent: Rows
+
+
+@dataclass
+class _UnitWindow:
+    """The remembered changes of one unit."""
+
+    hashes: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
+    newest: dict[int, int] = field(default_factory=dict)
+    """:func:`key_half` to the highest number sent for the key."""
+    state: dict[int, int] = field(default_factory=dict)
+    """:func:`key_half` to the hash of what was sent last for the key."""
+
+
+class UnitMemory:
+    """Of U units, by their position in the task's table of units."""
+
+    def __init__(self, units: int) -> None:
+        self._high = np.full(units, -1, np.int64)
+        self._floor = np.full(units, -1, np.int64)
+        self._loaded_s = np.full(units, -np.inf)
+        self._seen: deque[_Seen] = deque()
+        self._count = 0
+        self._recent: OrderedDict[int, npt.NDArray[np.void]] = OrderedDict()  # the unit that was settled last comes last
+
+    def restore(self, unit: int, offset: UnitOffset, now_s: float) -> None:
+        """Take over what an offset record tells of a unit."""
+        self._high[unit] = self._floor[unit] = offset.high
+        rows = unpacked(offset.recent, now_s)
+        if rows.size:
+            keys = pa.nulls(rows.size, pa.binary())
+            self._add(_Seen(now_s, np.full(rows.size, unit), rows["number"], rows["hash"], keys, rows["sent"]))
+
+    def high(self, unit: int) -> int:
+        """The highest number sent; -1: none."""
+        return int(self._high[unit])
+
+    def judge(self, units: Longs, changes: Changes) -> Verdict:
+        """Judge what was read of these units, in the order of the answer; nothing is remembered yet."""
+        unit = np.repeat(units, changes.count)
+        expired = changes.kind == EXPIRED
+        again = (unit[1:] == unit[:-1]) & (changes.number[1:] == changes.number[:-1])
+        conflict = (np.append(again, False) | np.insert(again, 0, False)) & ~expired
+        send = (changes.number > self._high[unit]) & ~conflict & ~expired
+        known, ask = np.zeros(unit.size, bool), expired.copy()
+        rest = np.flatnonzero(~send & ~expired)
+        if rest.size:
+            self._judge_rest(rest, unit, changes, conflict, Verdict(unit, send, known, ask))
+        return Verdict(unit, send, known, ask)
+
+    def _judge_rest(self, rest: Longs, unit: Longs, changes: Changes, conflict: Rows, verdict: Verdict) -> None:
+        windows = self._windows(set(unit[rest].tolist()))
+        for row in rest.tolist():
+            number, hashed, window = int(changes.number[row]), int(changes.hash[row]), windows[int(unit[row])]
+            sent = window.hashes.get(number, ())
+            if hashed in sent:
+                verdict.known[row] = True
+            elif conflict[row] or sent or number <= self._floor[unit[row]] or window.newest.get(key_half(hashed), -1) > number:
+                verdict.ask[row] = True
+            else:
+                verdict.send[row] = True  # late, and nothing newer of its key was sent
+
+    def remember(self, verdict: Verdict, rows: Rows, changes: Changes, now_s: float) -> None:
+        """These rows are committed, as they are where the verdict is to send them."""
+        kept = np.flatnonzero(rows & (changes.number >= 0))
+        if not kept.size:
+            return
+        unit, number = verdict.unit[kept], changes.number[kept]
+        np.maximum.at(self._high, unit, number)
+        # what was looked up instead is not what the change says
+        index = pa.array(kept, mask=~(verdict.send | verdict.known)[kept])  # a null index gives a null key
+        self._add(_Seen(now_s, unit, number, changes.hash[kept], changes.keys().take(index), verdict.send[kept]))
+
+    def remember_state(self, unit: int, key: bytes, value: bytes | None, now_s: float) -> None:
+        """A state that was read from the cache is committed."""
+        state = np.array([hash_of(key, value)])
+        self._add(_Seen(now_s, np.array([unit]), np.array([-1]), state, pa.array([key], pa.binary()), np.ones(1, bool)))
+
+    def loaded(self, unit: int, now_s: float) -> None:
+        """The unit was sent from the cache: what was sent last for its keys before is not known any more."""
+        self._loaded_s[unit] = now_s
+        if unit in self._recent:
+            self._recent[unit]["sent"] = False
+
+    def recent(self, unit: int, now_s: float) -> npt.NDArray[np.void]:
+        """What was settled of the unit in the last seconds, oldest first: rows of dtype SENT, not to be written to."""
+        rows = self._recent.get(unit)
+        return _NONE if rows is None else rows[np.searchsorted(rows["time_s"], now_s - RECENT_S) :]
+
+    def loaded_since(self, time_s: float) -> Rows:
+        """Units that were sent from the cache since."""
+        found: Rows = self._loaded_s >= time_s
+        return found
+
+    def last_sent(self, units: Iterable[int]) -> dict[tuple[int, int], int]:
+        """Unit and key (:func:`key_half`) of these units to the hash of what was sent last, as far as it is remembered."""
+        return {(unit, key): hashed for unit, window in self._windows(set(units)).items() for key, hashed in window.state.items()}
+
+    def sent_since(self, time_s: float) -> set[tuple[int, bytes]]:
+        """Unit and key of what was sent since."""
+        return {
+            (unit, key)
+            for seen in self._seen
+            if seen.time_s >= time_s
+            for unit, key in zip(seen.unit.tolist(), seen.keys.to_pylist(), strict=True)
+            if key is not None
+        }
+
+    def forget(self, now_s: float) -> None:
+        """Cut what is too old, or too much, to the floor."""
+        while self._seen and (self._seen[0].time_s < now_s - REMEMBERED_S or self._count > MOST_REMEMBERED):
+            old = self._seen.popleft()
+            self._count -= old.number.size
+            np.maximum.at(self._floor, old.unit, old.number)
+        while self._recent and next(iter(self._recent.values()))["time_s"][-1] < now_s - RECENT_S:
+            self._recent.popitem(last=False)
+
+    def _add(self, seen: _Seen) -> None:
+        """:param seen: of ascending units."""
+        self._seen.append(seen)
+        self._count += seen.number.size
+        cuts = np.flatnonzero(np.diff(seen.unit)) + 1
+        rows = settled_rows(seen.number, seen.hash, seen.sent, seen.time_s)
+        for start, end in zip([0, *cuts.tolist()], [*cuts.tolist(), rows.size], strict=True):
+            unit = int(seen.unit[start])
+            new = rows[max(start, end - MOST_RECENT) : end]
+            before = self.recent(unit, seen.time_s)
+            self._recent[unit] = joined(before[max(0, before.size + new.size - MOST_RECENT) :], new)
+            self._recent.move_to_end(unit)
+
+    def _windows(self, units: Iterable[int]) -> dict[int, _UnitWindow]:
+        wanted = np.array(sorted(units), np.int64)
+        windows = {int(unit): _UnitWindow() for unit in wanted}
+        for seen in self._seen:
+            for row in np.flatnonzero(np.isin(seen.unit, wanted)).tolist():
+                window, number, hashed = windows[int(seen.unit[row])], int(seen.number[row]), int(seen.hash[row])
+                window.hashes[number].add(hashed)
+                if seen.sent[row]:
+                    key = key_half(hashed)
+                    window.newest[key] = max(number, window.newest.get(key, -1))
+                    if seen.time_s >= self._loaded_s[seen.unit[row]]:
+                        window.state[key] = hashed
+        return windows

@@ -1,0 +1,242 @@
+"""The backlog pipeline: every change of the chosen caches into their topics, once and in order, after what was there before.
+
+The driver captures, plans and takes the connector; then it runs epoch after epoch (:mod:`.epoch`), each with the caches and cores of
+its time, and follows what the user asks for. ``run_mode`` once ends when what had changed before the run is sent.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+
+from pyspark.sql import SparkSession
+
+from ... import events
+from ...errors import BacklogRefused, CacheDestroyed, CacheNotFound, IgniteKafkaError, SettingsError
+from ...plan.source_plan import TransferPlan
+from ...runtime import parallelism
+from ...runtime.clients import ignite_cluster
+from ...runtime.connector_run import RunRequest
+from ...runtime.epoch_run import EpochRun
+from ...runtime.progress import RunFollower
+from ...runtime.spark_job import Work, streamed
+from ...settings.source import SourceSettings
+from ...state import status
+from ...state import target_state as target
+from ...state.configs import Control, ControlState, SnapshotRecord
+from ...state.sent_topics import check_plan
+from ...state.status import RunStatus, TaskProgress
+from ..planning import ensure_topics, make_plan
+from ..snapshot.run import new_snapshot_id, planned
+from ..snapshot.task import SlotResult
+from .capture import Capture, Deployments, deployment_of, owner_of
+from .counts import counts_of
+from .epoch import LOADING_S, LONGEST_S, STREAMING_S, Epoch
+
+log = logging.getLogger(__name__)
+
+
+def run_backlog(spark: SparkSession, request: RunRequest[SourceSettings]) -> RunStatus:
+    """Stream until asked to stop, or until caught up where ``run_mode`` is once.
+
+    :returns: the run's record: COMPLETED when caught up, STOPPED when it was asked to stop.
+    :raises IgniteKafkaError: what ended the run; what was committed stays, and the next run goes on from there.
+    """
+    with ExitStack() as stack:
+        return BacklogRun(spark, request, stack).run()
+
+
+class BacklogRun(EpochRun[SourceSettings]):
+    """The run of a stream."""
+
+    def _run(self) -> None:
+        settings = self._settings
+        prefix = settings.internal_topic_prefix
+        cluster = self._stack.enter_context(ignite_cluster(settings, self._secrets))
+        owner = self._patiently(lambda: owner_of(self._topics, prefix))
+        self._cluster, self._capture = cluster, Capture(settings, cluster, owner)
+        self._capture.check()
+        events.emit(events.IGNITE_CONNECTED, address=", ".join(settings.ignite_addresses))
+        state = self._state()
+        if settings.run_mode == "once" and self._target_wanted() == target.PAUSED:
+            remedy = f"Resume it with `ignite-kafka resume {settings.name}`"
+            raise SettingsError("the connector is paused", remedy, connector=settings.name)
+        # checks what settings and caches must be before anything is taken over
+        slots = parallelism.slots(settings, state, parallelism.cores(self._spark))
+        snapshot_id = self._request.snapshot_id or new_snapshot_id()
+        plan = self._patiently(lambda: make_plan(settings, cluster, self._topics, snapshot_id, slots))
+        self._control = control = Control(self._clients, self._topics, prefix, settings.name, settings.runs_kept)
+        self._stack.callback(control.close)
+        found = self._take(control, slots, state)
+        self._capture.secret = self._patiently(lambda: control.ensure_capture_secret(found))
+        captured, self._deployments = self._captured(plan, found)
+        self._patiently(lambda: check_plan(captured, found.snapshot, self._clients, self._topics))
+        self._plan = replace(self._patiently(lambda: ensure_topics(captured, self._topics)), generation=control.record.generation)
+        self._loaded = False
+        self._patiently(lambda: control.begin(self._record(), found.snapshot))
+        self._follower = self._patiently(lambda: RunFollower(self._clients, self._topics, self._plan))
+        self._stack.callback(self._follower.close)
+        self._take_up_target()
+        events.emit(events.RUN_STARTED, connector=settings.name, run_id=self._request.run_id, generation=self._plan.generation)
+        self._status = replace(
+            self._status,
+            snapshot_id=self._plan.snapshot_id,
+            generation=self._plan.generation,
+            caches=planned(self._plan),
+            state=self._target,
+        )
+        self._patiently(self._publish)
+        once = settings.run_mode == "once"
+        self._until = self._capture.highest_numbers() if once else None
+        self._due_s = time.monotonic()
+        if self._epochs(ends=once):
+            self._close_run(status.COMPLETED)
+        else:
+            self._stopped()
+
+    # capture
+
+    def _captured(self, plan: TransferPlan, found: ControlState) -> tuple[TransferPlan, Deployments]:
+        """Capture the caches; the plan under the snapshot id, and with the loads, that the failover policy asks for."""
+        policy, before, first = self._settings.failover_policy, found.snapshot, found.snapshot is None
+        present = self._capture.present()
+        known = before is not None and present is not None and before.plan.get("capture_id") == present.capture_id
+        if policy == "NONE" and present is not None:
+            self._capture.stop()  # what changed while nothing ran is not sent
+        deployments = self._capture.deployments()
+        names = [cache.name for cache in plan.caches if cache.name in deployments]
+        captured = self._capture.start(names)
+        events.emit(events.CAPTURE_BEGUN, connector=plan.connector, caches=len(names), capture_id=captured.capture_id)
+        same = known and before is not None and before.plan["capture_id"] == captured.capture_id
+        if before is not None and before.plan.get("capture_id") and policy == "BACKLOG" and not same:
+            events.emit(events.CAPTURE_LOST, connector=plan.connector, capture_id=before.plan["capture_id"])
+        goes_on = same and before is not None and (policy == "BACKLOG" or before.id == self._request.snapshot_id)
+        # what was there before is loaded once, whatever the policy; a load that did not come to its end is begun anew
+        unfinished = before is None or not before.complete
+        load = policy != "NONE" or unfinished
+        if first or goes_on or policy == "NONE":
+            load = load and self._settings.load_initial_data
+        old = {cache["name"]: cache["load"] for cache in before.plan["caches"]} if goes_on and before is not None else {}
+        named = [captured.named(cache, deployments[cache.name]) for cache in plan.caches if cache.name in names]
+        caches = [replace(cache, load=old.get(cache.name, load)) for cache in named]
+        snapshot_id = before.id if goes_on and before is not None else plan.snapshot_id
+        if before is not None and snapshot_id == before.id and not goes_on:
+            snapshot_id = new_snapshot_id()  # its offsets tell of another capture
+        plan = replace(plan, caches=tuple(caches), snapshot_id=snapshot_id, capture_id=captured.capture_id)
+        return plan, captured.seen({name: deployments[name] for name in names})
+
+    def _record(self) -> SnapshotRecord:
+        return SnapshotRecord(self._plan.snapshot_id, self._plan.to_dict())
+
+    # epochs
+
+    @property
+    def _run_plan(self) -> TransferPlan:
+        return self._plan
+
+    @property
+    def _look_interval_ms(self) -> int:
+        return self._settings.cache_list_poll_interval_ms
+
+    def _next_epoch(self, number: int, configs_offset: int) -> Epoch:
+        return Epoch(number, configs_offset, self._until, LONGEST_S, max(0.0, self._due_s - time.monotonic()))
+
+    @property
+    def _cores_s(self) -> float:
+        return STREAMING_S if self._loaded else LOADING_S
+
+    def _work(self, epoch: Epoch, tasks: Sequence[Sequence[int]]) -> Work | None:
+        if not self._plan.caches:
+            return None
+        return streamed(self._plan, tasks, self._request.secrets_file, epoch)
+
+    def _outlives(self, error: BaseException) -> bool:
+        return _is_gone(error) and self._settings.run_mode != "once"
+
+    def _ended(self, epoch: Epoch, results: Sequence[SlotResult]) -> None:
+        self._add([result.caches for result in results], planned(self._plan))
+        self._due_s = time.monotonic() + sum(result.ahead_s for result in results) / len(results)
+        self._publish_progress()
+        if all(result.loaded for result in results):
+            self._all_loaded()
+
+    def _told(self, tasks: Sequence[TaskProgress], of: int) -> None:
+        self._add([counts_of(one) for one in tasks], planned(self._plan))
+        self._publish_progress()
+        if len(tasks) == of and all(one.loaded for one in tasks):
+            self._all_loaded()
+
+    def _all_loaded(self) -> None:
+        if not self._loaded:
+            self._loaded = True
+            counts = {name: vars(count) for name, count in self._status.caches.items()}
+            self._patiently(lambda: self._control.end_snapshot(self._record(), counts))
+
+    # caches that come and go
+
+    def _changed(self) -> bool:
+        return self._seen() != self._deployments
+
+    def _seen(self) -> Deployments:
+        """The caches that are there; those of before while the nodes do not tell."""
+        try:
+            return self._capture.seen()
+        except IgniteKafkaError as error:
+            if error.final:
+                raise
+            log.warning("the nodes do not tell their caches: %s", error)
+            return self._deployments
+
+    def _look(self, epoch: int) -> None:
+        """Take up new caches and drop those that are gone; a cache that was made again is both, and so is one that a deactivation of the
+        cluster emptied, or of which what was captured is lost."""
+        before, now = self._deployments, self._seen()
+        if now == before:
+            return
+        try:
+            plan = make_plan(self._settings, self._cluster, self._topics, self._plan.snapshot_id, self._plan.slots)
+            captured = self._capture.start([cache.name for cache in plan.caches])
+        except IgniteKafkaError as error:
+            if error.final and not _is_gone(error):
+                raise
+            log.warning("the caches changed while they were looked at: %s", error)
+            return
+        now = captured.seen({name: deployment_of(value) for name, value in now.items()})  # one that was made again since is seen next time
+        fresh = {name for name in now if now[name] != before.get(name)}
+        lost = {name for name in fresh if deployment_of(now[name]) == deployment_of(before.get(name, ""))}
+        loads = {cache.name: cache.load for cache in self._plan.caches}
+        loads |= dict.fromkeys(fresh, self._settings.load_initial_data) | dict.fromkeys(lost, self._settings.failover_policy != "NONE")
+        named = [captured.named(cache, deployment_of(now[cache.name])) for cache in plan.caches if cache.name in now]
+        caches = [replace(cache, load=loads.get(cache.name, True)) for cache in named]
+        if captured.capture_id != self._plan.capture_id:
+            events.emit(events.CAPTURE_LOST, connector=self._plan.connector, capture_id=self._plan.capture_id)
+        dropped = sorted(before.keys() - now.keys())
+        events.emit(
+            events.CACHES_CHANGED,
+            connector=self._plan.connector,
+            added=", ".join(sorted(fresh)) or "none",
+            dropped=", ".join(dropped) or "none",
+        )
+        plan = replace(plan, caches=tuple(caches), capture_id=captured.capture_id)
+        self._patiently(lambda: check_plan(plan, self._record(), self._clients, self._topics))
+        self._plan = replace(self._patiently(lambda: ensure_topics(plan, self._topics)), generation=self._plan.generation)
+        self._loaded = self._loaded and not fresh
+        self._patiently(lambda: self._control.begin_epoch(epoch + 1, self._record()))
+        counts = {**planned(self._plan), **self._status.caches}
+        self._status = replace(self._status, caches=counts)
+        self._deployments = now
+
+    def _stopped(self) -> None:
+        """What a policy other than BACKLOG would not read again is given up."""
+        if self._settings.failover_policy != "BACKLOG":
+            self._capture.stop()
+        self._close_run(status.STOPPED)
+
+
+def _is_gone(error: BaseException) -> bool:
+    """Whether it says that a cache is not there any more: a stream goes on without it."""
+    refused = isinstance(error, BacklogRefused) and error.where.get("code") == "UNKNOWN_CACHE"
+    return refused or isinstance(error, (CacheDestroyed, CacheNotFound))

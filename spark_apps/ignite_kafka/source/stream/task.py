@@ -1,0 +1,108 @@
+"""What a Spark task of a stream does: batch after batch of whole slots, until its epoch ends; it tells the driver how far it is.
+
+A batch: read the backlog, send it in one transaction a slot, acknowledge; then load a share of what is still to be loaded, in the same way.
+So what was there before delays no change, and no stop, by more than ``batch_bytes`` of it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+
+from ...errors import IgniteKafkaError, OutcomeUnknown
+from ...plan.slots import Owner
+from ...plan.source_plan import TransferPlan
+from ...runtime.clients import ignite_cluster, slot_clients
+from ...runtime.memory import tune_allocation
+from ...runtime.task_loop import TaskLoop
+from ...settings.secrets import Secrets
+from ..snapshot.task import CacheCount, SlotResult
+from .backlog_reader import BacklogReader
+from .batch import Take
+from .epoch import Epoch, EpochEnd, Times
+from .rate_limit import Pace
+from .sender import SlotsSender
+from .unit_table import UnitTable
+
+_SWEEP_S = 20.0
+
+
+def stream_slots(plan: TransferPlan, secrets: Secrets, slots: Sequence[int], attempt: int, epoch: Epoch) -> Iterator[SlotResult]:
+    """Stream slots until the epoch ends; one result each, with what was sent in this epoch."""
+    tune_allocation()
+    yield from TaskStream(plan, secrets, slots, attempt, epoch).run()
+
+
+class TaskStream(TaskLoop):
+    """The slots of one task from the beginning of an epoch to its end, over as many attempts as the retry budget allows."""
+
+    def __init__(self, plan: TransferPlan, secrets: Secrets, slots: Sequence[int], attempt: int, epoch: Epoch) -> None:
+        self._settings, self._clients = plan.settings, slot_clients(plan.settings, secrets)
+        super().__init__(plan, self._clients, slots, epoch)
+        self._plan, self._secrets = plan, secrets
+        self._owner = Owner(plan.generation, epoch=epoch.number, attempt=attempt)
+        self._table = UnitTable.of(plan, slots)
+        self._counts = {slot: {cache.name: CacheCount() for cache in plan.caches} for slot in slots}
+        self._pace = Pace.of_task(self._settings.max_records_per_second, len(slots), plan.slots, epoch.ahead_s)
+        self._in_doubt = self._finished = self._loaded = False
+        self._told_loaded = False
+        self._sweeps = Times(_SWEEP_S)  # how far a sweep is, is committed then: a task that dies does not begin it anew
+
+    def _results(self) -> list[SlotResult]:
+        ahead_s = self._pace.ahead_s
+        return [SlotResult(slot, self._counts[slot], None, self._finished, self._loaded, ahead_s) for slot in self._slots]
+
+    def _attempt(self, end: EpochEnd) -> None:
+        secret = end.capture_secret(self._clients.patience_s)
+        with ignite_cluster(self._settings, self._secrets, secret) as cluster:
+            sender = SlotsSender(self._plan, self._clients, self._table, self._owner, cluster, self._counts)
+            try:
+                with closing(BacklogReader(self._plan, self._table, cluster, self._clients, self._pace.batch_records)) as reader:
+                    sender.restore(reader)
+                    self._in_doubt = False
+                    self._batches(reader, sender, end)
+            finally:
+                self._in_doubt = self._in_doubt or sender.in_doubt
+                sender.close()
+
+    def _batches(self, reader: BacklogReader, sender: SlotsSender, end: EpochEnd) -> None:
+        if self._pace.ahead_s and end.reached(self._pace.ahead_s):
+            return
+        while True:
+            started = time.monotonic()
+            self._commit(reader.changes(), reader, sender)
+            if self._epoch.until is not None and reader.caught_up(self._epoch.until):
+                self._finished = self._loaded = True
+                return
+            self._commit(reader.load(), reader, sender)
+            for take in reader.sweep(ends=self._sweeps.due()):
+                self._commit([take], reader, sender)
+            self.progressed()
+            self._loaded = reader.all_loaded
+            self.tell(self._counts.values(), loaded=self._loaded, at_once=self._loaded != self._told_loaded)
+            self._told_loaded = self._loaded
+            reader.memory.forget(time.monotonic())
+            next_poll_s = started + self._settings.poll_interval_ms / 1000
+            if end.reached(max(self._pace.ahead_s, 0.0 if reader.more else next_poll_s - time.monotonic())):
+                for take in reader.sweep(ends=True):
+                    self._commit([take], reader, sender)
+                return
+
+    def _commit(self, takes: Sequence[Take], reader: BacklogReader, sender: SlotsSender) -> None:
+        before = self._records()
+        sender.commit(takes, reader)
+        self._pace.sent(self._records() - before)
+
+    def _records(self) -> int:
+        return sum(count.records for counts in self._counts.values() for count in counts.values())
+
+    def _verdict(self, error: IgniteKafkaError) -> IgniteKafkaError:
+        if self._in_doubt and not error.final:
+            return OutcomeUnknown(
+                f"a commit got no answer and the slots could not be read since: {error}",
+                "Start the connector again: it reads what was committed and goes on from there.",
+                connector=self._plan.connector,
+                slots=", ".join(map(str, self._slots)),
+            )
+        return error
