@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 from ignite_kafka.errors import IgniteKafkaError
 from ignite_kafka.kafka.control import Control
-from ignite_kafka.pipelines import slot_job, snapshot
+from ignite_kafka.pipelines import connector_run, slot_job, snapshot
 from ignite_kafka.settings import SourceSettings
 
 from ..simulated import FAULT, PARTITIONS, SimulatedCluster, task
@@ -22,7 +22,7 @@ from .session import session
 def _timed(phases: dict[str, float]) -> Iterator[None]:
     """Take the time of the calls that a run consists of."""
     steps: tuple[tuple[Any, str, str], ...] = (
-        (snapshot, "read_control", "read control"),
+        (connector_run, "read_control", "read control"),
         (snapshot, "make_plan", "plan"),
         (snapshot, "continue_plan", "plan"),
         (snapshot, "ensure_topics", "topics"),
