@@ -10,7 +10,7 @@ from typing import Any
 from unittest.mock import patch
 
 from ignite_kafka.errors import IgniteKafkaError
-from ignite_kafka.runtime import spark_job as slot_job
+from ignite_kafka.runtime import connector_run, spark_job
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.source.snapshot import run as snapshot
 from ignite_kafka.state.configs import Control
@@ -23,7 +23,7 @@ from .session import session
 def _timed(phases: dict[str, float]) -> Iterator[None]:
     """Take the time of the calls that a run consists of."""
     steps: tuple[tuple[Any, str, str], ...] = (
-        (snapshot, "read_control", "read control"),
+        (connector_run, "read_control", "read control"),
         (snapshot, "make_plan", "plan"),
         (snapshot, "continue_plan", "plan"),
         (snapshot, "ensure_topics", "topics"),
@@ -60,7 +60,7 @@ def run(request: Mapping[str, Any]) -> Mapping[str, Any]:
     started = time.monotonic()
     with _timed(phases), ExitStack() as stack:
         stack.enter_context(patch.object(snapshot, "ignite_cluster", lambda *_: SimulatedCluster(caches)))
-        stack.enter_context(patch.object(slot_job, "_task", partial(task, caches, broken)))
+        stack.enter_context(patch.object(spark_job, "_task", partial(task, caches, broken)))
         try:
             snapshot.run_snapshot(spark, snapshot.RunRequest(settings, request["run_id"], request["snapshot_id"]))
         except IgniteKafkaError as error:
