@@ -45,7 +45,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def sources(copy: Path) -> Path:
     copy.mkdir()
-    files = [ROOT / name for name in ("pyproject.toml", "README.md", "LICENSE", "setup.cfg") if (ROOT / name).exists()]
+    files = [ROOT / name for name in ("pyproject.toml", "README.md", "LICENSE", "setup.cfg", "setup.py") if (ROOT / name).exists()]
     files += [path for folder in ("airflow_provider_ignite_kafka", "spark_apps") for path in (ROOT / folder).rglob("*") if path.is_file()]
     for path in files:
         if "__pycache__" in path.parts or any(part.endswith(".egg-info") for part in path.parts):
