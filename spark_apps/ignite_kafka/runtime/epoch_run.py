@@ -12,7 +12,7 @@ from ..plan.slots import slots_of_tasks
 from ..plan.source_plan import RunPlan
 from ..source.snapshot.task import SlotResult
 from ..source.stream.counts import Counts, added
-from ..source.stream.epoch import STREAMING_S, Epoch, Running, Times
+from ..source.stream.epoch import STREAMING_S, Epoch, Interval, Running
 from ..state import status
 from ..state import target_state as target
 from ..state.configs import Control, configs_topic
@@ -42,7 +42,7 @@ class EpochRun(ConnectorRun[S]):
 
     @property
     @abstractmethod
-    def _look_interval_ms(self) -> int:
+    def _refresh_interval_ms(self) -> int:
         """Time between two looks for what there is to move."""
 
     @abstractmethod
@@ -53,7 +53,7 @@ class EpochRun(ConnectorRun[S]):
         """What an epoch runs; None: nothing, as there is nothing to move."""
 
     @abstractmethod
-    def _ended(self, epoch: Epoch, results: Sequence[SlotResult]) -> None:
+    def _on_epoch_end(self, epoch: Epoch, results: Sequence[SlotResult]) -> None:
         """Take in what an epoch has done."""
 
     @abstractmethod
@@ -61,10 +61,10 @@ class EpochRun(ConnectorRun[S]):
         """Whether there is something else to move than the plan says."""
 
     @abstractmethod
-    def _look(self, epoch: int) -> None:
+    def _refresh_plan(self, epoch: int) -> None:
         """Take up what has changed, between two epochs."""
 
-    def _outlives(self, error: BaseException) -> bool:
+    def _tolerates(self, error: BaseException) -> bool:
         """Whether the run goes on although that ended an epoch."""
         return False
 
@@ -73,7 +73,7 @@ class EpochRun(ConnectorRun[S]):
         """How long a task waits for a core, at least."""
         return STREAMING_S
 
-    def _told(self, tasks: Sequence[TaskProgress], of: int) -> None:
+    def _on_progress(self, tasks: Sequence[TaskProgress], of: int) -> None:
         """Take in what some of an epoch's tasks have told so far.
 
         :param of: how many tasks there are.
@@ -110,7 +110,7 @@ class EpochRun(ConnectorRun[S]):
                 self._wait()
             if self._target == target.STOPPED or self._request.stop.is_set():
                 return False
-            self._look(number)
+            self._refresh_plan(number)
 
     def _begin_epoch(self, number: int) -> None:
         self._patiently(lambda: self._control.begin_epoch(number))
@@ -131,27 +131,31 @@ class EpochRun(ConnectorRun[S]):
             results = job.result()
         except BaseException as error:
             job.cancel()
-            if not self._outlives(error):
+            if not self._tolerates(error):
                 self._settle(self._control)
                 raise
             return False
         finally:
             self._job = None
-        self._ended(epoch, results)
+        self._on_epoch_end(epoch, results)
         return all(result.finished for result in results)
 
     def _follow(self, job: Job, running: Running, *, ends: bool) -> None:
         """Until the epoch ends; ends it for what the user asks for, for what came or went, and, after a time, for cores."""
         told = False
-        look, report, cores = Times(self._look_interval_ms / 1000), Times(self._settings.progress_interval_ms / 1000), Times(self._cores_s)
+        refresh, report, cores = (
+            Interval(self._refresh_interval_ms / 1000),
+            Interval(self._settings.progress_interval_ms / 1000),
+            Interval(self._cores_s),
+        )
         while not job.ended(POLL_S):
             job.check()
             self._poll()
             self._take_target()
             if report.due():
-                self._told([one for one in self._follower.tasks.values() if one.epoch == running.epoch.number], running.tasks)
+                self._on_progress([one for one in self._follower.tasks.values() if one.epoch == running.epoch.number], running.tasks)
             wanted = self._target != target.RUNNING or self._request.stop.is_set()
-            wanted = wanted or (not ends and look.due() and self._changed())
+            wanted = wanted or (not ends and refresh.due() and self._changed())
             wanted = wanted or (cores.due() and not (job.all_run() and running.cores == parallelism.cores(self._spark)))
             if wanted and not told:
                 told = True
@@ -159,7 +163,7 @@ class EpochRun(ConnectorRun[S]):
 
     def _wait(self) -> None:
         """While the connector is paused, or has nothing to move: until there may be something else to do."""
-        until = time.monotonic() + self._look_interval_ms / 1000
+        until = time.monotonic() + self._refresh_interval_ms / 1000
         while time.monotonic() < until and not self._request.stop.wait(POLL_S):
             self._poll()
             if self._take_target():

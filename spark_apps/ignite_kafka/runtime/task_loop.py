@@ -13,7 +13,7 @@ from ..kafka.clients import KafkaClients
 from ..plan.source_plan import RunPlan
 from ..source.snapshot.task import SlotResult
 from ..source.stream.counts import Counts, summed
-from ..source.stream.epoch import Epoch, EpochEnd, Times
+from ..source.stream.epoch import Epoch, EpochEnd, Interval
 from ..state.status import StatusWriter, TaskProgress
 
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.2, 2.0
@@ -27,7 +27,7 @@ class TaskLoop(ABC):
         self._run_plan, self._loop_clients = plan, clients
         self._failing_since: float | None = None
         self._status = StatusWriter(clients, plan.settings.internal_topic_prefix)
-        self._tells = Times(plan.settings.progress_interval_ms / 1000)
+        self._tells = Interval(plan.settings.progress_interval_ms / 1000)
 
     @abstractmethod
     def _attempt(self, end: EpochEnd) -> None:

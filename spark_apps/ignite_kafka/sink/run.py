@@ -87,7 +87,7 @@ class SinkRun(EpochRun[SinkSettings]):
         return self._plan
 
     @property
-    def _look_interval_ms(self) -> int:
+    def _refresh_interval_ms(self) -> int:
         return self._settings.topic_list_poll_interval_ms
 
     def _next_epoch(self, number: int, configs_offset: int) -> Epoch:
@@ -98,11 +98,11 @@ class SinkRun(EpochRun[SinkSettings]):
             return None
         return sunk(self._plan, tasks, self._request.secrets_file, epoch)
 
-    def _ended(self, epoch: Epoch, results: Sequence[SlotResult]) -> None:
+    def _on_epoch_end(self, epoch: Epoch, results: Sequence[SlotResult]) -> None:
         self._add([result.caches for result in results], planned(self._plan))
         self._publish_progress()
 
-    def _told(self, tasks: Sequence[TaskProgress], of: int) -> None:
+    def _on_progress(self, tasks: Sequence[TaskProgress], of: int) -> None:
         self._add([counts_of(one) for one in tasks], planned(self._plan))
         self._publish_progress()
 
@@ -125,7 +125,7 @@ class SinkRun(EpochRun[SinkSettings]):
     def _changed(self) -> bool:
         return self._now() != self._plan
 
-    def _look(self, epoch: int) -> None:
+    def _refresh_plan(self, epoch: int) -> None:
         if not self._settings.streams:
             return
         now = self._now()

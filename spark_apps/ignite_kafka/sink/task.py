@@ -27,7 +27,7 @@ from ..settings.connector import DEAD_LETTER
 from ..settings.secrets import Secrets
 from ..settings.sink import NONE
 from ..source.snapshot.task import CacheCount, SlotResult
-from ..source.stream.epoch import Epoch, EpochEnd, Times
+from ..source.stream.epoch import Epoch, EpochEnd, Interval
 from .dead_letters import dead_letters
 from .slots import SinkSlots
 from .store import Store, Stored
@@ -55,7 +55,7 @@ class SinkTask(TaskLoop):
         self._counts = {slot: {topic.cache: CacheCount() for topic in plan.topics} for slot in slots}
         self._wait_s = self._settings.push_interval_ms / 1000 if self._settings.streams else _GATHER_S
         self._commit_s = self._settings.push_interval_ms / 1000
-        self._finished, self._checks = False, Times(_CHECK_S)
+        self._finished, self._checks = False, Interval(_CHECK_S)
         self._in_order = False
 
     def _results(self) -> list[SlotResult]:

@@ -67,7 +67,7 @@ class Run(EpochRun[ConnectorSettings]):
         raise NotImplementedError
 
     @property
-    def _look_interval_ms(self) -> int:
+    def _refresh_interval_ms(self) -> int:
         return 1
 
     def _next_epoch(self, number: int, configs_offset: int) -> Epoch:
@@ -76,12 +76,12 @@ class Run(EpochRun[ConnectorSettings]):
     def _work(self, epoch: Epoch, tasks: Sequence[Sequence[int]]) -> Work | None:
         raise NotImplementedError
 
-    def _ended(self, epoch: Epoch, results: Any) -> None: ...
+    def _on_epoch_end(self, epoch: Epoch, results: Any) -> None: ...
 
     def _changed(self) -> bool:
         return True
 
-    def _look(self, epoch: int) -> None: ...
+    def _refresh_plan(self, epoch: int) -> None: ...
 
 
 def test_a_driver_that_asks_kafka_again_ends_with_its_tasks() -> None:

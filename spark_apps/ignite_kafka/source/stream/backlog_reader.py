@@ -34,7 +34,7 @@ from ...plan.slots import UnitOffset
 from ...plan.source_plan import CachePlan, TransferPlan
 from .batch import MOST_OF_UNIT, Key, Take, first_of_each, without_keys
 from .dedup import Longs, Rows, UnitMemory, hash_of, key_half
-from .epoch import Times, Unit
+from .epoch import Interval, Unit
 from .reconcile import BEGINNING, Place, TopicKeys, TopicSweep
 from .unit_table import UnitTable
 
@@ -73,7 +73,7 @@ class BacklogReader:
         self._look_again_s: list[float] = []
         self._news = np.ones(len(table), bool)  # units that may have more in the backlog than was settled
         self._place = b""
-        self._looks = Times(_LOOK_S)
+        self._looks = Interval(_LOOK_S)
         self._takes: list[Take] = []
         self._limits: Longs | None = None
         self._clients, self._topics = clients, Topics(clients)

@@ -57,14 +57,17 @@ class Running:
     tasks: int
 
 
-class Times:
-    """Something that is done every so many seconds, the first time after them."""
+class Interval:
+    """A timer that is due once in every interval, for the first time one interval after it was made.
+
+    :param seconds: length of the interval.
+    """
 
     def __init__(self, seconds: float) -> None:
         self._seconds, self._next_s = seconds, time.monotonic() + seconds
 
     def due(self) -> bool:
-        """Whether its time has come; then the next time is as many seconds from now."""
+        """True at most once an interval; the next interval begins now."""
         now = time.monotonic()
         if now < self._next_s:
             return False

@@ -138,7 +138,7 @@ class BacklogRun(EpochRun[SourceSettings]):
         return self._plan
 
     @property
-    def _look_interval_ms(self) -> int:
+    def _refresh_interval_ms(self) -> int:
         return self._settings.cache_list_poll_interval_ms
 
     def _next_epoch(self, number: int, configs_offset: int) -> Epoch:
@@ -153,17 +153,17 @@ class BacklogRun(EpochRun[SourceSettings]):
             return None
         return streamed(self._plan, tasks, self._request.secrets_file, epoch)
 
-    def _outlives(self, error: BaseException) -> bool:
+    def _tolerates(self, error: BaseException) -> bool:
         return _is_gone(error) and self._settings.run_mode != "once"
 
-    def _ended(self, epoch: Epoch, results: Sequence[SlotResult]) -> None:
+    def _on_epoch_end(self, epoch: Epoch, results: Sequence[SlotResult]) -> None:
         self._add([result.caches for result in results], planned(self._plan))
         self._due_s = time.monotonic() + sum(result.ahead_s for result in results) / len(results)
         self._publish_progress()
         if all(result.loaded for result in results):
             self._all_loaded()
 
-    def _told(self, tasks: Sequence[TaskProgress], of: int) -> None:
+    def _on_progress(self, tasks: Sequence[TaskProgress], of: int) -> None:
         self._add([counts_of(one) for one in tasks], planned(self._plan))
         self._publish_progress()
         if len(tasks) == of and all(one.loaded for one in tasks):
@@ -190,7 +190,7 @@ class BacklogRun(EpochRun[SourceSettings]):
             log.warning("the nodes do not tell their caches: %s", error)
             return self._deployments
 
-    def _look(self, epoch: int) -> None:
+    def _refresh_plan(self, epoch: int) -> None:
         """Take up new caches and drop those that are gone; a cache that was made again is both, and so is one that a deactivation of the
         cluster emptied, or of which what was captured is lost."""
         before, now = self._deployments, self._seen()

@@ -20,7 +20,7 @@ from ...settings.secrets import Secrets
 from ..snapshot.task import CacheCount, SlotResult
 from .backlog_reader import BacklogReader
 from .batch import Take
-from .epoch import Epoch, EpochEnd, Times
+from .epoch import Epoch, EpochEnd, Interval
 from .rate_limit import Pace
 from .sender import SlotsSender
 from .unit_table import UnitTable
@@ -47,7 +47,7 @@ class TaskStream(TaskLoop):
         self._pace = Pace.of_task(self._settings.max_records_per_second, len(slots), plan.slots, epoch.ahead_s)
         self._in_doubt = self._finished = self._loaded = False
         self._told_loaded = False
-        self._sweeps = Times(_SWEEP_S)  # how far a sweep is, is committed then: a task that dies does not begin it anew
+        self._sweeps = Interval(_SWEEP_S)  # how far a sweep is, is committed then: a task that dies does not begin it anew
 
     def _results(self) -> list[SlotResult]:
         ahead_s = self._pace.ahead_s
