@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import events
+from ..common.arrays import Int64Array
 from ..common.retry import retry
 from ..errors import CacheDestroyed, ChangesLost, IgniteKafkaError, SettingsError
 from ..ignite.backlog_service import ASKED, EXPIRED, GIVEN_UP, LOST, MISSED, BacklogService, Changes
@@ -29,9 +30,9 @@ from ..plan.slots import UnitOffset
 from ..plan.source_plan import CachePlan, TransferPlan
 from ..settings.source import SourceSettings
 from ..source.stream.backlog_reader import BacklogReader
-from ..source.stream.batch import Take
+from ..source.stream.batch import ChangeBatch
 from ..source.stream.capture import Capture, Captured
-from ..source.stream.dedup import Longs, Verdict
+from ..source.stream.dedup import Classification
 from ..source.stream.unit_table import UnitTable
 from .backlog_rows import ChangeRows, rows_of
 
@@ -188,10 +189,10 @@ class CacheReader(BacklogReader):
         self._loaded[:] = True
         self.marks: dict[int, int] = {}
         self.open = np.ones(len(table), bool)
-        self._until: Longs | None = None
+        self._until: Int64Array | None = None
         self._delivered: dict[int, int] = {}  # partition to the digest of its changes in the last batch, until they are seen
 
-    def begin(self, offset: Offset, until: Longs | None) -> None:
+    def begin(self, offset: Offset, until: Int64Array | None) -> None:
         """Go on behind a batch.
 
         :param until: highest numbers to read of each partition; None: there is no end.
@@ -204,29 +205,29 @@ class CacheReader(BacklogReader):
         touched = np.flatnonzero(offset.units["touched"])
         self._delivered = dict(zip(touched.tolist(), offset.units["digest"][touched].tolist(), strict=True))
 
-    def changes(self) -> list[Take]:
+    def changes(self) -> list[ChangeBatch]:
         """What one read gives of the partitions that are open; with an end, those of which it shows all up to there are closed."""
         units = np.flatnonzero(self._ready() & self.open)
-        take = self._judged(units, self._read_backlog(units, self._settings.batch_bytes))
-        takes = [take, *self._settled(take)]
+        batch = self._classified(units, self._read_backlog(units, self._settings.batch_bytes))
+        batches = [batch, *self._settled(batch)]
         if self._until is None:
-            return takes
+            return batches
         last = np.full(len(self.open), -1)
-        np.maximum.at(last, take.verdict.unit, take.changes.number)
+        np.maximum.at(last, batch.classified.unit, batch.changes.number)
         shown = np.zeros(len(self.open), bool)
-        shown[units] = ~take.changes.more | (last[units] > self._until[units])
-        for each in takes:
-            within = (each.changes.number >= 0) & (each.changes.number <= self._until[each.verdict.unit])
-            undone = each.verdict.unit[within & ~each.done]
+        shown[units] = ~batch.changes.more | (last[units] > self._until[units])
+        for each in batches:
+            within = (each.changes.number >= 0) & (each.changes.number <= self._until[each.classified.unit])
+            undone = each.classified.unit[within & ~each.done]
             shown[undone[~np.isin(undone, each.left)]] = False
         self.open &= ~shown
-        return [up_to(each, self._until) for each in takes]
+        return [up_to(each, self._until) for each in batches]
 
-    def all_of(self, unit: int) -> list[Take]:
+    def all_of(self, unit: int) -> list[ChangeBatch]:
         """What one read gives of a single partition: as much as a node answers at once."""
         units = np.array([unit])
-        take = self._judged(units, self._read_backlog(units, _WHOLE_UNIT))
-        return [take, *self._settled(take)]
+        batch = self._classified(units, self._read_backlog(units, _WHOLE_UNIT))
+        return [batch, *self._settled(batch)]
 
     def clear(self, partitions: Sequence[int]) -> None:
         """Take the marks of these partitions away, and read their changes from now on; those that are not marked keep what they have."""
@@ -237,36 +238,36 @@ class CacheReader(BacklogReader):
         for partition in partitions:
             self.marks.pop(partition, None)
 
-    def remember(self, take: Take) -> bytes:
-        """What acknowledges a take, which is not given again by this reader."""
+    def remember(self, batch: ChangeBatch) -> bytes:
+        """What acknowledges a batch, which is not given again by this reader."""
         now = time.monotonic()
-        self.memory.remember(take.verdict, take.done, take.changes, now)
-        for (unit, key), value in take.states.items():
+        self.memory.remember(batch.classified, batch.done, batch.changes, now)
+        for (unit, key), value in batch.states.items():
             self.memory.remember_state(unit, key, value, now)
         self.memory.forget(now)
-        self.committed(take)
-        return take.changes.acknowledgement(self._table.units[take.units], take.done, take.stamps)
+        self.committed(batch)
+        return batch.changes.acknowledgement(self._table.units[batch.units], batch.done, batch.stamps)
 
     @property
-    def topology(self) -> Longs:
+    def topology(self) -> Int64Array:
         """Of each partition: that under which all of it is sent."""
         return self._topology_of
 
-    def _read_backlog(self, units: Longs, most_bytes: int) -> Changes:
+    def _read_backlog(self, units: Int64Array, most_bytes: int) -> Changes:
         changes = first_changes(super()._read_backlog(units, most_bytes), most_bytes)
         self._recognise(units, changes)
         return changes
 
-    def _judged(self, units: Longs, changes: Changes, *, whole: bool = False) -> Take:
-        take = super()._judged(units, changes, whole=whole)
+    def _classified(self, units: Int64Array, changes: Changes, *, whole: bool = False) -> ChangeBatch:
+        batch = super()._classified(units, changes, whole=whole)
         if self._gone.any():
             what = "the cache was destroyed, or made again"
             raise CacheDestroyed(what, "Start the query again.", cache=self._table.caches[0].name)
-        unsound = np.flatnonzero(~take.sound)
+        unsound = np.flatnonzero(~batch.sound)
         self.marks |= {int(units[position]): int(changes.marks[position]) or _TOO_MUCH for position in unsound.tolist()}
-        return take
+        return batch
 
-    def _recognise(self, units: Longs, changes: Changes) -> None:
+    def _recognise(self, units: Int64Array, changes: Changes) -> None:
         """Remember the changes of the last batch before a restart where they stand in the backlog as they did."""
         if not self._delivered:
             return
@@ -278,7 +279,7 @@ class CacheReader(BacklogReader):
             rows = rows[(changes.number[rows] >= 0) & (changes.number[rows] <= self.memory.high(int(units[position])))]
             if digest is not None and digest == digest_of(changes, rows):
                 known, none = np.isin(np.arange(unit.size), rows), np.zeros(unit.size, bool)
-                self.memory.remember(Verdict(unit, none, known, none), known, changes, time.monotonic())
+                self.memory.remember(Classification(unit, none, known, none), known, changes, time.monotonic())
 
 
 def first_changes(changes: Changes, most_bytes: int) -> Changes:
@@ -297,14 +298,14 @@ def first_changes(changes: Changes, most_bytes: int) -> Changes:
     return replace(changes, count=count, more=changes.more | cut, expired_stamp=stamps, entries=changes.entries[: offsets[rows]], **columns)
 
 
-def up_to(take: Take, highest: Longs) -> Take:
-    """A take without the changes above the highest number of their unit; they are left in the backlog."""
-    within = take.changes.number <= highest[take.verdict.unit]
-    topology = np.where(np.isin(take.units, take.verdict.unit[~within]), -1, take.topology)
-    return replace(take, verdict=take.verdict.only(within), done=take.done & within, topology=topology)
+def up_to(batch: ChangeBatch, highest: Int64Array) -> ChangeBatch:
+    """A batch without the changes above the highest number of their unit; they are left in the backlog."""
+    within = batch.changes.number <= highest[batch.classified.unit]
+    topology = np.where(np.isin(batch.units, batch.classified.unit[~within]), -1, batch.topology)
+    return replace(batch, classified=batch.classified.only(within), done=batch.done & within, topology=topology)
 
 
-def digest_of(changes: Changes, rows: Longs) -> int:
+def digest_of(changes: Changes, rows: Int64Array) -> int:
     """Of numbers and hashes of some changes."""
     return zlib.crc32(changes.hash[rows].tobytes(), zlib.crc32(changes.number[rows].tobytes()))
 
@@ -320,7 +321,7 @@ class CacheStream:
         self._planned: dict[int, _Planned] = {}
         self._cluster: Cluster | None = None
         self._reader: CacheReader | None = None
-        self._until: Longs | None = None
+        self._until: Int64Array | None = None
         self._lost = False
         self._idle_since_s = float("-inf")
 
@@ -333,7 +334,7 @@ class CacheStream:
     def end_here(self) -> None:
         """Let batches end with what was captured up to now."""
 
-        def bound() -> Longs:
+        def bound() -> Int64Array:
             self._opened()
             until = np.full(self._target.cache.partitions, -1)
             for (_, partition), high in Capture(self._target.settings, self._open_cluster, _OWNER).highest_numbers().items():
@@ -372,13 +373,13 @@ class CacheStream:
         pieces: list[ChangeRows] = []
         while True:
             before = int(reader.open.sum())
-            takes = reader.changes()
+            batches = reader.changes()
             self._target.check(reader.marks)
-            pieces = self._pieces(takes)
-            acknowledgements = [sent for sent in map(reader.remember, takes) if sent]
+            pieces = self._pieces(batches)
+            acknowledgements = [sent for sent in map(reader.remember, batches) if sent]
             load = tuple(range(self._target.cache.partitions)) if self._lost else tuple(sorted(reader.marks))
             if pieces or load:
-                end = self._end(start, takes, load)
+                end = self._end(start, batches, load)
                 self._planned[end.batch] = _Planned(end, Batch(tuple(pieces), load), tuple(acknowledgements))
                 return end
             self._acknowledge(acknowledgements)  # sent before, and put back by a slow node
@@ -386,18 +387,18 @@ class CacheStream:
                 self._idle_since_s = time.monotonic()
                 return start
 
-    def _end(self, start: Offset, takes: Sequence[Take], load: tuple[int, ...]) -> Offset:
+    def _end(self, start: Offset, batches: Sequence[ChangeBatch], load: tuple[int, ...]) -> Offset:
         reader, cache = self._reader_at(start), self._target.cache
         units = np.zeros(cache.partitions, _UNITS)
         units["high"] = [reader.memory.high(unit) for unit in range(cache.partitions)]
         units["topology"] = reader.topology
-        for take in takes:
-            units["touched"][[unit for unit, _ in take.states]] = 1
-            units["touched"][take.verdict.unit[take.done]] = 1
-            for unit in np.unique(take.verdict.unit[take.done]).tolist():
-                span = take.rows_of(unit, unit)
-                rows = np.flatnonzero(take.done[span] & (take.changes.number[span] >= 0)) + span.start
-                units["digest"][unit] = digest_of(take.changes, rows)
+        for batch in batches:
+            units["touched"][[unit for unit, _ in batch.states]] = 1
+            units["touched"][batch.classified.unit[batch.done]] = 1
+            for unit in np.unique(batch.classified.unit[batch.done]).tolist():
+                span = batch.rows_of(unit, unit)
+                rows = np.flatnonzero(batch.done[span] & (batch.changes.number[span] >= 0)) + span.start
+                units["digest"][unit] = digest_of(batch.changes, rows)
         return Offset(start.batch + 1, self._capture_id, cache.incarnation, units, load)
 
     def _batch(self, start: Offset, end: Offset) -> Batch:
@@ -416,13 +417,13 @@ class CacheStream:
         reader = self._reader_at(start)
         if (end.capture_id, end.incarnation) != (self._capture_id, self._target.cache.incarnation):
             return _Planned(end, Batch(), ())  # what it had is lost; the next batch begins anew, or says so
-        takes = []
+        batches = []
         for unit in np.flatnonzero(end.units["touched"]).tolist():
             read = reader.all_of(unit)
             self._check_repeated(unit, read[0].changes, int(end.units["high"][unit]))
-            takes += [up_to(take, end.units["high"]) for take in read]
-        pieces = self._pieces(takes)
-        return _Planned(end, Batch(tuple(pieces), end.load), tuple(sent for sent in map(reader.remember, takes) if sent))
+            batches += [up_to(batch, end.units["high"]) for batch in read]
+        pieces = self._pieces(batches)
+        return _Planned(end, Batch(tuple(pieces), end.load), tuple(sent for sent in map(reader.remember, batches) if sent))
 
     def _check_repeated(self, unit: int, changes: Changes, high: int) -> None:
         """A batch that is read again must have what it had.
@@ -440,9 +441,9 @@ class CacheStream:
                 partition=unit,
             )
 
-    def _pieces(self, takes: Sequence[Take]) -> list[ChangeRows]:
+    def _pieces(self, batches: Sequence[ChangeBatch]) -> list[ChangeRows]:
         now_ms = int(time.time() * 1000)
-        return [piece for take in takes for piece in rows_of(take, now_ms, self._target.pieces)]
+        return [piece for batch in batches for piece in rows_of(batch, now_ms, self._target.pieces)]
 
     def _done(self, end: Offset) -> None:
         for number in sorted(number for number in self._planned if number <= end.batch):

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ..common.arrays import Int64Array
 from ..errors import UnsupportedType
 from ..ignite.backlog_service import EXPIRED, REMOVED, UPDATED
 from ..ignite.binary import EntryGroup, decode_entries
@@ -17,7 +18,7 @@ from ..ignite.binary.entry_table import KEY, to_batch
 from ..ignite.binary.unify_types import fitted
 from ..ignite.types import type_codes as codes
 from ..ignite.types.model import CacheInfo, Page, TypeSource
-from ..source.stream.batch import Take, page_of_rows, page_of_states
+from ..source.stream.batch import ChangeBatch, page_of_rows, page_of_states
 
 CHANGE, NUMBER, PARTITION, TIME = "_change", "_number", "_partition", "_time"
 LOADED = 0
@@ -32,16 +33,14 @@ _OURS = (
 
 _PIECE_BYTES = 256 << 10  # a Spark task for less is not worth its start
 
-Longs = npt.NDArray[np.int64]
-
 
 @dataclass(frozen=True)
 class ChangeRows:
     """N changes in order, with their entries in the form of a scan page; number -1: it has none."""
 
     partition: npt.NDArray[np.int32]
-    number: Longs
-    time_ms: Longs
+    number: Int64Array
+    time_ms: Int64Array
     kind: npt.NDArray[np.int8]
     entries: bytes
 
@@ -66,22 +65,22 @@ def without_change_columns(schema: pa.Schema) -> pa.Schema:
     return pa.schema([field for field in schema if field.name not in ours], schema.metadata)
 
 
-def rows_of(take: Take, now_ms: int, most: int) -> list[ChangeRows]:
-    """What a take sends, as at most `most` pieces of about the same size; no unit is cut. Units of a take are partitions of one cache."""
-    changes = take.changes
-    position = np.searchsorted(take.units, take.verdict.unit)
-    size = np.bincount(position, changes.key_length + changes.value_length, len(take.units)).astype(np.int64)
-    for place, value in take.states.items():
-        size[np.searchsorted(take.units, place[0])] += len(place[1]) + len(value or b"")
+def rows_of(batch: ChangeBatch, now_ms: int, most: int) -> list[ChangeRows]:
+    """What a batch sends, as at most `most` pieces of about the same size; no unit is cut. Units of a batch are partitions of one cache."""
+    changes = batch.changes
+    position = np.searchsorted(batch.units, batch.classified.unit)
+    size = np.bincount(position, changes.key_length + changes.value_length, len(batch.units)).astype(np.int64)
+    for place, value in batch.states.items():
+        size[np.searchsorted(batch.units, place[0])] += len(place[1]) + len(value or b"")
     most = min(most, 1 + int(size.sum()) // _PIECE_BYTES)
     piece_of = np.minimum((np.cumsum(size) - size) * most // max(1, int(size.sum())), most - 1)
-    asked = np.flatnonzero(take.verdict.ask)
-    questions = dict(zip(take.places(asked), zip(changes.kind[asked].tolist(), changes.time_ms[asked].tolist(), strict=True), strict=True))
+    asked = np.flatnonzero(batch.classified.lookup)
+    questions = dict(zip(batch.places(asked), zip(changes.kind[asked].tolist(), changes.time_ms[asked].tolist(), strict=True), strict=True))
     pieces = []
     for piece in np.unique(piece_of).tolist():
-        rows = np.flatnonzero(take.verdict.send & (piece_of[position] == piece))
-        units = set(take.units[piece_of == piece].tolist())
-        states = [(place, value) for place, value in take.states.items() if place[0] in units]
+        rows = np.flatnonzero(batch.classified.new & (piece_of[position] == piece))
+        units = set(batch.units[piece_of == piece].tolist())
+        states = [(place, value) for place, value in batch.states.items() if place[0] in units]
         if not rows.size and not states:
             continue
         kinds, times = [], []
@@ -93,7 +92,7 @@ def rows_of(take: Take, now_ms: int, most: int) -> list[ChangeRows]:
         pages += [page_of_states([(place[1], value) for place, value in states])] if states else []
         pieces.append(
             ChangeRows(
-                np.append(take.verdict.unit[rows], [place[0] for place, _ in states]).astype(np.int32),
+                np.append(batch.classified.unit[rows], [place[0] for place, _ in states]).astype(np.int32),
                 np.append(changes.number[rows], np.full(len(states), -1)),
                 np.append(changes.time_ms[rows], np.array(times, np.int64)),
                 np.append(changes.kind[rows], np.array(kinds, np.int8)),

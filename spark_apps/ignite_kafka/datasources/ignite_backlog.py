@@ -175,20 +175,20 @@ class _Rows:
     def _waiting(self, cluster: Cluster, waiting: Waiting) -> Iterator[ChangeRows]:
         reader, target = waiting.target.reader(cluster), waiting.target
         for number in waiting.numbers:
-            takes = reader.all_of(number)
+            batches = reader.all_of(number)
             target.check(reader.marks)
             if number in reader.marks:
                 yield from self._entries(cluster, [number])
                 continue
-            if takes[0].changes.more.any():
+            if batches[0].changes.more.any():
                 raise IgniteKafkaError(
                     "more changes wait than one read gives",
                     "Catch up with a stream: trigger(availableNow=True).",
                     cache=target.cache.name,
                     partition=number,
                 )
-            for take in takes:
-                yield from rows_of(take, _now_ms(), 1)
+            for batch in batches:
+                yield from rows_of(batch, _now_ms(), 1)
 
 
 class BacklogStreamReader(_Rows, DataSourceStreamReader, SupportsTriggerAvailableNow):

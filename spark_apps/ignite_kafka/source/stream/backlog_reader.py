@@ -1,4 +1,4 @@
-"""The reader of a stream: from the backlog and the cache to takes that may be sent.
+"""The reader of a stream: from the backlog and the cache to batches that may be sent.
 
 What the backlog holds is a to-do list: it is read, judged (:mod:`.dedup`), and acknowledged once it is committed. Where a change
 alone cannot tell the state of its key, the key is looked up on its primary node: look up, barrier, read once more; a key that has a newer
@@ -20,6 +20,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from ...common.arrays import Int64Array, Mask
 from ...convert import converter
 from ...convert.to_kafka.json_keys import declared_kinds
 from ...convert.to_kafka.object_keys import Kind
@@ -32,8 +33,8 @@ from ...kafka.clients import KafkaClients
 from ...kafka.topics import Topics
 from ...plan.slots import UnitOffset
 from ...plan.source_plan import CachePlan, TransferPlan
-from .batch import MOST_OF_UNIT, Key, Take, first_of_each, without_keys
-from .dedup import Longs, Rows, UnitMemory, hash_of, key_half
+from .batch import MOST_OF_UNIT, ChangeBatch, Key, first_of_each, without_keys
+from .dedup import ChangeDeduplicator, change_hash, key_hash
 from .epoch import Interval, Unit
 from .reconcile import BEGINNING, Place, TopicKeys, TopicSweep
 from .unit_table import UnitTable
@@ -60,7 +61,7 @@ class BacklogReader:
         self, plan: TransferPlan, table: UnitTable, cluster: Cluster, clients: KafkaClients, most_records: int | None = None
     ) -> None:
         self._plan, self._settings, self._table, self._cluster = plan, plan.settings, table, cluster
-        self.memory = UnitMemory(len(table))
+        self.memory = ChangeDeduplicator(len(table))
         self._loaded = np.zeros(len(table), bool)
         self._gone = np.zeros(len(table), bool)
         self._again: dict[int, int] = {}  # marked unit to the number of its mark
@@ -74,8 +75,8 @@ class BacklogReader:
         self._news = np.ones(len(table), bool)  # units that may have more in the backlog than was settled
         self._place = b""
         self._looks = Interval(_LOOK_S)
-        self._takes: list[Take] = []
-        self._limits: Longs | None = None
+        self._takes: list[ChangeBatch] = []
+        self._limits: Int64Array | None = None
         self._clients, self._topics = clients, Topics(clients)
         self._sent_before = np.zeros(len(table), bool)
         self._owed: dict[int, Place] = {}
@@ -127,16 +128,16 @@ class BacklogReader:
 
     # changes
 
-    def changes(self) -> list[Take]:
+    def changes(self) -> list[ChangeBatch]:
         """What one read gives of the units that are loaded."""
         most = self._most_records
         most_bytes = self._settings.batch_bytes if most is None else min(self._settings.batch_bytes, most * _USUAL_BYTES)
         units, changes = self._read_news(most_bytes)
-        take = self._judged(units, first_of_each(changes, most))
-        self._takes = [take, *self._settled(take)]
+        batch = self._classified(units, first_of_each(changes, most))
+        self._takes = [batch, *self._settled(batch)]
         return self._takes
 
-    def _read_news(self, most_bytes: int) -> tuple[Longs, Changes]:
+    def _read_news(self, most_bytes: int) -> tuple[Int64Array, Changes]:
         """The units that may have news, and what the backlog has of them."""
         self._know_servers()
         changed = self.ask(lambda service: service.changed(self._plan.connector, self._place))
@@ -153,7 +154,7 @@ class BacklogReader:
         units = np.flatnonzero(self._ready())
         return units, self._read_backlog(units, most_bytes)
 
-    def _ready(self) -> Rows:
+    def _ready(self) -> Mask:
         """Units whose changes are sent as they come."""
         ready = self._loaded & ~self._gone
         ready[list(self._again)] = False
@@ -168,10 +169,10 @@ class BacklogReader:
     def more(self) -> bool:
         """Whether there is something to do at once."""
         sweeping = self._sweep is not None and not self._sweep.idle
-        return sweeping or bool(self._next_load().size) or any(bool(take.changes.more.any()) for take in self._takes)
+        return sweeping or bool(self._next_load().size) or any(bool(batch.changes.more.any()) for batch in self._takes)
 
     def caught_up(self, until: Mapping[Unit, int]) -> bool:
-        """Whether all is loaded and swept, and the last takes, which are committed, left nothing of what stood there when the run began.
+        """Whether all is loaded and swept, and the last batches, which are committed, left nothing of what stood there when the run began.
 
         :param until: the highest numbers of then.
         """
@@ -180,13 +181,13 @@ class BacklogReader:
         if self._limits is None:
             places = self._table.units[["cache_id", "partition"]].tolist()
             self._limits = np.array([until.get(place, -1) for place in places], np.int64)
-        return not any(take.leaves(self._limits, self._gone) for take in self._takes)
+        return not any(batch.leaves(self._limits, self._gone) for batch in self._takes)
 
-    def _read_backlog(self, units: Longs, most_bytes: int) -> Changes:
+    def _read_backlog(self, units: Int64Array, most_bytes: int) -> Changes:
         self._know_servers()
         return self.ask(lambda service: service.read(self._plan.connector, self._table.units[units], most_bytes))
 
-    def _judged(self, units: Longs, changes: Changes, *, whole: bool = False) -> Take:
+    def _classified(self, units: Int64Array, changes: Changes, *, whole: bool = False) -> ChangeBatch:
         """An answer with what may be sent of it: nothing of units that are marked, for they are sent again, or gone.
 
         :param whole: whether it should be all that the backlog has.
@@ -203,92 +204,92 @@ class BacklogReader:
             too_much = changes.more | (changes.count > MOST_OF_UNIT)
             sound &= ~too_much
             self._again |= dict(zip(units[too_much].tolist(), changes.mark_number[too_much].tolist(), strict=True))
-        verdict = self.memory.judge(units, changes).only(np.repeat(sound, changes.count))
+        classified = self.memory.classify(units, changes).only(np.repeat(sound, changes.count))
         topology = np.where(changes.more | ~sound, self._topology_of[units], changes.topology)
-        return Take(changes, units, verdict, verdict.send | verdict.known, np.zeros(units.size, bool), sound, topology)
+        return ChangeBatch(changes, units, classified, classified.new | classified.duplicate, np.zeros(units.size, bool), sound, topology)
 
-    def _whole(self, units: Longs) -> Take:
+    def _whole(self, units: Int64Array) -> ChangeBatch:
         """All that the backlog has of units; where that is too much, the unit is sent again from the cache."""
-        return self._judged(units, self._read_backlog(units, _WHOLE_BACKLOG), whole=True)
+        return self._classified(units, self._read_backlog(units, _WHOLE_BACKLOG), whole=True)
 
-    def _settled(self, take: Take) -> list[Take]:
-        """Look up what the changes alone cannot tell; the units concerned leave the take and come in one of their own."""
-        doubtful = take.verdict.ask | (take.done & self._other_topology(take))
-        asked = set(take.places(np.flatnonzero(doubtful))) | self._of_dead_nodes(take)
+    def _settled(self, batch: ChangeBatch) -> list[ChangeBatch]:
+        """Look up what the changes alone cannot tell; the units concerned leave the batch and come in one of their own."""
+        doubtful = batch.classified.lookup | (batch.done & self._other_topology(batch))
+        asked = set(batch.places(np.flatnonzero(doubtful))) | self._of_dead_nodes(batch)
         if not asked:
             return []
         states = self._look_up(asked)
         units = np.array(sorted({unit for unit, _ in asked}), np.int64)
-        before, questions = set(_numbered(take, take.verdict.send)), set(_numbered(take, take.verdict.ask))
-        inside = np.isin(units, take.units)  # keys of dead nodes may be of units that were not read
+        before, questions = set(_numbered(batch, batch.classified.new)), set(_numbered(batch, batch.classified.lookup))
+        inside = np.isin(units, batch.units)  # keys of dead nodes may be of units that were not read
         stamps, topology = np.zeros(units.size, np.int64), self._topology_of[units]
-        stamps[inside] = take.changes.expired_stamp[np.searchsorted(take.units, units[inside])]
-        topology[inside] = take.topology[np.searchsorted(take.units, units[inside])]
-        take.leave(units)
+        stamps[inside] = batch.changes.expired_stamp[np.searchsorted(batch.units, units[inside])]
+        topology[inside] = batch.topology[np.searchsorted(batch.units, units[inside])]
+        batch.leave(units)
         again, newer = self._with_states(units, states, before)
         again.topology = topology
         again.changes = replace(again.changes, expired_stamp=np.minimum(again.changes.expired_stamp, stamps))
         # where the topology is another one, what was not looked up waits for the next read
-        left = np.repeat(again.topology != again.changes.topology, again.changes.count) & again.verdict.send
-        left[np.flatnonzero(again.verdict.send)] &= np.array(
-            [change not in before for change in _numbered(again, again.verdict.send)], bool
+        left = np.repeat(again.topology != again.changes.topology, again.changes.count) & again.classified.new
+        left[np.flatnonzero(again.classified.new)] &= np.array(
+            [change not in before for change in _numbered(again, again.classified.new)], bool
         )
-        again.verdict, again.done = again.verdict.only(~left), again.done & ~left
+        again.classified, again.done = again.classified.only(~left), again.done & ~left
         self._close_questions(again, questions, newer)
         return [again]
 
-    def _other_topology(self, take: Take) -> Rows:
-        """Rows of units of which all was sent under another topology, or nothing yet: a node that died since may have written what no other
+    def _other_topology(self, batch: ChangeBatch) -> Mask:
+        """Mask of units of which all was sent under another topology, or nothing yet: a node that died since may have written what no other
         node has."""
-        return np.repeat(self._topology_of[take.units] != take.changes.topology, take.changes.count)
+        return np.repeat(self._topology_of[batch.units] != batch.changes.topology, batch.changes.count)
 
     def _with_states(
-        self, units: Longs, states: Mapping[Key, bytes | None], before: set[tuple[int, bytes, int, int]]
-    ) -> tuple[Take, set[Key]]:
+        self, units: Int64Array, states: Mapping[Key, bytes | None], before: set[tuple[int, bytes, int, int]]
+    ) -> tuple[ChangeBatch, set[Key]]:
         """The backlog of units read once more, with those of the looked-up states that nothing in it may be newer than; and the other keys.
 
         :param before: changes that were read before the look-up, as :func:`_numbered` gives them.
         """
         self.barrier()
         again = self._whole(units)
-        newer = {(unit, key) for unit, key, _, _ in set(_numbered(again, again.verdict.send)) - before}
-        rows = again.verdict.send
-        hashes = zip(again.verdict.unit[rows].tolist(), again.changes.hash[rows].tolist(), strict=True)
-        last = self.memory.last_sent(units.tolist()) | {(unit, key_half(hashed)): hashed for unit, hashed in hashes}
+        newer = {(unit, key) for unit, key, _, _ in set(_numbered(again, again.classified.new)) - before}
+        rows = again.classified.new
+        hashes = zip(again.classified.unit[rows].tolist(), again.changes.hash[rows].tolist(), strict=True)
+        last = self.memory.last_sent(units.tolist()) | {(unit, key_hash(hashed)): hashed for unit, hashed in hashes}
         unsound = set(units[~again.sound].tolist())
 
         def is_news(place: Key, value: bytes | None) -> bool:
-            hashed = hash_of(place[1], value)
-            return last.get((place[0], key_half(hashed))) != hashed
+            hashed = change_hash(place[1], value)
+            return last.get((place[0], key_hash(hashed))) != hashed
 
         again.states = {
             place: value for place, value in states.items() if place not in newer and place[0] not in unsound and is_news(place, value)
         }
         return again, newer
 
-    def _close_questions(self, take: Take, questions: set[tuple[int, bytes, int, int]], newer: set[Key]) -> None:
+    def _close_questions(self, batch: ChangeBatch, questions: set[tuple[int, bytes, int, int]], newer: set[Key]) -> None:
         """What was asked before the look-up is settled by it; the expired keys of a unit only all together, and none of which a change came
         since: without a number, either may be the newer one.
 
         :param questions: as :func:`_numbered` gives them.
         """
-        rows = np.flatnonzero(take.verdict.ask)
-        answered = np.zeros(take.done.size, bool)
-        answered[rows] = [question in questions for question in _numbered(take, take.verdict.ask)]
-        expired = np.flatnonzero(answered & (take.changes.kind == EXPIRED))
-        unclear = expired[[place in newer for place in take.places(expired)]]
-        take.done |= answered
-        take.done[unclear] = False
-        take.stamps = take.sound & ~np.isin(take.units, take.verdict.unit[unclear])
+        rows = np.flatnonzero(batch.classified.lookup)
+        answered = np.zeros(batch.done.size, bool)
+        answered[rows] = [question in questions for question in _numbered(batch, batch.classified.lookup)]
+        expired = np.flatnonzero(answered & (batch.changes.kind == EXPIRED))
+        unclear = expired[[place in newer for place in batch.places(expired)]]
+        batch.done |= answered
+        batch.done[unclear] = False
+        batch.stamps = batch.sound & ~np.isin(batch.units, batch.classified.unit[unclear])
 
-    def _of_dead_nodes(self, take: Take) -> set[Key]:
+    def _of_dead_nodes(self, batch: ChangeBatch) -> set[Key]:
         """Keys of the last seconds when a node has gone, at once and a little later. Units that were loaded in these seconds are
         loaded again: a scan, too, may have read what only a dead node had."""
-        now, topology, ready = time.monotonic(), take.changes.topology, self._ready()
+        now, topology, ready = time.monotonic(), batch.changes.topology, self._ready()
         if self._topology not in (None, topology) and self._node_gone():
             self._look_again_s = [now, now + _DEAD_NODE_S]
-            again = (ready & self.memory.loaded_since(now - 2 * _DEAD_NODE_S))[take.units]
-            self._again |= dict(zip(take.units[again].tolist(), take.changes.mark_number[again].tolist(), strict=True))
+            again = (ready & self.memory.loaded_since(now - 2 * _DEAD_NODE_S))[batch.units]
+            self._again |= dict(zip(batch.units[again].tolist(), batch.changes.mark_number[again].tolist(), strict=True))
         self._topology = topology
         due = any(at <= now for at in self._look_again_s)
         self._look_again_s = [at for at in self._look_again_s if at > now]
@@ -324,43 +325,43 @@ class BacklogReader:
 
     # what was there before
 
-    def load(self) -> list[Take]:
+    def load(self) -> list[ChangeBatch]:
         """The next units that are to be sent from the cache, about ``batch_bytes`` of them; none when there are none."""
         units = self._next_load()
         if not units.size:
             return []
         if self._loaded[units].any():
-            take = self._judged(units, self._read_backlog(units, 1))
-            take.leave(units)
-            take.unloaded = frozenset(units.tolist())
-            return [take]
+            batch = self._classified(units, self._read_backlog(units, 1))
+            batch.leave(units)
+            batch.unloaded = frozenset(units.tolist())
+            return [batch]
         self._clear(units)
         cache = self._table.cache_of(int(units[0]))
         pages = self._scan(cache, units)
         self._check_same(cache)
         self.barrier()
-        take = self._whole(units)
-        doubtful = take.places(np.flatnonzero(take.verdict.send & self._other_topology(take)))
+        batch = self._whole(units)
+        doubtful = batch.places(np.flatnonzero(batch.classified.new & self._other_topology(batch)))
         if doubtful:
-            topology = take.topology
-            take, _ = self._with_states(units, self._look_up(set(doubtful)), set(_numbered(take, take.verdict.send)))
-            take.topology = topology
+            topology = batch.topology
+            batch, _ = self._with_states(units, self._look_up(set(doubtful)), set(_numbered(batch, batch.classified.new)))
+            batch.topology = topology
         changed: dict[int, set[bytes]] = defaultdict(set)
-        for unit, key in take.places(np.flatnonzero(take.verdict.send)):
+        for unit, key in batch.places(np.flatnonzero(batch.classified.new)):
             changed[unit].add(key)
-        sound = units[take.sound].tolist()
-        take.scanned = {
+        sound = units[batch.sound].tolist()
+        batch.scanned = {
             unit: [without_keys(page, changed[unit], cache.name) if changed[unit] else page for page in pages[unit]] for unit in sound
         }
         self._takes = []
-        return [take]
+        return [batch]
 
     def _check_same(self, cache: CachePlan) -> None:
         """Make sure that what was just read from a cache is of the one that is captured.
 
         One that is made again under its name has no other incarnation before the driver sees it and has it captured; then it is sent from
         its beginning, and what was sent of it under the old incarnation would come twice. A deployment id never comes back, and every node
-        knows the new one before the new cache takes its first entry: so the answer holds for all that was read before.
+        knows the new one before the new cache batches its first entry: so the answer holds for all that was read before.
 
         :raises CacheDestroyed: it may be of another cache.
         """
@@ -371,25 +372,25 @@ class BacklogReader:
             how = "destroyed and made again" if cache.name in found else "destroyed"
             raise CacheDestroyed(f"the cache was {how} while it was read", "Start again.", cache=cache.name)
 
-    def _clear(self, units: Longs) -> None:
+    def _clear(self, units: Int64Array) -> None:
         """Take the marks of units away, and what the backlog has of them."""
         marks = np.array([self._again.pop(unit) for unit in units.tolist() if unit in self._again], np.int64)
         if marks.size:
             self.ask(lambda service: service.clear(self._plan.connector, self._table.units[units], marks))
 
-    def committed(self, take: Take) -> None:
-        """What a take says of loads and sweeps is committed."""
-        self._topology_of[take.units] = take.topology
-        self._news[take.units] = ~take.settled
-        for unit in take.unloaded:
+    def committed(self, batch: ChangeBatch) -> None:
+        """What a batch says of loads and sweeps is committed."""
+        self._topology_of[batch.units] = batch.topology
+        self._news[batch.units] = ~batch.settled
+        for unit in batch.unloaded:
             self._loaded[unit] = False
-        for unit in take.scanned:
+        for unit in batch.scanned:
             self._owe(unit, self.owed(unit, loading=True))
             self._loaded[unit] = self._sent_before[unit] = True
             self.memory.loaded(unit, time.monotonic())
         if self._sweep is not None:
-            self._sweep.leave(take.unloaded | take.scanned.keys())
-        for unit, place in take.swept.items():
+            self._sweep.leave(batch.unloaded | batch.scanned.keys())
+        for unit, place in batch.swept.items():
             self._owe(unit, place)
 
     def _owe(self, unit: int, place: Place | None) -> None:
@@ -398,7 +399,7 @@ class BacklogReader:
         else:
             self._owed[unit] = place
 
-    def _next_load(self) -> Longs:
+    def _next_load(self) -> Int64Array:
         """Units of one cache, the marked ones first."""
         waiting = np.array(sorted(self._again), np.int64)
         if not waiting.size:
@@ -415,7 +416,7 @@ class BacklogReader:
         fitting = self._settings.batch_bytes / self._unit_bytes
         return int(fitting if self._most_records is None else min(fitting, self._most_records / max(0.01, self._unit_rows)))
 
-    def _scan(self, cache: CachePlan, units: Longs) -> dict[int, list[Page]]:
+    def _scan(self, cache: CachePlan, units: Int64Array) -> dict[int, list[Page]]:
         unit_of = {self._table.partition(unit): unit for unit in units.tolist()}
         pages: dict[int, list[Page]] = {unit: [] for unit in unit_of.values()}
         with closing(scan_partitions(self._cluster, self.info(cache), list(unit_of), page_bytes=self._settings.page_bytes)) as scan:
@@ -429,8 +430,8 @@ class BacklogReader:
 
     # what the topic has and the cache has not
 
-    def sweep(self, *, ends: bool = False) -> Iterator[Take]:
-        """Read on in the topic of a cache whose units owe a sweep; when it is read, the tombstones of what is gone. Each take is committed
+    def sweep(self, *, ends: bool = False) -> Iterator[ChangeBatch]:
+        """Read on in the topic of a cache whose units owe a sweep; when it is read, the tombstones of what is gone. Each batch is committed
         before the next one is made.
 
         :param ends: whether this task ends: what was found so far is sent, and the next task goes on from there.
@@ -452,15 +453,15 @@ class BacklogReader:
             self._sweep = None
             sweep.close()
 
-    def _swept(self, sweep: TopicSweep, units: Longs, found: Mapping[int, list[bytes]], place: Place | None) -> Take:
+    def _swept(self, sweep: TopicSweep, units: Int64Array, found: Mapping[int, list[bytes]], place: Place | None) -> ChangeBatch:
         """Tombstones for the keys of some units that are gone indeed, unless a change of theirs says more."""
         states = self._look_up([(unit, key) for unit in units.tolist() for key in found.get(unit, ())])
-        take, _ = self._with_states(units, {place: None for place, value in states.items() if value is None}, set())
-        unsound = units[~take.sound].tolist()
+        batch, _ = self._with_states(units, {place: None for place, value in states.items() if value is None}, set())
+        unsound = units[~batch.sound].tolist()
         sweep.leave(unsound)  # gone, or sent again once more
-        take.swept = {unit: place for unit in units.tolist() if unit not in unsound}
+        batch.swept = {unit: place for unit in units.tolist() if unit not in unsound}
         self._takes = []
-        return take
+        return batch
 
     def _next_sweep(self) -> TopicSweep | None:
         """Of a cache of which nothing is left to be loaded here."""
@@ -505,8 +506,8 @@ class BacklogReader:
         return self._cluster.ask(lambda connection: question(BacklogService(connection, secret)))
 
 
-def _numbered(take: Take, which: Rows) -> list[tuple[int, bytes, int, int]]:
+def _numbered(batch: ChangeBatch, which: Mask) -> list[tuple[int, bytes, int, int]]:
     """Unit, key, number and hash of some changes."""
     rows = np.flatnonzero(which)
-    numbers, hashes = take.changes.number[rows].tolist(), take.changes.hash[rows].tolist()
-    return [(*place, number, hashed) for place, number, hashed in zip(take.places(rows), numbers, hashes, strict=True)]
+    numbers, hashes = batch.changes.number[rows].tolist(), batch.changes.hash[rows].tolist()
+    return [(*place, number, hashed) for place, number, hashed in zip(batch.places(rows), numbers, hashes, strict=True)]

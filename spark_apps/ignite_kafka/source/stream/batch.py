@@ -1,4 +1,4 @@
-"""What one batch of a stream takes from backlog and cache: changes that are judged, states that were looked up, units that are loaded."""
+"""What one batch of a stream batches from backlog and cache: changes that are judged, states that were looked up, units that are loaded."""
 
 from __future__ import annotations
 
@@ -9,45 +9,47 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
+from ...common.arrays import Int64Array, Mask
 from ...ignite.backlog_service import EXPIRED, Changes
 from ...ignite.binary import raw_entries
 from ...ignite.types import type_codes as codes
 from ...ignite.types.model import Page
-from .dedup import Longs, Rows, Verdict
+from .dedup import Classification
 
 MOST_OF_UNIT = 50_000
-"""Changes of a unit in one batch: its offset record, which tells them all, has some 11 bytes of each, and brokers take a megabyte."""
+"""Changes of a unit in one batch: its offset record, which tells them all, has some 11 bytes of each, and brokers batch a megabyte."""
 
 Key = tuple[int, bytes]
 """A unit's position in the table, and a key in Ignite's binary form, not wrapped."""
 
 
 @dataclass
-class Take:
+class ChangeBatch:
     """Settled together: sent, committed, acknowledged.
 
     :param units: that were asked for, ascending.
     :param done: rows of `changes` that are settled with it, whether they are sent or not.
     :param stamps: of each unit: whether all its expired keys are settled.
     :param states: looked up in the cache, to be sent after the changes; None: the key is not there.
-    :param left: units that another take settles.
+    :param left: units that another batch settles.
     :param sound: of each unit: whether its changes may be sent; not those of units that are marked, gone, or to be sent again.
-    :param topology: of each unit: the topology of the cluster under which all is sent, with this take, that the backlog had; -1: not known.
-    :param scanned: unit to its entries; it is loaded with this take. Its changes follow.
-    :param unloaded: units that are to be loaded again after this take.
-    :param swept: unit to how far the topic is swept for it with this take; None: wholly.
+    :param topology: of each unit: topology version at which everything the backlog held for the unit is sent once this batch commits; -1 if
+        unknown.
+    :param scanned: unit to its entries; it is loaded with this batch. Its changes follow.
+    :param unloaded: units that are to be loaded again after this batch.
+    :param swept: unit to how far the topic is swept for it with this batch; None: wholly.
     """
 
     changes: Changes
-    units: Longs
-    verdict: Verdict
-    done: Rows
-    stamps: Rows
-    sound: Rows
-    topology: Longs
+    units: Int64Array
+    classified: Classification
+    done: Mask
+    stamps: Mask
+    sound: Mask
+    topology: Int64Array
     states: dict[Key, bytes | None] = field(default_factory=dict)
     scanned: Mapping[int, Sequence[Page]] = field(default_factory=dict)
-    left: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
+    left: Int64Array = field(default_factory=lambda: np.zeros(0, np.int64))
     unloaded: frozenset[int] = frozenset()
     swept: Mapping[int, tuple[int, int] | None] = field(default_factory=dict)
 
@@ -57,8 +59,8 @@ class Take:
         return self.changes.keys()
 
     @property
-    def active(self) -> Longs:
-        """The units that the take has anything of, ascending: of most units a poll finds nothing."""
+    def active(self) -> Int64Array:
+        """The units that the batch has anything of, ascending: of most units a poll finds nothing."""
         found = self.changes.count > 0
         others = [*self.scanned, *self.unloaded, *self.swept, *(unit for unit, _ in self.states)]
         if others:
@@ -66,34 +68,34 @@ class Take:
         return self.units[found]
 
     @property
-    def settled(self) -> Rows:
-        """Of each unit: whether the backlog had no more of it than is settled with this take."""
+    def settled(self) -> Mask:
+        """Of each unit: whether the backlog had no more of it than is settled with this batch."""
         unit_of = np.repeat(np.arange(self.units.size), self.changes.count)
-        settled: Rows = ~self.changes.more & (np.bincount(unit_of[~self.done], minlength=self.units.size) == 0)
+        settled: Mask = ~self.changes.more & (np.bincount(unit_of[~self.done], minlength=self.units.size) == 0)
         return settled
 
-    def places(self, rows: Longs) -> list[Key]:
+    def places(self, rows: Int64Array) -> list[Key]:
         """Unit and key of some rows."""
-        return list(zip(self.verdict.unit[rows].tolist(), self.keys.take(pa.array(rows)).to_pylist(), strict=True))
+        return list(zip(self.classified.unit[rows].tolist(), self.keys.take(pa.array(rows)).to_pylist(), strict=True))
 
     def rows_of(self, first: int, last: int) -> slice:
         """The rows of the units from `first` to `last`."""
-        start, end = np.searchsorted(self.verdict.unit, [first, last + 1]).tolist()
+        start, end = np.searchsorted(self.classified.unit, [first, last + 1]).tolist()
         return slice(start, end)
 
-    def leave(self, units: Longs) -> None:
-        """Settle nothing of these units: another take does."""
+    def leave(self, units: Int64Array) -> None:
+        """Settle nothing of these units: another batch does."""
         self.left = units
-        self.verdict = self.verdict.only(~np.isin(self.verdict.unit, units))
-        self.done = self.done & ~np.isin(self.verdict.unit, units)
+        self.classified = self.classified.only(~np.isin(self.classified.unit, units))
+        self.done = self.done & ~np.isin(self.classified.unit, units)
 
-    def leaves(self, limits: Longs, gone: Rows) -> bool:
-        """Whether the backlog still has a change after this take that is to be sent.
+    def leaves(self, limits: Int64Array, gone: Mask) -> bool:
+        """Whether the backlog still has a change after this batch that is to be sent.
 
         :param limits: of every unit of the table: the highest number that counts.
         :param gone: units of the table that do not count.
         """
-        unit, number = self.verdict.unit, self.changes.number
+        unit, number = self.classified.unit, self.changes.number
         counts = ~gone
         counts[self.left] = False
         last = np.full(self.units.size, -1, np.int64)  # numbers rise within a unit, and none below the last was left out
@@ -125,7 +127,7 @@ def first_of_each(changes: Changes, most: int | None) -> Changes:
     return replace(changes, count=count, more=changes.more | cut, expired_stamp=stamps, entries=entries, **columns)
 
 
-def page_of_rows(changes: Changes, rows: Longs) -> Page:
+def page_of_rows(changes: Changes, rows: Int64Array) -> Page:
     """Some changes, rising, as a page of entries."""
     offsets = changes.entry_offsets()
     cuts = np.flatnonzero(np.diff(rows) != 1) + 1

@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ...common.arrays import Int64Array, Mask
 from ...ignite.backlog_service import EXPIRED, Changes
 from ...plan.slots import UnitOffset
 
@@ -29,18 +30,15 @@ MOST_REMEMBERED = 2_000_000
 RECENT_S = 10.0  # told to the next task: a node that stands still for some seconds may put back what was acknowledged meanwhile
 MOST_RECENT = 256  # of a unit: its offset record is written with each batch that has any of it
 
-Longs = npt.NDArray[np.int64]
-Rows = npt.NDArray[np.bool_]
-
-SENT = np.dtype([("number", "<i8"), ("hash", "<i8"), ("sent", "?"), ("time_s", "<f8")])
+SETTLED = np.dtype([("number", "<i8"), ("hash", "<i8"), ("sent", "?"), ("time_s", "<f8")])
 """A change that is settled: number, hash, and whether it is what was sent then. A looked-up state has the number -1.
 Not what was sent: a change that was looked up instead, or was sent before, by a task that failed."""
 
 _SIZES = struct.Struct("<ii")
-_NONE = np.empty(0, SENT)
+_NONE = np.empty(0, SETTLED)
 
 
-def hash_of(key: bytes, value: bytes | None) -> int:
+def change_hash(key: bytes, value: bytes | None) -> int:
     """The hash of a state of a key, both in Ignite's binary form and not wrapped."""
     of_key = 0x811C9DC5
     for byte in key:
@@ -49,34 +47,35 @@ def hash_of(key: bytes, value: bytes | None) -> int:
     return both - (1 << 64) if both >> 63 else both
 
 
-def key_half(hashed: int) -> int:
+def key_hash(hashed: int) -> int:
     """The half of a hash that tells the key."""
     return hashed & 0xFFFFFFFF
 
 
-def settled_rows(numbers: Longs, hashes: Longs, sent: Rows, now_s: float) -> npt.NDArray[np.void]:
-    """Rows of dtype SENT."""
-    rows = np.empty(numbers.size, SENT)
+def settled_rows(numbers: Int64Array, hashes: Int64Array, sent: Mask, now_s: float) -> npt.NDArray[np.void]:
+    """Mask of dtype SETTLED."""
+    rows = np.empty(numbers.size, SETTLED)
     rows["number"], rows["hash"], rows["sent"], rows["time_s"] = numbers, hashes, sent, now_s
     return rows
 
 
-def joined(*parts: npt.NDArray[np.void]) -> npt.NDArray[np.void]:
-    """Rows of dtype SENT, one after the other; as bytes, since numpy copies such rows field by field."""
-    return np.frombuffer(bytearray().join(part.tobytes() for part in parts), SENT)
+def concat_settled(*parts: npt.NDArray[np.void]) -> npt.NDArray[np.void]:
+    """Mask of dtype SETTLED, one after the other; as bytes, since numpy copies such rows field by field."""
+    return np.frombuffer(bytearray().join(part.tobytes() for part in parts), SETTLED)
 
 
-def packed(rows: npt.NDArray[np.void]) -> str:
-    """Rows of dtype SENT without their times, in base64: count, length of the numbers, these compressed as differences, and hashes, which
-    do not compress."""
+def pack_settled(rows: npt.NDArray[np.void]) -> str:
+    """Mask of dtype SETTLED without their times, in base64.
+
+    Layout: count, length of the compressed part; number differences and flags, compressed; hashes, which do not compress."""
     if not rows.size:
         return ""
     steps = zlib.compress(np.diff(rows["number"], prepend=0).astype("<i8").tobytes() + rows["sent"].tobytes(), 1)
     return base64.b64encode(_SIZES.pack(rows.size, len(steps)) + steps + rows["hash"].astype("<i8").tobytes()).decode()
 
 
-def unpacked(text: str, now_s: float) -> npt.NDArray[np.void]:
-    """What :func:`packed` was given, as if it had been settled now."""
+def unpack_settled(text: str, now_s: float) -> npt.NDArray[np.void]:
+    """What :func:`pack_settled` was given, as if it had been settled now."""
     if not text:
         return _NONE
     data = base64.b64decode(text)
@@ -87,35 +86,35 @@ def unpacked(text: str, now_s: float) -> npt.NDArray[np.void]:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Classification:
     """What is to be done with each of N changes: one of the three is true, or none for a change to be left for the next read.
 
-    :param send: new, in order.
-    :param known: sent before: to be acknowledged, not sent.
-    :param ask: only the cache can tell: its key is to be looked up.
+    :param new: to be sent, in order.
+    :param duplicate: sent before: to be acknowledged, not sent.
+    :param lookup: only the cache can tell: its key is to be looked up.
     """
 
-    unit: Longs
-    send: Rows
-    known: Rows
-    ask: Rows
+    unit: Int64Array
+    new: Mask
+    duplicate: Mask
+    lookup: Mask
 
-    def only(self, rows: Rows) -> Verdict:
+    def only(self, rows: Mask) -> Classification:
         """The same of these rows alone; the others are left."""
-        return Verdict(self.unit, self.send & rows, self.known & rows, self.ask & rows)
+        return Classification(self.unit, self.new & rows, self.duplicate & rows, self.lookup & rows)
 
 
 @dataclass
 class _Seen:
-    """What was settled at one time: columns, as of SENT."""
+    """What was settled at one time: columns, as of SETTLED."""
 
     time_s: float
-    unit: Longs
-    number: Longs
-    hash: Longs
+    unit: Int64Array
+    number: Int64Array
+    hash: Int64Array
     keys: pa.BinaryArray
     """Null where it is not known."""
-    sent: Rows
+    sent: Mask
 
 
 @dataclass
@@ -124,12 +123,12 @@ class _UnitWindow:
 
     hashes: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
     newest: dict[int, int] = field(default_factory=dict)
-    """:func:`key_half` to the highest number sent for the key."""
+    """:func:`key_hash` to the highest number sent for the key."""
     state: dict[int, int] = field(default_factory=dict)
-    """:func:`key_half` to the hash of what was sent last for the key."""
+    """:func:`key_hash` to the hash of what was sent last for the key."""
 
 
-class UnitMemory:
+class ChangeDeduplicator:
     """Of U units, by their position in the task's table of units."""
 
     def __init__(self, units: int) -> None:
@@ -143,7 +142,7 @@ class UnitMemory:
     def restore(self, unit: int, offset: UnitOffset, now_s: float) -> None:
         """Take over what an offset record tells of a unit."""
         self._high[unit] = self._floor[unit] = offset.high
-        rows = unpacked(offset.recent, now_s)
+        rows = unpack_settled(offset.recent, now_s)
         if rows.size:
             keys = pa.nulls(rows.size, pa.binary())
             self._add(_Seen(now_s, np.full(rows.size, unit), rows["number"], rows["hash"], keys, rows["sent"]))
@@ -152,7 +151,7 @@ class UnitMemory:
         """The highest number sent; -1: none."""
         return int(self._high[unit])
 
-    def judge(self, units: Longs, changes: Changes) -> Verdict:
+    def classify(self, units: Int64Array, changes: Changes) -> Classification:
         """Judge what was read of these units, in the order of the answer; nothing is remembered yet."""
         unit = np.repeat(units, changes.count)
         expired = changes.kind == EXPIRED
@@ -162,35 +161,35 @@ class UnitMemory:
         known, ask = np.zeros(unit.size, bool), expired.copy()
         rest = np.flatnonzero(~send & ~expired)
         if rest.size:
-            self._judge_rest(rest, unit, changes, conflict, Verdict(unit, send, known, ask))
-        return Verdict(unit, send, known, ask)
+            self._classify_rest(rest, unit, changes, conflict, Classification(unit, send, known, ask))
+        return Classification(unit, send, known, ask)
 
-    def _judge_rest(self, rest: Longs, unit: Longs, changes: Changes, conflict: Rows, verdict: Verdict) -> None:
+    def _classify_rest(self, rest: Int64Array, unit: Int64Array, changes: Changes, conflict: Mask, classified: Classification) -> None:
         windows = self._windows(set(unit[rest].tolist()))
         for row in rest.tolist():
             number, hashed, window = int(changes.number[row]), int(changes.hash[row]), windows[int(unit[row])]
             sent = window.hashes.get(number, ())
             if hashed in sent:
-                verdict.known[row] = True
-            elif conflict[row] or sent or number <= self._floor[unit[row]] or window.newest.get(key_half(hashed), -1) > number:
-                verdict.ask[row] = True
+                classified.duplicate[row] = True
+            elif conflict[row] or sent or number <= self._floor[unit[row]] or window.newest.get(key_hash(hashed), -1) > number:
+                classified.lookup[row] = True
             else:
-                verdict.send[row] = True  # late, and nothing newer of its key was sent
+                classified.new[row] = True  # late, and nothing newer of its key was sent
 
-    def remember(self, verdict: Verdict, rows: Rows, changes: Changes, now_s: float) -> None:
-        """These rows are committed, as they are where the verdict is to send them."""
+    def remember(self, classified: Classification, rows: Mask, changes: Changes, now_s: float) -> None:
+        """These rows are committed, as they are where the classified is to send them."""
         kept = np.flatnonzero(rows & (changes.number >= 0))
         if not kept.size:
             return
-        unit, number = verdict.unit[kept], changes.number[kept]
+        unit, number = classified.unit[kept], changes.number[kept]
         np.maximum.at(self._high, unit, number)
         # what was looked up instead is not what the change says
-        index = pa.array(kept, mask=~(verdict.send | verdict.known)[kept])  # a null index gives a null key
-        self._add(_Seen(now_s, unit, number, changes.hash[kept], changes.keys().take(index), verdict.send[kept]))
+        index = pa.array(kept, mask=~(classified.new | classified.duplicate)[kept])  # a null index gives a null key
+        self._add(_Seen(now_s, unit, number, changes.hash[kept], changes.keys().take(index), classified.new[kept]))
 
     def remember_state(self, unit: int, key: bytes, value: bytes | None, now_s: float) -> None:
         """A state that was read from the cache is committed."""
-        state = np.array([hash_of(key, value)])
+        state = np.array([change_hash(key, value)])
         self._add(_Seen(now_s, np.array([unit]), np.array([-1]), state, pa.array([key], pa.binary()), np.ones(1, bool)))
 
     def loaded(self, unit: int, now_s: float) -> None:
@@ -200,17 +199,17 @@ class UnitMemory:
             self._recent[unit]["sent"] = False
 
     def recent(self, unit: int, now_s: float) -> npt.NDArray[np.void]:
-        """What was settled of the unit in the last seconds, oldest first: rows of dtype SENT, not to be written to."""
+        """What was settled of the unit in the last seconds, oldest first: rows of dtype SETTLED, not to be written to."""
         rows = self._recent.get(unit)
         return _NONE if rows is None else rows[np.searchsorted(rows["time_s"], now_s - RECENT_S) :]
 
-    def loaded_since(self, time_s: float) -> Rows:
+    def loaded_since(self, time_s: float) -> Mask:
         """Units that were sent from the cache since."""
-        found: Rows = self._loaded_s >= time_s
+        found: Mask = self._loaded_s >= time_s
         return found
 
     def last_sent(self, units: Iterable[int]) -> dict[tuple[int, int], int]:
-        """Unit and key (:func:`key_half`) of these units to the hash of what was sent last, as far as it is remembered."""
+        """Unit and key (:func:`key_hash`) of these units to the hash of what was sent last, as far as it is remembered."""
         return {(unit, key): hashed for unit, window in self._windows(set(units)).items() for key, hashed in window.state.items()}
 
     def sent_since(self, time_s: float) -> set[tuple[int, bytes]]:
@@ -242,7 +241,7 @@ class UnitMemory:
             unit = int(seen.unit[start])
             new = rows[max(start, end - MOST_RECENT) : end]
             before = self.recent(unit, seen.time_s)
-            self._recent[unit] = joined(before[max(0, before.size + new.size - MOST_RECENT) :], new)
+            self._recent[unit] = concat_settled(before[max(0, before.size + new.size - MOST_RECENT) :], new)
             self._recent.move_to_end(unit)
 
     def _windows(self, units: Iterable[int]) -> dict[int, _UnitWindow]:
@@ -253,7 +252,7 @@ class UnitMemory:
                 window, number, hashed = windows[int(seen.unit[row])], int(seen.number[row]), int(seen.hash[row])
                 window.hashes[number].add(hashed)
                 if seen.sent[row]:
-                    key = key_half(hashed)
+                    key = key_hash(hashed)
                     window.newest[key] = max(number, window.newest.get(key, -1))
                     if seen.time_s >= self._loaded_s[seen.unit[row]]:
                         window.state[key] = hashed

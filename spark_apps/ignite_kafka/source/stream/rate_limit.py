@@ -1,7 +1,7 @@
-"""How fast a stream may send: ``max_records_per_second``, shared over tasks by the slots that they own.
+"""The rate limit of a stream: ``max_records_per_second``, shared by tasks in proportion to the slots that they own.
 
-A debt that time pays off: what is sent counts, and the next batch waits until its time has come. Batches are small beside that
-(:attr:`Pace.batch_records`), so records leave evenly; only a unit that is sent from the cache is sent whole, and waited for afterwards.
+A limiter without bursts: each record sent postpones the next batch. Batches are small (:attr:`RateLimiter.batch_records`), so records
+leave evenly; only a unit that is loaded from the cache is sent whole, and the limiter waits for it afterwards.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable
 _BATCH_S = 0.5
 
 
-class Pace:
+class RateLimiter:
     """Of one task.
 
     :param per_second: records; None: as fast as it goes.
@@ -24,9 +24,9 @@ class Pace:
         self._due_s = clock() + ahead_s
 
     @staticmethod
-    def of_task(per_second: int | None, slots: int, all_slots: int, ahead_s: float) -> Pace:
+    def of_task(per_second: int | None, slots: int, all_slots: int, ahead_s: float) -> RateLimiter:
         """The share of a task that owns so many of a connector's slots."""
-        return Pace(None if per_second is None else per_second * slots / all_slots, ahead_s)
+        return RateLimiter(None if per_second is None else per_second * slots / all_slots, ahead_s)
 
     @property
     def batch_records(self) -> int | None:

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
 from ... import events
+from ...common.arrays import Int64Array
 from ...common.redaction import in_message
 from ...convert import Converter
 from ...convert.to_kafka.json_keys import SIMPLE_KINDS, key_forms, key_of
@@ -28,7 +29,6 @@ from ...kafka.clients import KafkaClients, translate
 from ...kafka.topics import Topics
 from ...plan.source_plan import CachePlan
 from .batch import Key, page_of_states
-from .dedup import Longs
 
 Place = tuple[int, int]
 """How far a topic was swept: its partitions below the first number, and that one below the second, an offset."""
@@ -58,7 +58,7 @@ class TopicKeys:
         """Keys in Ignite's binary form, not wrapped; None for one that cannot be turned back."""
         return list(texts) if self._raw else [key_of(text, self._kinds, self._cluster) for text in texts]
 
-    def located(self, keys: Sequence[bytes]) -> tuple[Longs, npt.NDArray[np.bool_]]:
+    def located(self, keys: Sequence[bytes]) -> tuple[Int64Array, npt.NDArray[np.bool_]]:
         """Partition of each key, and whether the cache has it."""
         parts = [self._locate(keys[at : at + _LOCATED]) for at in range(0, len(keys), _LOCATED)]
         if not parts:
@@ -102,7 +102,7 @@ class TopicSweep:
         self._skip_ends()
 
     @property
-    def units(self) -> Longs:
+    def units(self) -> Int64Array:
         """Ascending."""
         return np.array(sorted(self._unit_of.values()), np.int64)
 

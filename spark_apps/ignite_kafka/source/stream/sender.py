@@ -1,4 +1,4 @@
-"""The sender of a stream: takes → records → one transaction a slot, with the offsets of their units."""
+"""The sender of a stream: batches → records → one transaction a slot, with the offsets of their units."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from ...common.arrays import Int64Array, Mask
 from ...convert.to_kafka.key_types import remembered
 from ...ignite.backlog_service import REMOVED
 from ...ignite.cluster import Cluster
@@ -23,8 +24,8 @@ from ...state.slot_writer import SlotClaim, SlotWriter
 from ..entry_sender import EntrySender
 from ..snapshot.task import CacheCount
 from .backlog_reader import BacklogReader
-from .batch import MOST_OF_UNIT, Take, page_of_rows, page_of_states
-from .dedup import Longs, Rows, hash_of, joined, packed, settled_rows
+from .batch import MOST_OF_UNIT, ChangeBatch, page_of_rows, page_of_states
+from .dedup import change_hash, concat_settled, pack_settled, settled_rows
 from .unit_table import UnitTable
 
 _THREADS = 8
@@ -34,7 +35,7 @@ Counts = Mapping[int, Mapping[str, CacheCount]]
 class SlotsSender:
     """The open slots of one task; after any error it is closed and never used again.
 
-    :param counts: slot and cache to what was sent, added to as takes are committed.
+    :param counts: slot and cache to what was sent, added to as batches are committed.
     """
 
     def __init__(self, plan: TransferPlan, clients: KafkaClients, table: UnitTable, owner: Owner, cluster: Cluster, counts: Counts) -> None:
@@ -82,22 +83,22 @@ class SlotsSender:
         """Whether a commit was asked for and not answered."""
         return any(writer.commit_asked for writer in self._writers.values())
 
-    def commit(self, takes: Sequence[Take], reader: BacklogReader) -> None:
-        """Send takes, commit them, and acknowledge what of them stands in the backlog."""
-        for take in takes:
+    def commit(self, batches: Sequence[ChangeBatch], reader: BacklogReader) -> None:
+        """Send batches, commit them, and acknowledge what of them stands in the backlog."""
+        for batch in batches:
             states: dict[int, list[tuple[bytes, bytes | None]]] = defaultdict(list)
-            for (unit, key), value in take.states.items():
+            for (unit, key), value in batch.states.items():
                 states[unit].append((key, value))
-            for units in self._table.by_slot_and_cache(take.active):
-                self._send(take, units, states, reader)
+            for units in self._table.by_slot_and_cache(batch.active):
+                self._send(batch, units, states, reader)
         list(self._pool.map(self._commit_slot, self._writers))
         now = time.monotonic()
-        for take in takes:
-            reader.memory.remember(take.verdict, take.done, take.changes, now)
-            reader.committed(take)
-            for (unit, key), value in take.states.items():
+        for batch in batches:
+            reader.memory.remember(batch.classified, batch.done, batch.changes, now)
+            reader.committed(batch)
+            for (unit, key), value in batch.states.items():
                 reader.memory.remember_state(unit, key, value, now)
-            sent = take.changes.acknowledgement(self._table.units[take.units], take.done, take.stamps)
+            sent = batch.changes.acknowledgement(self._table.units[batch.units], batch.done, batch.stamps)
             if sent:
                 reader.acknowledge(sent)
 
@@ -106,14 +107,16 @@ class SlotsSender:
         for name, count in self._batch.pop(slot, {}).items():
             self._counts[slot][name].add(count)
 
-    def _send(self, take: Take, units: Longs, states: Mapping[int, Sequence[tuple[bytes, bytes | None]]], reader: BacklogReader) -> None:
-        """Queue what a take has of some units of one slot and one cache: entries, changes, looked-up states, offsets."""
+    def _send(
+        self, batch: ChangeBatch, units: Int64Array, states: Mapping[int, Sequence[tuple[bytes, bytes | None]]], reader: BacklogReader
+    ) -> None:
+        """Queue what a batch has of some units of one slot and one cache: entries, changes, looked-up states, offsets."""
         slot, cache = int(self._table.slot[units[0]]), self._table.cache_of(int(units[0]))
         writer, count = self._writers[slot], self._batch[slot][cache.name]
-        scanned = [page for unit in units.tolist() for page in take.scanned.get(unit, ()) if page.rows]
-        span = take.rows_of(int(units[0]), int(units[-1]))
-        rows = np.flatnonzero(take.verdict.send[span]) + span.start
-        kept = rows if self._settings.process_removals else rows[take.changes.kind[rows] != REMOVED]
+        scanned = [page for unit in units.tolist() for page in batch.scanned.get(unit, ()) if page.rows]
+        span = batch.rows_of(int(units[0]), int(units[-1]))
+        rows = np.flatnonzero(batch.classified.new[span]) + span.start
+        kept = rows if self._settings.process_removals else rows[batch.changes.kind[rows] != REMOVED]
         looked_up = [
             (unit, state)
             for unit in units.tolist()
@@ -121,21 +124,21 @@ class SlotsSender:
             if state[1] is not None or self._settings.process_removals
         ]
         if scanned:
-            of_entries = np.repeat(units, [sum(page.rows for page in take.scanned.get(unit, ())) for unit in units.tolist()])
+            of_entries = np.repeat(units, [sum(page.rows for page in batch.scanned.get(unit, ())) for unit in units.tolist()])
             self._convert(cache, of_entries, scanned, None, reader)
             count.entries += sum(page.rows for page in scanned)
-        count.units += sum(unit in take.scanned for unit in units.tolist())
+        count.units += sum(unit in batch.scanned for unit in units.tolist())
         if kept.size:
-            gone = take.changes.kind[kept] == REMOVED
-            self._convert(cache, take.verdict.unit[kept], [page_of_rows(take.changes, kept)], gone, reader)
+            gone = batch.changes.kind[kept] == REMOVED
+            self._convert(cache, batch.classified.unit[kept], [page_of_rows(batch.changes, kept)], gone, reader)
         if looked_up:
             gone = np.array([value is None for _, (_, value) in looked_up])
             of_states = np.array([unit for unit, _ in looked_up])
             self._convert(cache, of_states, [page_of_states([state for _, state in looked_up])], gone, reader)
         for unit in units.tolist():
-            self._offset(take, unit, states.get(unit, ()), cache, writer, reader)
+            self._offset(batch, unit, states.get(unit, ()), cache, writer, reader)
 
-    def _convert(self, cache: CachePlan, units: Longs, pages: Sequence[Page], removed: Rows | None, reader: BacklogReader) -> None:
+    def _convert(self, cache: CachePlan, units: Int64Array, pages: Sequence[Page], removed: Mask | None, reader: BacklogReader) -> None:
         """:param units: of each entry of the pages, all of one slot.
         :param removed: which entries are tombstones; None: none, and their order does not count.
         """
@@ -153,7 +156,7 @@ class SlotsSender:
 
     def _offset(
         self,
-        take: Take,
+        batch: ChangeBatch,
         unit: int,
         states: Sequence[tuple[bytes, bytes | None]],
         cache: CachePlan,
@@ -161,35 +164,35 @@ class SlotsSender:
         reader: BacklogReader,
     ) -> None:
         """Queue a unit's offsets, if there is news of it: numbers up to the highest, and what was settled in the last seconds."""
-        span = take.rows_of(unit, unit)
-        sent = int(np.count_nonzero(take.verdict.send[span])) + len(states)
-        if not sent and unit not in take.scanned and unit not in take.unloaded and unit not in take.swept:
+        span = batch.rows_of(unit, unit)
+        sent = int(np.count_nonzero(batch.classified.new[span])) + len(states)
+        if not sent and unit not in batch.scanned and unit not in batch.unloaded and unit not in batch.swept:
             return
         now = time.monotonic()
-        rows = np.flatnonzero(take.done[span] & (take.changes.number[span] >= 0)) + span.start
-        numbers = take.changes.number[rows]
+        rows = np.flatnonzero(batch.done[span] & (batch.changes.number[span] >= 0)) + span.start
+        numbers = batch.changes.number[rows]
         before = reader.memory.recent(unit, now)
-        if unit in take.scanned:
+        if unit in batch.scanned:
             before = before.copy()
             before["sent"] = False  # any of its keys may be sent now as it was scanned
-        looked_up = np.array([hash_of(key, value) for key, value in states], np.int64)
-        changes = settled_rows(numbers, take.changes.hash[rows], take.verdict.send[rows], now)
+        looked_up = np.array([change_hash(key, value) for key, value in states], np.int64)
+        changes = settled_rows(numbers, batch.changes.hash[rows], batch.classified.new[rows], now)
         if len(states) > MOST_OF_UNIT // 2:
             looked_up = looked_up[:0]  # no room for them: after a restart they may be sent again
         states_of = settled_rows(np.full(looked_up.size, -1), looked_up, np.ones(looked_up.size, bool), now)
         high = max(reader.memory.high(unit), int(numbers.max(initial=-1)))
-        self._records[unit] += sent + sum(page.rows for page in take.scanned.get(unit, ()))
+        self._records[unit] += sent + sum(page.rows for page in batch.scanned.get(unit, ()))
         offset = UnitOffset(
             self._plan.generation,
             cache.incarnation,
             self._plan.snapshot_id,
-            unit in take.scanned or (reader.is_loaded(unit) and unit not in take.unloaded),
+            unit in batch.scanned or (reader.is_loaded(unit) and unit not in batch.unloaded),
             int(self._records[unit]),
             ((0, high),) if high >= 0 else (),
-            packed(joined(before, changes, states_of)),
-            take.swept[unit] if unit in take.swept else reader.owed(unit, unit in take.scanned),
+            pack_settled(concat_settled(before, changes, states_of)),
+            batch.swept[unit] if unit in batch.swept else reader.owed(unit, unit in batch.scanned),
             tuple(sorted(reader.key_kinds[cache.name])),
-            int(take.topology[np.searchsorted(take.units, unit)]),
+            int(batch.topology[np.searchsorted(batch.units, unit)]),
             topic_id=cache.topic_id,
         )
         writer.unit_offset(cache.name, self._table.partition(unit), offset)

@@ -19,9 +19,9 @@ from ...runtime.task_loop import TaskLoop
 from ...settings.secrets import Secrets
 from ..snapshot.task import CacheCount, SlotResult
 from .backlog_reader import BacklogReader
-from .batch import Take
+from .batch import ChangeBatch
 from .epoch import Epoch, EpochEnd, Interval
-from .rate_limit import Pace
+from .rate_limit import RateLimiter
 from .sender import SlotsSender
 from .unit_table import UnitTable
 
@@ -44,13 +44,13 @@ class TaskStream(TaskLoop):
         self._owner = Owner(plan.generation, epoch=epoch.number, attempt=attempt)
         self._table = UnitTable.of(plan, slots)
         self._counts = {slot: {cache.name: CacheCount() for cache in plan.caches} for slot in slots}
-        self._pace = Pace.of_task(self._settings.max_records_per_second, len(slots), plan.slots, epoch.ahead_s)
+        self._limiter = RateLimiter.of_task(self._settings.max_records_per_second, len(slots), plan.slots, epoch.ahead_s)
         self._in_doubt = self._finished = self._loaded = False
         self._told_loaded = False
         self._sweeps = Interval(_SWEEP_S)  # how far a sweep is, is committed then: a task that dies does not begin it anew
 
     def _results(self) -> list[SlotResult]:
-        ahead_s = self._pace.ahead_s
+        ahead_s = self._limiter.ahead_s
         return [SlotResult(slot, self._counts[slot], None, self._finished, self._loaded, ahead_s) for slot in self._slots]
 
     def _attempt(self, end: EpochEnd) -> None:
@@ -58,7 +58,7 @@ class TaskStream(TaskLoop):
         with ignite_cluster(self._settings, self._secrets, secret) as cluster:
             sender = SlotsSender(self._plan, self._clients, self._table, self._owner, cluster, self._counts)
             try:
-                with closing(BacklogReader(self._plan, self._table, cluster, self._clients, self._pace.batch_records)) as reader:
+                with closing(BacklogReader(self._plan, self._table, cluster, self._clients, self._limiter.batch_records)) as reader:
                     sender.restore(reader)
                     self._in_doubt = False
                     self._batches(reader, sender, end)
@@ -67,7 +67,7 @@ class TaskStream(TaskLoop):
                 sender.close()
 
     def _batches(self, reader: BacklogReader, sender: SlotsSender, end: EpochEnd) -> None:
-        if self._pace.ahead_s and end.reached(self._pace.ahead_s):
+        if self._limiter.ahead_s and end.reached(self._limiter.ahead_s):
             return
         while True:
             started = time.monotonic()
@@ -76,23 +76,23 @@ class TaskStream(TaskLoop):
                 self._finished = self._loaded = True
                 return
             self._commit(reader.load(), reader, sender)
-            for take in reader.sweep(ends=self._sweeps.due()):
-                self._commit([take], reader, sender)
+            for batch in reader.sweep(ends=self._sweeps.due()):
+                self._commit([batch], reader, sender)
             self.progressed()
             self._loaded = reader.all_loaded
             self.tell(self._counts.values(), loaded=self._loaded, at_once=self._loaded != self._told_loaded)
             self._told_loaded = self._loaded
             reader.memory.forget(time.monotonic())
             next_poll_s = started + self._settings.poll_interval_ms / 1000
-            if end.reached(max(self._pace.ahead_s, 0.0 if reader.more else next_poll_s - time.monotonic())):
-                for take in reader.sweep(ends=True):
-                    self._commit([take], reader, sender)
+            if end.reached(max(self._limiter.ahead_s, 0.0 if reader.more else next_poll_s - time.monotonic())):
+                for batch in reader.sweep(ends=True):
+                    self._commit([batch], reader, sender)
                 return
 
-    def _commit(self, takes: Sequence[Take], reader: BacklogReader, sender: SlotsSender) -> None:
+    def _commit(self, batches: Sequence[ChangeBatch], reader: BacklogReader, sender: SlotsSender) -> None:
         before = self._records()
-        sender.commit(takes, reader)
-        self._pace.sent(self._records() - before)
+        sender.commit(batches, reader)
+        self._limiter.sent(self._records() - before)
 
     def _records(self) -> int:
         return sum(count.records for counts in self._counts.values() for count in counts.values())

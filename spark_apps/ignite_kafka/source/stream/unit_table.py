@@ -9,10 +9,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from ...common.arrays import Int64Array
 from ...ignite.backlog_service import UNIT
 from ...plan.slots import partitions_of_slot
 from ...plan.source_plan import CachePlan, TransferPlan
-from .dedup import Longs
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,8 @@ class UnitTable:
 
     caches: tuple[CachePlan, ...]
     units: npt.NDArray[np.void]
-    slot: Longs
-    cache: Longs
+    slot: Int64Array
+    cache: Int64Array
 
     @staticmethod
     def of(plan: TransferPlan, slots: Sequence[int]) -> UnitTable:
@@ -48,16 +48,16 @@ class UnitTable:
     def cache_of(self, unit: int) -> CachePlan:
         return self.caches[int(self.cache[unit])]
 
-    def positions(self, units: npt.NDArray[np.void]) -> Longs:
+    def positions(self, units: npt.NDArray[np.void]) -> Int64Array:
         """Positions of those of some units (dtype UNIT) that are in the table."""
         if not len(self):
             return np.zeros(0, np.int64)
         order, places = self._by_place
-        found: Longs = order[np.minimum(np.searchsorted(places, _places(units)), len(self) - 1)]
+        found: Int64Array = order[np.minimum(np.searchsorted(places, _places(units)), len(self) - 1)]
         return found[self.units[found] == units]
 
     @cached_property
-    def _by_place(self) -> tuple[Longs, Longs]:
+    def _by_place(self) -> tuple[Int64Array, Int64Array]:
         places = _places(self.units)
         order = np.argsort(places)
         return order, places[order]
@@ -65,14 +65,14 @@ class UnitTable:
     def partition(self, unit: int) -> int:
         return int(self.units["partition"][unit])
 
-    def by_slot_and_cache(self, units: Longs) -> Iterator[Longs]:
+    def by_slot_and_cache(self, units: Int64Array) -> Iterator[Int64Array]:
         """Ascending units in groups of one slot and one cache."""
         if units.size:
             cuts = np.flatnonzero((np.diff(self.slot[units]) != 0) | (np.diff(self.cache[units]) != 0)) + 1
             yield from np.split(units, cuts)
 
 
-def _places(units: npt.NDArray[np.void]) -> Longs:
+def _places(units: npt.NDArray[np.void]) -> Int64Array:
     """Cache and partition of each unit as one number."""
-    places: Longs = units["cache_id"].astype(np.int64) << 32 | units["partition"]
+    places: Int64Array = units["cache_id"].astype(np.int64) << 32 | units["partition"]
     return places

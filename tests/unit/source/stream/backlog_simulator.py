@@ -18,6 +18,7 @@ from typing import Any, cast
 import numpy as np
 from confluent_kafka import KafkaError
 
+from ignite_kafka.common.arrays import Int64Array
 from ignite_kafka.convert.to_kafka.records import Records
 from ignite_kafka.errors import CacheDestroyed, KafkaUnavailable
 from ignite_kafka.ignite.backlog_service import CREATED, EXPIRED, GIVEN_UP, REMOVED, UNIT, ChangedUnits, Changes
@@ -30,8 +31,7 @@ from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.source.snapshot.task import CacheCount
 from ignite_kafka.source.stream.backlog_reader import BacklogReader
 from ignite_kafka.source.stream.batch import page_of_states
-from ignite_kafka.source.stream.dedup import Longs
-from ignite_kafka.source.stream.rate_limit import Pace
+from ignite_kafka.source.stream.rate_limit import RateLimiter
 from ignite_kafka.source.stream.sender import SlotsSender
 from ignite_kafka.source.stream.unit_table import UnitTable
 
@@ -369,7 +369,7 @@ class World:
         for partition in range(PARTITIONS):
             self.flush(partition)
 
-    def clear(self, connector: str, units: np.ndarray[Any, Any], mark_number: Longs) -> None:
+    def clear(self, connector: str, units: np.ndarray[Any, Any], mark_number: Int64Array) -> None:
         for partition, number in zip(units["partition"].tolist(), mark_number.tolist(), strict=True):
             unit = self.units[partition]
             unit.primary.clear()
@@ -516,7 +516,7 @@ class _Reader(BacklogReader):
 
     def __init__(self, world: World, plan: TransferPlan, table: UnitTable) -> None:
         clients = SimpleNamespace(admin=lambda: (None, None), reader=lambda: _Consumer(world), patience_s=1.0)
-        most_records = Pace.of_task(plan.settings.max_records_per_second, SLOTS, SLOTS, 0.0).batch_records
+        most_records = RateLimiter.of_task(plan.settings.max_records_per_second, SLOTS, SLOTS, 0.0).batch_records
         super().__init__(plan, table, cast(Cluster, world), cast(KafkaClients, clients), most_records)
         self._world = world
         self._topics = SimpleNamespace(ends=lambda _, partitions: {one: len(world.topic_partition(one)) for one in partitions})  # type: ignore[assignment]
@@ -524,7 +524,7 @@ class _Reader(BacklogReader):
     def ask(self, question: Callable[[Any], Any]) -> Any:
         return question(self._world)
 
-    def _scan(self, cache: CachePlan, units: Longs) -> dict[int, list[Page]]:
+    def _scan(self, cache: CachePlan, units: Int64Array) -> dict[int, list[Page]]:
         found = {unit: self._world.scan(self._table.partition(unit)) for unit in units.tolist()}
         return {unit: [Page(self._table.partition(unit), len(rows), page_of_states(rows).data, True)] for unit, rows in found.items()}
 
@@ -594,9 +594,9 @@ class Task:
         self._commit_each(self.reader.sweep())
         self.reader.memory.forget(self.world.now_s)
 
-    def _commit_each(self, takes: Iterator[Any]) -> None:
-        for take in takes:
-            self.sender.commit([take], self.reader)
+    def _commit_each(self, batches: Iterator[Any]) -> None:
+        for batch in batches:
+            self.sender.commit([batch], self.reader)
 
     def _guarded(self, step: Callable[[], None]) -> None:
         try:

@@ -1,4 +1,4 @@
-"""What a take leaves in the backlog, and which of its units it has anything of."""
+"""What a batch leaves in the backlog, and which of its units it has anything of."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from ignite_kafka.ignite.backlog_service import EXPIRED, UPDATED, Changes
-from ignite_kafka.source.stream.batch import Take
-from ignite_kafka.source.stream.dedup import Verdict
+from ignite_kafka.source.stream.batch import ChangeBatch
+from ignite_kafka.source.stream.dedup import Classification
 
 
-def _take(numbers: list[list[int]], *, done: list[bool], more: tuple[bool, ...] = (False, False)) -> Take:
+def _take(numbers: list[list[int]], *, done: list[bool], more: tuple[bool, ...] = (False, False)) -> ChangeBatch:
     """Changes of units 0 and 1 of a table of three; -1 is an expired key."""
     number = np.array([one for unit in numbers for one in unit], np.int64)
     rows, nothing = number.size, np.zeros(number.size, np.int64)
@@ -31,10 +31,10 @@ def _take(numbers: list[list[int]], *, done: list[bool], more: tuple[bool, ...] 
     )
     unit = np.repeat([0, 1], changes.count)
     settled = np.array(done, bool)
-    return Take(
+    return ChangeBatch(
         changes,
         np.array([0, 1]),
-        Verdict(unit, settled, settled & False, ~settled),
+        Classification(unit, settled, settled & False, ~settled),
         settled,
         np.zeros(2, bool),
         np.ones(2, bool),
@@ -47,7 +47,7 @@ GONE = np.zeros(3, bool)
 
 
 @pytest.mark.parametrize(
-    ("take", "leaves"),
+    ("batch", "leaves"),
     [
         pytest.param(_take([[], []], done=[]), False, id="nothing was there"),
         pytest.param(_take([[9, 10], [3]], done=[True, True, False]), False, id="all up to the limit is settled"),
@@ -60,25 +60,25 @@ GONE = np.zeros(3, bool)
         pytest.param(_take([[], []], done=[], more=(False, True)), False, id="the unit had no backlog when the run began"),
     ],
 )
-def test_what_a_take_leaves(take: Take, leaves: bool) -> None:
-    assert take.leaves(LIMITS, GONE) is leaves
+def test_what_a_take_leaves(batch: ChangeBatch, leaves: bool) -> None:
+    assert batch.leaves(LIMITS, GONE) is leaves
 
 
 def test_units_that_are_gone_or_settled_apart_leave_nothing() -> None:
-    take = _take([[9], []], done=[False], more=(True, False))
-    assert not take.leaves(LIMITS, np.array([True, False, False]))
-    take.leave(np.array([0]))
-    assert not take.leaves(LIMITS, GONE)
+    batch = _take([[9], []], done=[False], more=(True, False))
+    assert not batch.leaves(LIMITS, np.array([True, False, False]))
+    batch.leave(np.array([0]))
+    assert not batch.leaves(LIMITS, GONE)
 
 
 def test_active_units_have_changes_states_or_entries() -> None:
-    take = _take([[], [4]], done=[True])
-    assert take.active.tolist() == [1]
-    take.states = {(0, b"key"): None}
-    assert take.active.tolist() == [0, 1]
-    take.states, take.scanned = {}, {0: []}
-    assert take.active.tolist() == [0, 1]
-    take.scanned, take.swept = {}, {0: None}
-    assert take.active.tolist() == [0, 1]
-    take.swept, take.unloaded = {}, frozenset([0])
-    assert take.active.tolist() == [0, 1]
+    batch = _take([[], [4]], done=[True])
+    assert batch.active.tolist() == [1]
+    batch.states = {(0, b"key"): None}
+    assert batch.active.tolist() == [0, 1]
+    batch.states, batch.scanned = {}, {0: []}
+    assert batch.active.tolist() == [0, 1]
+    batch.scanned, batch.swept = {}, {0: None}
+    assert batch.active.tolist() == [0, 1]
+    batch.swept, batch.unloaded = {}, frozenset([0])
+    assert batch.active.tolist() == [0, 1]

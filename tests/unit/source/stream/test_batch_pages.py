@@ -1,4 +1,4 @@
-"""What a batch takes: rows of units, pages made of changes and of states."""
+"""What a batch batches: rows of units, pages made of changes and of states."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from ignite_kafka.ignite.binary import raw_entries
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import Page
-from ignite_kafka.source.stream.batch import Take, page_of_rows, page_of_states, without_keys
-from ignite_kafka.source.stream.dedup import UnitMemory
+from ignite_kafka.source.stream.batch import ChangeBatch, page_of_rows, page_of_states, without_keys
+from ignite_kafka.source.stream.dedup import ChangeDeduplicator
 from tests.unit.source.stream.backlog_simulator import Change, changes_of, key_bytes, value_bytes
 
 OBJECT = struct.pack("<BBHiiiii", codes.OBJECT, 1, 0, 7, 8, 24, 0, 0)
@@ -19,10 +19,10 @@ CHANGES = changes_of(
 )
 
 
-def taken() -> Take:
+def taken() -> ChangeBatch:
     units = np.array([3, 5, 8])
-    verdict = UnitMemory(9).judge(units, CHANGES)
-    return Take(CHANGES, units, verdict, verdict.send, np.zeros(3, bool), np.ones(3, bool), np.zeros(3, np.int64))
+    classified = ChangeDeduplicator(9).classify(units, CHANGES)
+    return ChangeBatch(CHANGES, units, classified, classified.new, np.zeros(3, bool), np.ones(3, bool), np.zeros(3, np.int64))
 
 
 def entries(page: Page) -> list[tuple[bytes, bytes]]:
@@ -30,16 +30,16 @@ def entries(page: Page) -> list[tuple[bytes, bytes]]:
 
 
 def test_rows_are_found_by_their_units() -> None:
-    take = taken()
-    assert [take.rows_of(unit, unit) for unit in (3, 5, 8)] == [slice(0, 2), slice(2, 2), slice(2, 3)]
-    assert take.rows_of(3, 8) == slice(0, 3)
-    assert take.places(np.array([0, 2])) == [(3, key_bytes(1)), (8, OBJECT)]
+    batch = taken()
+    assert [batch.rows_of(unit, unit) for unit in (3, 5, 8)] == [slice(0, 2), slice(2, 2), slice(2, 3)]
+    assert batch.rows_of(3, 8) == slice(0, 3)
+    assert batch.places(np.array([0, 2])) == [(3, key_bytes(1)), (8, OBJECT)]
 
 
 def test_units_leave_a_take() -> None:
-    take = taken()
-    take.leave(np.array([3]))
-    assert take.verdict.send.tolist() == take.done.tolist() == [False, False, True]
+    batch = taken()
+    batch.leave(np.array([3]))
+    assert batch.classified.new.tolist() == batch.done.tolist() == [False, False, True]
 
 
 def test_rows_and_states_are_pages_of_entries() -> None:

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ignite_kafka.ignite.backlog_service import EXPIRED
-from ignite_kafka.source.stream import batch as take
+from ignite_kafka.source.stream import batch as change_batch
 from ignite_kafka.source.stream.batch import first_of_each
-from ignite_kafka.source.stream.rate_limit import Pace
+from ignite_kafka.source.stream.rate_limit import RateLimiter
 from tests.unit.source.stream.backlog_simulator import PARTITIONS, Change, Task, World, changes_of, key_bytes, value_bytes
 
 
@@ -25,14 +25,14 @@ class Clock:
 
 
 def test_without_a_limit_nothing_waits() -> None:
-    pace = Pace.of_task(None, 1, 16, 0.0)
+    pace = RateLimiter.of_task(None, 1, 16, 0.0)
     pace.sent(10**9)
     assert (pace.ahead_s, pace.batch_records) == (0.0, None)
 
 
 def test_what_was_sent_waits_until_its_time_has_passed() -> None:
     clock = Clock()
-    pace = Pace(100.0, clock=clock)
+    pace = RateLimiter(100.0, clock=clock)
     assert (pace.ahead_s, pace.batch_records) == (0.0, 50)
     pace.sent(50)
     pace.sent(10)
@@ -47,7 +47,7 @@ def test_what_was_sent_waits_until_its_time_has_passed() -> None:
 
 def test_a_later_epoch_pays_what_the_one_before_owes() -> None:
     clock = Clock()
-    pace = Pace(100.0, 2.5, clock)
+    pace = RateLimiter(100.0, 2.5, clock)
     pace.sent(100)
     assert pace.ahead_s == pytest.approx(3.5)
 
@@ -57,7 +57,7 @@ def test_tasks_together_send_no_more_than_the_limit(limit: int, shares: list[int
     sent = at_once = 0
     for share in shares:
         clock = Clock()
-        pace = Pace(limit * share / sum(shares), clock=clock)
+        pace = RateLimiter(limit * share / sum(shares), clock=clock)
         batch = pace.batch_records or 0
         at_once += batch
         while clock.now_s < 1000.0 + batches:
@@ -99,7 +99,7 @@ def test_expired_keys_of_a_unit_stay_together() -> None:
 
 
 def test_a_batch_has_no_more_of_a_unit_than_its_offsets_have_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(take, "MOST_OF_UNIT", 4)
+    monkeypatch.setattr(change_batch, "MOST_OF_UNIT", 4)
     whole = changes_of(1, [[Change(number, key_bytes(1), value_bytes(1)) for number in range(1, 8)], []], [False, False])
     first = first_of_each(whole, None)
     assert (first.number.tolist(), first.more.tolist()) == ([1, 2, 3, 4], [True, False])
