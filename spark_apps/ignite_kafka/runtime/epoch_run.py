@@ -8,11 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from .. import events
+from ..common.deadline import Interval
 from ..plan.slots import slots_of_tasks
 from ..plan.source_plan import RunPlan
 from ..source.snapshot.task import SlotResult
 from ..source.stream.counts import Counts, added
-from ..source.stream.epoch import STREAMING_S, Epoch, Interval, Running
+from ..source.stream.epoch import STREAMING_S, Epoch, Running
 from ..state import status
 from ..state import target_state as target
 from ..state.configs import Control, configs_topic

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 
+from ..common.deadline import Interval
 from ..convert.to_ignite import Consumed
 from ..errors import EntriesRefused, IgniteKafkaError, RecordsLost, RecordsOvertaken
 from ..kafka.consumer import BatchLimits, RecordReader
@@ -27,7 +28,7 @@ from ..settings.connector import DEAD_LETTER
 from ..settings.secrets import Secrets
 from ..settings.sink import NONE
 from ..source.snapshot.task import CacheCount, SlotResult
-from ..source.stream.epoch import Epoch, EpochEnd, Interval
+from ..source.stream.epoch import Epoch, EpochEnd
 from .dead_letters import dead_letters
 from .slots import SinkSlots
 from .store import Store, Stored

@@ -21,6 +21,7 @@ from typing import TypeVar
 import numpy as np
 
 from ...common.arrays import Int64Array, Mask
+from ...common.deadline import Interval
 from ...convert import converter
 from ...convert.to_kafka.json_keys import declared_kinds
 from ...convert.to_kafka.object_keys import Kind
@@ -35,7 +36,7 @@ from ...plan.slots import UnitOffset
 from ...plan.source_plan import CachePlan, TransferPlan
 from .batch import MOST_OF_UNIT, ChangeBatch, Key, first_of_each, without_keys
 from .dedup import ChangeDeduplicator, change_hash, key_hash
-from .epoch import Interval, Unit
+from .epoch import Unit
 from .reconcile import BEGINNING, Place, TopicKeys, TopicSweep
 from .unit_table import UnitTable
 

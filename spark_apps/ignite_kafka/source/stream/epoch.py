@@ -57,24 +57,6 @@ class Running:
     tasks: int
 
 
-class Interval:
-    """A timer that is due once in every interval, for the first time one interval after it was made.
-
-    :param seconds: length of the interval.
-    """
-
-    def __init__(self, seconds: float) -> None:
-        self._seconds, self._next_s = seconds, time.monotonic() + seconds
-
-    def due(self) -> bool:
-        """True at most once an interval; the next interval begins now."""
-        now = time.monotonic()
-        if now < self._next_s:
-            return False
-        self._next_s = now + self._seconds
-        return True
-
-
 class EpochEnd:
     """Tells a task when its epoch is over: by time, or by what the driver has written."""
 

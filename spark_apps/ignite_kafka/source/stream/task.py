@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 
+from ...common.deadline import Interval
 from ...errors import IgniteKafkaError, OutcomeUnknown
 from ...plan.slots import Owner
 from ...plan.source_plan import TransferPlan
@@ -20,7 +21,7 @@ from ...settings.secrets import Secrets
 from ..snapshot.task import CacheCount, SlotResult
 from .backlog_reader import BacklogReader
 from .batch import ChangeBatch
-from .epoch import Epoch, EpochEnd, Interval
+from .epoch import Epoch, EpochEnd
 from .rate_limit import RateLimiter
 from .sender import SlotsSender
 from .unit_table import UnitTable
