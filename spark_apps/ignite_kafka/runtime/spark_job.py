@@ -25,9 +25,10 @@ from ..plan.source_plan import RunPlan, TransferPlan
 from ..settings.secrets import Secrets
 from ..settings.secrets_file import SecretsSource
 from ..sink.task import sink_slots
-from ..source.snapshot.task import SlotResult, copy_slots
-from ..source.stream.epoch import Epoch
+from ..source.snapshot.task import copy_slots
 from ..source.stream.task import stream_slots
+from .counts import SlotResult
+from .epoch import Epoch
 
 Work = Callable[[Iterable[int]], Iterator[SlotResult]]
 """Numbers of tasks -> the results of their slots: what Spark runs."""

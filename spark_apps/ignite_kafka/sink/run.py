@@ -16,13 +16,12 @@ from ..plan.sink_plan import SinkPlan
 from ..runtime import parallelism
 from ..runtime.clients import ignite_cluster
 from ..runtime.connector_run import RunRequest
+from ..runtime.counts import SlotResult, counts_of
+from ..runtime.epoch import LONGEST_S, Epoch
 from ..runtime.epoch_run import EpochRun
 from ..runtime.progress import RunFollower
 from ..runtime.spark_job import Work, sunk
 from ..settings.sink import SinkSettings
-from ..source.snapshot.task import SlotResult
-from ..source.stream.counts import counts_of
-from ..source.stream.epoch import LONGEST_S, Epoch
 from ..state import status
 from ..state import target_state as target
 from ..state.configs import Control, ControlState

@@ -20,6 +20,7 @@ from ...plan.source_plan import TransferPlan
 from ...runtime import parallelism
 from ...runtime.clients import ignite_cluster
 from ...runtime.connector_run import POLL_S, ConnectorRun, RunRequest
+from ...runtime.counts import SlotResult
 from ...runtime.progress import Progress
 from ...runtime.spark_job import Job, copied
 from ...settings.source import SourceSettings
@@ -28,7 +29,6 @@ from ...state.configs import Control, ControlState, SnapshotRecord
 from ...state.sent_topics import check_complete, check_plan
 from ...state.status import CacheStatus, RunStatus
 from ..planning import continue_plan, ensure_topics, make_plan
-from .task import SlotResult
 
 __all__ = ["RunRequest", "run_snapshot"]
 

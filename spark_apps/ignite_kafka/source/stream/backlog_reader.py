@@ -34,9 +34,9 @@ from ...kafka.clients import KafkaClients
 from ...kafka.topics import Topics
 from ...plan.slots import UnitOffset
 from ...plan.source_plan import CachePlan, TransferPlan
+from ...runtime.epoch import Unit
 from .batch import MOST_OF_UNIT, ChangeBatch, Key, first_of_each, without_keys
 from .dedup import ChangeDeduplicator, change_hash, key_hash
-from .epoch import Unit
 from .reconcile import BEGINNING, Place, TopicKeys, TopicSweep
 from .unit_table import UnitTable
 

@@ -20,6 +20,8 @@ from ...plan.source_plan import TransferPlan
 from ...runtime import parallelism
 from ...runtime.clients import ignite_cluster
 from ...runtime.connector_run import RunRequest
+from ...runtime.counts import SlotResult, counts_of
+from ...runtime.epoch import LOADING_S, LONGEST_S, STREAMING_S, Epoch
 from ...runtime.epoch_run import EpochRun
 from ...runtime.progress import RunFollower
 from ...runtime.spark_job import Work, streamed
@@ -31,10 +33,7 @@ from ...state.sent_topics import check_plan
 from ...state.status import RunStatus, TaskProgress
 from ..planning import ensure_topics, make_plan
 from ..snapshot.run import new_snapshot_id, planned
-from ..snapshot.task import SlotResult
 from .capture import Capture, Deployments, deployment_of, owner_of
-from .counts import counts_of
-from .epoch import LOADING_S, LONGEST_S, STREAMING_S, Epoch
 
 log = logging.getLogger(__name__)
 

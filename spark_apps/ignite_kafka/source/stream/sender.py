@@ -19,10 +19,10 @@ from ...kafka.topics import Topics
 from ...plan.slots import Owner, UnitOffset
 from ...plan.source_plan import CachePlan, TransferPlan
 from ...runtime.clients import producer_settings, transaction_limits
+from ...runtime.counts import CacheCount
 from ...state.sent_topics import check_units
 from ...state.slot_writer import SlotClaim, SlotWriter
 from ..entry_sender import EntrySender
-from ..snapshot.task import CacheCount
 from .backlog_reader import BacklogReader
 from .batch import MOST_OF_UNIT, ChangeBatch, page_of_rows, page_of_states
 from .dedup import change_hash, concat_settled, pack_settled, settled_rows

@@ -15,13 +15,13 @@ from ...errors import IgniteKafkaError, OutcomeUnknown
 from ...plan.slots import Owner
 from ...plan.source_plan import TransferPlan
 from ...runtime.clients import ignite_cluster, slot_clients
+from ...runtime.counts import CacheCount, SlotResult
+from ...runtime.epoch import Epoch, EpochEnd
 from ...runtime.memory import tune_allocation
 from ...runtime.task_loop import TaskLoop
 from ...settings.secrets import Secrets
-from ..snapshot.task import CacheCount, SlotResult
 from .backlog_reader import BacklogReader
 from .batch import ChangeBatch
-from .epoch import Epoch, EpochEnd
 from .rate_limit import RateLimiter
 from .sender import SlotsSender
 from .unit_table import UnitTable

@@ -27,8 +27,8 @@ from ignite_kafka.ignite.types.model import CacheInfo, Page
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.plan.slots import Owner, SlotState, UnitKey, UnitOffset
 from ignite_kafka.plan.source_plan import CachePlan, TransferPlan
+from ignite_kafka.runtime.counts import CacheCount
 from ignite_kafka.settings.source import SourceSettings
-from ignite_kafka.source.snapshot.task import CacheCount
 from ignite_kafka.source.stream.backlog_reader import BacklogReader
 from ignite_kafka.source.stream.batch import page_of_states
 from ignite_kafka.source.stream.rate_limit import RateLimiter
