@@ -1,4 +1,4 @@
-"""What a run of a stream has sent: in the epochs that ended, and so far in the one that runs."""
+"""Counts of what the slots of a run have moved, by cache."""
 
 from __future__ import annotations
 
@@ -60,22 +60,20 @@ def counts_of(told: TaskProgress) -> Counts:
 
 
 def added(before: Mapping[str, CacheStatus], counts: Iterable[Counts]) -> dict[str, CacheStatus]:
-    """Counts of caches, and what slots or tasks have done since."""
-    every = list(counts)
-    return {name: _added(count, [one[name] for one in every if name in one]) for name, count in before.items()}
+    """Status of caches with the counts of slots or tasks added."""
+    total = summed(counts)
+    return {name: _added(status, total.get(name, CacheCount())) for name, status in before.items()}
 
 
-def _added(before: CacheStatus, mine: list[CacheCount]) -> CacheStatus:
+def _added(before: CacheStatus, count: CacheCount) -> CacheStatus:
     return replace(
         before,
-        entries=before.entries + sum(count.entries for count in mine),
-        records=before.records + sum(count.records for count in mine),
-        bad=before.bad + sum(count.bad for count in mine),
-        bytes=before.bytes + sum(count.bytes for count in mine),
-        units_done=min(before.units, before.units_done + sum(count.units for count in mine)),
-        seconds=before.seconds
-        + max((count.ended for count in mine), default=0.0)
-        - min((count.started for count in mine if count.started), default=0.0),
+        entries=before.entries + count.entries,
+        records=before.records + count.records,
+        bad=before.bad + count.bad,
+        bytes=before.bytes + count.bytes,
+        units_done=min(before.units, before.units_done + count.units),
+        seconds=before.seconds + count.ended - count.started,
     )
 
 

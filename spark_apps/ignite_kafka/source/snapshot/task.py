@@ -207,7 +207,8 @@ class SlotCopy:
         """Queue what is not done yet; the transaction stays open over small caches."""
         done = writer.state.done(self._plan.snapshot_id, cache.name, cache.incarnation)
         bad = sum(unit.bad for unit in done.values())
-        count = CacheCount(entries=sum(unit.records for unit in done.values()) + bad, units=len(done), bad=bad)
+        records = sum(unit.records for unit in done.values())
+        count = CacheCount(entries=records + bad, records=records, units=len(done), bad=bad)
         left = self._left(writer, cache)
         if left:
             count.started = time.time()
@@ -236,9 +237,7 @@ class SlotCopy:
                 rows, passed = self._unit_rows.pop(page.partition), self._unit_bad.pop(page.partition, 0)
                 unit = cache.name, page.partition, cache.incarnation, self._plan.snapshot_id
                 writer.unit_done(*unit, rows - passed, passed, cache.topic_id)
-                count.entries += rows
-                count.bad += passed
-                count.units += 1
+                count.add(CacheCount(entries=rows, records=rows - passed, units=1, bad=passed))
         if writer.past_limits and not self._unit_rows:
             self._commit(writer)
 
