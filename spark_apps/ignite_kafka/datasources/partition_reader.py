@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from ..common.arrays import Int64Array
+from ..common.deadline import Clock
 from ..errors import CacheDestroyed
 from ..ignite.backlog_service import EXPIRED, Changes
 from ..plan.slots import UnitOffset
@@ -33,7 +34,7 @@ class PartitionReader:
     :ivar open: a flag a partition: whether it is read.
     """
 
-    def __init__(self, plan: TransferPlan, table: UnitTable, client: BacklogClient, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, plan: TransferPlan, table: UnitTable, client: BacklogClient, clock: Clock = time.monotonic) -> None:
         self._table, self._client, self._most_bytes = table, client, plan.settings.batch_bytes
         self._states = UnitStates(plan, table, clock)
         self._states.loaded[:] = True

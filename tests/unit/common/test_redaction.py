@@ -135,7 +135,7 @@ def test_each_task_and_each_command_follows_the_setting(tmp_path: Any, monkeypat
 
     for show in (False, True):
         plan = TransferPlan("c", "s", 0, 1, SourceSettings(name="c", log_values=show), ())
-        assert list(slot_job._task(work, TransferPlan.from_json, plan.to_json(), [[0]], None, None, [0])) == []
+        assert list(slot_job.slot_work(work, plan, [[0]], None, None)([0])) == []
     assert seen == [privacy.HIDDEN, "x"]
     (tmp_path / "c.json").write_text('{"name": "c", "log_values": false}')
     assert cli.main(["validate", str(tmp_path / "c.json")]) == 0

@@ -16,19 +16,20 @@ What the backlog holds is a to-do list: it is read, classified (:mod:`.dedup`), 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
+from ...common.deadline import Clock
 from ...convert.to_kafka.object_keys import Kind
 from ...ignite.scan import scan_partitions
 from ...kafka.clients import KafkaClients
 from ...kafka.topics import Topics
 from ...plan.slots import UnitOffset
 from ...plan.source_plan import TransferPlan
+from ...runtime.epoch import Unit
 from .backlog_client import BacklogClient
 from .batch import ChangeBatch
 from .cache_infos import CacheInfos
 from .change_reader import ChangeReader
-from .epoch import Unit
 from .loader import Loader, Scan
 from .node_watch import NodeWatch
 from .reconcile import Reconciler
@@ -59,7 +60,7 @@ class BacklogReader:
         most_records: int | None = None,
         *,
         scan: Scan = scan_partitions,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Clock = time.monotonic,
     ) -> None:
         self._table, self._client = table, client
         self.states = states = UnitStates(plan, table, clock)

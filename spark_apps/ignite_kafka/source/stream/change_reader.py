@@ -7,10 +7,11 @@ from collections.abc import Mapping
 import numpy as np
 
 from ...common.arrays import Int64Array
+from ...common.deadline import Interval
 from ...ignite.backlog_service import Changes
+from ...runtime.epoch import Unit
 from .backlog_client import BacklogClient
 from .batch import ChangeBatch, first_of_each
-from .epoch import Interval, Unit
 from .node_watch import NodeWatch
 from .state_lookup import StateLookup
 from .unit_reader import UnitReader
@@ -40,7 +41,7 @@ class ChangeReader:
         self._most_bytes = most_bytes if most_records is None else min(most_bytes, most_records * _USUAL_BYTES)
         self._news = np.ones(len(self._table), bool)  # units that may have more in the backlog than was settled
         self._place = b""
-        self._read_all = Interval(_READ_ALL_S)
+        self._read_all = Interval(_READ_ALL_S, states.clock)
         self._batches: list[ChangeBatch] = []
         self._limits: Int64Array | None = None
 

@@ -21,10 +21,10 @@ from ...kafka.topics import Topics
 from ...plan.slots import Owner, UnitOffset
 from ...plan.source_plan import CachePlan, TransferPlan
 from ...runtime.clients import producer_settings, transaction_limits
+from ...runtime.counts import CacheCount
 from ...state.sent_topics import check_units
 from ...state.slot_writer import SlotClaim, SlotWriter
 from ..entry_sender import EntrySender
-from ..snapshot.task import CacheCount
 from .batch import ChangeBatch, page_of_rows, page_of_states
 from .cache_infos import CacheInfos
 from .unit_table import UnitTable

@@ -10,20 +10,21 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 
+from ...common.deadline import Interval
 from ...errors import IgniteKafkaError, OutcomeUnknown
 from ...kafka.topics import Topics
 from ...plan.slots import Owner
 from ...plan.source_plan import TransferPlan
 from ...runtime.clients import ignite_cluster, slot_clients
+from ...runtime.counts import CacheCount, SlotResult
+from ...runtime.epoch import Epoch, EpochEnd
 from ...runtime.memory import tune_allocation
 from ...runtime.task_loop import TaskLoop
 from ...settings.secrets import Secrets
-from ..snapshot.task import CacheCount, SlotResult
 from .backlog_client import BacklogClient
 from .backlog_reader import BacklogReader
 from .batch import ChangeBatch
 from .cache_infos import CacheInfos
-from .epoch import Epoch, EpochEnd, Interval
 from .rate_limit import RateLimiter
 from .sender import SlotsSender, slot_opener
 from .unit_table import UnitTable

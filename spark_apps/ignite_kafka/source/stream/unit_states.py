@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ...common.arrays import Int64Array, Mask
+from ...common.deadline import Clock
 from ...convert.to_kafka.object_keys import Kind
 from ...plan.slots import UnitOffset
 from ...plan.source_plan import TransferPlan
@@ -48,7 +49,7 @@ class UnitStates:
     :ivar key_kinds: cache to the kinds of the keys that were sent.
     """
 
-    def __init__(self, plan: TransferPlan, table: UnitTable, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, plan: TransferPlan, table: UnitTable, clock: Clock = time.monotonic) -> None:
         size = len(table)
         self.plan, self.table, self.clock = plan, table, clock
         self.deduplicator = ChangeDeduplicator(size)

@@ -28,8 +28,8 @@ from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics
 from ignite_kafka.plan.slots import Owner, SlotState, UnitKey, UnitOffset
 from ignite_kafka.plan.source_plan import CachePlan, TransferPlan
+from ignite_kafka.runtime.counts import CacheCount
 from ignite_kafka.settings.source import SourceSettings
-from ignite_kafka.source.snapshot.task import CacheCount
 from ignite_kafka.source.stream.backlog_client import BacklogClient
 from ignite_kafka.source.stream.backlog_reader import BacklogReader
 from ignite_kafka.source.stream.batch import page_of_states

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 from confluent_kafka import TopicPartition
 
-from ...errors import Fenced, KafkaUnavailable
-from ...kafka.clients import KafkaClients, translate
-from ...kafka.producer import fenced_by_newer
-from ...plan.source_plan import RunPlan
-from ...state.configs import capture_secret_of, configs_topic, connector_generation, epoch_of
-from ...state.internal_records import InternalRecord
+from ..errors import Fenced, KafkaUnavailable
+from ..kafka.clients import KafkaClients, translate
+from ..kafka.producer import fenced_by_newer
+from ..plan.source_plan import RunPlan
+from ..state.configs import capture_secret_of, configs_topic, connector_generation, epoch_of
+from ..state.internal_records import InternalRecord
 
 LOADING_S, STREAMING_S = 20.0, 120.0
 """How long a task waits for a core at least, while what was there before is sent, and later."""
@@ -55,24 +55,6 @@ class Running:
     epoch: Epoch
     cores: int
     tasks: int
-
-
-class Interval:
-    """A timer that is due once in every interval, for the first time one interval after it was made.
-
-    :param seconds: length of the interval.
-    """
-
-    def __init__(self, seconds: float) -> None:
-        self._seconds, self._next_s = seconds, time.monotonic() + seconds
-
-    def due(self) -> bool:
-        """True at most once an interval; the next interval begins now."""
-        now = time.monotonic()
-        if now < self._next_s:
-            return False
-        self._next_s = now + self._seconds
-        return True
 
 
 class EpochEnd:
