@@ -7,7 +7,7 @@ from typing import Protocol
 
 from ..errors import SettingsError
 from ..ignite.types.model import CacheInfo, Page, TypeSource
-from .to_kafka.records import Records
+from ..kafka.records import Records
 
 __all__ = ["Converter", "Records", "converter"]
 

@@ -13,10 +13,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 
 from ..common.deadline import Interval
-from ..convert.to_ignite import Consumed
 from ..errors import EntriesRefused, IgniteKafkaError, RecordsLost, RecordsOvertaken
 from ..kafka.consumer import BatchLimits, RecordReader
 from ..kafka.dead_letters import DeadLetter
+from ..kafka.records import Consumed
 from ..kafka.topics import Place
 from ..plan.sink_offsets import PASS_OVER
 from ..plan.sink_plan import SinkPlan

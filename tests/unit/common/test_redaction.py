@@ -15,9 +15,8 @@ import pytest
 from ignite_kafka.cli import main as cli
 from ignite_kafka.common import redaction as privacy
 from ignite_kafka.convert.rules.stage import Stage
-from ignite_kafka.convert.to_ignite import BadRecord, Consumed
+from ignite_kafka.convert.to_ignite import BadRecord
 from ignite_kafka.convert.to_ignite.json_values import Number, Refused, _integer
-from ignite_kafka.convert.to_kafka.records import Records
 from ignite_kafka.errors import UnsupportedType
 from ignite_kafka.ignite.binary.optimized import _local_date
 from ignite_kafka.ignite.cache_writer import CacheWriter
@@ -25,6 +24,7 @@ from ignite_kafka.ignite.protocol import ThinError
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import QueryEntity, QueryField
 from ignite_kafka.kafka import producer
+from ignite_kafka.kafka.records import Consumed, Records
 from ignite_kafka.plan.source_plan import TransferPlan
 from ignite_kafka.runtime import connector_run
 from ignite_kafka.runtime import spark_job as slot_job

@@ -19,12 +19,12 @@ import numpy as np
 from confluent_kafka import KafkaError
 
 from ignite_kafka.common.arrays import Int64Array
-from ignite_kafka.convert.to_kafka.records import Records
 from ignite_kafka.errors import CacheDestroyed, KafkaUnavailable
 from ignite_kafka.ignite.backlog_service import CREATED, EXPIRED, GIVEN_UP, REMOVED, UNIT, ChangedUnits, Changes
 from ignite_kafka.ignite.cluster import Cluster
 from ignite_kafka.ignite.types.model import CacheInfo, Page
 from ignite_kafka.kafka.clients import KafkaClients
+from ignite_kafka.kafka.records import Records
 from ignite_kafka.kafka.topics import Topics
 from ignite_kafka.plan.slots import Owner, SlotState, UnitKey, UnitOffset
 from ignite_kafka.plan.source_plan import CachePlan, TransferPlan
