@@ -1,9 +1,9 @@
 """Planner of data source `ignite-backlog`: which changes a batch of Structured Streaming has, and when they are acknowledged.
 
-Spark decides about a batch by its end: it asks for one (:meth:`BacklogBatchPlanner.latest`), writes it down, has the batch read, writes
-down that it is done, and asks for the next one from there. So what a batch has is read from the backlog when its end is asked for; it is
-acknowledged once Spark says that it is done, or asks for what comes after it, which it does only then. A batch whose reader is gone (after
-a restart of the query) is read from the backlog again, up to the numbers that its end names.
+Spark identifies a batch by its end offset: it asks for one (:meth:`BacklogBatchPlanner.latest`), logs it, has the batch read, logs that it
+is done, and asks for the next one from there. So a batch is read from the backlog when its end is asked for. It is acknowledged once Spark
+says that it is done, or asks for the batch behind it, which it does only then. After a restart of the query a batch that was not done is
+read from the backlog again, up to the numbers in its end offset.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _PATIENCE_S = 60.0
 
 @dataclass(frozen=True)
 class Batch:
-    """What a batch reads: changes, in pieces whose order does not count, and then partitions of the cache."""
+    """The content of a batch: changes, in pieces whose order does not count, and then partitions of the cache."""
 
     pieces: tuple[ChangeRows, ...] = ()
     load: tuple[int, ...] = ()
@@ -51,9 +51,12 @@ class _Planned:
 
 
 class BacklogBatchPlanner:
-    """Batches of the changes of one cache, one after the other. For one thread.
+    """Plans batches of the changes of one cache, one after the other. For one thread.
 
-    What fails and may pass is tried again for a minute; the reader is then made anew, as after a restart of the query.
+    Calls that fail with an error that may pass are retried for a minute, each time with a new reader, as after a restart of the query.
+
+    :param connect: opens a cluster.
+    :param target: what is read of a cluster.
     """
 
     def __init__(self, connect: Callable[[], Cluster], target: Callable[[Cluster], BacklogTarget]) -> None:
@@ -66,13 +69,13 @@ class BacklogBatchPlanner:
         self._idle_since_s = float("-inf")
 
     def beginning(self) -> Offset:
-        """Where a new query begins: what was captured and not acknowledged, and what changes from now on."""
-        return self._steadily(
+        """The offset of a new query: it reads what is captured and not acknowledged, and later changes."""
+        return self._retry(
             lambda: Offset.beginning(self._opened().capture_id, self._target.cache.incarnation, self._target.cache.partitions)
         )
 
     def end_here(self) -> None:
-        """Let batches end with what was captured up to now."""
+        """Let batches end with what is captured so far."""
 
         def bound() -> Int64Array:
             self._opened()
@@ -81,22 +84,22 @@ class BacklogBatchPlanner:
                 until[partition] = high
             return until
 
-        self._until = self._steadily(bound)
+        self._until = self._retry(bound)
 
     def latest(self, start: Offset) -> Offset:
-        """The end of the batch that follows `start`; `start` itself while there is nothing.
+        """The end of the batch that follows `start`; `start` itself while there is none.
 
         :raises ChangesLost: changes were lost, and they are not to be reloaded.
         """
-        return self._steadily(lambda: self._latest(start))
+        return self._retry(lambda: self._latest(start))
 
     def batch(self, start: Offset, end: Offset) -> Batch:
-        """What the batch between two ends reads."""
-        return self._steadily(lambda: self._batch(start, end))
+        """The content of the batch between two offsets."""
+        return self._retry(lambda: self._batch(start, end))
 
     def done(self, end: Offset) -> None:
-        """Acknowledge the batches up to `end`."""
-        self._steadily(lambda: self._done(end))
+        """Acknowledge the batches up to an offset."""
+        self._retry(lambda: self._done(end))
 
     def close(self) -> None:
         """Close the connections; the next call opens others."""
@@ -122,7 +125,7 @@ class BacklogBatchPlanner:
                 end = self._end(start, batches, load)
                 self._planned[end.batch] = _Planned(end, Batch(tuple(pieces), load), tuple(acknowledgements))
                 return end
-            self._acknowledge(acknowledgements)  # sent before, and put back by a slow node
+            self._acknowledge(acknowledgements)  # changes that were sent before, and written again by a slow node
             if self._until is None or not (acknowledgements or int(reader.open.sum()) < before):
                 self._idle_since_s = time.monotonic()
                 return start
@@ -153,10 +156,10 @@ class BacklogBatchPlanner:
         return batch
 
     def _planned_again(self, start: Offset, end: Offset) -> _Planned:
-        """A batch whose reader is gone: what it had stands in the backlog still."""
+        """Plan a batch again whose reader is gone: its changes are still in the backlog."""
         reader = self._reader_at(start)
         if (end.capture_id, end.incarnation) != (self._capture_id, self._target.cache.incarnation):
-            return _Planned(end, Batch(), ())  # what it had is lost; the next batch begins anew, or says so
+            return _Planned(end, Batch(), ())  # its changes are lost; the next batch begins anew, or raises
         batches = []
         for unit in np.flatnonzero(end.units["touched"]).tolist():
             read = reader.all_of(unit)
@@ -166,9 +169,9 @@ class BacklogBatchPlanner:
         return _Planned(end, Batch(tuple(pieces), end.load), tuple(sent for sent in map(reader.remember, batches) if sent))
 
     def _check_repeated(self, unit: int, changes: Changes, high: int) -> None:
-        """A batch that is read again must have what it had.
+        """Make sure that a batch that is read again has the changes that it had.
 
-        :raises IgniteKafkaError: one answer of a node does not reach its end: changes with lower numbers came since, or the node's heap is
+        :raises IgniteKafkaError: an answer does not reach the batch's end: changes with lower numbers came since, or the node's heap is
             smaller than that of the node that answered before.
         """
         if changes.more.any() and (not changes.number.size or int(changes.number.max()) < high):
@@ -197,12 +200,12 @@ class BacklogBatchPlanner:
             client.acknowledge(sent)
 
     def _wait(self) -> None:
-        """After a read that gave nothing, for the time between two."""
+        """Wait for the poll interval after a read that gave nothing."""
         until_s = self._idle_since_s + self._target.settings.poll_interval_ms / 1000
         time.sleep(max(0.0, until_s - time.monotonic()))
 
     def _opened(self) -> Captured:
-        """Connect and capture."""
+        """Connect and start the capture, unless that is done."""
         if self._cluster is None:
             self._cluster = self._connect()
             self._target, self._captured = self._target_of(self._cluster).captured(self._cluster)
@@ -211,7 +214,10 @@ class BacklogBatchPlanner:
         return self._captured
 
     def _reader_at(self, offset: Offset) -> PartitionReader:
-        """The reader, made when there is none."""
+        """The reader, made at an offset when there is none.
+
+        :raises ChangesLost: the changes behind the offset are lost, and they are not to be reloaded.
+        """
         if self._reader is None:
             captured = self._opened()
             cache = self._target.cache
@@ -234,8 +240,8 @@ class BacklogBatchPlanner:
         assert self._cluster is not None
         return self._cluster
 
-    def _steadily(self, question: Callable[[], T]) -> T:
-        def asked() -> T:
+    def _retry(self, question: Callable[[], T]) -> T:
+        def ask() -> T:
             try:
                 return question()
             except IgniteKafkaError:
@@ -243,7 +249,7 @@ class BacklogBatchPlanner:
                 raise
 
         return retry(
-            asked,
+            ask,
             _PATIENCE_S,
             lambda error: not error.final,
             failed=lambda error: log.warning("the backlog cannot be read now: %s", error),

@@ -1,4 +1,4 @@
-"""Rows of the data source `ignite-backlog`: changes as they travel from the planner to the tasks, and as Arrow batches."""
+"""Rows of data source `ignite-backlog`: changes as the planner sends them to the tasks, and as Arrow batches."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..source.stream.batch import ChangeBatch, page_of_rows, page_of_states
 
 CHANGE, NUMBER, PARTITION, TIME = "_change", "_number", "_partition", "_time"
 LOADED = 0
-"""Kind of an entry that was read from the cache because changes of its unit were lost."""
+"""Kind of an entry that was read from the cache because changes of its partition were lost."""
 _NAMES = ("loaded", "created", "updated", "removed", "expired")  # by kind
 _OURS = (
     pa.field(CHANGE, pa.string()),
@@ -36,7 +36,11 @@ _PIECE_BYTES = 256 << 10  # a Spark task for less is not worth its start
 
 @dataclass(frozen=True)
 class ChangeRows:
-    """N changes in order, with their entries in the form of a scan page; number -1: it has none."""
+    """N changes in order, as columns.
+
+    :param number: N update numbers; -1: the row has none.
+    :param entries: N entries in the form of a scan page.
+    """
 
     partition: npt.NDArray[np.int32]
     number: Int64Array
@@ -49,24 +53,28 @@ class ChangeRows:
 
 
 def with_change_columns(entries: pa.Schema, cache: str) -> pa.Schema:
-    """The schema of changes of entries that have this one.
+    """Add the columns of a change to a schema of entries.
 
-    :raises UnsupportedType: a field of the entries is named like one of ours.
+    :raises UnsupportedType: a field of the entries has the name of such a column.
     """
-    taken = [name for name in entries.names if name.lower() in {field.name for field in _OURS}]
-    if taken:
-        raise UnsupportedType(f"Field {taken[0]} is named like a column of this source", "Copy the cache as JSON", cache=cache)
+    reserved = [name for name in entries.names if name.lower() in {field.name for field in _OURS}]
+    if reserved:
+        raise UnsupportedType(f"Field {reserved[0]} is named like a column of this source", "Copy the cache as JSON", cache=cache)
     return pa.schema([*entries, *_OURS], entries.metadata)
 
 
 def without_change_columns(schema: pa.Schema) -> pa.Schema:
-    """The schema of entries whose changes have this one."""
+    """Remove the columns of a change from a schema."""
     ours = {field.name for field in _OURS}
     return pa.schema([field for field in schema if field.name not in ours], schema.metadata)
 
 
 def rows_of(batch: ChangeBatch, now_ms: int, most: int) -> list[ChangeRows]:
-    """What a batch sends, as at most `most` pieces of about the same size; no unit is cut. Units of a batch are partitions of one cache."""
+    """What a batch sends, in pieces of about the same size; a partition is in one piece.
+
+    :param now_ms: time of looked-up states that no change asked for.
+    :param most: limit of pieces.
+    """
     changes = batch.changes
     position = np.searchsorted(batch.units, batch.classified.unit)
     size = np.bincount(position, changes.key_length + changes.value_length, len(batch.units)).astype(np.int64)
@@ -105,7 +113,7 @@ def rows_of(batch: ChangeBatch, now_ms: int, most: int) -> list[ChangeRows]:
 
 
 def loaded_rows(pages: Sequence[Page], now_ms: int) -> ChangeRows:
-    """Entries of a scan as rows."""
+    """Entries of a scan as rows of kind LOADED."""
     counts = [page.rows for page in pages]
     rows = sum(counts)
     return ChangeRows(
@@ -117,8 +125,8 @@ def loaded_rows(pages: Sequence[Page], now_ms: int) -> ChangeRows:
     )
 
 
-def joined(pieces: Iterable[ChangeRows], rows: int) -> Iterator[ChangeRows]:
-    """Pieces put together until they have that many rows: few calls of the decoder for many small ones."""
+def concat_rows(pieces: Iterable[ChangeRows], rows: int) -> Iterator[ChangeRows]:
+    """Concatenate pieces until they have that many rows: the decoder is called seldom for many small pieces."""
     held: list[ChangeRows] = []
     for piece in pieces:
         held.append(piece)
@@ -138,9 +146,9 @@ def _one(pieces: Sequence[ChangeRows]) -> ChangeRows:
 
 
 def to_change_batch(rows: ChangeRows, schema: pa.Schema, cache: CacheInfo, types: TypeSource) -> pa.RecordBatch:
-    """Rows as a batch of exactly `schema`, in their order; removed and expired keys have null in every other column of the entry.
+    """Rows as a batch of exactly `schema`, in their order; removed and expired keys have null in the other columns of the entry.
 
-    :raises UnsupportedType: a value that no column of the schema holds.
+    :raises UnsupportedType: no column of the schema holds a value.
     """
     entries = without_change_columns(schema)
     groups = decode_entries([Page(-1, len(rows), memoryview(rows.entries), True)], cache, types)

@@ -1,4 +1,4 @@
-"""Entries of caches into the open transaction of a slot: converted, sent, and by the error policy passed over where they are no records."""
+"""Converts entries of caches and queues them in the open transaction of a slot; bad entries are handled by the error policy."""
 
 from __future__ import annotations
 
@@ -29,13 +29,16 @@ REFUSE = "REFUSE"
 
 
 class EntrySender:
-    """Sends the entries of one task's slots. For one thread."""
+    """Sends the entries of one task's slots. For one thread.
 
-    def __init__(self, plan: TransferPlan, cluster: Cluster) -> None:
+    :param value_converter: None: that of the settings.
+    """
+
+    def __init__(self, plan: TransferPlan, cluster: Cluster, value_converter: Converter | None = None) -> None:
         settings = plan.settings
         self._connector, self._generation, self._settings, self._cluster = plan.connector, plan.generation, settings, cluster
         self._types_topic = types_topic(settings.internal_topic_prefix)
-        self._converter: Converter = converter(
+        self._converter: Converter = value_converter or converter(
             settings.value_converter, decimal_format=settings.decimal_format, enum_policy=settings.enum_policy
         )
 
@@ -49,14 +52,14 @@ class EntrySender:
         partitions: npt.NDArray[np.integer[Any]],
         removed: npt.NDArray[np.bool_] | None = None,
     ) -> tuple[Records, npt.NDArray[np.int64]]:
-        """Queue the entries of pages, and dead letters of those that cannot be sent.
+        """Queue the N entries of pages, and dead letters of those that cannot be converted.
 
-        :param partitions: of each entry, Ignite's.
-        :param removed: which entries are tombstones; None: none, and their order does not count.
-        :returns: the records, and the rows of the entries that are none.
-        :raises AmbiguousKeys: keys are of two types that can give the same Kafka key, and setting `coinciding_keys` refuses that.
-        :raises DecodeError, UnsupportedType, RecordTooLarge: such an entry where the policy is to stop; whatever the policy, a page whose
-            entries cannot be told apart.
+        :param partitions: N Ignite partitions.
+        :param removed: N flags: the entry is a tombstone; None: none is, and the order of the entries does not count.
+        :returns: the records, and the positions of the bad entries.
+        :raises AmbiguousKeys: keys of two types can give the same Kafka key, and setting `coinciding_keys` refuses that.
+        :raises DecodeError, UnsupportedType, RecordTooLarge: of a bad entry if the policy is to stop; whatever the policy, of a page whose
+            entry boundaries cannot be found.
         """
         made = self._made(writer, cache, info, pages, in_order=removed is not None)
         records, rows = made.records, np.array([bad.row for bad in made.bad], np.int64)
@@ -66,13 +69,13 @@ class EntrySender:
         write_types(writer, self._types_topic, records.type_ids, self._cluster)
         writer.send(cache.topic, cache.topic_partitions, records, cache.topic_id)
         for bad, partition in zip(made.bad, partitions[rows].tolist(), strict=True):
-            self._pass_over(writer, slot, cache, partition, bad)
+            self._skip(writer, slot, cache, partition, bad)
         return records, rows
 
     def meet(self, cache: str, types: Iterable[KeyType]) -> None:
-        """Note types of a cache's keys; tell of those, or refuse them, that can give the same Kafka key as one of this run met before.
+        """Note types of a cache's keys; report or refuse types that can give the same Kafka key as an earlier one of this run.
 
-        :raises AmbiguousKeys: two such types, where the settings say so.
+        :raises AmbiguousKeys: there are two such types, and setting `coinciding_keys` refuses that.
         """
         met = key_types_in(self._connector, self._generation, cache)
         new = met.meet(types)
@@ -86,7 +89,7 @@ class EntrySender:
             events.emit(events.KEYS_MAY_COINCIDE, cache=cache, first=first.name, second=second.name, **shown)
 
     def _made(self, writer: SlotWriter, cache: CachePlan, info: CacheInfo, pages: Sequence[Page], *, in_order: bool) -> Narrowed:
-        """The batch as a whole where it has no bad entry, which costs nothing more than a look at the sizes."""
+        """Convert the batch as a whole; entry by entry only if it has a bad one."""
         if self._settings.error_handling_policy == STOP:
             return Narrowed(self._all_or_none(info, pages, in_order=in_order))
 
@@ -102,7 +105,7 @@ class EntrySender:
         return narrowed(self._converter, pages, info, self._cluster, refuses)
 
     def _all_or_none(self, info: CacheInfo, pages: Sequence[Page], *, in_order: bool) -> Records:
-        """Records of the whole batch; an error that does not say which entry is at fault is raised as that of the first such entry."""
+        """Convert the whole batch; an error that does not name its entry is raised as the error of the first bad entry."""
         try:
             return self._converter.convert(pages, info, self._cluster, in_order=in_order)
         except UnsupportedType as error:
@@ -113,8 +116,8 @@ class EntrySender:
                 raise
             raise found.bad[0].error from error
 
-    def _pass_over(self, writer: SlotWriter, slot: int, cache: CachePlan, partition: int, bad: BadEntry) -> None:
-        """To the dead letters, or to the log alone."""
+    def _skip(self, writer: SlotWriter, slot: int, cache: CachePlan, partition: int, bad: BadEntry) -> None:
+        """Send a bad entry to the dead letters, or report it by an event only."""
         error = type(bad.error)(bad.error.what, "", **bad.error.where | {"partition": partition})
         if self._settings.error_handling_policy != DEAD_LETTER:
             events.emit(events.CONVERTER_FAILED, reason=error.what, stage=str(bad.stage), **error.where)

@@ -1,4 +1,4 @@
-"""From settings and what the clusters hold to a plan; nothing is moved, nothing is written."""
+"""Planning of a source: from settings and from what the clusters hold to a plan. Only :func:`ensure_topics` writes."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _SHOWN_NAMES = 20
 
 
 def make_plan(settings: SourceSettings, cluster: Cluster, topics: Topics, snapshot_id: str, slots: int) -> TransferPlan:
-    """The plan of a new snapshot or of a stream, before a generation is taken.
+    """Plan a new snapshot or a stream, before a generation is claimed.
 
     :raises CacheNotFound: the lists match no cache of the cluster.
-    :raises UnsupportedType: the converter cannot hold a type that a cache's metadata shows.
+    :raises UnsupportedType: the converter does not support a type in a cache's metadata, or a cache has no partitions.
     :raises TopicError: a cache's topic cannot be used.
     :raises SettingsError: a cache's topic is the dead-letter topic.
     """
@@ -33,7 +33,7 @@ def make_plan(settings: SourceSettings, cluster: Cluster, topics: Topics, snapsh
     caches = []
     copied = chosen if settings.load_initial_data or settings.streams else ()
     topic_names = routes(copied, settings.topic_prefix, settings.internal_topic_prefix)
-    _check_letters(settings, topic_names.values())
+    _check_dead_letter_topic(settings, topic_names.values())
     for name, topic in topic_names.items():
         info = cluster.cache(name)
         if not info.partitions:
@@ -41,15 +41,16 @@ def make_plan(settings: SourceSettings, cluster: Cluster, topics: Topics, snapsh
                 f"a {info.mode} cache has no partitions that a client can read", "Leave it out with cache_blacklist.", cache=name
             )
         value_converter.check(info, cluster)
-        partitions = existing.get(topic, max(0, settings.topic_partitions))  # 0: the broker's default, known once the topic is made
+        partitions = existing.get(topic, max(0, settings.topic_partitions))  # 0: the broker's default, known once the topic exists
         caches.append(CachePlan(name, info.cache_id, topic, info.partitions, partitions, info.incarnation))
     return TransferPlan(settings.name, snapshot_id, 0, slots, settings, tuple(caches))
 
 
 def chosen_caches(settings: SourceSettings, names: Sequence[str]) -> list[str]:
-    """The caches that the lists choose of those that the cluster has.
+    """Choose caches by whitelist and blacklist.
 
-    :raises CacheNotFound: they choose none, and the run ends by itself: it would copy nothing.
+    :param names: of all caches of the cluster.
+    :raises CacheNotFound: none is chosen, and the run ends by itself: it would copy nothing.
     """
     chosen = select(names, settings.cache_whitelist, settings.cache_blacklist, settings.backlog_cache_name)
     if not chosen and settings.load_initial_data and settings.run_mode == "once":
@@ -63,17 +64,20 @@ def chosen_caches(settings: SourceSettings, names: Sequence[str]) -> list[str]:
 
 
 def unmatched(settings: SourceSettings, names: Iterable[str]) -> list[str]:
-    """Expressions of the whitelist that match no cache of the cluster."""
+    """Expressions of the whitelist that match no cache.
+
+    :param names: of all caches of the cluster.
+    """
     there = list(names)
     return [pattern for pattern in settings.cache_whitelist if not any(matches_whole(name, pattern) for name in there)]
 
 
 def continue_plan(stored: TransferPlan, settings: SourceSettings, topics: Topics) -> TransferPlan:
-    """The stored plan of an unfinished snapshot, if the settings given are those it was begun with.
+    """Continue the stored plan of an unfinished snapshot.
 
-    :raises SnapshotConflict: a setting differs; the message names each.
+    :raises SnapshotConflict: settings differ from those that the snapshot was begun with; the message names each.
     :raises TopicError: a topic of the plan is gone or has another partition count.
-    :raises SettingsError: one of them is the dead-letter topic.
+    :raises SettingsError: a topic of the plan is the dead-letter topic.
     """
     now, then = settings.shape(), stored.settings.shape()
     differing = sorted(name for name in now if now[name] != then[name])
@@ -84,7 +88,7 @@ def continue_plan(stored: TransferPlan, settings: SourceSettings, topics: Topics
             "Set them back to finish this snapshot, or begin a new one under another snapshot id.",
             snapshot_id=stored.snapshot_id,
         )
-    _check_letters(settings, [cache.topic for cache in stored.caches])
+    _check_dead_letter_topic(settings, [cache.topic for cache in stored.caches])
     existing = topics.existing()
     for cache in stored.caches:
         found = existing.get(cache.topic)
@@ -98,23 +102,27 @@ def continue_plan(stored: TransferPlan, settings: SourceSettings, topics: Topics
     return replace(stored, settings=settings)
 
 
-def _check_letters(settings: SourceSettings, topics: Iterable[str]) -> None:
+def _check_dead_letter_topic(settings: SourceSettings, topics: Iterable[str]) -> None:
     if settings.dead_letter_topic in topics:
         raise setting_checks.wrong(settings, "dead_letter_topic", "it is the topic of a cache", "Choose another topic")
 
 
 def ensure_topics(plan: TransferPlan, topics: Topics) -> TransferPlan:
-    """Make the topics that are missing; the plan with their ids and what they allow: no batch is larger than any of them takes."""
-    settings, letters = plan.settings, plan.settings.dead_letter_topic
+    """Create the topics that are missing.
+
+    :returns: the plan with the ids of the topics, and a batch limit that each of them accepts.
+    :raises TopicError: a topic was deleted meanwhile.
+    """
+    settings, dead_letters = plan.settings, plan.settings.dead_letter_topic
     specs = [
         TopicSpec(cache.topic, cache.topic_partitions or -1, settings.replication_factor, settings.topic_config) for cache in plan.caches
     ]
     if settings.value_converter == "ignite-binary":
         specs.append(TopicSpec(types_topic(settings.internal_topic_prefix), 1, settings.replication_factor, {"cleanup.policy": "compact"}))
-    if letters:
-        specs.append(TopicSpec(letters, 1, settings.replication_factor))
+    if dead_letters:
+        specs.append(TopicSpec(dead_letters, 1, settings.replication_factor))
     counts = topics.ensure(specs)
-    states = topics.describe([cache.topic for cache in plan.caches] + ([letters] if letters else []))
+    states = topics.describe([cache.topic for cache in plan.caches] + ([dead_letters] if dead_letters else []))
     for cache in plan.caches:
         if cache.topic not in states:
             raise TopicError("the topic was deleted while the run began", "Start again.", topic=cache.topic, cache=cache.name)
@@ -124,4 +132,4 @@ def ensure_topics(plan: TransferPlan, topics: Topics) -> TransferPlan:
         for cache in plan.caches
     )
     largest_batch = min([_LARGEST_BATCH, *limits.values()])
-    return replace(plan, caches=caches, max_batch_bytes=largest_batch, max_letter_bytes=limits.get(letters, 0))
+    return replace(plan, caches=caches, max_batch_bytes=largest_batch, max_letter_bytes=limits.get(dead_letters, 0))

@@ -15,7 +15,7 @@ from ignite_kafka.datasources.backlog_offset import Offset
 from ignite_kafka.datasources.backlog_rows import (
     LOADED,
     ChangeRows,
-    joined,
+    concat_rows,
     loaded_rows,
     rows_of,
     to_change_batch,
@@ -180,12 +180,12 @@ def test_large_takes_are_cut_between_units() -> None:
 def test_pieces_are_decoded_together() -> None:
     page = Page(1, 2, memoryview(key_of(1) + value_of("a") + key_of(2) + value_of("b")), True)
     pieces = [loaded_rows([page], 2_000), loaded_rows([], 2_000), loaded_rows([replace(page, partition=3)] * 2, 2_000)]
-    (whole,) = joined(pieces, 100)
+    (whole,) = concat_rows(pieces, 100)
     assert whole.partition.tolist() == [1, 1, 3, 3, 3, 3]
     assert set(whole.kind.tolist()) == {LOADED}
     assert [row["_key"] for row in table(whole)] == [1, 2] * 3
-    assert [len(one) for one in joined(pieces, 2)] == [2, 4]
-    assert list(joined([], 2)) == []
+    assert [len(one) for one in concat_rows(pieces, 2)] == [2, 4]
+    assert list(concat_rows([], 2)) == []
 
 
 def test_columns_of_ours_are_not_the_cache_s() -> None:

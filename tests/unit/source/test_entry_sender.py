@@ -57,10 +57,11 @@ def send(
     *,
     cache: CacheInfo = CACHE,
     types: Types | None = None,
+    value_converter: JsonConverter | None = None,
 ) -> tuple[Records, list[int]]:
     letters = "letters" if policy == "DEAD_LETTER" else ""
     settings = SourceSettings(name="c", error_handling_policy=policy, dead_letter_topic=letters)
-    sender = EntrySender(TransferPlan("c", "s", 1, 16, settings, (PLAN,)), cast(Any, types or Types()))
+    sender = EntrySender(TransferPlan("c", "s", 1, 16, settings, (PLAN,)), cast(Any, types or Types()), value_converter)
     gone = None if removed is None else np.array(removed)
     records, bad = sender.send(cast(Any, writer), 9, PLAN, cache, [entries], PARTITIONS[: entries.rows], gone)
     return records, bad.tolist()
@@ -122,18 +123,21 @@ def test_a_batch_of_bad_entries_alone_sends_letters_alone() -> None:
     assert (len(records), bad, writer.sent, len(writer.letters)) == (0, [0, 1], [], 2)
 
 
+class CountingConverter(JsonConverter):
+    """Counts its calls."""
+
+    calls = 0
+
+    def convert(self, *arguments: Any, **named: Any) -> Records:
+        self.calls += 1
+        return super().convert(*arguments, **named)
+
+
 @pytest.mark.parametrize("policy", ["STOP_TASK", "LOG_ONLY", "DEAD_LETTER"])
-def test_a_batch_without_bad_entries_is_converted_once(policy: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    convert, calls = JsonConverter.convert, []
-
-    def counted(self: JsonConverter, *arguments: Any, **named: Any) -> Records:
-        calls.append(arguments)
-        return convert(self, *arguments, **named)
-
-    monkeypatch.setattr(JsonConverter, "convert", counted)
-    writer = Writer()
-    assert send(writer, policy, GOOD)[1] == []
-    assert (len(calls), len(writer.sent)) == (1, 2)
+def test_a_batch_without_bad_entries_is_converted_once(policy: str) -> None:
+    writer, counting = Writer(), CountingConverter()
+    assert send(writer, policy, GOOD, value_converter=counting)[1] == []
+    assert (counting.calls, len(writer.sent)) == (1, 2)
 
 
 def of_keys(connector: str, policy: str, *keys: bytes) -> list[int]:

@@ -1,4 +1,4 @@
-"""What one batch of a stream batches from backlog and cache: changes that are judged, states that were looked up, units that are loaded."""
+"""One batch of a stream: classified changes, looked-up states, loaded units, and what their offset records will say."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from ...ignite.types.model import Page
 from .dedup import Classification
 
 MOST_OF_UNIT = 50_000
-"""Changes of a unit in one batch: its offset record, which tells them all, has some 11 bytes of each, and brokers batch a megabyte."""
+"""Limit of changes of a unit in one batch: its offset record has some 11 bytes of each, and brokers accept a megabyte."""
 
 LocatedKey = tuple[int, bytes]
-"""A unit's position in the table, and a key in Ignite's binary form, not wrapped."""
+"""A unit's position in the unit table, and a key in Ignite's binary form, not wrapped."""
 
 ReconcilePosition = tuple[int, int]
 """How far a topic is reconciled: its partitions below the first number, and that one below the second, an offset."""
@@ -33,7 +33,7 @@ class UnitProgress:
     :param rows: entries, changes and looked-up states that the batch has of the unit.
     :param loaded: whether all that the cache held of the unit before is sent.
     :param high: the highest update number that is sent; -1: none.
-    :param recent: numbers and hashes of what was settled in the last seconds, as :func:`.dedup.pack_settled` gives them.
+    :param recent: numbers and hashes of the changes that were settled in the last seconds, as :func:`.dedup.pack_settled` gives them.
     :param reconcile: how far the topic is reconciled for the unit; None: it need not be.
     :param topology: topology version at which everything that the backlog held of the unit is sent; -1: unknown.
     """
@@ -48,20 +48,20 @@ class UnitProgress:
 
 @dataclass
 class ChangeBatch:
-    """Settled together: sent, committed, acknowledged.
+    """N changes of U units that are sent, committed and acknowledged together.
 
-    :param units: that were asked for, ascending.
-    :param done: rows of `changes` that are settled with it, whether they are sent or not.
-    :param expired_done: of each unit: whether all its expired keys are settled.
-    :param states: looked up in the cache, to be sent after the changes; None: the key is not there.
+    :param units: U positions of the units that were asked for, ascending.
+    :param classified: the classes of the changes.
+    :param done: N flags: the change is settled with this batch, whether it is sent or not.
+    :param expired_done: U flags: all expired keys of the unit are settled.
+    :param sound: U flags: changes of the unit may be sent; not those of units that are marked, gone, or sent again from the cache.
+    :param topology: U topology versions at which everything the backlog held for the unit is sent once this batch commits; -1 if unknown.
+    :param states: looked-up values, sent after the changes; None: the cache does not have the key.
+    :param scanned: unit to its entries; the unit is loaded with this batch, and its changes follow.
     :param moved: units that another batch settles.
-    :param sound: of each unit: whether its changes may be sent; not those of units that are marked, gone, or to be sent again.
-    :param topology: of each unit: topology version at which everything the backlog held for the unit is sent once this batch commits; -1 if
-        unknown.
-    :param scanned: unit to its entries; it is loaded with this batch. Its changes follow.
-    :param unloaded: units that are to be loaded again after this batch.
-    :param reconciled: unit to how far the topic is reconciled for it with this batch; None: wholly.
-    :param progress: unit to what its offset record is to say, of the units of which there is news.
+    :param unloaded: units that must be loaded again after this batch.
+    :param reconciled: unit to how far the topic is reconciled for it with this batch; None: completely.
+    :param progress: unit to what its offset record will say, of the units that have one in this batch.
     """
 
     changes: Changes
@@ -85,7 +85,7 @@ class ChangeBatch:
 
     @property
     def active(self) -> Int64Array:
-        """The units that the batch has anything of, ascending: of most units a poll finds nothing."""
+        """Positions of the units that the batch has something of, ascending: most units have no change in a poll."""
         found = self.changes.count > 0
         others = [*self.scanned, *self.unloaded, *self.reconciled, *(unit for unit, _ in self.states)]
         if others:
@@ -102,31 +102,34 @@ class ChangeBatch:
 
     @property
     def settled(self) -> Mask:
-        """Of each unit: whether the backlog had no more of it than is settled with this batch."""
+        """U flags: the backlog had no more of the unit than this batch settles."""
         unit_of = np.repeat(np.arange(self.units.size), self.changes.count)
         settled: Mask = ~self.changes.more & (np.bincount(unit_of[~self.done], minlength=self.units.size) == 0)
         return settled
 
     def located_keys(self, rows: Int64Array) -> list[LocatedKey]:
-        """Unit and key of some rows."""
+        """Unit and key of some changes.
+
+        :param rows: positions of changes.
+        """
         return list(zip(self.classified.unit[rows].tolist(), self.keys.take(pa.array(rows)).to_pylist(), strict=True))
 
     def rows_of(self, first: int, last: int) -> slice:
-        """The rows of the units from `first` to `last`."""
+        """The changes of the units from position `first` to `last`."""
         start, end = np.searchsorted(self.classified.unit, [first, last + 1]).tolist()
         return slice(start, end)
 
     def move_out(self, units: Int64Array) -> None:
-        """Settle nothing of these units: another batch does."""
+        """Leave these units to another batch."""
         self.moved = units
         self.classified = self.classified.only(~np.isin(self.classified.unit, units))
         self.done = self.done & ~np.isin(self.classified.unit, units)
 
     def has_open_changes(self, limits: Int64Array, gone: Mask) -> bool:
-        """Whether the backlog still has a change after this batch that is to be sent.
+        """Whether the backlog still has a change that must be sent after this batch.
 
-        :param limits: of every unit of the table: the highest number that counts.
-        :param gone: units of the table that do not count.
+        :param limits: the highest update number that counts, of every unit of the table.
+        :param gone: a flag for every unit of the table: it does not count.
         """
         unit, number = self.classified.unit, self.changes.number
         counts = ~gone
@@ -137,15 +140,17 @@ class ChangeBatch:
         return bool(unread.any() or (~self.done & (number >= 0) & (number <= limits[unit]) & counts[unit]).any())
 
 
-def first_of_each(changes: Changes, most: int | None) -> Changes:
-    """The first changes of each unit: as many of each as `most` in all allow, but at least one, and no more than its offset record has room
-    for. Expired keys of a unit stay together: they are acknowledged by one stamp.
+def first_of_each(changes: Changes, most: int | None, most_of_unit: int = MOST_OF_UNIT) -> Changes:
+    """The first changes of each unit, the same share of each and at least one.
 
-    :param most: None: any number in all.
+    Expired keys of a unit stay together: they are acknowledged by one stamp.
+
+    :param most: changes in all; None: any number.
+    :param most_of_unit: changes of one unit.
     """
     before = changes.count
     rank = np.arange(changes.number.size) - np.repeat(np.cumsum(before) - before, before)
-    limit = MOST_OF_UNIT if most is None or rank.size <= most else min(MOST_OF_UNIT, max(1, int(np.partition(rank, most)[most])))
+    limit = most_of_unit if most is None or rank.size <= most else min(most_of_unit, max(1, int(np.partition(rank, most)[most])))
     kept = rank < limit
     if kept.all():
         return changes
@@ -161,7 +166,10 @@ def first_of_each(changes: Changes, most: int | None) -> Changes:
 
 
 def page_of_rows(changes: Changes, rows: Int64Array) -> Page:
-    """Some changes, rising, as a page of entries."""
+    """Some changes as a page of entries.
+
+    :param rows: positions of the changes, ascending.
+    """
     offsets = changes.entry_offsets()
     cuts = np.flatnonzero(np.diff(rows) != 1) + 1
     firsts, lasts = rows[np.concatenate(([0], cuts))], rows[np.append(cuts, rows.size) - 1]
@@ -170,7 +178,7 @@ def page_of_rows(changes: Changes, rows: Int64Array) -> Page:
 
 
 def page_of_states(states: Sequence[tuple[bytes, bytes | None]]) -> Page:
-    """Keys and values, not wrapped, as a page of entries."""
+    """Keys and values, not wrapped, as a page of entries; a value of None becomes Ignite's null."""
     data = b"".join(_entry(key) + (bytes([codes.NULL]) if value is None else _entry(value)) for key, value in states)
     return Page(-1, len(states), memoryview(data), True)
 
@@ -182,6 +190,9 @@ def _entry(value: bytes) -> bytes:
 
 
 def without_keys(page: Page, keys: set[bytes], cache: str) -> Page:
-    """The entries of a page whose keys are none of these."""
+    """The entries of a page without those of some keys.
+
+    :param keys: in Ignite's binary form, not wrapped.
+    """
     kept = [(key, value) for key, value in raw_entries(page, cache) if key not in keys]
     return Page(page.partition, len(kept), page_of_states(kept).data, page.last)

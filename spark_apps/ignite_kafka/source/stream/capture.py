@@ -1,4 +1,4 @@
-"""The capture of a connector on the nodes, as the driver holds it: which caches, under which incarnations."""
+"""The capture of a connector on the nodes, as the driver sees it: which caches, under which incarnations."""
 
 from __future__ import annotations
 
@@ -23,45 +23,53 @@ log = logging.getLogger(__name__)
 _PATIENCE_S = 60.0
 
 Deployments = Mapping[str, str]
-"""Cache to its deployment id: another one once the cache was made again. What is seen of captured caches has their incarnations, too."""
+"""Cache to its deployment id, which changes when the cache is made again; of captured caches `<deployment id>/<incarnation>`."""
 
 
 @dataclass(frozen=True)
 class Captured:
-    """What the service said. ``incarnations`` by cache name."""
+    """A capture, as the service answers it.
+
+    :param incarnations: by cache name.
+    """
 
     capture_id: int
     incarnations: Mapping[str, str]
 
     def seen(self, deployments: Deployments) -> Deployments:
-        """Of these caches, those that are captured, each with its incarnation too: one that was emptied keeps its deployment id."""
+        """Those of some caches that are captured, with their incarnations: a cache that was emptied keeps its deployment id."""
         return {name: f"{deployments[name]}/{number}" for name, number in self.incarnations.items() if name in deployments}
 
     @staticmethod
     def of(answer: Mapping[str, Any]) -> Captured:
+        """Read an answer of the service."""
         prefix = "incarnation."
         found = {name.removeprefix(prefix): str(value) for name, value in answer.items() if name.startswith(prefix)}
         return Captured(int(answer["captureId"]), found)
 
     def named(self, cache: CachePlan, deployment: str = "") -> CachePlan:
-        """The cache with the incarnation under which its units are sent, of the deployment that was seen before the capture began."""
+        """A planned cache with the incarnation under which its units are sent.
+
+        :param deployment: id that was seen before the capture began.
+        """
         return replace(cache, incarnation=self.incarnations[cache.name], deployment=deployment)
 
 
 def deployment_of(seen: str) -> str:
-    """The deployment id in what :meth:`Captured.seen` tells of a cache."""
+    """The deployment id in a value of :meth:`Captured.seen`."""
     return seen.partition("/")[0]
 
 
 def owner_of(topics: Topics, prefix: str) -> str:
-    """What tells a connector from others of its name: the Kafka cluster, and the prefix of the topics, that hold its offsets."""
+    """The owner of a capture, which differs between connectors of one name: Kafka cluster and prefix of the topics with the offsets."""
     return f"{topics.cluster_id()}/{prefix}"
 
 
 def check_owner(connector: str, status: Mapping[str, Any], owner: str) -> None:
-    """
+    """Make sure that a capture belongs to this connector.
+
     :param status: of the capture, as the service answers it.
-    :raises BacklogRefused: the capture is another's.
+    :raises BacklogRefused: it belongs to another connector of that name.
     """
     if status["owner"] != owner:
         what = f"connector {connector!r} captures for {status['owner']!r}, not for {owner!r}"
@@ -69,36 +77,38 @@ def check_owner(connector: str, status: Mapping[str, Any], owner: str) -> None:
 
 
 class Capture:
-    """Calls the service for one connector."""
+    """Starts, checks and ends the capture of one connector."""
 
     def __init__(self, settings: SourceSettings, cluster: Cluster, owner: str) -> None:
-        """
-        :param owner: where the offsets are, see :func:`owner_of`: under one name there may be connectors of several.
+        """Make no call yet.
+
+        :param owner: see :func:`owner_of`: several connectors may have one name.
         :ivar secret: of the capture, for calls that change it; at first that of the cluster's credentials.
         """
         self._settings, self._cluster, self._owner = settings, cluster, owner
         self.secret = cluster.credentials.backlog_secret
 
     def check(self) -> None:
-        """
+        """Make sure that the cluster can capture for this connector.
+
         :raises BacklogMissing: no node has the service.
         :raises BacklogRefused: something else captures under the connector's name, or the nodes' jar is older than this program.
         """
         if not self._cluster.ask(has_service):
             remedy = "Put its jar on the class path of every server node (docs/deploy.md)"
             raise BacklogMissing("no node of the cluster has the backlog service", remedy)
-        self._patiently(lambda service: service.version())
-        status = self._patiently(self._status)
+        self._retry(lambda service: service.version())
+        status = self._retry(self._status)
         if status is not None:
             check_owner(self._settings.name, status, self._owner)
 
     def present(self) -> Captured | None:
-        """The capture that is there already."""
-        status = self._patiently(self._status)
+        """The capture that exists already; None: there is none."""
+        status = self._retry(self._status)
         return None if status is None else Captured.of(status)
 
     def start(self, caches: Sequence[str]) -> Captured:
-        """Capture these caches, from before it returns on; others are captured no more."""
+        """Capture these caches, from before this returns; other caches are no longer captured."""
         settings = self._settings
         named = {
             "backlogCacheName": settings.backlog_cache_name,
@@ -108,14 +118,14 @@ class Capture:
             "backlogFlushFreq": str(settings.backlog_flush_freq_ms),
             "backlogOwner": self._owner,
         }
-        return Captured.of(self._patiently(lambda service: service.start(settings.name, named, caches)))
+        return Captured.of(self._retry(lambda service: service.start(settings.name, named, caches)))
 
     def stop(self) -> None:
-        """End the capture and destroy the backlog; nothing where there is none."""
-        self._patiently(lambda service: service.stop(self._settings.name, True))
+        """End the capture, if there is one, and destroy its backlog."""
+        self._retry(lambda service: service.stop(self._settings.name, True))
 
     def deployments(self) -> dict[str, str]:
-        """The caches that the connector's lists choose now."""
+        """The caches that the connector's lists choose now, with their deployment ids."""
         found = {name: deployment for name, _, deployment, *_ in self._ask(lambda service: service.caches())}
         settings = self._settings
         return {
@@ -123,25 +133,25 @@ class Capture:
         }
 
     def seen(self) -> Deployments:
-        """The caches that the connector's lists choose now, as :meth:`Captured.seen` tells those that are captured."""
+        """The caches that the connector's lists choose now; the captured ones with their incarnations."""
         deployments, status = self.deployments(), self._ask(self._status)
         return deployments if status is None else {**deployments, **Captured.of(status).seen(deployments)}
 
     def highest_numbers(self) -> dict[Unit, int]:
-        """Of each unit that has a backlog, after all that was captured stands there."""
+        """Cache id and partition to the highest update number in the backlog, once everything captured so far is in it."""
         name = self._settings.name
-        self._patiently(lambda service: service.barrier(name))
-        units = self._patiently(lambda service: service.units(name))
+        self._retry(lambda service: service.barrier(name))
+        units = self._retry(lambda service: service.units(name))
         places = zip(units.unit["cache_id"].tolist(), units.unit["partition"].tolist(), strict=True)
         return {place: high for place, high in zip(places, units.high.tolist(), strict=True) if high >= 0}
 
     def _status(self, service: BacklogService) -> Mapping[str, Any] | None:
-        """What the service tells of the connector's capture; None: there is none."""
+        """The service's status of the connector's capture; None: there is none."""
         name = self._settings.name
         return service.status(name) if name in service.connectors() else None
 
-    def _patiently(self, question: Callable[[BacklogService], T]) -> T:
-        """Asked again while nodes come and go, for every call may be repeated."""
+    def _retry(self, question: Callable[[BacklogService], T]) -> T:
+        """Ask until the service answers: while nodes come and go it cannot, and every call may be repeated."""
         return retry(
             lambda: self._ask(question),
             min(_PATIENCE_S, self._settings.retry_timeout_ms / 1000),

@@ -1,11 +1,11 @@
-"""What a stream remembers of the changes it has sent: whether a change that it reads is new, known, or says nothing.
+"""Deduplication of changes: whether a change that is read is new, a duplicate, or must be looked up.
 
-A number is a place, not an identity: it may come back with another content, and late ones may come after higher ones
-(docs/decisions/0007-backlog-ground.md). Numbers and hashes of the last seconds are remembered exactly; what lies further back is one floor
-a unit. A change that neither can tell is not sent: its key is looked up in the cache.
+An update number is a position, not an identity: it may return with another content, and low numbers may come after higher ones
+(docs/decisions/0007-backlog-ground.md). Numbers and hashes of the last seconds are remembered exactly; older ones are cut to one floor
+number a unit. A change that neither can classify is not sent: its key is looked up in the cache.
 
-A hash (int64) has the CRC-32 of key and value in its high half, FNV-1a of the key alone in the low one; source: `Change.hash` of
-backlog-service/. So it tells, too, what was sent last for a key whose bytes are not remembered.
+A hash (int64) has the CRC-32 of key and value in its high half and FNV-1a of the key alone in its low half (source: `Change.hash` in
+backlog-service/). So the state that was sent last for a key is known even where the bytes of the key are not.
 """
 
 from __future__ import annotations
@@ -25,21 +25,26 @@ from ...common.arrays import Int64Array, Mask
 from ...ignite.backlog_service import EXPIRED, Changes
 from ...plan.slots import UnitOffset
 
-REMEMBERED_S = 30.0  # longer than owners hold back what they captured (2 s), and than a transaction that took its number early
+REMEMBERED_S = 30.0  # longer than owners hold captured changes back (2 s), and than a transaction that took its number early
 MOST_REMEMBERED = 2_000_000
-RECENT_S = 10.0  # told to the next task: a node that stands still for some seconds may put back what was acknowledged meanwhile
-MOST_RECENT = 256  # of a unit: its offset record is written with each batch that has any of it
+RECENT_S = 10.0  # stored for the next task: a node that was suspended for seconds may write acknowledged changes again
+MOST_RECENT = 256  # a unit: its offset record is written with each batch that has changes of it
 
 SETTLED = np.dtype([("number", "<i8"), ("hash", "<i8"), ("sent", "?"), ("time_s", "<f8")])
-"""A change that is settled: number, hash, and whether it is what was sent then. A looked-up state has the number -1.
-Not what was sent: a change that was looked up instead, or was sent before, by a task that failed."""
+"""A settled change: update number, hash, whether its content was sent then, and when (seconds on the clock, not stored).
+
+A looked-up state has the number -1. The content was not sent where the key was looked up instead, or where a failed task had sent it
+before."""
 
 _SIZES = struct.Struct("<ii")
 _NONE = np.empty(0, SETTLED)
 
 
 def change_hash(key: bytes, value: bytes | None) -> int:
-    """The hash of a state of a key, both in Ignite's binary form and not wrapped."""
+    """The hash of a key and its value, both in Ignite's binary form and not wrapped.
+
+    :param value: None: the key was removed.
+    """
     of_key = 0x811C9DC5
     for byte in key:
         of_key = (of_key ^ byte) * 0x01000193 & 0xFFFFFFFF
@@ -48,24 +53,29 @@ def change_hash(key: bytes, value: bytes | None) -> int:
 
 
 def key_hash(hashed: int) -> int:
-    """The half of a hash that tells the key."""
+    """The low half of a hash, which depends on the key alone."""
     return hashed & 0xFFFFFFFF
 
 
 def settled_rows(numbers: Int64Array, hashes: Int64Array, sent: Mask, now_s: float) -> npt.NDArray[np.void]:
-    """Mask of dtype SETTLED."""
+    """N rows of dtype SETTLED.
+
+    :param numbers: N update numbers, `hashes` their hashes.
+    :param sent: N flags: whether the content was sent.
+    :param now_s: time of all of them.
+    """
     rows = np.empty(numbers.size, SETTLED)
     rows["number"], rows["hash"], rows["sent"], rows["time_s"] = numbers, hashes, sent, now_s
     return rows
 
 
 def concat_settled(*parts: npt.NDArray[np.void]) -> npt.NDArray[np.void]:
-    """Mask of dtype SETTLED, one after the other; as bytes, since numpy copies such rows field by field."""
+    """Concatenate rows of dtype SETTLED; as bytes, because numpy copies structured rows field by field."""
     return np.frombuffer(bytearray().join(part.tobytes() for part in parts), SETTLED)
 
 
 def pack_settled(rows: npt.NDArray[np.void]) -> str:
-    """Mask of dtype SETTLED without their times, in base64.
+    """Rows of dtype SETTLED without their times, in base64.
 
     Layout: count, length of the compressed part; number differences and flags, compressed; hashes, which do not compress."""
     if not rows.size:
@@ -75,7 +85,7 @@ def pack_settled(rows: npt.NDArray[np.void]) -> str:
 
 
 def unpack_settled(text: str, now_s: float) -> npt.NDArray[np.void]:
-    """What :func:`pack_settled` was given, as if it had been settled now."""
+    """The rows that :func:`pack_settled` was given, with the time `now_s`."""
     if not text:
         return _NONE
     data = base64.b64decode(text)
@@ -87,11 +97,12 @@ def unpack_settled(text: str, now_s: float) -> npt.NDArray[np.void]:
 
 @dataclass(frozen=True)
 class Classification:
-    """What is to be done with each of N changes: one of the three is true, or none for a change to be left for the next read.
+    """The class of each of N changes; a change without a class waits for the next read.
 
-    :param new: to be sent, in order.
-    :param duplicate: sent before: to be acknowledged, not sent.
-    :param lookup: only the cache can tell: its key is to be looked up.
+    :param unit: N positions of units.
+    :param new: N flags: the change is sent, in order.
+    :param duplicate: N flags: the change was sent before; it is acknowledged only.
+    :param lookup: N flags: the key must be looked up in the cache.
     """
 
     unit: Int64Array
@@ -100,20 +111,20 @@ class Classification:
     lookup: Mask
 
     def only(self, rows: Mask) -> Classification:
-        """The same of these rows alone; the others are left."""
+        """The classes of the flagged rows; the others get none."""
         return Classification(self.unit, self.new & rows, self.duplicate & rows, self.lookup & rows)
 
 
 @dataclass
 class _Seen:
-    """What was settled at one time: columns, as of SETTLED."""
+    """Changes that were settled together, as columns; see SETTLED."""
 
     time_s: float
     unit: Int64Array
     number: Int64Array
     hash: Int64Array
     keys: pa.BinaryArray
-    """Null where it is not known."""
+    """Null where the key is unknown."""
     sent: Mask
 
 
@@ -123,24 +134,28 @@ class _UnitWindow:
 
     hashes: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
     newest: dict[int, int] = field(default_factory=dict)
-    """:func:`key_hash` to the highest number sent for the key."""
+    """Key hash to the highest number sent for the key."""
     state: dict[int, int] = field(default_factory=dict)
-    """:func:`key_hash` to the hash of what was sent last for the key."""
+    """Key hash to the hash of the state that was sent last for the key."""
 
 
 class ChangeDeduplicator:
-    """Of U units, by their position in the task's table of units."""
+    """Classifies the changes of U units, by their positions in the task's unit table. For one thread.
 
-    def __init__(self, units: int) -> None:
+    :param most_remembered: changes that are remembered exactly, in all units.
+    """
+
+    def __init__(self, units: int, most_remembered: int = MOST_REMEMBERED) -> None:
+        self._most_remembered = most_remembered
         self._high = np.full(units, -1, np.int64)
         self._floor = np.full(units, -1, np.int64)
         self._loaded_s = np.full(units, -np.inf)
         self._seen: deque[_Seen] = deque()
         self._count = 0
-        self._recent: OrderedDict[int, npt.NDArray[np.void]] = OrderedDict()  # the unit that was settled last comes last
+        self._recent: OrderedDict[int, npt.NDArray[np.void]] = OrderedDict()  # the unit with the latest change is last
 
     def restore(self, unit: int, offset: UnitOffset, now_s: float) -> None:
-        """Take over what an offset record tells of a unit."""
+        """Restore a unit from its offset record."""
         self._high[unit] = self._floor[unit] = offset.high
         rows = unpack_settled(offset.recent, now_s)
         if rows.size:
@@ -148,11 +163,14 @@ class ChangeDeduplicator:
             self._add(_Seen(now_s, np.full(rows.size, unit), rows["number"], rows["hash"], keys, rows["sent"]))
 
     def high(self, unit: int) -> int:
-        """The highest number sent; -1: none."""
+        """The highest update number sent of a unit; -1: none."""
         return int(self._high[unit])
 
     def classify(self, units: Int64Array, changes: Changes) -> Classification:
-        """Judge what was read of these units, in the order of the answer; nothing is remembered yet."""
+        """Classify the changes that were read of these units; remembers nothing.
+
+        :param units: positions of the units that were asked for, in the order of the answer.
+        """
         unit = np.repeat(units, changes.count)
         expired = changes.kind == EXPIRED
         again = (unit[1:] == unit[:-1]) & (changes.number[1:] == changes.number[:-1])
@@ -177,43 +195,46 @@ class ChangeDeduplicator:
                 classified.new[row] = True  # late, and nothing newer of its key was sent
 
     def remember(self, classified: Classification, rows: Mask, changes: Changes, now_s: float) -> None:
-        """These rows are committed, as they are where the classified is to send them."""
+        """Remember committed changes.
+
+        :param rows: a flag a change: whether it is committed.
+        """
         kept = np.flatnonzero(rows & (changes.number >= 0))
         if not kept.size:
             return
         unit, number = classified.unit[kept], changes.number[kept]
         np.maximum.at(self._high, unit, number)
-        # what was looked up instead is not what the change says
+        # a key that was looked up may have another state than its change
         index = pa.array(kept, mask=~(classified.new | classified.duplicate)[kept])  # a null index gives a null key
         self._add(_Seen(now_s, unit, number, changes.hash[kept], changes.keys().take(index), classified.new[kept]))
 
     def remember_state(self, unit: int, key: bytes, value: bytes | None, now_s: float) -> None:
-        """A state that was read from the cache is committed."""
+        """Remember a looked-up state that is committed."""
         state = np.array([change_hash(key, value)])
         self._add(_Seen(now_s, np.array([unit]), np.array([-1]), state, pa.array([key], pa.binary()), np.ones(1, bool)))
 
     def loaded(self, unit: int, now_s: float) -> None:
-        """The unit was sent from the cache: what was sent last for its keys before is not known any more."""
+        """Record that the unit was sent from the cache: the state that was sent last for its earlier keys is unknown from now on."""
         self._loaded_s[unit] = now_s
         if unit in self._recent:
             self._recent[unit]["sent"] = False
 
     def recent(self, unit: int, now_s: float) -> npt.NDArray[np.void]:
-        """What was settled of the unit in the last seconds, oldest first: rows of dtype SETTLED, not to be written to."""
+        """Changes of a unit that were settled in the last seconds, oldest first: rows of dtype SETTLED. Read only."""
         rows = self._recent.get(unit)
         return _NONE if rows is None else rows[np.searchsorted(rows["time_s"], now_s - RECENT_S) :]
 
     def loaded_since(self, time_s: float) -> Mask:
-        """Units that were sent from the cache since."""
+        """A flag a unit: whether it was sent from the cache since then."""
         found: Mask = self._loaded_s >= time_s
         return found
 
     def last_sent(self, units: Iterable[int]) -> dict[tuple[int, int], int]:
-        """Unit and key (:func:`key_hash`) of these units to the hash of what was sent last, as far as it is remembered."""
+        """Unit and key hash to the hash of the state that was sent last, of the keys of these units that are remembered."""
         return {(unit, key): hashed for unit, window in self._windows(set(units)).items() for key, hashed in window.state.items()}
 
     def sent_since(self, time_s: float) -> set[tuple[int, bytes]]:
-        """Unit and key of what was sent since."""
+        """Unit and key of each change that was sent since then."""
         return {
             (unit, key)
             for seen in self._seen
@@ -223,8 +244,8 @@ class ChangeDeduplicator:
         }
 
     def forget(self, now_s: float) -> None:
-        """Cut what is too old, or too much, to the floor."""
-        while self._seen and (self._seen[0].time_s < now_s - REMEMBERED_S or self._count > MOST_REMEMBERED):
+        """Cut what is too old, or more than may be remembered, to the floor number."""
+        while self._seen and (self._seen[0].time_s < now_s - REMEMBERED_S or self._count > self._most_remembered):
             old = self._seen.popleft()
             self._count -= old.number.size
             np.maximum.at(self._floor, old.unit, old.number)
@@ -232,7 +253,10 @@ class ChangeDeduplicator:
             self._recent.popitem(last=False)
 
     def _add(self, seen: _Seen) -> None:
-        """:param seen: of ascending units."""
+        """Remember changes.
+
+        :param seen: of ascending units.
+        """
         self._seen.append(seen)
         self._count += seen.number.size
         cuts = np.flatnonzero(np.diff(seen.unit)) + 1

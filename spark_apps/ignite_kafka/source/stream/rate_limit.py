@@ -14,10 +14,10 @@ _BATCH_S = 0.5
 
 
 class RateLimiter:
-    """Of one task.
+    """The rate limit of one task.
 
-    :param per_second: records; None: as fast as it goes.
-    :param ahead_s: how long what was sent before is ahead of its time.
+    :param per_second: records per second; None: no limit.
+    :param ahead_s: seconds by which what was sent before is ahead of the limit.
     """
 
     def __init__(self, per_second: float | None, ahead_s: float = 0.0, clock: Clock = time.monotonic) -> None:
@@ -26,20 +26,20 @@ class RateLimiter:
 
     @staticmethod
     def of_task(per_second: int | None, slots: int, all_slots: int, ahead_s: float) -> RateLimiter:
-        """The share of a task that owns so many of a connector's slots."""
+        """The limiter of a task that owns `slots` of the connector's `all_slots` slots."""
         return RateLimiter(None if per_second is None else per_second * slots / all_slots, ahead_s)
 
     @property
     def batch_records(self) -> int | None:
-        """Most records that one batch should hold; None: any number."""
+        """Limit of records in one batch; None: any number."""
         return None if self._per_second is None else max(1, int(self._per_second * _BATCH_S))
 
     def sent(self, records: int) -> None:
-        """So many were sent now."""
+        """Count records that were sent now."""
         if self._per_second is not None:
             self._due_s = max(self._due_s, self._clock()) + records / self._per_second
 
     @property
     def ahead_s(self) -> float:
-        """How long to wait before more may be sent."""
+        """Seconds until the next batch may be sent."""
         return max(0.0, self._due_s - self._clock())

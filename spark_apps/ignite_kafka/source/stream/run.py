@@ -1,7 +1,8 @@
-"""The backlog pipeline: every change of the chosen caches into their topics, once and in order, after what was there before.
+"""The run of a stream: sends what the chosen caches hold, then every change, once and in order.
 
-The driver captures, plans and takes the connector; then it runs epoch after epoch (:mod:`.epoch`), each with the caches and cores of
-its time, and follows what the user asks for. ``run_mode`` once ends when what had changed before the run is sent.
+The driver captures the caches, plans and claims the connector. Then it runs epoch after epoch (:mod:`~ignite_kafka.runtime.epoch`), each
+with the caches and cores that there are, and follows the target state. With ``run_mode`` once it ends when everything that had changed
+before the run is sent.
 """
 
 from __future__ import annotations
@@ -41,10 +42,10 @@ log = logging.getLogger(__name__)
 
 
 def run_backlog(spark: SparkSession, request: RunRequest[SourceSettings]) -> RunStatus:
-    """Stream until asked to stop, or until caught up where ``run_mode`` is once.
+    """Stream until stopped, or with ``run_mode`` once until caught up.
 
-    :returns: the run's record: COMPLETED when caught up, STOPPED when it was asked to stop.
-    :raises IgniteKafkaError: what ended the run; what was committed stays, and the next run goes on from there.
+    :returns: the run's record: COMPLETED when caught up, STOPPED when stopped.
+    :raises IgniteKafkaError: what ended the run; the next run continues from what was committed.
     """
     with ExitStack() as stack:
         return BacklogRun(spark, request, stack).run()
@@ -79,12 +80,12 @@ class BacklogRun(EpochRun[SourceSettings]):
             self._stopped()
 
     def _begin(self) -> None:
-        """Plan, take the connector, capture, and write down what begins."""
+        """Plan, claim the connector, capture the caches, and record the snapshot that begins."""
         settings, state = self._settings, self._state()
         if settings.run_mode == "once" and self._target_wanted() == target.PAUSED:
             remedy = f"Resume it with `ignite-kafka resume {settings.name}`"
             raise SettingsError("the connector is paused", remedy, connector=settings.name)
-        # checks what settings and caches must be before anything is taken over
+        # settings and caches are checked before the connector is claimed
         slots = parallelism.slots(settings, state, parallelism.cores(self._spark))
         snapshot_id = self._request.snapshot_id or new_snapshot_id()
         plan = self._patiently(lambda: make_plan(settings, self._cluster, self._topics, snapshot_id, slots))
@@ -112,7 +113,7 @@ class BacklogRun(EpochRun[SourceSettings]):
         settings = self._settings
         present = self._capture.present()
         if settings.failover_policy == "NONE" and present is not None:
-            self._capture.stop()  # what changed while nothing ran is not sent
+            self._capture.stop()  # changes of the time when nothing ran are not sent
         deployments = self._capture.deployments()
         planned_caches = [cache for cache in plan.caches if cache.name in deployments]
         captured = self._capture.start([cache.name for cache in planned_caches])
@@ -181,18 +182,18 @@ class BacklogRun(EpochRun[SourceSettings]):
         return self._seen() != self._deployments
 
     def _seen(self) -> Deployments:
-        """The caches that are there; those of before while the nodes do not tell."""
+        """The caches that exist; those seen last while the nodes do not answer."""
         try:
             return self._capture.seen()
         except IgniteKafkaError as error:
             if error.final:
                 raise
-            log.warning("the nodes do not tell their caches: %s", error)
+            log.warning("the caches of the cluster cannot be read: %s", error)
             return self._deployments
 
     def _refresh_plan(self, epoch: int) -> None:
-        """Take up new caches and drop those that are gone; a cache that was made again is both, and so is one that a deactivation of the
-        cluster emptied, or of which what was captured is lost."""
+        """Add new caches to the plan and drop those that are gone. A cache that was made again is both, as is one that a deactivation of
+        the cluster emptied, or whose captured changes are lost."""
         before, now = self._deployments, self._seen()
         if now == before:
             return
@@ -202,9 +203,9 @@ class BacklogRun(EpochRun[SourceSettings]):
         except IgniteKafkaError as error:
             if error.final and not _is_gone(error):
                 raise
-            log.warning("the caches changed while they were looked at: %s", error)
+            log.warning("the caches changed while they were read: %s", error)
             return
-        now = captured.seen({name: deployment_of(value) for name, value in now.items()})  # one that was made again since is seen next time
+        now = captured.seen({name: deployment_of(value) for name, value in now.items()})  # a cache made again since is seen next time
         fresh = {name for name in now if now[name] != before.get(name)}
         lost = {name for name in fresh if deployment_of(now[name]) == deployment_of(before.get(name, ""))}
         settings, loads = self._settings, {cache.name: cache.load for cache in self._plan.caches}
@@ -230,13 +231,13 @@ class BacklogRun(EpochRun[SourceSettings]):
         self._deployments = now
 
     def _stopped(self) -> None:
-        """What a policy other than BACKLOG would not read again is given up."""
+        """End the run; a policy other than BACKLOG will not read the capture again, so it ends too."""
         if self._settings.failover_policy != "BACKLOG":
             self._capture.stop()
         self._close_run(status.STOPPED)
 
 
 def _is_gone(error: BaseException) -> bool:
-    """Whether it says that a cache is not there any more: a stream goes on without it."""
+    """Whether an error means that a cache does not exist any more; a stream continues without it."""
     refused = isinstance(error, BacklogRefused) and error.where.get("code") == "UNKNOWN_CACHE"
     return refused or isinstance(error, (CacheDestroyed, CacheNotFound))

@@ -1,7 +1,7 @@
-"""What a Spark task of a stream does: batch after batch of whole slots, until its epoch ends; it tells the driver how far it is.
+"""The Spark task of a stream: batch after batch of whole slots, until its epoch ends; it reports its progress to the driver.
 
-A batch: read the backlog, send it in one transaction a slot, acknowledge; then load a share of what is still to be loaded, in the same way.
-So what was there before delays no change, and no stop, by more than ``batch_bytes`` of it.
+A cycle: read the backlog, send it in one transaction a slot, acknowledge; then load a share of what is still to be loaded, in the same way.
+So the initial load delays no change, and no stop, by more than ``batch_bytes`` of it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,12 @@ _RECONCILE_COMMIT_S = 20.0
 
 
 def stream_slots(plan: TransferPlan, secrets: Secrets, slots: Sequence[int], attempt: int, epoch: Epoch) -> Iterator[SlotResult]:
-    """Stream slots until the epoch ends; one result each, with what was sent in this epoch."""
+    """Stream slots until the epoch ends.
+
+    :param slots: numbers of the slots of this task.
+    :param attempt: number of the task's attempt: a later one takes the slots over.
+    :returns: one result a slot, with what was sent in this epoch.
+    """
     tune_allocation()
     yield from TaskStream(plan, secrets, slots, attempt, epoch).run()
 

@@ -1,4 +1,4 @@
-"""The units of a task as columns."""
+"""The units of a task as columns. A unit is a cache partition: one Ignite partition of one cache."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ from ...plan.source_plan import CachePlan, TransferPlan
 
 @dataclass(frozen=True)
 class UnitTable:
-    """Units by position: those of a slot stand together, and in a slot those of a cache.
+    """U units by position: those of a slot are adjacent, and in a slot those of a cache.
 
-    :param units: dtype UNIT of the backlog service.
-    :param cache: position of each unit's cache in the plan.
+    :param caches: of the plan.
+    :param units: U rows of dtype UNIT of the backlog service.
+    :param slot: U numbers of slots.
+    :param cache: U positions in `caches`.
     """
 
     caches: tuple[CachePlan, ...]
@@ -30,7 +32,7 @@ class UnitTable:
 
     @staticmethod
     def of(plan: TransferPlan, slots: Sequence[int]) -> UnitTable:
-        """The units of these slots."""
+        """The unit table of a task that owns these slots."""
         rows = [
             (cache.cache_id, partition, int(cache.incarnation), slot, at)
             for slot in sorted(slots)
@@ -46,33 +48,41 @@ class UnitTable:
         return len(self.units)
 
     def cache_of(self, unit: int) -> CachePlan:
+        """The cache of the unit at a position."""
         return self.caches[int(self.cache[unit])]
 
     def positions(self, units: npt.NDArray[np.void]) -> Int64Array:
-        """Positions of those of some units (dtype UNIT) that are in the table."""
+        """Positions of units, in their order.
+
+        :param units: rows of dtype UNIT; those that are not in the table are left out.
+        """
         if not len(self):
             return np.zeros(0, np.int64)
-        order, places = self._by_place
-        found: Int64Array = order[np.minimum(np.searchsorted(places, _places(units)), len(self) - 1)]
+        order, numbers = self._by_number
+        found: Int64Array = order[np.minimum(np.searchsorted(numbers, _numbers(units)), len(self) - 1)]
         return found[self.units[found] == units]
 
     @cached_property
-    def _by_place(self) -> tuple[Int64Array, Int64Array]:
-        places = _places(self.units)
-        order = np.argsort(places)
-        return order, places[order]
+    def _by_number(self) -> tuple[Int64Array, Int64Array]:
+        numbers = _numbers(self.units)
+        order = np.argsort(numbers)
+        return order, numbers[order]
 
     def partition(self, unit: int) -> int:
+        """The Ignite partition of the unit at a position."""
         return int(self.units["partition"][unit])
 
     def by_slot_and_cache(self, units: Int64Array) -> Iterator[Int64Array]:
-        """Ascending units in groups of one slot and one cache."""
+        """Groups of positions, each of one slot and one cache.
+
+        :param units: positions, ascending.
+        """
         if units.size:
             cuts = np.flatnonzero((np.diff(self.slot[units]) != 0) | (np.diff(self.cache[units]) != 0)) + 1
             yield from np.split(units, cuts)
 
 
-def _places(units: npt.NDArray[np.void]) -> Int64Array:
+def _numbers(units: npt.NDArray[np.void]) -> Int64Array:
     """Cache and partition of each unit as one number."""
-    places: Int64Array = units["cache_id"].astype(np.int64) << 32 | units["partition"]
-    return places
+    numbers: Int64Array = units["cache_id"].astype(np.int64) << 32 | units["partition"]
+    return numbers

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import pytest
 
 from ignite_kafka.ignite.backlog_service import EXPIRED, Changes
 from ignite_kafka.plan.slots import UnitOffset
-from ignite_kafka.source.stream import dedup as unit_memory
 from ignite_kafka.source.stream.dedup import (
     MOST_RECENT,
     RECENT_S,
@@ -82,9 +80,8 @@ def test_what_is_forgotten_is_looked_up() -> None:
     assert judged(memory, read([change(6, 4), change(9, 2), change(10, 2)])) == "??S"
 
 
-def test_more_than_may_be_remembered_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unit_memory, "MOST_REMEMBERED", 3)
-    memory = ChangeDeduplicator(1)
+def test_more_than_may_be_remembered_is_forgotten() -> None:
+    memory = ChangeDeduplicator(1, most_remembered=3)
     for number in range(1, 6):
         send(memory, read([change(number, number)]))
     memory.forget(0.0)

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ignite_kafka.ignite.backlog_service import EXPIRED
-from ignite_kafka.source.stream import batch as change_batch
 from ignite_kafka.source.stream.batch import first_of_each
 from ignite_kafka.source.stream.rate_limit import RateLimiter
 from tests.unit.source.stream.backlog_simulator import PARTITIONS, Change, Simulator, Task, changes_of, key_bytes, value_bytes
@@ -98,10 +97,9 @@ def test_expired_keys_of_a_unit_stay_together() -> None:
     assert first.expired_stamp.tolist() == [7, 0], "one stamp acknowledges them"
 
 
-def test_a_batch_has_no_more_of_a_unit_than_its_offsets_have_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(change_batch, "MOST_OF_UNIT", 4)
+def test_a_batch_has_no_more_of_a_unit_than_its_offsets_have_room_for() -> None:
     whole = changes_of(1, [[Change(number, key_bytes(1), value_bytes(1)) for number in range(1, 8)], []], [False, False])
-    first = first_of_each(whole, None)
+    first = first_of_each(whole, None, most_of_unit=4)
     assert (first.number.tolist(), first.more.tolist()) == ([1, 2, 3, 4], [True, False])
 
 
