@@ -1,4 +1,7 @@
-"""Entries to the bytes of Kafka records. One converter a file; :func:`converter` finds it by its name in the settings."""
+"""Entries to the bytes of Kafka records. One converter a file; :func:`converter` finds it by its name in the settings.
+
+Imports ignite and kafka; source, sink, admin and datasources import it.
+"""
 
 from __future__ import annotations
 
