@@ -60,7 +60,7 @@ def run(request: Mapping[str, Any]) -> Mapping[str, Any]:
     started = time.monotonic()
     with _timed(phases), ExitStack() as stack:
         stack.enter_context(patch.object(snapshot, "ignite_cluster", lambda *_: SimulatedCluster(caches)))
-        stack.enter_context(patch.object(spark_job, "_task", partial(task, caches, broken)))
+        stack.enter_context(patch.object(spark_job, "_run_task", partial(task, caches, broken)))
         try:
             snapshot.run_snapshot(spark, snapshot.RunRequest(settings, request["run_id"], request["snapshot_id"]))
         except IgniteKafkaError as error:

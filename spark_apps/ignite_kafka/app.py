@@ -42,8 +42,8 @@ S = TypeVar("S", bound=ConnectorSettings)
 
 def main(argv: Sequence[str] | None, direction: type[S], run: Callable[[SparkSession, RunRequest[S]], RunStatus]) -> int:
     """Read the request, run it. 0: done; any other code: the last line on stderr says what failed, where, why and what to do."""
+    from .preflight import preflight
     from .runtime.connector_run import RunRequest
-    from .runtime.preflight import preflight
 
     logs.configure(logging.INFO, "%(asctime)s %(levelname)s %(message)s")
     try:

@@ -16,10 +16,10 @@ from pyspark.sql import SparkSession
 
 from ..app import Arguments, find_secrets, session_builder, show_progress
 from ..errors import IgniteKafkaError
+from ..preflight import preflight
 from ..run import RunRequest, run_request
 from ..runtime import logs
 from ..runtime.java import require_java
-from ..runtime.preflight import preflight
 from ..settings.connector import ConnectorSettings
 from ..state.status import RunStatus
 

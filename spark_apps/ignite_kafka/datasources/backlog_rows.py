@@ -75,7 +75,9 @@ def rows_of(batch: ChangeBatch, now_ms: int, most: int) -> list[ChangeRows]:
     most = min(most, 1 + int(size.sum()) // _PIECE_BYTES)
     piece_of = np.minimum((np.cumsum(size) - size) * most // max(1, int(size.sum())), most - 1)
     asked = np.flatnonzero(batch.classified.lookup)
-    questions = dict(zip(batch.places(asked), zip(changes.kind[asked].tolist(), changes.time_ms[asked].tolist(), strict=True), strict=True))
+    questions = dict(
+        zip(batch.located_keys(asked), zip(changes.kind[asked].tolist(), changes.time_ms[asked].tolist(), strict=True), strict=True)
+    )
     pieces = []
     for piece in np.unique(piece_of).tolist():
         rows = np.flatnonzero(batch.classified.new & (piece_of[position] == piece))

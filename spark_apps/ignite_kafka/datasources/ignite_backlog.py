@@ -48,8 +48,10 @@ from ..ignite.page_batches import batches
 from ..ignite.scan import scan_partitions
 from ..plan.source_plan import CachePlan
 from ..settings.source import SourceSettings
-from .backlog_batches import BacklogTarget, CacheStream, Offset
+from .backlog_batches import BacklogBatchPlanner
+from .backlog_offset import Offset
 from .backlog_rows import ChangeRows, joined, loaded_rows, rows_of, to_change_batch, with_change_columns
+from .backlog_target import BacklogTarget
 from .ignite import ReadOptions, columns, read_schema
 from .option_tables import BACKLOG
 
@@ -196,33 +198,33 @@ class BacklogStreamReader(_Rows, DataSourceStreamReader, SupportsTriggerAvailabl
 
     def __init__(self, options: BacklogOptions, schema: pa.Schema) -> None:
         super().__init__(options, schema)
-        self._stream = CacheStream(options.read.connect, options.target)
+        self._planner = BacklogBatchPlanner(options.read.connect, options.target)
 
     def initialOffset(self) -> dict[str, Any]:
-        return self._stream.beginning().to_dict()
+        return self._planner.beginning().to_dict()
 
     def getDefaultReadLimit(self) -> ReadLimit:
         return ReadMaxBytes(self._options.settings.batch_bytes)
 
     def prepareForTriggerAvailableNow(self) -> None:
-        self._stream.end_here()
+        self._planner.end_here()
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         before = Offset.from_dict(start)
-        after = self._stream.latest(before)
+        after = self._planner.latest(before)
         return start if after is before else after.to_dict()
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
-        batch = self._stream.batch(Offset.from_dict(start), Offset.from_dict(end))
+        batch = self._planner.batch(Offset.from_dict(start), Offset.from_dict(end))
         most = self._options.read.num_partitions
         changes = [Changes(tuple(batch.pieces[first::most])) for first in range(min(most, len(batch.pieces)))]
         return [*changes, *(Entries(numbers) for numbers in _dealt(batch.load, most))]
 
     def commit(self, end: dict[str, Any]) -> None:
-        self._stream.done(Offset.from_dict(end))
+        self._planner.done(Offset.from_dict(end))
 
     def stop(self) -> None:
-        self._stream.close()
+        self._planner.close()
 
 
 class BacklogBatchReader(_Rows, DataSourceReader):

@@ -51,9 +51,9 @@ from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, DataSource
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from ..convert.to_kafka.records import Records, gather
 from ..errors import SettingsError, TopicError
 from ..kafka.clients import KafkaClients
+from ..kafka.records import Records, gather
 from ..kafka.topics import Topics, TopicSpec
 from ..plan.slots import Owner
 from ..settings.transport_security import ALLOW

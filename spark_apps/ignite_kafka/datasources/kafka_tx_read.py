@@ -11,10 +11,10 @@ import pyarrow as pa
 from confluent_kafka.admin import OffsetSpec
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
-from ..convert.to_ignite import Consumed
 from ..errors import RecordsLost, SettingsError, TopicError
 from ..kafka.clients import KafkaClients
 from ..kafka.consumer import BatchLimits, RecordReader
+from ..kafka.records import Consumed
 from ..kafka.topics import Place, Topics
 from ..settings.transport_security import ALLOW
 from .option_tables import KAFKA_READ

@@ -19,7 +19,9 @@ import numpy.typing as npt
 import pyarrow as pa
 from confluent_kafka import Consumer, Message, cimpl
 
-Longs = npt.NDArray[np.int64]
+from ..common.arrays import Int64Array
+from .records import Consumed
+
 Addresses = npt.NDArray[np.uint64]
 
 _OBJECT_HEAD = object.__basicsize__
@@ -27,21 +29,6 @@ _WORDS = 8  # of rd_kafka_message_t, of 8 bytes each: err, rkt, partition, paylo
 _WINDOW_BITS = 30  # a buffer of an Arrow view array is addressed by 31 bits
 _INLINE = 12  # bytes that an Arrow view holds itself
 _VIEW = np.dtype({"names": ["length", "inline", "buffer", "offset"], "formats": ["<i4", "S12", "<i4", "<i4"], "offsets": [0, 4, 8, 12]})
-
-
-@dataclass(frozen=True)
-class Fetched:
-    """Records of one partition in their order; a null key or value is an Arrow null.
-
-    ``times_ms`` are their timestamps since the epoch, -1 where a record has none; None: not asked for.
-    """
-
-    topic: str
-    partition: int
-    keys: pa.BinaryArray
-    values: pa.BinaryArray
-    offsets: Longs
-    times_ms: Longs | None = None
 
 
 @dataclass(frozen=True)
@@ -104,7 +91,7 @@ class NativeQueue:
             _library().rd_kafka_queue_forward(own, self._queue)
             _library().rd_kafka_queue_destroy(own)
 
-    def consume(self, count: int, timeout_s: float) -> tuple[list[Fetched], list[Signal]]:
+    def consume(self, count: int, timeout_s: float) -> tuple[list[Consumed], list[Signal]]:
         """At most that many records and signals; waits at most that long for the last of them."""
         message = self._consumer.poll(0)
         assert message is None or message.error() is not None, "a record in the consumer's own queue"
@@ -128,7 +115,7 @@ class NativeQueue:
             self._queue = None
 
 
-def _read(pointers: Addresses, timed: bool) -> tuple[list[Fetched], list[Signal]]:
+def _read(pointers: Addresses, timed: bool) -> tuple[list[Consumed], list[Signal]]:
     error, topic, partition, value, value_length, key, key_length, offset = _words(pointers)
     codes = error.astype(np.uint32).view(np.int32)
     partitions = partition.astype(np.uint32).view(np.int32)
@@ -141,11 +128,11 @@ def _read(pointers: Addresses, timed: bool) -> tuple[list[Fetched], list[Signal]
         name = _name(int(topic[rows[0]]))
         assert name is not None, "a record without a topic"
         times = _times_ms(pointers[rows]) if timed else None
-        fetched.append(Fetched(name, int(partitions[rows[0]]), keys, values, offset[rows].view(np.int64), times))
+        fetched.append(Consumed(name, int(partitions[rows[0]]), keys, values, offset[rows].view(np.int64), times))
     return fetched, signals
 
 
-def _times_ms(pointers: Addresses) -> Longs:
+def _times_ms(pointers: Addresses) -> Int64Array:
     """They stand in what librdkafka keeps to itself."""
     time_of, kind = _library().rd_kafka_message_timestamp, ctypes.byref(ctypes.c_int())
     return np.array([time_of(pointer, kind) for pointer in pointers.tolist()], np.int64)
@@ -164,7 +151,7 @@ def _name(topic: int) -> str | None:
     return str(_library().rd_kafka_topic_name(topic).decode()) if topic else None
 
 
-def _by_partition(topics: Addresses, partitions: npt.NDArray[np.int32], rows: Longs) -> Iterator[Longs]:
+def _by_partition(topics: Addresses, partitions: npt.NDArray[np.int32], rows: Int64Array) -> Iterator[Int64Array]:
     """Rows of each partition, in their order."""
     if not rows.size:
         return
@@ -193,7 +180,7 @@ def binary_at(addresses: Addresses, lengths: Addresses) -> pa.BinaryArray:
     return array.cast(pa.binary())
 
 
-def _inline(addresses: Addresses, lengths: Longs) -> np.ndarray:
+def _inline(addresses: Addresses, lengths: Int64Array) -> np.ndarray:
     """Twelve bytes for each value, with zeros behind it; nothing is read that is not the value's."""
     first = int(addresses.min())
     memory = np.ctypeslib.as_array((ctypes.c_uint8 * (int(addresses.max()) - first + _INLINE)).from_address(first))

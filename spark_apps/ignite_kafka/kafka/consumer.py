@@ -15,11 +15,11 @@ import numpy as np
 import pyarrow as pa
 from confluent_kafka import Consumer, KafkaError, TopicPartition
 
-from ..convert.to_ignite import Consumed
 from ..errors import KafkaUnavailable, RecordsLost
 from . import batch_produce as native
-from .batch_consume import Fetched, NativeQueue, Signal, signal_of
+from .batch_consume import NativeQueue, Signal, signal_of
 from .clients import ErrorMemory, KafkaClients, translate
+from .records import Consumed
 from .topics import Place
 
 _SETTINGS: Mapping[str, Any] = {
@@ -87,7 +87,7 @@ class RecordReader:
         :attr:`positions` are then those behind the batch.
         """
         until = time.monotonic() + wait_s
-        parts: dict[Place, list[Fetched]] = {}
+        parts: dict[Place, list[Consumed]] = {}
         records = size = 0
         while self._open and records < self._limits.records and size < self._limits.bytes:
             left_s = until - time.monotonic()
@@ -108,10 +108,10 @@ class RecordReader:
             raise self._silent()
         return [_joined(place, some) for place, some in parts.items()]
 
-    def _consume(self, count: int, timeout_s: float) -> tuple[list[Fetched], list[Signal]]:
+    def _consume(self, count: int, timeout_s: float) -> tuple[list[Consumed], list[Signal]]:
         return self._queue.consume(count, timeout_s) if self._queue else consume(self._consumer, count, timeout_s)
 
-    def _taken(self, part: Fetched) -> Fetched | None:
+    def _taken(self, part: Consumed) -> Consumed | None:
         """What of a part lies before its partition's end; None: nothing."""
         place = part.topic, part.partition
         if place not in self._open:
@@ -120,7 +120,7 @@ class RecordReader:
         if end is not None and part.offsets[-1] >= end - 1:
             count = int(np.searchsorted(part.offsets, end))
             times = None if part.times_ms is None else part.times_ms[:count]
-            part = Fetched(*place, part.keys[:count], part.values[:count], part.offsets[:count], times)
+            part = Consumed(*place, part.keys[:count], part.values[:count], part.offsets[:count], times)
             self._close(place, end)
         else:
             self.positions[place] = int(part.offsets[-1]) + 1
@@ -174,7 +174,7 @@ class RecordReader:
         self._consumer.close()
 
 
-def consume(consumer: Consumer, count: int, timeout_s: float) -> tuple[list[Fetched], list[Signal]]:
+def consume(consumer: Consumer, count: int, timeout_s: float) -> tuple[list[Consumed], list[Signal]]:
     """What :meth:`NativeQueue.consume` does, by Python objects."""
     rows: dict[Place, tuple[list[bytes | None], list[bytes | None], list[int], list[int]]] = {}
     signals = []
@@ -189,13 +189,13 @@ def consume(consumer: Consumer, count: int, timeout_s: float) -> tuple[list[Fetc
             offsets.append(offset)
             times.append(message.timestamp()[1])
     fetched = [
-        Fetched(*place, pa.array(keys, pa.binary()), pa.array(values, pa.binary()), np.array(offsets, np.int64), np.array(times, np.int64))
+        Consumed(*place, pa.array(keys, pa.binary()), pa.array(values, pa.binary()), np.array(offsets, np.int64), np.array(times, np.int64))
         for place, (keys, values, offsets, times) in rows.items()
     ]
     return fetched, signals
 
 
-def _joined(place: Place, parts: list[Fetched]) -> Consumed:
+def _joined(place: Place, parts: list[Consumed]) -> Consumed:
     if len(parts) == 1:
         keys, values = pa.concat_arrays([parts[0].keys]), pa.concat_arrays([parts[0].values])
     else:

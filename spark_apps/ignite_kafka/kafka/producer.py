@@ -16,12 +16,12 @@ import numpy as np
 from confluent_kafka import KafkaError, KafkaException, Message, Producer, TopicPartition
 
 from ..common.redaction import in_message
-from ..convert.to_kafka.records import Records
 from ..errors import Fenced, IgniteKafkaError, KafkaUnavailable
 from ..settings.client_config import one_name
 from . import batch_produce as native
 from .clients import NO_NEW_TOPICS, QUICK, ErrorMemory, KafkaClients, make_client, translate
 from .record_size import RECORD_OVERHEAD, SizeLimit, too_large
+from .records import Records
 
 _FENCED = {
     KafkaError._FENCED,

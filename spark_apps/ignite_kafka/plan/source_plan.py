@@ -78,6 +78,9 @@ class RunPlan(Protocol):
 
     def to_json(self) -> str: ...
 
+    @staticmethod
+    def from_json(text: str) -> RunPlan: ...
+
 
 @dataclass(frozen=True)
 class TransferPlan:

@@ -11,9 +11,6 @@ from .. import events
 from ..common.deadline import Interval
 from ..plan.slots import slots_of_tasks
 from ..plan.source_plan import RunPlan
-from ..source.snapshot.task import SlotResult
-from ..source.stream.counts import Counts, added
-from ..source.stream.epoch import STREAMING_S, Epoch, Running
 from ..state import status
 from ..state import target_state as target
 from ..state.configs import Control, configs_topic
@@ -21,6 +18,8 @@ from ..state.status import CacheStatus, TaskProgress
 from ..state.target_state import read_target, write_target
 from . import parallelism
 from .connector_run import POLL_S, ConnectorRun, S
+from .counts import Counts, SlotResult, added
+from .epoch import STREAMING_S, Epoch, Running
 from .progress import RunFollower
 from .spark_job import Job, Work
 

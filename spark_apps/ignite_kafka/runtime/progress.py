@@ -6,29 +6,17 @@ connector. A task that fails tells so by Spark (:mod:`~ignite_kafka.runtime.spar
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from confluent_kafka import Message, TopicPartition
 
 from ..errors import IgniteKafkaError
 from ..kafka.clients import KafkaClients, translate
 from ..kafka.producer import fenced_by_newer
 from ..kafka.topics import Topics
-from ..plan.source_plan import RunPlan, TransferPlan
-from ..state.configs import configs_topic, connector_generation, offsets_topic
+from ..plan.source_plan import RunPlan
+from ..state.configs import configs_topic, connector_generation
 from ..state.internal_records import InternalRecord
-from ..state.offsets import unit_of
 from ..state.status import TaskProgress, progress_of, status_topic
 from ..state.target_state import target_of
-
-
-@dataclass
-class CacheProgress:
-    """Units and records of a cache that are committed, and entries that are no records."""
-
-    units: int = 0
-    records: int = 0
-    bad: int = 0
 
 
 class RunFollower:
@@ -85,31 +73,3 @@ class RunFollower:
 
     def close(self) -> None:
         self._consumer.close()
-
-
-class Progress(RunFollower):
-    """Follows a snapshot: its offsets too.
-
-    :param from_start: count also what earlier runs of the same snapshot committed.
-    """
-
-    def __init__(self, clients: KafkaClients, topics: Topics, plan: TransferPlan, *, from_start: bool) -> None:
-        self._plan, self._from_start = plan, from_start
-        self.caches: dict[str, CacheProgress] = {cache.name: CacheProgress() for cache in plan.caches}
-        super().__init__(clients, topics, plan)
-
-    def _places(self, topics: Topics) -> list[TopicPartition]:
-        offsets = offsets_topic(self._plan.settings.internal_topic_prefix, self._plan.connector)
-        slots = list(range(self._plan.slots))
-        starts = dict.fromkeys(slots, 0) if self._from_start else topics.ends(offsets, slots)
-        return [TopicPartition(offsets, slot, offset) for slot, offset in starts.items()]
-
-    def _record(self, message: Message) -> None:
-        parsed = unit_of(message)
-        if parsed is None or parsed[0].cache not in self.caches:
-            return
-        place, unit = parsed
-        if unit.done and unit.snapshot_id == self._plan.snapshot_id:
-            self.caches[place.cache].units += 1
-            self.caches[place.cache].records += unit.records
-            self.caches[place.cache].bad += unit.bad

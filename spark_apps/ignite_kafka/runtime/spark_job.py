@@ -1,4 +1,4 @@
-"""The Spark job of a copy, or of an epoch of a stream: one task a group of slots, one result a slot.
+"""The Spark job of a run, whatever it moves: one task for each group of slots, one result for each slot.
 
 A task's error reaches the driver with the end of the task, in an accumulator: neither the tasks that still wait for a core, nor a Kafka
 that is away, delay the end of the run.
@@ -20,46 +20,38 @@ from pyspark.sql import SparkSession
 
 from ..common.redaction import set_log_values
 from ..errors import IgniteKafkaError
-from ..plan.sink_plan import SinkPlan
-from ..plan.source_plan import RunPlan, TransferPlan
+from ..plan.source_plan import RunPlan
 from ..settings.secrets import Secrets
 from ..settings.secrets_file import SecretsSource
-from ..sink.task import sink_slots
-from ..source.snapshot.task import SlotResult, copy_slots
-from ..source.stream.epoch import Epoch
-from ..source.stream.task import stream_slots
+from .counts import SlotResult
 
 Work = Callable[[Iterable[int]], Iterator[SlotResult]]
 """Numbers of tasks -> the results of their slots: what Spark runs."""
 
+RunSlots = Callable[..., Iterator[SlotResult]]
+"""Runs some slots of a plan on an executor; one result a slot."""
+
 Errors = tuple[IgniteKafkaError, ...]
 
 
-def copied(plan: TransferPlan, tasks: Sequence[Sequence[int]], secrets_file: SecretsSource | None, ends: Sequence[int] | None) -> Work:
-    """One result a slot once its units are committed, or its error; running it is what copies.
+def slot_work(
+    run_slots: RunSlots, plan: RunPlan, tasks: Sequence[Sequence[int]], secrets_file: SecretsSource | None, argument: Any
+) -> Work:
+    """Work of which each task runs its slots with ``run_slots(plan, secrets, slots, attempt, argument)``, on an executor.
 
-    :param ends: see :func:`~ignite_kafka.source.snapshot.task.copy_slots`.
+    :param tasks: slots of each task.
+    :param argument: sent to every task as it is.
     """
-    return partial(_task, copy_slots, TransferPlan.from_json, plan.to_json(), tasks, secrets_file, ends)
+    return partial(_run_task, run_slots, type(plan).from_json, plan.to_json(), tasks, secrets_file, argument)
 
 
-def streamed(plan: TransferPlan, tasks: Sequence[Sequence[int]], secrets_file: SecretsSource | None, epoch: Epoch) -> Work:
-    """One result a slot once the epoch ends, or its error; running it is what sends."""
-    return partial(_task, stream_slots, TransferPlan.from_json, plan.to_json(), tasks, secrets_file, epoch)
-
-
-def sunk(plan: SinkPlan, tasks: Sequence[Sequence[int]], secrets_file: SecretsSource | None, epoch: Epoch) -> Work:
-    """One result a slot once its ends are reached or the epoch ends, or its error; running it is what stores."""
-    return partial(_task, sink_slots, SinkPlan.from_json, plan.to_json(), tasks, secrets_file, epoch)
-
-
-def _task(
-    work: Callable[..., Iterator[SlotResult]],
+def _run_task(
+    run_slots: RunSlots,
     read_plan: Callable[[str], RunPlan],
     plan_json: str,
     tasks: Sequence[Sequence[int]],
     secrets_file: SecretsSource | None,
-    more: Any,
+    argument: Any,
     numbers: Iterable[int],
 ) -> Iterator[SlotResult]:
     plan = read_plan(plan_json)
@@ -68,7 +60,7 @@ def _task(
     context = TaskContext.get()
     attempt = context.attemptNumber() if context else 0
     for number in numbers:
-        yield from work(plan, secrets, tasks[number], attempt, more)
+        yield from run_slots(plan, secrets, tasks[number], attempt, argument)
 
 
 def _noting(errors: Accumulator[Errors], work: Work, numbers: Iterable[int]) -> Iterator[SlotResult]:

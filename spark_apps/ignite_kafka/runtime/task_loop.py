@@ -12,10 +12,9 @@ from ..common.deadline import Interval
 from ..errors import IgniteKafkaError, TransactionTimeout
 from ..kafka.clients import KafkaClients
 from ..plan.source_plan import RunPlan
-from ..source.snapshot.task import SlotResult
-from ..source.stream.counts import Counts, summed
-from ..source.stream.epoch import Epoch, EpochEnd
 from ..state.status import StatusWriter, TaskProgress
+from .counts import Counts, SlotResult, summed
+from .epoch import Epoch, EpochEnd
 
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.2, 2.0
 

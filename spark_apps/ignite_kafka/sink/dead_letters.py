@@ -7,11 +7,12 @@ from collections.abc import Sequence
 
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, KafkaError, Message, TopicPartition
 
-from ..convert.to_ignite import BadRecord, Consumed, Inbound
+from ..convert.to_ignite import BadRecord, Inbound
 from ..errors import KafkaUnavailable, RecordRefused, RecordsOvertaken
 from ..kafka.clients import KafkaClients, translate
 from ..kafka.dead_letters import DeadLetter, context_headers
 from ..kafka.producer import Header
+from ..kafka.records import Consumed
 
 _AT_ONCE, _STEP_S = 1_000, 0.05
 

@@ -16,19 +16,19 @@ from ..plan.sink_plan import SinkPlan
 from ..runtime import parallelism
 from ..runtime.clients import ignite_cluster
 from ..runtime.connector_run import RunRequest
+from ..runtime.counts import SlotResult, counts_of
+from ..runtime.epoch import LONGEST_S, Epoch
 from ..runtime.epoch_run import EpochRun
 from ..runtime.progress import RunFollower
-from ..runtime.spark_job import Work, sunk
+from ..runtime.spark_job import Work, slot_work
 from ..settings.sink import SinkSettings
-from ..source.snapshot.task import SlotResult
-from ..source.stream.counts import counts_of
-from ..source.stream.epoch import LONGEST_S, Epoch
 from ..state import status
 from ..state import target_state as target
 from ..state.configs import Control, ControlState
 from ..state.status import CacheStatus, RunStatus, TaskProgress
 from .caches import ensure_caches
 from .planning import make_plan, with_batch_bytes, with_begins
+from .task import sink_slots
 
 log = logging.getLogger(__name__)
 
@@ -96,7 +96,7 @@ class SinkRun(EpochRun[SinkSettings]):
     def _work(self, epoch: Epoch, tasks: Sequence[Sequence[int]]) -> Work | None:
         if not self._plan.topics:
             return None
-        return sunk(self._plan, tasks, self._request.secrets_file, epoch)
+        return slot_work(sink_slots, self._plan, tasks, self._request.secrets_file, epoch)
 
     def _on_epoch_end(self, epoch: Epoch, results: Sequence[SlotResult]) -> None:
         self._add([result.caches for result in results], planned(self._plan))

@@ -16,11 +16,12 @@ import pyarrow as pa
 from .. import events
 from ..common.redaction import in_message
 from ..convert.rules.stage import Stage
-from ..convert.to_ignite import BadRecord, ClusterTypes, Consumed, Entries, Inbound, InboundRules, compacted
+from ..convert.to_ignite import BadRecord, ClusterTypes, Entries, Inbound, InboundRules, compacted
 from ..errors import EntriesRefused, IgniteKafkaError, ProgramFault, RecordRefused
 from ..ignite.cache_writer import CacheWriter
 from ..ignite.cluster import Cluster
 from ..kafka.clients import KafkaClients
+from ..kafka.records import Consumed
 from ..kafka.topics import Place
 from ..plan.sink_plan import SinkPlan, TopicPlan
 from ..settings.connector import LOG_ONLY, STOP

@@ -13,22 +13,22 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 
 from ..common.deadline import Interval
-from ..convert.to_ignite import Consumed
 from ..errors import EntriesRefused, IgniteKafkaError, RecordsLost, RecordsOvertaken
 from ..kafka.consumer import BatchLimits, RecordReader
 from ..kafka.dead_letters import DeadLetter
+from ..kafka.records import Consumed
 from ..kafka.topics import Place
 from ..plan.sink_offsets import PASS_OVER
 from ..plan.sink_plan import SinkPlan
 from ..plan.slots import Owner
 from ..runtime.clients import ignite_cluster, slot_clients
+from ..runtime.counts import CacheCount, SlotResult
+from ..runtime.epoch import Epoch, EpochEnd
 from ..runtime.memory import tune_allocation
 from ..runtime.task_loop import TaskLoop
 from ..settings.connector import DEAD_LETTER
 from ..settings.secrets import Secrets
 from ..settings.sink import NONE
-from ..source.snapshot.task import CacheCount, SlotResult
-from ..source.stream.epoch import Epoch, EpochEnd
 from .dead_letters import dead_letters
 from .slots import SinkSlots
 from .store import Store, Stored

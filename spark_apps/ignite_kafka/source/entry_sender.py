@@ -13,12 +13,12 @@ from ..convert import Converter, converter
 from ..convert.rules.stage import Stage
 from ..convert.to_kafka.bad_entries import ENTRY_ERRORS, BadEntry, Narrowed, narrowed
 from ..convert.to_kafka.key_types import key_types_in
-from ..convert.to_kafka.records import KeyType, Records, with_tombstones
 from ..errors import AmbiguousKeys, IgniteKafkaError, UnsupportedType
 from ..ignite.cluster import Cluster
 from ..ignite.types.model import CacheInfo, Page
 from ..kafka.dead_letters import DeadLetter, context_headers, entry_headers
 from ..kafka.producer import TransactionalProducer
+from ..kafka.records import KeyType, Records, with_tombstones
 from ..plan.source_plan import CachePlan, TransferPlan
 from ..settings.connector import DEAD_LETTER, STOP
 from ..settings.topic_names import types_topic

@@ -16,12 +16,12 @@ from typing import Any
 from confluent_kafka import TopicPartition
 
 from ..common.redaction import in_message
-from ..convert.to_kafka.records import Records, largest_record
 from ..errors import Fenced, IgniteKafkaError, KafkaUnavailable, RecordTooLarge, TopicError, TransactionTimeout
 from ..ignite.types.model import BinaryType
 from ..kafka.clients import KafkaClients
 from ..kafka.dead_letters import DeadLetter
 from ..kafka.producer import ProducerFenced, TransactionalProducer, fenced_by_newer
+from ..kafka.records import Records, largest_record
 from ..kafka.topics import Place, Topics
 from ..plan.sink_offsets import PartitionKey, PartitionOffset
 from ..plan.slots import Owner, SlotKey, SlotState, UnitKey, UnitOffset

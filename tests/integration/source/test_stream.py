@@ -23,12 +23,12 @@ from ignite_kafka.ignite.backlog_service import BacklogService
 from ignite_kafka.kafka.topics import Topics, read_to_end
 from ignite_kafka.run import RunRequest, run_source
 from ignite_kafka.runtime.clients import ignite_cluster, kafka_clients
+from ignite_kafka.runtime.epoch import Epoch
 from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.source.planning import ensure_topics, make_plan
 from ignite_kafka.source.stream import run as backlog
 from ignite_kafka.source.stream.capture import Capture, owner_of
-from ignite_kafka.source.stream.epoch import Epoch
 from ignite_kafka.source.stream.task import stream_slots
 from ignite_kafka.state import status
 from ignite_kafka.state import target_state as target

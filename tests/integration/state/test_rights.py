@@ -14,9 +14,9 @@ from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AclBinding, AclBindingFilter, AclOperation, AclPermissionType, ResourcePatternType, ResourceType
 
 from ignite_kafka.admin.target_state import newest_run
-from ignite_kafka.convert.to_kafka.records import Records
 from ignite_kafka.errors import IgniteKafkaError
 from ignite_kafka.kafka.clients import KafkaClients
+from ignite_kafka.kafka.records import Records
 from ignite_kafka.kafka.topics import Topics, TopicSpec, read_to_end
 from ignite_kafka.plan.sink_offsets import PartitionOffset
 from ignite_kafka.plan.slots import Owner

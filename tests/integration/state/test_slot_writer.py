@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pytest
 
-from ignite_kafka.convert.to_kafka.records import Records
 from ignite_kafka.errors import Fenced, KafkaUnavailable, OffsetsLost, RecordTooLarge, TopicError
 from ignite_kafka.kafka.clients import KafkaClients
+from ignite_kafka.kafka.records import Records
 from ignite_kafka.kafka.topics import Topics, TopicSpec, read_to_end
 from ignite_kafka.plan.slots import Owner, SlotState
 from ignite_kafka.state.configs import Control, SnapshotRecord, offsets_topic, read_control

@@ -15,9 +15,8 @@ import pytest
 from ignite_kafka.cli import main as cli
 from ignite_kafka.common import redaction as privacy
 from ignite_kafka.convert.rules.stage import Stage
-from ignite_kafka.convert.to_ignite import BadRecord, Consumed
+from ignite_kafka.convert.to_ignite import BadRecord
 from ignite_kafka.convert.to_ignite.json_values import Number, Refused, _integer
-from ignite_kafka.convert.to_kafka.records import Records
 from ignite_kafka.errors import UnsupportedType
 from ignite_kafka.ignite.binary.optimized import _local_date
 from ignite_kafka.ignite.cache_writer import CacheWriter
@@ -25,6 +24,7 @@ from ignite_kafka.ignite.protocol import ThinError
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import QueryEntity, QueryField
 from ignite_kafka.kafka import producer
+from ignite_kafka.kafka.records import Consumed, Records
 from ignite_kafka.plan.source_plan import TransferPlan
 from ignite_kafka.runtime import connector_run
 from ignite_kafka.runtime import spark_job as slot_job
@@ -135,7 +135,7 @@ def test_each_task_and_each_command_follows_the_setting(tmp_path: Any, monkeypat
 
     for show in (False, True):
         plan = TransferPlan("c", "s", 0, 1, SourceSettings(name="c", log_values=show), ())
-        assert list(slot_job._task(work, TransferPlan.from_json, plan.to_json(), [[0]], None, None, [0])) == []
+        assert list(slot_job.slot_work(work, plan, [[0]], None, None)([0])) == []
     assert seen == [privacy.HIDDEN, "x"]
     (tmp_path / "c.json").write_text('{"name": "c", "log_values": false}')
     assert cli.main(["validate", str(tmp_path / "c.json")]) == 0

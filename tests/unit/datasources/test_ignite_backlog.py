@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ignite_kafka.datasources.backlog_batches import BacklogTarget, Offset, digest_of, first_changes, up_to
+from ignite_kafka.datasources.backlog_offset import Offset
 from ignite_kafka.datasources.backlog_rows import (
     LOADED,
     ChangeRows,
@@ -22,7 +22,9 @@ from ignite_kafka.datasources.backlog_rows import (
     with_change_columns,
     without_change_columns,
 )
+from ignite_kafka.datasources.backlog_target import BacklogTarget
 from ignite_kafka.datasources.ignite_backlog import BacklogOptions
+from ignite_kafka.datasources.partition_reader import digest_of, first_changes, up_to
 from ignite_kafka.errors import ChangesLost, SettingsError, UnsupportedType
 from ignite_kafka.ignite.backlog_service import ASKED, CREATED, EXPIRED, GIVEN_UP, MISSED, REMOVED, UPDATED, Changes
 from ignite_kafka.ignite.types import type_codes as codes

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from ignite_kafka.convert.to_ignite import BadRecord, Consumed, Stage
+from ignite_kafka.convert.to_ignite import BadRecord, Stage
+from ignite_kafka.kafka.records import Consumed
 from ignite_kafka.sink.dead_letters import record_headers, refused
 from tools.servers import Jars
 

@@ -11,11 +11,11 @@ import pytest
 
 from ignite_kafka.errors import IgniteKafkaError, KafkaUnavailable, OutcomeUnknown
 from ignite_kafka.plan.source_plan import RunPlan
+from ignite_kafka.runtime.epoch import Epoch, Running
 from ignite_kafka.runtime.epoch_run import EpochRun
 from ignite_kafka.runtime.spark_job import Job, Work
 from ignite_kafka.settings.connector import ConnectorSettings
 from ignite_kafka.settings.source import SourceSettings
-from ignite_kafka.source.stream.epoch import Epoch, Running
 
 UNKNOWN = OutcomeUnknown("a commit got no answer", slot=0)
 

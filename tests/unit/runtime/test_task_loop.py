@@ -10,8 +10,8 @@ import pytest
 
 from ignite_kafka.errors import Fenced, IgniteKafkaError, KafkaUnavailable, TransactionTimeout
 from ignite_kafka.runtime import task_loop
+from ignite_kafka.runtime.counts import SlotResult
 from ignite_kafka.runtime.task_loop import TaskLoop
-from ignite_kafka.source.snapshot.task import SlotResult
 
 BUDGET_S = 10.0
 

@@ -10,9 +10,10 @@ import pyarrow as pa
 import pytest
 
 from ignite_kafka.convert.rules.stage import Stage
-from ignite_kafka.convert.to_ignite import BadRecord, Consumed
+from ignite_kafka.convert.to_ignite import BadRecord
 from ignite_kafka.errors import RecordsOvertaken
 from ignite_kafka.kafka.clients import KafkaClients
+from ignite_kafka.kafka.records import Consumed
 from ignite_kafka.sink.dead_letters import dead_letters
 
 

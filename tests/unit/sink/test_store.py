@@ -7,8 +7,9 @@ from typing import Any, cast
 
 import pytest
 
-from ignite_kafka.convert.to_ignite import Consumed, Entries
+from ignite_kafka.convert.to_ignite import Entries
 from ignite_kafka.errors import IgniteKafkaError, ProgramFault, TypeClash
+from ignite_kafka.kafka.records import Consumed
 from ignite_kafka.plan.sink_plan import SinkPlan, TopicPlan
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.sink.store import Store

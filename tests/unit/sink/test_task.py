@@ -11,11 +11,11 @@ import pytest
 from ignite_kafka.errors import IgniteKafkaError, RecordsLost, RecordsOvertaken
 from ignite_kafka.plan.sink_plan import SinkPlan, TopicPlan
 from ignite_kafka.runtime import task_loop
+from ignite_kafka.runtime.epoch import Epoch
 from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.sink import task as sink_task
 from ignite_kafka.sink.task import SinkTask
-from ignite_kafka.source.stream.epoch import Epoch
 
 LOST = RecordsLost("records were deleted from the topic before they were read", "Raise its retention.", topic="t", partition=0, offset=120)
 

@@ -12,11 +12,11 @@ import pytest
 
 from ignite_kafka import events
 from ignite_kafka.convert.to_kafka.json import JsonConverter
-from ignite_kafka.convert.to_kafka.records import Records
 from ignite_kafka.errors import AmbiguousKeys, RecordTooLarge, UnsupportedType
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import CacheInfo, Page, QueryEntity, QueryField
 from ignite_kafka.kafka.dead_letters import DeadLetter
+from ignite_kafka.kafka.records import Records
 from ignite_kafka.plan.source_plan import CachePlan, TransferPlan
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.source.entry_sender import EntrySender

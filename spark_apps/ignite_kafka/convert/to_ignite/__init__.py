@@ -5,7 +5,7 @@ Imports convert.rules and ignite; sink imports it.
 
 from .cluster_types import ClusterTypes
 from .conversion import Inbound, InboundRules
-from .conversion_values import BadRecord, Consumed, Entries, EntryTypes, Stage, Types
+from .conversion_values import BadRecord, Entries, EntryTypes, Stage, Types
 from .last_per_key import compacted
 
-__all__ = ["BadRecord", "ClusterTypes", "Consumed", "Entries", "EntryTypes", "Inbound", "InboundRules", "Stage", "Types", "compacted"]
+__all__ = ["BadRecord", "ClusterTypes", "Entries", "EntryTypes", "Inbound", "InboundRules", "Stage", "Types", "compacted"]

@@ -17,29 +17,6 @@ Rows = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Consumed:
-    """Records of one partition of a topic, in their order: row i of `keys`, `values` and `offsets` (int64) is one record.
-
-    A null in `values` is a tombstone, a null in `keys` a record without a key; both are ``pa.binary()``. `times_ms` are the records'
-    timestamps since the epoch, -1 where there is none; None: not asked for.
-    """
-
-    topic: str
-    partition: int
-    keys: pa.BinaryArray
-    values: pa.BinaryArray
-    offsets: Rows
-    times_ms: Rows | None = None
-
-    def __post_init__(self) -> None:
-        if not len(self.keys) == len(self.values) == len(self.offsets):
-            raise ValueError(f"{len(self.keys)} keys, {len(self.values)} values and {len(self.offsets)} offsets")
-
-    def __len__(self) -> int:
-        return len(self.keys)
-
-
-@dataclass(frozen=True)
 class BadRecord:
     """A record that is no entry: its row in the :class:`Consumed`, and why, with the name of the field at fault."""
 

@@ -14,8 +14,9 @@ import pyarrow as pa
 from ...errors import SettingsError, TypeClash
 from ...ignite.binary.encode import encoded
 from ...ignite.types.type_table import TYPE_NAME, mark_of, object_field
+from ...kafka.records import Consumed
 from ..to_kafka.json_columns import JsonForm
-from .conversion_values import Consumed, EntryTypes
+from .conversion_values import EntryTypes
 from .json import JsonReader, Reader, Side, read_rows
 from .marked_fields import ANY, OBJECT, is_a
 from .object_types import ObjectTypes

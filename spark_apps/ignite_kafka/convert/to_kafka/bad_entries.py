@@ -16,11 +16,11 @@ from ...errors import DecodeError, IgniteKafkaError, UnsupportedType
 from ...ignite.binary import entry_bounds, entry_cuts
 from ...ignite.types import type_codes as codes
 from ...ignite.types.model import CacheInfo, Page, TypeSource
+from ...kafka.records import Records, joined, taken
 from ..rules.stage import Stage
-from .records import Records, joined, taken
 
 if TYPE_CHECKING:
-    from .. import Converter
+    from .converter import Converter
 
 ENTRY_ERRORS = (DecodeError, UnsupportedType)
 """What one entry can make of a whole batch."""

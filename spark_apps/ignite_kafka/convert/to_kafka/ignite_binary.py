@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from ...ignite.binary import EntryBounds, Wire, joined_bounds, type_ids_within
 from ...ignite.types.model import CacheInfo, Page, TypeSource
-from .records import MOST_BYTES, Records, no_records, too_large
+from ...kafka.records import MOST_BYTES, Records, no_records, too_large
 
 
 class IgniteBinaryConverter:

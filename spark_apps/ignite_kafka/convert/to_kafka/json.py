@@ -15,11 +15,11 @@ from ...ignite.binary import EntryGroup, EnumPolicy, TypeRef, decode_entries
 from ...ignite.types import type_codes as codes
 from ...ignite.types.model import BinaryType, CacheInfo, Page, TypeSource
 from ...ignite.types.type_table import field_of
+from ...kafka.records import Records, gather, taken
 from ..rules.decimal_scales import Path, declared_scales, warn_without_scale, with_scales, without_scale
 from .json_columns import JsonForm, text
 from .json_keys import proved_kind
 from .key_types import key_types_of
-from .records import Records, gather, taken
 
 _HOLDS = codes.KNOWN - {codes.PROXY}
 

@@ -22,9 +22,9 @@ import pyarrow.compute as pc
 from ...errors import UnsupportedType
 from ...ignite.binary.field_order import ORDER, orders_of
 from ...ignite.types.type_table import mark_of
+from ...kafka.records import gather
 from ..rules.connect_decimals import unscaled_bytes
 from ..rules.decimal_scales import is_decimal, scale_of
-from .records import gather
 
 # Spark tasks already share the cores; polars reads this once, when it is first imported
 os.environ.setdefault("POLARS_MAX_THREADS", "1")

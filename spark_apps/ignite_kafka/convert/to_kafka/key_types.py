@@ -16,9 +16,9 @@ from ...common.redaction import in_message
 from ...ignite.binary import EntryGroup
 from ...ignite.types import type_codes as codes
 from ...ignite.types.type_table import code_name, declared_field, field_of
+from ...kafka.records import KeyType
 from ..rules.decimal_scales import is_decimal
 from .object_keys import Kind, kind_of
-from .records import KeyType
 
 _NOT_REMEMBERED = frozenset({codes.OBJECT, codes.DECIMAL, codes.ENUM, codes.BINARY_ENUM, codes.OPTIMIZED})
 _DIGITS_OF_FLOATS = range(1, 18)

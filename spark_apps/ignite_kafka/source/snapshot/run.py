@@ -7,28 +7,30 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 
 from pyspark.sql import SparkSession
 
 from ... import events
+from ...common.deadline import Interval
 from ...errors import IgniteKafkaError, SnapshotConflict
 from ...plan.slots import slots_of_tasks
 from ...plan.source_plan import TransferPlan
 from ...runtime import parallelism
 from ...runtime.clients import ignite_cluster
 from ...runtime.connector_run import POLL_S, ConnectorRun, RunRequest
-from ...runtime.progress import Progress
-from ...runtime.spark_job import Job, copied
+from ...runtime.counts import added
+from ...runtime.spark_job import Job, slot_work
 from ...settings.source import SourceSettings
 from ...state import status
 from ...state.configs import Control, ControlState, SnapshotRecord
 from ...state.sent_topics import check_complete, check_plan
 from ...state.status import CacheStatus, RunStatus
 from ..planning import continue_plan, ensure_topics, make_plan
-from .task import SlotResult
+from .progress import SnapshotProgress
+from .task import copy_slots
 
 __all__ = ["RunRequest", "run_snapshot"]
 
@@ -108,15 +110,16 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
 
     def _copy(self, plan: TransferPlan, control: Control, record: SnapshotRecord, ends: tuple[int, ...] | None) -> None:
         """:param ends: of the slots' offsets, where the snapshot is new; None where it goes on."""
-        progress = self._patiently(lambda: Progress(self._clients, self._topics, plan, from_start=ends is None))
+        progress = self._patiently(lambda: SnapshotProgress(self._clients, self._topics, plan, from_start=ends is None))
         self._stack.callback(progress.close)
         self._status = replace(self._status, generation=plan.generation, caches=planned(plan))
         self._patiently(self._publish)
         tasks = slots_of_tasks(plan.slots, parallelism.tasks(self._settings, parallelism.cores(self._spark)))
-        job = self._start(copied(plan, tasks, self._request.secrets_file, ends), len(tasks), f"snapshot {plan.snapshot_id}")
+        work = slot_work(copy_slots, plan, tasks, self._request.secrets_file, ends)
+        job = self._start(work, len(tasks), f"snapshot {plan.snapshot_id}")
         try:
-            self._follow(job, progress)
-            caches = _counts(plan, job.result())
+            self._follow(job, progress, plan)
+            caches = added(planned(plan), [result.caches for result in job.result()])
         except BaseException:
             job.cancel()
             self._settle(control)
@@ -130,22 +133,16 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
         events.emit(events.RUN_COMPLETED, connector=plan.connector, run_id=self._request.run_id)
         self._end(status.COMPLETED)
 
-    def _follow(self, job: Job, progress: Progress) -> None:
+    def _follow(self, job: Job, progress: SnapshotProgress, plan: TransferPlan) -> None:
         """Until the job ends: report what is committed, and end the job at the first task that failed for good."""
-        next_report = time.monotonic() + self._settings.progress_interval_ms / 1000
+        report = Interval(self._settings.progress_interval_ms / 1000)
         while not job.ended(POLL_S):
             job.check()
             progress.poll()
             if progress.error is not None:
                 raise progress.error
-            if time.monotonic() >= next_report:
-                next_report = time.monotonic() + self._settings.progress_interval_ms / 1000
-                caches = {
-                    name: replace(counts, records=done.records, bad=done.bad, units_done=done.units)
-                    for name, counts in self._status.caches.items()
-                    if (done := progress.caches[name])
-                }
-                self._status = replace(self._status, caches=caches)
+            if report.due():
+                self._status = replace(self._status, caches=added(planned(plan), [progress.caches]))
                 self._publish_progress()
 
 
@@ -162,24 +159,6 @@ def new_snapshot_id() -> str:
 
 def planned(plan: TransferPlan) -> dict[str, CacheStatus]:
     return {cache.name: CacheStatus(cache.topic, units=cache.partitions) for cache in plan.caches}
-
-
-def _counts(plan: TransferPlan, results: Sequence[SlotResult]) -> dict[str, CacheStatus]:
-    """Counts of each cache over all slots; its seconds are those from its first read to its last commit in this run."""
-    caches = {}
-    for name, count in planned(plan).items():
-        mine = [result.caches[name] for result in results]
-        entries, bad = sum(count.entries for count in mine), sum(count.bad for count in mine)
-        caches[name] = replace(
-            count,
-            entries=entries,
-            records=entries - bad,
-            bad=bad,
-            bytes=sum(count.bytes for count in mine),
-            units_done=sum(count.units for count in mine),
-            seconds=max(count.ended for count in mine) - min((count.started for count in mine if count.started), default=0.0),
-        )
-    return caches
 
 
 def _check_all_done(plan: TransferPlan, caches: Mapping[str, CacheStatus]) -> None:

@@ -28,6 +28,7 @@ from ...kafka.topics import Topics
 from ...plan.slots import Owner, partitions_of_slot
 from ...plan.source_plan import CachePlan, TransferPlan
 from ...runtime.clients import ignite_cluster, producer_settings, slot_clients, transaction_limits
+from ...runtime.counts import CacheCount, SlotResult
 from ...runtime.memory import tune_allocation
 from ...settings.secrets import Secrets
 from ...state.sent_topics import check_units
@@ -37,48 +38,6 @@ from ..entry_sender import EntrySender
 MIN_BATCH_ROWS = 20_000  # numpy's call overhead eats the gain below it
 _THREADS = 8  # slots whose producers wait for a coordinator or a commit, while one slot of the task copies
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.2, 2.0
-
-
-@dataclass
-class CacheCount:
-    """What one slot did for one cache: ``entries`` read, ``records`` sent; of a sink ``records`` read, ``entries`` stored or removed;
-    ``bad`` ones were passed over, or are dead letters. ``entries``, ``units`` and ``bad`` of a snapshot include what an earlier
-    attempt committed; of a stream, all counts are those of one epoch.
-
-    ``started`` and ``ended`` are seconds since 1970: the first read and the slot's last commit; 0.0 where nothing was left to do.
-    """
-
-    entries: int = 0
-    records: int = 0
-    bytes: int = 0
-    units: int = 0
-    started: float = 0.0
-    ended: float = 0.0
-    bad: int = 0
-
-    def add(self, more: CacheCount) -> None:
-        """Count what was done beside this."""
-        self.entries += more.entries
-        self.records += more.records
-        self.bytes += more.bytes
-        self.units += more.units
-        self.bad += more.bad
-        self.started = min(self.started, more.started) if self.started and more.started else self.started or more.started
-        self.ended = max(self.ended, more.ended)
-
-
-@dataclass
-class SlotResult:
-    """Counts by cache, or the error that ended the slot; ``finished`` and ``loaded`` are false where an epoch of a stream ended
-    before there was nothing more to do, and before all was sent that was there before; ``ahead_s``: how far its task is ahead of its pace.
-    """
-
-    slot: int
-    caches: dict[str, CacheCount] = field(default_factory=dict)
-    error: IgniteKafkaError | None = None
-    finished: bool = True
-    loaded: bool = True
-    ahead_s: float = 0.0
 
 
 def copy_slots(
@@ -248,7 +207,8 @@ class SlotCopy:
         """Queue what is not done yet; the transaction stays open over small caches."""
         done = writer.state.done(self._plan.snapshot_id, cache.name, cache.incarnation)
         bad = sum(unit.bad for unit in done.values())
-        count = CacheCount(entries=sum(unit.records for unit in done.values()) + bad, units=len(done), bad=bad)
+        records = sum(unit.records for unit in done.values())
+        count = CacheCount(entries=records + bad, records=records, units=len(done), bad=bad)
         left = self._left(writer, cache)
         if left:
             count.started = time.time()
@@ -277,9 +237,7 @@ class SlotCopy:
                 rows, passed = self._unit_rows.pop(page.partition), self._unit_bad.pop(page.partition, 0)
                 unit = cache.name, page.partition, cache.incarnation, self._plan.snapshot_id
                 writer.unit_done(*unit, rows - passed, passed, cache.topic_id)
-                count.entries += rows
-                count.bad += passed
-                count.units += 1
+                count.add(CacheCount(entries=rows, records=rows - passed, units=1, bad=passed))
         if writer.past_limits and not self._unit_rows:
             self._commit(writer)
 

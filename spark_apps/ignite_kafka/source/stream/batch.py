@@ -19,8 +19,31 @@ from .dedup import Classification
 MOST_OF_UNIT = 50_000
 """Changes of a unit in one batch: its offset record, which tells them all, has some 11 bytes of each, and brokers batch a megabyte."""
 
-Key = tuple[int, bytes]
+LocatedKey = tuple[int, bytes]
 """A unit's position in the table, and a key in Ignite's binary form, not wrapped."""
+
+ReconcilePosition = tuple[int, int]
+"""How far a topic is reconciled: its partitions below the first number, and that one below the second, an offset."""
+
+
+@dataclass(frozen=True)
+class UnitProgress:
+    """What the offset record of a unit says once a batch is committed.
+
+    :param rows: entries, changes and looked-up states that the batch has of the unit.
+    :param loaded: whether all that the cache held of the unit before is sent.
+    :param high: the highest update number that is sent; -1: none.
+    :param recent: numbers and hashes of what was settled in the last seconds, as :func:`.dedup.pack_settled` gives them.
+    :param reconcile: how far the topic is reconciled for the unit; None: it need not be.
+    :param topology: topology version at which everything that the backlog held of the unit is sent; -1: unknown.
+    """
+
+    rows: int
+    loaded: bool
+    high: int
+    recent: str
+    reconcile: ReconcilePosition | None
+    topology: int
 
 
 @dataclass
@@ -29,29 +52,31 @@ class ChangeBatch:
 
     :param units: that were asked for, ascending.
     :param done: rows of `changes` that are settled with it, whether they are sent or not.
-    :param stamps: of each unit: whether all its expired keys are settled.
+    :param expired_done: of each unit: whether all its expired keys are settled.
     :param states: looked up in the cache, to be sent after the changes; None: the key is not there.
-    :param left: units that another batch settles.
+    :param moved: units that another batch settles.
     :param sound: of each unit: whether its changes may be sent; not those of units that are marked, gone, or to be sent again.
     :param topology: of each unit: topology version at which everything the backlog held for the unit is sent once this batch commits; -1 if
         unknown.
     :param scanned: unit to its entries; it is loaded with this batch. Its changes follow.
     :param unloaded: units that are to be loaded again after this batch.
-    :param swept: unit to how far the topic is swept for it with this batch; None: wholly.
+    :param reconciled: unit to how far the topic is reconciled for it with this batch; None: wholly.
+    :param progress: unit to what its offset record is to say, of the units of which there is news.
     """
 
     changes: Changes
     units: Int64Array
     classified: Classification
     done: Mask
-    stamps: Mask
+    expired_done: Mask
     sound: Mask
     topology: Int64Array
-    states: dict[Key, bytes | None] = field(default_factory=dict)
+    states: dict[LocatedKey, bytes | None] = field(default_factory=dict)
     scanned: Mapping[int, Sequence[Page]] = field(default_factory=dict)
-    left: Int64Array = field(default_factory=lambda: np.zeros(0, np.int64))
+    moved: Int64Array = field(default_factory=lambda: np.zeros(0, np.int64))
     unloaded: frozenset[int] = frozenset()
-    swept: Mapping[int, tuple[int, int] | None] = field(default_factory=dict)
+    reconciled: Mapping[int, ReconcilePosition | None] = field(default_factory=dict)
+    progress: Mapping[int, UnitProgress] = field(default_factory=dict)
 
     @cached_property
     def keys(self) -> pa.BinaryArray:
@@ -62,10 +87,18 @@ class ChangeBatch:
     def active(self) -> Int64Array:
         """The units that the batch has anything of, ascending: of most units a poll finds nothing."""
         found = self.changes.count > 0
-        others = [*self.scanned, *self.unloaded, *self.swept, *(unit for unit, _ in self.states)]
+        others = [*self.scanned, *self.unloaded, *self.reconciled, *(unit for unit, _ in self.states)]
         if others:
             found |= np.isin(self.units, others)
         return self.units[found]
+
+    @property
+    def states_by_unit(self) -> dict[int, list[tuple[bytes, bytes | None]]]:
+        """Unit to its looked-up states: key and value."""
+        found: dict[int, list[tuple[bytes, bytes | None]]] = {}
+        for (unit, key), value in self.states.items():
+            found.setdefault(unit, []).append((key, value))
+        return found
 
     @property
     def settled(self) -> Mask:
@@ -74,7 +107,7 @@ class ChangeBatch:
         settled: Mask = ~self.changes.more & (np.bincount(unit_of[~self.done], minlength=self.units.size) == 0)
         return settled
 
-    def places(self, rows: Int64Array) -> list[Key]:
+    def located_keys(self, rows: Int64Array) -> list[LocatedKey]:
         """Unit and key of some rows."""
         return list(zip(self.classified.unit[rows].tolist(), self.keys.take(pa.array(rows)).to_pylist(), strict=True))
 
@@ -83,13 +116,13 @@ class ChangeBatch:
         start, end = np.searchsorted(self.classified.unit, [first, last + 1]).tolist()
         return slice(start, end)
 
-    def leave(self, units: Int64Array) -> None:
+    def move_out(self, units: Int64Array) -> None:
         """Settle nothing of these units: another batch does."""
-        self.left = units
+        self.moved = units
         self.classified = self.classified.only(~np.isin(self.classified.unit, units))
         self.done = self.done & ~np.isin(self.classified.unit, units)
 
-    def leaves(self, limits: Int64Array, gone: Mask) -> bool:
+    def has_open_changes(self, limits: Int64Array, gone: Mask) -> bool:
         """Whether the backlog still has a change after this batch that is to be sent.
 
         :param limits: of every unit of the table: the highest number that counts.
@@ -97,7 +130,7 @@ class ChangeBatch:
         """
         unit, number = self.classified.unit, self.changes.number
         counts = ~gone
-        counts[self.left] = False
+        counts[self.moved] = False
         last = np.full(self.units.size, -1, np.int64)  # numbers rise within a unit, and none below the last was left out
         np.maximum.at(last, np.repeat(np.arange(self.units.size), self.changes.count), number)
         unread = self.changes.more & (last < limits[self.units]) & counts[self.units]

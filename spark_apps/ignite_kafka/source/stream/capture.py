@@ -14,8 +14,8 @@ from ...ignite.cluster import Cluster
 from ...kafka.topics import Topics
 from ...plan.routing import select
 from ...plan.source_plan import CachePlan
+from ...runtime.epoch import Unit
 from ...settings.source import SourceSettings
-from .epoch import Unit
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)

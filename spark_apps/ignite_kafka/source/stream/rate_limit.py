@@ -7,7 +7,8 @@ leave evenly; only a unit that is loaded from the cache is sent whole, and the l
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+
+from ...common.deadline import Clock
 
 _BATCH_S = 0.5
 
@@ -19,7 +20,7 @@ class RateLimiter:
     :param ahead_s: how long what was sent before is ahead of its time.
     """
 
-    def __init__(self, per_second: float | None, ahead_s: float = 0.0, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, per_second: float | None, ahead_s: float = 0.0, clock: Clock = time.monotonic) -> None:
         self._per_second, self._clock = per_second, clock
         self._due_s = clock() + ahead_s
 

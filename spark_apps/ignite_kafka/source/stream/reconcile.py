@@ -1,188 +1,116 @@
-"""The sweep of a topic: keys that it still has alive and the cache no longer has, of units that were sent again from the cache.
+"""Tombstone reconciliation: tombstones for keys that a topic still has alive and the cache no longer has.
 
 Whatever made a unit be sent again (changes given up or missed, `clear()`, a new capture) may have hidden removals. So a unit that is loaded
-and was sent before owes a sweep, and its offset record says so until the sweep is done (`UnitOffset.sweep`). The topic is read in small
-steps beside the stream, one partition after the other up to the end that it had when the sweep began; what is found so far, and how far
-the topic was read, is committed at times, so that a sweep goes on where it was. What is found twice in that way is sent twice.
+though it was sent before must be reconciled, and its offset record says so until that is done (`UnitOffset.sweep`). The topic is read in
+small steps beside the stream, one partition after the other up to the end that it had when the reconciliation began. What is found so far,
+and how far the topic was read, is committed at times, so that a later task continues there; what is found twice in that way is sent twice.
 
-Only keys of the task's own units that the cache lacks are held, and the sender's protocol decides: :meth:`.BacklogReader.sweep`.
+Only keys of the task's own units that the cache lacks are held. A tombstone is a looked-up state (:mod:`.state_lookup`): a key with a newer
+change gets none.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 import numpy as np
-import numpy.typing as npt
-from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
-from ... import events
 from ...common.arrays import Int64Array
-from ...common.redaction import in_message
-from ...convert import Converter
-from ...convert.to_kafka.json_keys import SIMPLE_KINDS, key_forms, key_of
-from ...convert.to_kafka.object_keys import Kind
-from ...ignite.cluster import Cluster
-from ...ignite.types.model import CacheInfo
-from ...kafka.clients import KafkaClients, translate
+from ...convert import converter
+from ...convert.to_kafka.json_keys import declared_kinds
+from ...kafka.clients import KafkaClients
 from ...kafka.topics import Topics
 from ...plan.source_plan import CachePlan
-from .batch import Key, page_of_states
+from .backlog_client import BacklogClient
+from .batch import ChangeBatch, ReconcilePosition
+from .cache_infos import CacheInfos
+from .state_lookup import StateLookup
+from .topic_scan import TopicKeys, TopicScan
+from .unit_states import UnitStates
 
-Place = tuple[int, int]
-"""How far a topic was swept: its partitions below the first number, and that one below the second, an offset."""
-
-BEGINNING: Place = (0, 0)
-
-_STEP, _STEP_S = 10_000, 0.2
-_LOCATED = 10_000  # keys in one question
-_MOST_HELD = 100_000  # keys
-
-Locate = Callable[[Sequence[bytes]], tuple[npt.NDArray[np.int32], npt.NDArray[np.bool_]]]
-"""Keys to their partitions, and whether the cache has them."""
+_UNITS_AT_ONCE = 64  # whose backlog is read together
 
 
-class TopicKeys:
-    """Keys of one cache's records and the keys of Ignite that they stand for.
-
-    :param kinds: of the cache's keys.
-    """
-
-    def __init__(self, converter: Converter, info: CacheInfo, cluster: Cluster, kinds: Iterable[Kind], locate: Locate) -> None:
-        self._converter, self._info, self._cluster, self._kinds = converter, info, cluster, frozenset(kinds)
-        self._raw = converter.name == "ignite-binary"
-        self._locate = locate
-
-    def read_back(self, texts: Sequence[bytes]) -> list[bytes | None]:
-        """Keys in Ignite's binary form, not wrapped; None for one that cannot be turned back."""
-        return list(texts) if self._raw else [key_of(text, self._kinds, self._cluster) for text in texts]
-
-    def located(self, keys: Sequence[bytes]) -> tuple[Int64Array, npt.NDArray[np.bool_]]:
-        """Partition of each key, and whether the cache has it."""
-        parts = [self._locate(keys[at : at + _LOCATED]) for at in range(0, len(keys), _LOCATED)]
-        if not parts:
-            return np.zeros(0, np.int64), np.zeros(0, bool)
-        return np.concatenate([part for part, _ in parts]).astype(np.int64), np.concatenate([there for _, there in parts])
-
-    def gone(self, absent: Mapping[bytes, bytes]) -> tuple[set[bytes], set[bytes]]:
-        """Of records' keys whose key of Ignite is absent: those that are gone, and those that cannot be told.
-
-        A key that gives other bytes when it is converted anew cannot be told; one that the cache has under another type is not gone.
-        """
-        if self._raw or not absent:
-            return set(absent), set()
-        texts = list(absent)
-        made = self._converter.convert([page_of_states([(absent[text], None) for text in texts])], self._info, self._cluster, in_order=True)
-        same = {text for text, found in zip(texts, made.keys.to_pylist(), strict=True) if text == found}
-        forms = [(text, form) for text in texts if text in same for form in key_forms(text, SIMPLE_KINDS | self._kinds, self._cluster)]
-        there = self.located([form for _, form in forms])[1]
-        present = {text for (text, _), found in zip(forms, there.tolist(), strict=True) if found}
-        return same - present, set(texts) - same
-
-
-class TopicSweep:
-    """The sweep of one cache's topic for some units of a task.
-
-    :param units: partition to unit, of those that owe it.
-    :param place: where to begin.
-    """
+class Reconciler:
+    """Reconciles the topics of a task's caches, one after the other. For one thread."""
 
     def __init__(
-        self, clients: KafkaClients, topics: Topics, cache: CachePlan, units: Mapping[int, int], place: Place, keys: TopicKeys
+        self, client: BacklogClient, infos: CacheInfos, states: UnitStates, lookup: StateLookup, clients: KafkaClients, topics: Topics
     ) -> None:
-        self._cache, self._keys, self.place = cache, keys, place
-        self._unit_of = dict(units)
-        self._held: dict[bytes, Key] = {}
-        self._unread, self._example = 0, b""
-        self.idle = False
-        self._ends = topics.ends(cache.topic, list(range(cache.topic_partitions)))
-        self._consumer: Consumer = clients.reader()
-        self._assigned: int | None = None
-        self._skip_ends()
+        self._client, self._infos, self._states, self._lookup = client, infos, states, lookup
+        self._clients, self._topics = clients, topics
+        self._scan: TopicScan | None = None
 
     @property
-    def units(self) -> Int64Array:
-        """Ascending."""
-        return np.array(sorted(self._unit_of.values()), np.int64)
+    def more(self) -> bool:
+        """Whether a topic is being read that has more to read at once."""
+        return self._scan is not None and not self._scan.idle
 
-    def leave(self, units: Iterable[int]) -> None:
-        """Sweep no longer for these units: they are sent again once more."""
-        left = set(units)
-        self._unit_of = {partition: unit for partition, unit in self._unit_of.items() if unit not in left}
-        self._held = {text: place for text, place in self._held.items() if place[0] not in left}
+    def step(self, *, ends: bool = False) -> Iterator[ChangeBatch]:
+        """Read on in the topic of a cache that must be reconciled; when it is read, the tombstones of the keys that are gone. Each batch is
+        committed before the next one is made.
 
-    @property
-    def finished(self) -> bool:
-        """Whether the topic is read, or nobody needs it any more."""
-        return self.place[0] >= self._cache.topic_partitions or not self._unit_of
-
-    @property
-    def full(self) -> bool:
-        """Whether as many keys are held as may be."""
-        return len(self._held) >= _MOST_HELD
-
-    def take(self) -> dict[int, list[bytes]]:
-        """Unit to keys of Ignite that seem to be gone, of what was read so far; they are not held any more."""
-        found: dict[int, list[bytes]] = defaultdict(list)
-        for unit, key in self._held.values():
-            found[unit].append(key)
-        self._held = {}
-        return found
-
-    def step(self) -> None:
-        """Read on a little; nothing where it is finished.
-
-        :raises KafkaUnavailable: the topic cannot be read.
+        :param ends: whether this task ends: what was found so far is sent, and the next task continues from there.
         """
-        if self.finished:
+        if self._scan is None and not ends:
+            self._scan = self._next_scan()
+        scan = self._scan
+        if scan is None:
             return
-        partition, offset = self.place
-        if self._assigned != partition:
-            self._consumer.assign([TopicPartition(self._cache.topic, partition, offset)])
-            self._assigned = partition
-        messages = self._consumer.consume(_STEP, _STEP_S)
-        self.idle = not messages
-        alive: dict[bytes, bool] = {}
-        for message in messages:
-            if self._is_record(message):
-                alive[message.key() or b""] = message.value() is not None
-        self._look(alive)
-        self._skip_ends()
+        if not ends:
+            scan.step()
+        if not (ends or scan.finished or scan.full):
+            return
+        position = None if scan.finished else scan.position
+        found, units = scan.take(), scan.units
+        for at in range(0, units.size, _UNITS_AT_ONCE):
+            yield self._tombstones(scan, units[at : at + _UNITS_AT_ONCE], found, position)
+        if ends or position is None:
+            self._scan = None
+            scan.close()
 
-    def _is_record(self, message: Message) -> bool:
-        """Whether it is one to be looked at; the place moves behind it."""
-        error, partition, offset = message.error(), message.partition(), message.offset()
-        if partition is None or offset is None or partition != self.place[0]:
-            return False  # of a partition that is done
-        if error is not None and error.code() != KafkaError._PARTITION_EOF:
-            raise translate(error, "sweeping a topic", topic=self._cache.topic, partition=partition)
-        self.place = partition, max(self.place[1], offset + (error is None))
-        return error is None and offset < self._ends[partition]
+    def _tombstones(
+        self, scan: TopicScan, units: Int64Array, found: Mapping[int, list[bytes]], position: ReconcilePosition | None
+    ) -> ChangeBatch:
+        """Tombstones for the keys of some units that are gone, unless a change says otherwise."""
+        states = self._lookup.look_up([(unit, key) for unit in units.tolist() for key in found.get(unit, ())])
+        batch, _ = self._lookup.with_states(units, {key: None for key, value in states.items() if value is None}, set())
+        unsound = units[~batch.sound].tolist()
+        scan.drop_units(unsound)  # gone, or sent again once more
+        batch.reconciled = {unit: position for unit in units.tolist() if unit not in unsound}
+        return batch
 
-    def _skip_ends(self) -> None:
-        while self.place[0] < self._cache.topic_partitions and self.place[1] >= self._ends[self.place[0]]:
-            self.place = self.place[0] + 1, 0
+    def remember(self, batch: ChangeBatch) -> None:
+        """Drop the units that a committed batch loads, or says are to be loaded: they begin anew."""
+        if self._scan is not None:
+            self._scan.drop_units(batch.unloaded | batch.scanned.keys())
 
-    def _look(self, alive: Mapping[bytes, bool]) -> None:
-        for text, there in alive.items():
-            if not there:
-                self._held.pop(text, None)
-        texts = [text for text, there in alive.items() if there and text not in self._held]
-        keys = dict(zip(texts, self._keys.read_back(texts), strict=True))
-        known = {text: key for text, key in keys.items() if key is not None}
-        partitions, present = self._keys.located(list(known.values()))
-        units = {text: self._unit_of.get(partition) for text, partition in zip(known, partitions.tolist(), strict=True)}
-        absent = {text: key for (text, key), there in zip(known.items(), present.tolist(), strict=True) if not there}
-        gone, doubtful = self._keys.gone({text: key for text, key in absent.items() if units[text] is not None})
-        self._held |= {text: (unit, known[text]) for text in gone if (unit := units[text]) is not None}
-        unread = doubtful.union(text for text, key in keys.items() if key is None)
-        self._unread += len(unread)
-        self._example = next(iter(unread), self._example)
+    def _next_scan(self) -> TopicScan | None:
+        """Of a cache of which nothing is left to be loaded here."""
+        states, table = self._states, self._states.table
+        if not states.pending_reconcile:
+            return None
+        waiting = np.zeros(len(table.caches), bool)
+        waiting[table.cache[(~states.loaded & ~states.gone) | np.isin(np.arange(len(table)), list(states.marked))]] = True
+        ready = [unit for unit in states.pending_reconcile if not states.gone[unit] and not waiting[table.cache[unit]]]
+        if not ready:
+            return None
+        cache = table.cache_of(min(ready))
+        units = [unit for unit in ready if table.cache_of(unit) is cache]
+        position = min(states.pending_reconcile[unit] for unit in units)
+        return TopicScan(self._clients, self._topics, cache, {table.partition(unit): unit for unit in units}, position, self._keys(cache))
+
+    def _keys(self, cache: CachePlan) -> TopicKeys:
+        settings, info = self._states.plan.settings, self._infos.of(cache)
+        return TopicKeys(
+            converter(settings.value_converter, decimal_format=settings.decimal_format, enum_policy=settings.enum_policy),
+            info,
+            self._client.cluster,
+            self._states.key_kinds[cache.name] or declared_kinds(info),
+            lambda wanted: self._client.locate(cache.name, wanted),
+        )
 
     def close(self) -> None:
-        """Tell what could not be read back, and end."""
-        if self._unread:
-            example = in_message(self._example[:80].decode(errors="replace"))
-            events.emit(events.KEYS_NOT_READ_BACK, cache=self._cache.name, topic=self._cache.topic, count=self._unread, example=example)
-        self._consumer.close()
+        """Close the consumer."""
+        if self._scan is not None:
+            self._scan.close()

@@ -20,9 +20,11 @@ from ...plan.source_plan import TransferPlan
 from ...runtime import parallelism
 from ...runtime.clients import ignite_cluster
 from ...runtime.connector_run import RunRequest
+from ...runtime.counts import SlotResult, counts_of
+from ...runtime.epoch import LOADING_S, LONGEST_S, STREAMING_S, Epoch
 from ...runtime.epoch_run import EpochRun
 from ...runtime.progress import RunFollower
-from ...runtime.spark_job import Work, streamed
+from ...runtime.spark_job import Work, slot_work
 from ...settings.source import SourceSettings
 from ...state import status
 from ...state import target_state as target
@@ -31,10 +33,8 @@ from ...state.sent_topics import check_plan
 from ...state.status import RunStatus, TaskProgress
 from ..planning import ensure_topics, make_plan
 from ..snapshot.run import new_snapshot_id, planned
-from ..snapshot.task import SlotResult
 from .capture import Capture, Deployments, deployment_of, owner_of
-from .counts import counts_of
-from .epoch import LOADING_S, LONGEST_S, STREAMING_S, Epoch
+from .task import stream_slots
 
 log = logging.getLogger(__name__)
 
@@ -151,7 +151,7 @@ class BacklogRun(EpochRun[SourceSettings]):
     def _work(self, epoch: Epoch, tasks: Sequence[Sequence[int]]) -> Work | None:
         if not self._plan.caches:
             return None
-        return streamed(self._plan, tasks, self._request.secrets_file, epoch)
+        return slot_work(stream_slots, self._plan, tasks, self._request.secrets_file, epoch)
 
     def _tolerates(self, error: BaseException) -> bool:
         return _is_gone(error) and self._settings.run_mode != "once"

@@ -1,16 +1,18 @@
-"""The sender of a stream: batches → records → one transaction a slot, with the offsets of their units."""
+"""The sender of a stream: batches → records → one transaction a slot, with the offset records of their units."""
 
 from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 import numpy as np
 
 from ...common.arrays import Int64Array, Mask
 from ...convert.to_kafka.key_types import remembered
+from ...convert.to_kafka.object_keys import Kind
 from ...ignite.backlog_service import REMOVED
 from ...ignite.cluster import Cluster
 from ...ignite.types.model import Page
@@ -19,49 +21,81 @@ from ...kafka.topics import Topics
 from ...plan.slots import Owner, UnitOffset
 from ...plan.source_plan import CachePlan, TransferPlan
 from ...runtime.clients import producer_settings, transaction_limits
+from ...runtime.counts import CacheCount
 from ...state.sent_topics import check_units
 from ...state.slot_writer import SlotClaim, SlotWriter
 from ..entry_sender import EntrySender
-from ..snapshot.task import CacheCount
-from .backlog_reader import BacklogReader
-from .batch import MOST_OF_UNIT, ChangeBatch, page_of_rows, page_of_states
-from .dedup import change_hash, concat_settled, pack_settled, settled_rows
+from .batch import ChangeBatch, page_of_rows, page_of_states
+from .cache_infos import CacheInfos
 from .unit_table import UnitTable
 
 _THREADS = 8
 Counts = Mapping[int, Mapping[str, CacheCount]]
+State = tuple[bytes, bytes | None]
+
+
+def slot_opener(plan: TransferPlan, clients: KafkaClients, topics: Topics, owner: Owner) -> Callable[[int], SlotWriter]:
+    """Opens slots for one attempt of a task: a function of the slot's number."""
+    limits = transaction_limits(plan.settings)
+
+    def open_slot(slot: int) -> SlotWriter:
+        claim = SlotClaim.of(plan.connector, slot, owner, plan.settings.internal_topic_prefix)
+        return SlotWriter(clients, claim, limits, plan.max_batch_bytes, topics, producer_settings(plan))
+
+    return open_slot
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What a commit has sent.
+
+    :param records: number of records, offset records not counted.
+    :param key_kinds: cache to the kinds of the keys that the connector has sent so far.
+    """
+
+    records: int
+    key_kinds: Mapping[str, frozenset[Kind]]
 
 
 class SlotsSender:
-    """The open slots of one task; after any error it is closed and never used again.
+    """The open slots of one task. After any error it is closed and never used again.
 
+    :param infos: describe the caches.
     :param counts: slot and cache to what was sent, added to as batches are committed.
+    :param open_slot: opens a slot; called in several threads.
     """
 
-    def __init__(self, plan: TransferPlan, clients: KafkaClients, table: UnitTable, owner: Owner, cluster: Cluster, counts: Counts) -> None:
-        self._plan, self._settings, self._table, self._counts = plan, plan.settings, table, counts
+    def __init__(
+        self,
+        plan: TransferPlan,
+        table: UnitTable,
+        cluster: Cluster,
+        infos: CacheInfos,
+        counts: Counts,
+        open_slot: Callable[[int], SlotWriter],
+    ) -> None:
+        self._plan, self._settings, self._table, self._infos, self._counts = plan, plan.settings, table, infos, counts
         self._entries = EntrySender(plan, cluster)
         self._batch: dict[int, dict[str, CacheCount]] = defaultdict(lambda: defaultdict(CacheCount))  # what is not committed yet
         self._records = np.zeros(len(table), np.int64)
+        self._key_kinds: dict[str, set[Kind]] = defaultdict(set)
         self._writers: dict[int, SlotWriter] = {}
         self._pool = ThreadPoolExecutor(_THREADS, "slot")
         try:
-            self._open(clients, owner, counts)
+            self._open(open_slot, counts)
         except BaseException:
             self.close()
             raise
 
-    def _open(self, clients: KafkaClients, owner: Owner, slots: Iterable[int]) -> None:
-        limits, topics = transaction_limits(self._settings), Topics(clients)
+    def _open(self, open_slot: Callable[[int], SlotWriter], slots: Iterable[int]) -> None:
+        def opened(slot: int) -> None:
+            self._writers[slot] = open_slot(slot)
 
-        def open_slot(slot: int) -> None:
-            claim = SlotClaim.of(self._plan.connector, slot, owner, self._settings.internal_topic_prefix)
-            self._writers[slot] = SlotWriter(clients, claim, limits, self._plan.max_batch_bytes, topics, producer_settings(self._plan))
+        list(self._pool.map(opened, slots))
 
-        list(self._pool.map(open_slot, slots))
-
-    def restore(self, reader: BacklogReader) -> None:
-        """Tell the reader what the slots' offsets say.
+    def offsets(self) -> Iterator[tuple[int, UnitOffset | None, bool]]:
+        """The offset records of the slots: unit, its record, and whether the topic may hold keys of it that are older than this capture.
+        Read once, before anything is sent.
 
         :raises TopicError: they count what is in another topic than the plan's.
         """
@@ -74,128 +108,101 @@ class SlotsSender:
             sent_before = any((offset.incarnation, offset.snapshot_id) != now for offset in offsets.values())
             for unit in units.tolist():
                 offset = offsets.get(self._table.partition(unit))
-                reader.restore(unit, offset, sent_before)
-                if offset is not None and offset.snapshot_id == self._plan.snapshot_id:
-                    self._records[unit] = offset.records
+                if offset is not None:
+                    self._key_kinds[cache.name].update(offset.key_kinds)
+                    if offset.snapshot_id == self._plan.snapshot_id:
+                        self._records[unit] = offset.records
+                yield unit, offset, sent_before
 
     @property
     def in_doubt(self) -> bool:
         """Whether a commit was asked for and not answered."""
         return any(writer.commit_asked for writer in self._writers.values())
 
-    def commit(self, batches: Sequence[ChangeBatch], reader: BacklogReader) -> None:
-        """Send batches, commit them, and acknowledge what of them stands in the backlog."""
+    def commit(self, batches: Sequence[ChangeBatch]) -> Sent:
+        """Send batches and their offset records (`ChangeBatch.progress`), and commit them."""
         for batch in batches:
-            states: dict[int, list[tuple[bytes, bytes | None]]] = defaultdict(list)
-            for (unit, key), value in batch.states.items():
-                states[unit].append((key, value))
+            states = batch.states_by_unit
             for units in self._table.by_slot_and_cache(batch.active):
-                self._send(batch, units, states, reader)
+                self._send(batch, units, states)
+        records = sum(count.records for counts in self._batch.values() for count in counts.values())
         list(self._pool.map(self._commit_slot, self._writers))
-        now = time.monotonic()
-        for batch in batches:
-            reader.memory.remember(batch.classified, batch.done, batch.changes, now)
-            reader.committed(batch)
-            for (unit, key), value in batch.states.items():
-                reader.memory.remember_state(unit, key, value, now)
-            sent = batch.changes.acknowledgement(self._table.units[batch.units], batch.done, batch.stamps)
-            if sent:
-                reader.acknowledge(sent)
+        return Sent(records, {name: frozenset(kinds) for name, kinds in self._key_kinds.items()})
 
     def _commit_slot(self, slot: int) -> None:
         self._writers[slot].commit()
         for name, count in self._batch.pop(slot, {}).items():
             self._counts[slot][name].add(count)
 
-    def _send(
-        self, batch: ChangeBatch, units: Int64Array, states: Mapping[int, Sequence[tuple[bytes, bytes | None]]], reader: BacklogReader
-    ) -> None:
-        """Queue what a batch has of some units of one slot and one cache: entries, changes, looked-up states, offsets."""
-        slot, cache = int(self._table.slot[units[0]]), self._table.cache_of(int(units[0]))
-        writer, count = self._writers[slot], self._batch[slot][cache.name]
-        scanned = [page for unit in units.tolist() for page in batch.scanned.get(unit, ()) if page.rows]
+    def _send(self, batch: ChangeBatch, units: Int64Array, states: Mapping[int, Sequence[State]]) -> None:
+        """Queue what a batch has of some units of one slot and one cache: entries, changes, looked-up states, offset records."""
+        cache = self._table.cache_of(int(units[0]))
+        self._send_entries(batch, units, cache)
+        self._send_changes(batch, units, cache)
+        self._send_states(units, states, cache)
+        for unit in units.tolist():
+            if unit in batch.progress:
+                self._send_offset(batch, unit, cache)
+
+    def _send_entries(self, batch: ChangeBatch, units: Int64Array, cache: CachePlan) -> None:
+        count = self._batch[int(self._table.slot[units[0]])][cache.name]
+        pages = {unit: [page for page in batch.scanned.get(unit, ()) if page.rows] for unit in units.tolist()}
+        rows = [sum(page.rows for page in mine) for mine in pages.values()]
+        if any(rows):
+            self._convert(cache, np.repeat(units, rows), [page for mine in pages.values() for page in mine], None)
+        count.entries += sum(rows)
+        count.units += sum(unit in batch.scanned for unit in units.tolist())
+
+    def _send_changes(self, batch: ChangeBatch, units: Int64Array, cache: CachePlan) -> None:
         span = batch.rows_of(int(units[0]), int(units[-1]))
         rows = np.flatnonzero(batch.classified.new[span]) + span.start
         kept = rows if self._settings.process_removals else rows[batch.changes.kind[rows] != REMOVED]
-        looked_up = [
-            (unit, state)
-            for unit in units.tolist()
-            for state in states.get(unit, ())
-            if state[1] is not None or self._settings.process_removals
-        ]
-        if scanned:
-            of_entries = np.repeat(units, [sum(page.rows for page in batch.scanned.get(unit, ())) for unit in units.tolist()])
-            self._convert(cache, of_entries, scanned, None, reader)
-            count.entries += sum(page.rows for page in scanned)
-        count.units += sum(unit in batch.scanned for unit in units.tolist())
         if kept.size:
-            gone = batch.changes.kind[kept] == REMOVED
-            self._convert(cache, batch.classified.unit[kept], [page_of_rows(batch.changes, kept)], gone, reader)
-        if looked_up:
-            gone = np.array([value is None for _, (_, value) in looked_up])
-            of_states = np.array([unit for unit, _ in looked_up])
-            self._convert(cache, of_states, [page_of_states([state for _, state in looked_up])], gone, reader)
-        for unit in units.tolist():
-            self._offset(batch, unit, states.get(unit, ()), cache, writer, reader)
+            removed = batch.changes.kind[kept] == REMOVED
+            self._convert(cache, batch.classified.unit[kept], [page_of_rows(batch.changes, kept)], removed)
 
-    def _convert(self, cache: CachePlan, units: Int64Array, pages: Sequence[Page], removed: Mask | None, reader: BacklogReader) -> None:
-        """:param units: of each entry of the pages, all of one slot.
+    def _send_states(self, units: Int64Array, states: Mapping[int, Sequence[State]], cache: CachePlan) -> None:
+        tombstones = self._settings.process_removals
+        kept = [(unit, state) for unit in units.tolist() for state in states.get(unit, ()) if state[1] is not None or tombstones]
+        if kept:
+            removed = np.array([value is None for _, (_, value) in kept])
+            self._convert(cache, np.array([unit for unit, _ in kept]), [page_of_states([state for _, state in kept])], removed)
+
+    def _convert(self, cache: CachePlan, units: Int64Array, pages: Sequence[Page], removed: Mask | None) -> None:
+        """Queue the entries of pages.
+
+        :param units: of each entry, all of one slot.
         :param removed: which entries are tombstones; None: none, and their order does not count.
         """
         slot = int(self._table.slot[units[0]])
         count, partitions = self._batch[slot][cache.name], self._table.units["partition"][units]
-        self._entries.meet(cache.name, remembered(reader.key_kinds[cache.name]))
-        records, bad = self._entries.send(self._writers[slot], slot, cache, reader.info(cache), pages, partitions, removed)
-        reader.key_kinds[cache.name] |= records.key_kinds
-        np.subtract.at(self._records, units[bad], 1)  # :meth:`_offset` adds all
+        self._entries.meet(cache.name, remembered(self._key_kinds[cache.name]))
+        records, bad = self._entries.send(self._writers[slot], slot, cache, self._infos.of(cache), pages, partitions, removed)
+        self._key_kinds[cache.name] |= records.key_kinds
+        np.subtract.at(self._records, units[bad], 1)  # :meth:`_send_offset` adds all
         count.bad += bad.size
         count.records += len(records)
         count.bytes += records.nbytes
         count.started = count.started or time.time()
         count.ended = time.time()
 
-    def _offset(
-        self,
-        batch: ChangeBatch,
-        unit: int,
-        states: Sequence[tuple[bytes, bytes | None]],
-        cache: CachePlan,
-        writer: SlotWriter,
-        reader: BacklogReader,
-    ) -> None:
-        """Queue a unit's offsets, if there is news of it: numbers up to the highest, and what was settled in the last seconds."""
-        span = batch.rows_of(unit, unit)
-        sent = int(np.count_nonzero(batch.classified.new[span])) + len(states)
-        if not sent and unit not in batch.scanned and unit not in batch.unloaded and unit not in batch.swept:
-            return
-        now = time.monotonic()
-        rows = np.flatnonzero(batch.done[span] & (batch.changes.number[span] >= 0)) + span.start
-        numbers = batch.changes.number[rows]
-        before = reader.memory.recent(unit, now)
-        if unit in batch.scanned:
-            before = before.copy()
-            before["sent"] = False  # any of its keys may be sent now as it was scanned
-        looked_up = np.array([change_hash(key, value) for key, value in states], np.int64)
-        changes = settled_rows(numbers, batch.changes.hash[rows], batch.classified.new[rows], now)
-        if len(states) > MOST_OF_UNIT // 2:
-            looked_up = looked_up[:0]  # no room for them: after a restart they may be sent again
-        states_of = settled_rows(np.full(looked_up.size, -1), looked_up, np.ones(looked_up.size, bool), now)
-        high = max(reader.memory.high(unit), int(numbers.max(initial=-1)))
-        self._records[unit] += sent + sum(page.rows for page in batch.scanned.get(unit, ()))
+    def _send_offset(self, batch: ChangeBatch, unit: int, cache: CachePlan) -> None:
+        progress = batch.progress[unit]
+        self._records[unit] += progress.rows
         offset = UnitOffset(
             self._plan.generation,
             cache.incarnation,
             self._plan.snapshot_id,
-            unit in batch.scanned or (reader.is_loaded(unit) and unit not in batch.unloaded),
+            progress.loaded,
             int(self._records[unit]),
-            ((0, high),) if high >= 0 else (),
-            pack_settled(concat_settled(before, changes, states_of)),
-            batch.swept[unit] if unit in batch.swept else reader.owed(unit, unit in batch.scanned),
-            tuple(sorted(reader.key_kinds[cache.name])),
-            int(batch.topology[np.searchsorted(batch.units, unit)]),
+            ((0, progress.high),) if progress.high >= 0 else (),
+            progress.recent,
+            progress.reconcile,
+            tuple(sorted(self._key_kinds[cache.name])),
+            progress.topology,
             topic_id=cache.topic_id,
         )
-        writer.unit_offset(cache.name, self._table.partition(unit), offset)
+        self._writers[int(self._table.slot[unit])].unit_offset(cache.name, self._table.partition(unit), offset)
 
     def close(self) -> None:
         """Close every slot; what is open is aborted."""

@@ -12,27 +12,60 @@ from contextlib import closing
 
 from ...common.deadline import Interval
 from ...errors import IgniteKafkaError, OutcomeUnknown
+from ...kafka.topics import Topics
 from ...plan.slots import Owner
 from ...plan.source_plan import TransferPlan
 from ...runtime.clients import ignite_cluster, slot_clients
+from ...runtime.counts import CacheCount, SlotResult
+from ...runtime.epoch import Epoch, EpochEnd
 from ...runtime.memory import tune_allocation
 from ...runtime.task_loop import TaskLoop
 from ...settings.secrets import Secrets
-from ..snapshot.task import CacheCount, SlotResult
+from .backlog_client import BacklogClient
 from .backlog_reader import BacklogReader
 from .batch import ChangeBatch
-from .epoch import Epoch, EpochEnd
+from .cache_infos import CacheInfos
 from .rate_limit import RateLimiter
-from .sender import SlotsSender
+from .sender import SlotsSender, slot_opener
 from .unit_table import UnitTable
 
-_SWEEP_S = 20.0
+_RECONCILE_COMMIT_S = 20.0
 
 
 def stream_slots(plan: TransferPlan, secrets: Secrets, slots: Sequence[int], attempt: int, epoch: Epoch) -> Iterator[SlotResult]:
     """Stream slots until the epoch ends; one result each, with what was sent in this epoch."""
     tune_allocation()
     yield from TaskStream(plan, secrets, slots, attempt, epoch).run()
+
+
+class BatchRunner:
+    """Moves batches one way: the reader makes them, the sender commits them, then the reader remembers and acknowledges them."""
+
+    def __init__(self, reader: BacklogReader, sender: SlotsSender, limiter: RateLimiter) -> None:
+        self._reader, self._sender, self._limiter = reader, sender, limiter
+
+    def changes(self) -> None:
+        """Send what one read of the backlog gives."""
+        self._commit(self._reader.changes())
+
+    def load(self) -> None:
+        """Send the next units from the cache."""
+        self._commit(self._reader.load())
+
+    def reconcile(self, *, ends: bool = False) -> None:
+        """Do the next step of tombstone reconciliation.
+
+        :param ends: whether the task ends: what was found so far is sent.
+        """
+        for batch in self._reader.reconcile(ends=ends):
+            self._commit([batch])
+
+    def _commit(self, batches: Sequence[ChangeBatch]) -> None:
+        sent = self._sender.commit(batches)
+        for batch in batches:
+            self._reader.remember(batch, sent.key_kinds)
+            self._reader.acknowledge(batch)
+        self._limiter.sent(sent.records)
 
 
 class TaskStream(TaskLoop):
@@ -47,8 +80,8 @@ class TaskStream(TaskLoop):
         self._counts = {slot: {cache.name: CacheCount() for cache in plan.caches} for slot in slots}
         self._limiter = RateLimiter.of_task(self._settings.max_records_per_second, len(slots), plan.slots, epoch.ahead_s)
         self._in_doubt = self._finished = self._loaded = False
-        self._told_loaded = False
-        self._sweeps = Interval(_SWEEP_S)  # how far a sweep is, is committed then: a task that dies does not begin it anew
+        self._reported_loaded = False
+        self._reconcile_commits = Interval(_RECONCILE_COMMIT_S)  # so that a later task continues where this one was
 
     def _results(self) -> list[SlotResult]:
         ahead_s = self._limiter.ahead_s
@@ -57,46 +90,40 @@ class TaskStream(TaskLoop):
     def _attempt(self, end: EpochEnd) -> None:
         secret = end.capture_secret(self._clients.patience_s)
         with ignite_cluster(self._settings, self._secrets, secret) as cluster:
-            sender = SlotsSender(self._plan, self._clients, self._table, self._owner, cluster, self._counts)
+            infos, topics = CacheInfos(cluster), Topics(self._clients)
+            open_slot = slot_opener(self._plan, self._clients, topics, self._owner)
+            sender = SlotsSender(self._plan, self._table, cluster, infos, self._counts, open_slot)
+            client = BacklogClient(cluster, self._plan.connector)
+            most_records = self._limiter.batch_records
             try:
-                with closing(BacklogReader(self._plan, self._table, cluster, self._clients, self._limiter.batch_records)) as reader:
-                    sender.restore(reader)
+                with closing(BacklogReader(self._plan, self._table, client, infos, self._clients, topics, most_records)) as reader:
+                    reader.restore(sender.offsets())
                     self._in_doubt = False
-                    self._batches(reader, sender, end)
+                    self._batches(BatchRunner(reader, sender, self._limiter), reader, end)
             finally:
                 self._in_doubt = self._in_doubt or sender.in_doubt
                 sender.close()
 
-    def _batches(self, reader: BacklogReader, sender: SlotsSender, end: EpochEnd) -> None:
+    def _batches(self, runner: BatchRunner, reader: BacklogReader, end: EpochEnd) -> None:
         if self._limiter.ahead_s and end.reached(self._limiter.ahead_s):
             return
         while True:
             started = time.monotonic()
-            self._commit(reader.changes(), reader, sender)
+            runner.changes()
             if self._epoch.until is not None and reader.caught_up(self._epoch.until):
                 self._finished = self._loaded = True
                 return
-            self._commit(reader.load(), reader, sender)
-            for batch in reader.sweep(ends=self._sweeps.due()):
-                self._commit([batch], reader, sender)
+            runner.load()
+            runner.reconcile(ends=self._reconcile_commits.due())
             self.progressed()
             self._loaded = reader.all_loaded
-            self.tell(self._counts.values(), loaded=self._loaded, at_once=self._loaded != self._told_loaded)
-            self._told_loaded = self._loaded
-            reader.memory.forget(time.monotonic())
+            self.tell(self._counts.values(), loaded=self._loaded, at_once=self._loaded != self._reported_loaded)
+            self._reported_loaded = self._loaded
+            reader.forget()
             next_poll_s = started + self._settings.poll_interval_ms / 1000
             if end.reached(max(self._limiter.ahead_s, 0.0 if reader.more else next_poll_s - time.monotonic())):
-                for batch in reader.sweep(ends=True):
-                    self._commit([batch], reader, sender)
+                runner.reconcile(ends=True)
                 return
-
-    def _commit(self, batches: Sequence[ChangeBatch], reader: BacklogReader, sender: SlotsSender) -> None:
-        before = self._records()
-        sender.commit(batches, reader)
-        self._limiter.sent(self._records() - before)
-
-    def _records(self) -> int:
-        return sum(count.records for counts in self._counts.values() for count in counts.values())
 
     def _verdict(self, error: IgniteKafkaError) -> IgniteKafkaError:
         if self._in_doubt and not error.final:

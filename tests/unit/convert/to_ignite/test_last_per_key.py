@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ignite_kafka.convert.to_ignite import Consumed, Entries, compacted
+from ignite_kafka.convert.to_ignite import Entries, compacted
+from ignite_kafka.kafka.records import Consumed
 
 
 def entries(*operations: tuple[bytes, bytes | None]) -> Entries:

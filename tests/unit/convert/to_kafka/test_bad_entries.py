@@ -10,10 +10,10 @@ import pytest
 from ignite_kafka.convert import converter
 from ignite_kafka.convert.rules.stage import Stage
 from ignite_kafka.convert.to_kafka.bad_entries import ENTRY_ERRORS, narrowed
-from ignite_kafka.convert.to_kafka.records import Records
 from ignite_kafka.errors import DecodeError, IgniteKafkaError, RecordTooLarge, UnknownBinaryType, UnsupportedType
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import Page
+from ignite_kafka.kafka.records import Records
 from tests.support.codec_bytes import CACHE, NULL, Types, binary, mapping, number, page, string, wrapped
 
 TYPES = Types()

@@ -10,8 +10,8 @@ import pytest
 
 from ignite_kafka.convert import converter
 from ignite_kafka.convert.to_kafka.key_types import KeyTypes, key_types_in, remembered
-from ignite_kafka.convert.to_kafka.records import KeyType
 from ignite_kafka.ignite.types import type_codes as codes
+from ignite_kafka.kafka.records import KeyType
 from tests.support.codec_bytes import CACHE, NULL, Types, binary, boolean, decimal, number, page, string, uuid_
 
 TYPES = Types()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 import zlib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from types import SimpleNamespace
@@ -19,21 +19,26 @@ import numpy as np
 from confluent_kafka import KafkaError
 
 from ignite_kafka.common.arrays import Int64Array
-from ignite_kafka.convert.to_kafka.records import Records
 from ignite_kafka.errors import CacheDestroyed, KafkaUnavailable
 from ignite_kafka.ignite.backlog_service import CREATED, EXPIRED, GIVEN_UP, REMOVED, UNIT, ChangedUnits, Changes
 from ignite_kafka.ignite.cluster import Cluster
 from ignite_kafka.ignite.types.model import CacheInfo, Page
 from ignite_kafka.kafka.clients import KafkaClients
+from ignite_kafka.kafka.records import Records
+from ignite_kafka.kafka.topics import Topics
 from ignite_kafka.plan.slots import Owner, SlotState, UnitKey, UnitOffset
 from ignite_kafka.plan.source_plan import CachePlan, TransferPlan
+from ignite_kafka.runtime.counts import CacheCount
 from ignite_kafka.settings.source import SourceSettings
-from ignite_kafka.source.snapshot.task import CacheCount
+from ignite_kafka.source.stream.backlog_client import BacklogClient
 from ignite_kafka.source.stream.backlog_reader import BacklogReader
 from ignite_kafka.source.stream.batch import page_of_states
+from ignite_kafka.source.stream.cache_infos import CacheInfos
 from ignite_kafka.source.stream.rate_limit import RateLimiter
 from ignite_kafka.source.stream.sender import SlotsSender
+from ignite_kafka.source.stream.task import BatchRunner
 from ignite_kafka.source.stream.unit_table import UnitTable
+from ignite_kafka.state.slot_writer import SlotWriter
 
 PARTITIONS, SLOTS = 4, 2
 CACHE = CachePlan("cache", 7, "topic", PARTITIONS, 2, "1")
@@ -108,7 +113,7 @@ class Unit:
         return bool(self.marks & GIVEN_UP)
 
 
-class World:
+class Simulator:
     """The cache with its backlog service, the topic with the offsets, and the writers of both.
 
     Each write has a version that is higher than all before, and a value is its version. `undone` are writes that a dying primary alone had.
@@ -390,6 +395,13 @@ class World:
         self._go_on("scan")
         return rows
 
+    def scan_partitions(
+        self, _cluster: Any, _info: CacheInfo, partitions: Sequence[int], *, page_bytes: int
+    ) -> Generator[Page, None, None]:
+        for partition in partitions:
+            rows = self.scan(partition)
+            yield Page(partition, len(rows), page_of_states(rows).data, True)
+
     def fail(self, step: str) -> None:
         """Fail once where that was asked for."""
         if step in self.failing:
@@ -397,6 +409,11 @@ class World:
             raise KafkaUnavailable(f"{step} fails")
 
     # the topic and the cluster, as the reader asks for them
+
+    credentials = SimpleNamespace(backlog_secret=None)
+
+    def ask(self, question: Callable[[Any], Any]) -> Any:
+        return question(self)
 
     def topic_partition(self, partition: int) -> list[tuple[bytes, bytes | None]]:
         """Its records: a record's partition is told by its key."""
@@ -447,8 +464,8 @@ class World:
 class _Writer:
     """A slot's transactions."""
 
-    def __init__(self, world: World, slot: int) -> None:
-        self._world, self._slot, self.state = world, slot, world.offsets[slot]
+    def __init__(self, simulator: Simulator, slot: int) -> None:
+        self._simulator, self._slot, self.state = simulator, slot, simulator.offsets[slot]
         self._data: list[tuple[bytes, bytes | None]] = []
         self._offsets: list[tuple[bytes, bytes]] = []
         self.types_sent: dict[int, Any] = {}
@@ -461,8 +478,8 @@ class _Writer:
         self._offsets.append((UnitKey("c", cache, partition).to_json(), offset.to_json()))
 
     def commit(self) -> None:
-        self._world.fail(f"commit {self._slot}")
-        self._world.topic += self._data
+        self._simulator.fail(f"commit {self._slot}")
+        self._simulator.topic += self._data
         for key, value in self._offsets:
             self.state.apply(key, value)
         self._data, self._offsets = [], []
@@ -494,15 +511,15 @@ class _Message:
 class _Consumer:
     """Two partitions: a record's is told by its key; ten messages at most at a time."""
 
-    def __init__(self, world: World) -> None:
-        self._world, self._at = world, (0, 0)
+    def __init__(self, simulator: Simulator) -> None:
+        self._simulator, self._at = simulator, (0, 0)
 
     def assign(self, places: Sequence[Any]) -> None:
         self._at = places[0].partition, places[0].offset
 
     def consume(self, count: int, timeout: float) -> list[_Message]:
         partition, offset = self._at
-        records = self._world.topic_partition(partition)[offset : offset + 10]
+        records = self._simulator.topic_partition(partition)[offset : offset + 10]
         self._at = partition, offset + len(records)
         found = [_Message(partition, offset + row, record) for row, record in enumerate(records)]
         return found or [_Message(partition, offset, None)]
@@ -511,41 +528,11 @@ class _Consumer:
         pass
 
 
-class _Reader(BacklogReader):
-    """The reader under test; what it asks nodes and brokers, the world answers."""
-
-    def __init__(self, world: World, plan: TransferPlan, table: UnitTable) -> None:
-        clients = SimpleNamespace(admin=lambda: (None, None), reader=lambda: _Consumer(world), patience_s=1.0)
-        most_records = RateLimiter.of_task(plan.settings.max_records_per_second, SLOTS, SLOTS, 0.0).batch_records
-        super().__init__(plan, table, cast(Cluster, world), cast(KafkaClients, clients), most_records)
-        self._world = world
-        self._topics = SimpleNamespace(ends=lambda _, partitions: {one: len(world.topic_partition(one)) for one in partitions})  # type: ignore[assignment]
-
-    def ask(self, question: Callable[[Any], Any]) -> Any:
-        return question(self._world)
-
-    def _scan(self, cache: CachePlan, units: Int64Array) -> dict[int, list[Page]]:
-        found = {unit: self._world.scan(self._table.partition(unit)) for unit in units.tolist()}
-        return {unit: [Page(self._table.partition(unit), len(rows), page_of_states(rows).data, True)] for unit, rows in found.items()}
-
-
-class _Sender(SlotsSender):
-    """The sender under test, with transactions of the world."""
-
-    def __init__(self, world: World, plan: TransferPlan, table: UnitTable) -> None:
-        self._world = world
-        counts = {slot: {CACHE.name: CacheCount()} for slot in range(SLOTS)}
-        super().__init__(plan, cast(KafkaClients, None), table, Owner(1), cast(Cluster, world), counts)
-
-    def _open(self, clients: KafkaClients, owner: Owner, slots: Iterable[int]) -> None:
-        self._writers = {slot: cast(Any, _Writer(self._world, slot)) for slot in slots}
-
-
 class Task:
     """What a stream's task does, a batch at a time; after a failure it begins again from the offsets."""
 
-    def __init__(self, world: World, snapshot_id: str = "s", **settings: Any) -> None:
-        self.world = world
+    def __init__(self, simulator: Simulator, snapshot_id: str = "s", **settings: Any) -> None:
+        self.simulator = simulator
         named = {
             "name": "c",
             "ignite_addresses": ("a:1",),
@@ -554,31 +541,46 @@ class Task:
             "key_converter": "ignite-binary",
         }
         made = SourceSettings(**{**named, "run_mode": "continuous", "process_removals": True, **settings})
-        self.plan = TransferPlan("c", snapshot_id, 1, SLOTS, made, (world.plan,), capture_id=1)
+        self.plan = TransferPlan("c", snapshot_id, 1, SLOTS, made, (simulator.plan,), capture_id=1)
         self.failures = 0
-        self.table: UnitTable
-        self.reader: _Reader
-        self.sender: _Sender
         self.begin()
 
     def begin(self) -> None:
-        for unit in self.world.units:
+        for unit in self.simulator.units:
             if unit.last is not None and unit.last[0] not in unit.backlog:
                 unit.last = None  # what was sent before this task is on its backups by now
-        self.plan = replace(self.plan, caches=(self.world.plan,))
+        simulator, cluster = self.simulator, cast(Cluster, self.simulator)
+        self.plan = replace(self.plan, caches=(simulator.plan,))
         self.table = UnitTable.of(self.plan, range(SLOTS))
-        self.sender = _Sender(self.world, self.plan, self.table)
-        self.reader = _Reader(self.world, self.plan, self.table)
-        self.sender.restore(self.reader)
+        self.counts = {slot: {CACHE.name: CacheCount()} for slot in range(SLOTS)}
+        infos, limiter = CacheInfos(cluster), RateLimiter.of_task(self.plan.settings.max_records_per_second, SLOTS, SLOTS, 0.0)
+
+        def open_slot(slot: int) -> SlotWriter:
+            return cast(SlotWriter, _Writer(simulator, slot))
+
+        self.sender = SlotsSender(self.plan, self.table, cluster, infos, self.counts, open_slot)
+        self.reader = BacklogReader(
+            self.plan,
+            self.table,
+            BacklogClient(cluster, "c", lambda connection, secret: connection),
+            infos,
+            cast(KafkaClients, SimpleNamespace(reader=lambda: _Consumer(simulator))),
+            cast(Topics, SimpleNamespace(ends=lambda _, partitions: {one: len(simulator.topic_partition(one)) for one in partitions})),
+            limiter.batch_records,
+            scan=simulator.scan_partitions,
+            clock=lambda: simulator.now_s,
+        )
+        self.reader.restore(self.sender.offsets())
+        self.runner = BatchRunner(self.reader, self.sender, limiter)
 
     def end(self) -> None:
         """As an epoch ends."""
         self._guarded(self._end)
 
     def _end(self) -> None:
-        self._commit_each(self.reader.sweep(ends=True))
+        self.runner.reconcile(ends=True)
         self.stop()
-        self.world.take_up()
+        self.simulator.take_up()
         self.begin()
 
     def stop(self) -> None:
@@ -589,14 +591,10 @@ class Task:
         self._guarded(self._batch)
 
     def _batch(self) -> None:
-        self.sender.commit(self.reader.changes(), self.reader)
-        self.sender.commit(self.reader.load(), self.reader)
-        self._commit_each(self.reader.sweep())
-        self.reader.memory.forget(self.world.now_s)
-
-    def _commit_each(self, batches: Iterator[Any]) -> None:
-        for batch in batches:
-            self.sender.commit([batch], self.reader)
+        self.runner.changes()
+        self.runner.load()
+        self.runner.reconcile()
+        self.reader.forget()
 
     def _guarded(self, step: Callable[[], None]) -> None:
         try:
@@ -607,21 +605,21 @@ class Task:
             self.begin()
         except CacheDestroyed:  # ends the epoch; the driver looks before the next one
             self.stop()
-            self.world.take_up()
+            self.simulator.take_up()
             self.begin()
 
     def settle(self) -> None:
         """Until nothing is left to be done, and the time of the last look after a dead node has passed."""
-        self.world.failing.clear()
-        for key in list(self.world.held):
-            self.world.end(struct.unpack_from("<q", key, 1)[0])
+        self.simulator.failing.clear()
+        for key in list(self.simulator.held):
+            self.simulator.end(struct.unpack_from("<q", key, 1)[0])
         for more in range(6):
             if more == 4:
-                self.world.meanwhile.clear()  # what is written from now on nobody would read
-            self.world.now_s += 6.0
-            if self.world.captured != self.world.deployment:
+                self.simulator.meanwhile.clear()  # what is written from now on nobody would read
+            self.simulator.now_s += 6.0
+            if self.simulator.captured != self.simulator.deployment:
                 self.end()
-            self.world.barrier("c")
+            self.simulator.barrier("c")
             for _ in range(100):
                 self.batch()
                 if not self.reader.more and self.reader.all_loaded and self._idle():
@@ -630,4 +628,4 @@ class Task:
                 raise AssertionError("the stream comes to no rest")
 
     def _idle(self) -> bool:
-        return not any(unit.backlog or unit.expired or unit.marks for unit in self.world.units)
+        return not any(unit.backlog or unit.expired or unit.marks for unit in self.simulator.units)

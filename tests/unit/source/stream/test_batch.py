@@ -61,14 +61,14 @@ GONE = np.zeros(3, bool)
     ],
 )
 def test_what_a_take_leaves(batch: ChangeBatch, leaves: bool) -> None:
-    assert batch.leaves(LIMITS, GONE) is leaves
+    assert batch.has_open_changes(LIMITS, GONE) is leaves
 
 
 def test_units_that_are_gone_or_settled_apart_leave_nothing() -> None:
     batch = _take([[9], []], done=[False], more=(True, False))
-    assert not batch.leaves(LIMITS, np.array([True, False, False]))
-    batch.leave(np.array([0]))
-    assert not batch.leaves(LIMITS, GONE)
+    assert not batch.has_open_changes(LIMITS, np.array([True, False, False]))
+    batch.move_out(np.array([0]))
+    assert not batch.has_open_changes(LIMITS, GONE)
 
 
 def test_active_units_have_changes_states_or_entries() -> None:
@@ -78,7 +78,7 @@ def test_active_units_have_changes_states_or_entries() -> None:
     assert batch.active.tolist() == [0, 1]
     batch.states, batch.scanned = {}, {0: []}
     assert batch.active.tolist() == [0, 1]
-    batch.scanned, batch.swept = {}, {0: None}
+    batch.scanned, batch.reconciled = {}, {0: None}
     assert batch.active.tolist() == [0, 1]
-    batch.swept, batch.unloaded = {}, frozenset([0])
+    batch.reconciled, batch.unloaded = {}, frozenset([0])
     assert batch.active.tolist() == [0, 1]

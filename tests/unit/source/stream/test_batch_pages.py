@@ -33,12 +33,12 @@ def test_rows_are_found_by_their_units() -> None:
     batch = taken()
     assert [batch.rows_of(unit, unit) for unit in (3, 5, 8)] == [slice(0, 2), slice(2, 2), slice(2, 3)]
     assert batch.rows_of(3, 8) == slice(0, 3)
-    assert batch.places(np.array([0, 2])) == [(3, key_bytes(1)), (8, OBJECT)]
+    assert batch.located_keys(np.array([0, 2])) == [(3, key_bytes(1)), (8, OBJECT)]
 
 
 def test_units_leave_a_take() -> None:
     batch = taken()
-    batch.leave(np.array([3]))
+    batch.move_out(np.array([3]))
     assert batch.classified.new.tolist() == batch.done.tolist() == [False, False, True]
 
 

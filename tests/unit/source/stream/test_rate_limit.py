@@ -13,7 +13,7 @@ from ignite_kafka.ignite.backlog_service import EXPIRED
 from ignite_kafka.source.stream import batch as change_batch
 from ignite_kafka.source.stream.batch import first_of_each
 from ignite_kafka.source.stream.rate_limit import RateLimiter
-from tests.unit.source.stream.backlog_simulator import PARTITIONS, Change, Task, World, changes_of, key_bytes, value_bytes
+from tests.unit.source.stream.backlog_simulator import PARTITIONS, Change, Simulator, Task, changes_of, key_bytes, value_bytes
 
 
 class Clock:
@@ -106,33 +106,33 @@ def test_a_batch_has_no_more_of_a_unit_than_its_offsets_have_room_for(monkeypatc
 
 
 def test_batches_hold_as_many_records_as_the_pace_wants() -> None:
-    world = World()
-    world.chunk = 1 << 20
-    task = Task(world, max_records_per_second=PARTITIONS * 2)
+    simulator = Simulator()
+    simulator.chunk = 1 << 20
+    task = Task(simulator, max_records_per_second=PARTITIONS * 2)
     task.settle()
     for turn in range(25):
         for key in range(PARTITIONS):
-            world.put(key + PARTITIONS * (turn % 3))
-    world.barrier("c")
+            simulator.put(key + PARTITIONS * (turn % 3))
+    simulator.barrier("c")
     sent: list[int] = []
     while not sent or task.reader.more:
-        before = len(world.topic)
+        before = len(simulator.topic)
         task.batch()
-        sent.append(len(world.topic) - before)
+        sent.append(len(simulator.topic) - before)
     assert sum(sent) == 25 * PARTITIONS
     assert max(sent) == PARTITIONS
-    assert world.fold == world.entries
-    assert world.steps_back() == []
+    assert simulator.fold == simulator.entries
+    assert simulator.steps_back() == []
 
 
 def test_one_unit_is_loaded_at_a_time_where_the_pace_wants_fewer_records() -> None:
-    world = World()
+    simulator = Simulator()
     for key in range(40):
-        world.put(key)
-    task = Task(world, max_records_per_second=2)
+        simulator.put(key)
+    task = Task(simulator, max_records_per_second=2)
     sent: list[int] = []
     while not sent or task.reader.more:
-        before = len(world.topic)
+        before = len(simulator.topic)
         task.batch()
-        sent.append(len(world.topic) - before)
+        sent.append(len(simulator.topic) - before)
     assert [count for count in sent if count] == [40 // PARTITIONS] * PARTITIONS

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ignite_kafka.errors import Fenced, KafkaUnavailable
-from ignite_kafka.source.stream.epoch import Epoch, EpochEnd
+from ignite_kafka.runtime.epoch import Epoch, EpochEnd
 
 
 class Consumer:

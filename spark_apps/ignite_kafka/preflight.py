@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import logging
 
-from ..errors import CacheNotFound, IgniteKafkaError, KafkaUnavailable
-from ..events import NAME_MATCHES_NOTHING, RUN_FAILED, emit
-from ..ignite.cluster import Cluster
-from ..kafka.clients import BRIEF_S, KafkaClients
-from ..kafka.topics import Topics
-from ..settings.connector import ConnectorSettings
-from ..settings.secrets import Secrets
-from ..settings.sink import SinkSettings
-from ..settings.source import SourceSettings
-from ..settings.suggestions import did_you_mean
-from ..sink.caches import missing_caches
-from ..sink.planning import cache_names, chosen_topics, known_topics
-from ..source.planning import chosen_caches, unmatched
-from ..state.configs import read_control
-from ..state.status import FAILED, RunStatus, StatusWriter, now_ms
-from .clients import ignite_cluster, kafka_clients
+from .errors import CacheNotFound, IgniteKafkaError, KafkaUnavailable
+from .events import NAME_MATCHES_NOTHING, RUN_FAILED, emit
+from .ignite.cluster import Cluster
+from .kafka.clients import BRIEF_S, KafkaClients
+from .kafka.topics import Topics
+from .runtime.clients import ignite_cluster, kafka_clients
+from .settings.connector import ConnectorSettings
+from .settings.secrets import Secrets
+from .settings.sink import SinkSettings
+from .settings.source import SourceSettings
+from .settings.suggestions import did_you_mean
+from .sink.caches import missing_caches
+from .sink.planning import cache_names, chosen_topics, known_topics
+from .source.planning import chosen_caches, unmatched
+from .state.configs import read_control
+from .state.status import FAILED, RunStatus, StatusWriter, now_ms
 
 log = logging.getLogger(__name__)
 

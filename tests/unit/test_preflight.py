@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from ignite_kafka import app
+from ignite_kafka import preflight as module
 from ignite_kafka.cli import local_run
 from ignite_kafka.errors import CacheNotFound, IgniteUnreachable, KafkaUnavailable, TopicError
-from ignite_kafka.runtime import preflight as module
-from ignite_kafka.runtime.preflight import preflight
+from ignite_kafka.preflight import preflight
 from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings

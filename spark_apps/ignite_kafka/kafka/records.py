@@ -1,4 +1,4 @@
-"""What a converter makes: the bytes of keys and values as two Arrow binary arrays, ready to be handed to C by address."""
+"""Batches of records as Arrow arrays: :class:`Records` to be produced, :class:`Consumed` as they were read."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...errors import RecordTooLarge
+from ..common.arrays import Int64Array, Mask
+from ..errors import RecordTooLarge
 
 MOST_BYTES = 2**31 - 1  # an Arrow binary array has int32 offsets
 
@@ -57,6 +57,29 @@ class Records:
         return payload_bytes(self.keys) + payload_bytes(self.values)
 
 
+@dataclass(frozen=True)
+class Consumed:
+    """Records of one partition of a topic, in their order: row i of `keys`, `values` and `offsets` (int64) is one record.
+
+    A null in `values` is a tombstone, a null in `keys` a record without a key; both are ``pa.binary()``. `times_ms` are the records'
+    timestamps since the epoch, -1 where there is none; None: not asked for.
+    """
+
+    topic: str
+    partition: int
+    keys: pa.BinaryArray
+    values: pa.BinaryArray
+    offsets: Int64Array
+    times_ms: Int64Array | None = None
+
+    def __post_init__(self) -> None:
+        if not len(self.keys) == len(self.values) == len(self.offsets):
+            raise ValueError(f"{len(self.keys)} keys, {len(self.values)} values and {len(self.offsets)} offsets")
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+
 def payload_bytes(array: pa.BinaryArray) -> int:
     """Bytes of all values of a binary array that has no offset."""
     if not len(array):
@@ -70,7 +93,7 @@ def no_records() -> Records:
     return Records(pa.array([], pa.binary()), pa.array([], pa.binary()))
 
 
-def taken(records: Records, rows: npt.NDArray[np.int64]) -> Records:
+def taken(records: Records, rows: Int64Array) -> Records:
     """These rows of the records, in this order."""
     index = pa.array(rows)
     return replace(records, keys=records.keys.take(index), values=records.values.take(index))
@@ -89,7 +112,7 @@ def joined(parts: Sequence[Records]) -> Records:
     )
 
 
-def with_tombstones(records: Records, removed: npt.NDArray[np.bool_]) -> Records:
+def with_tombstones(records: Records, removed: Mask) -> Records:
     """The records with null for the value of each removed key."""
     if not removed.any():
         return records
@@ -138,7 +161,7 @@ def largest_record(records: Records) -> tuple[int, int]:
     return row, int(sizes[row])
 
 
-def record_sizes(records: Records) -> npt.NDArray[np.int64]:
+def record_sizes(records: Records) -> Int64Array:
     """Bytes of key and value of each record."""
     if not len(records):
         return np.zeros(0, np.int64)

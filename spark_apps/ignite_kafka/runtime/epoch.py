@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 from confluent_kafka import TopicPartition
 
-from ...errors import Fenced, KafkaUnavailable
-from ...kafka.clients import KafkaClients, translate
-from ...kafka.producer import fenced_by_newer
-from ...plan.source_plan import RunPlan
-from ...state.configs import capture_secret_of, configs_topic, connector_generation, epoch_of
-from ...state.internal_records import InternalRecord
+from ..errors import Fenced, KafkaUnavailable
+from ..kafka.clients import KafkaClients, translate
+from ..kafka.producer import fenced_by_newer
+from ..plan.source_plan import RunPlan
+from ..state.configs import capture_secret_of, configs_topic, connector_generation, epoch_of
+from ..state.internal_records import InternalRecord
 
 LOADING_S, STREAMING_S = 20.0, 120.0
 """How long a task waits for a core at least, while what was there before is sent, and later."""

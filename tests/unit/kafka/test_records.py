@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ignite_kafka.convert.to_kafka import records
-from ignite_kafka.convert.to_kafka.records import Records, gather, largest_record, no_records
 from ignite_kafka.errors import RecordTooLarge
+from ignite_kafka.kafka import records
+from ignite_kafka.kafka.records import Records, gather, largest_record, no_records
 
 
 def raw(array: pa.Array) -> list[bytes | None]:
