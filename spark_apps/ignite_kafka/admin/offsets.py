@@ -41,9 +41,6 @@ class Altered:
     def to_dict(self) -> dict[str, object]:
         return asdict(self)
 
-    def text(self) -> str:
-        return f"cache {self.cache}, partition {self.partition}: numbers sent were {_shown(self.before)}, are {_shown(self.after)}"
-
 
 @dataclass(frozen=True)
 class Reset:
@@ -53,10 +50,6 @@ class Reset:
 
     def to_dict(self) -> dict[str, object]:
         return asdict(self)
-
-    def text(self) -> str:
-        lines = [f"cache {cache}: {count:,} units forgotten" for cache, count in sorted(self.units.items())]
-        return "\n".join(lines) or "there were no offsets"
 
 
 def alter(settings: ConnectorSettings, secrets: Secrets, cache: str, partition: int, sent: int, *, force: bool = False) -> Altered:
@@ -206,7 +199,3 @@ def _no_offset(hold: _Hold, state: SlotState, cache: str, partition: int) -> Set
         cache=cache,
         partition=partition,
     )
-
-
-def _shown(ranges: tuple[tuple[int, int], ...]) -> str:
-    return ", ".join(f"{low} to {high}" for low, high in ranges) or "none"

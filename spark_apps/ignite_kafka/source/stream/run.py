@@ -28,12 +28,13 @@ from ...runtime.spark_job import Work, slot_work
 from ...settings.source import SourceSettings
 from ...state import status
 from ...state import target_state as target
-from ...state.configs import Control, ControlState, SnapshotRecord
+from ...state.configs import Control, SnapshotRecord
 from ...state.sent_topics import check_plan
 from ...state.status import RunStatus, TaskProgress
 from ..planning import ensure_topics, make_plan
 from ..snapshot.run import new_snapshot_id, planned
 from .capture import Capture, Deployments, deployment_of, owner_of
+from .start_policy import StartState, loads_after_change, start_policy
 from .task import stream_slots
 
 log = logging.getLogger(__name__)
@@ -54,32 +55,12 @@ class BacklogRun(EpochRun[SourceSettings]):
 
     def _run(self) -> None:
         settings = self._settings
-        prefix = settings.internal_topic_prefix
         cluster = self._stack.enter_context(ignite_cluster(settings, self._secrets))
-        owner = self._patiently(lambda: owner_of(self._topics, prefix))
+        owner = self._patiently(lambda: owner_of(self._topics, settings.internal_topic_prefix))
         self._cluster, self._capture = cluster, Capture(settings, cluster, owner)
         self._capture.check()
         events.emit(events.IGNITE_CONNECTED, address=", ".join(settings.ignite_addresses))
-        state = self._state()
-        if settings.run_mode == "once" and self._target_wanted() == target.PAUSED:
-            remedy = f"Resume it with `ignite-kafka resume {settings.name}`"
-            raise SettingsError("the connector is paused", remedy, connector=settings.name)
-        # checks what settings and caches must be before anything is taken over
-        slots = parallelism.slots(settings, state, parallelism.cores(self._spark))
-        snapshot_id = self._request.snapshot_id or new_snapshot_id()
-        plan = self._patiently(lambda: make_plan(settings, cluster, self._topics, snapshot_id, slots))
-        self._control = control = Control(self._clients, self._topics, prefix, settings.name, settings.runs_kept)
-        self._stack.callback(control.close)
-        found = self._take(control, slots, state)
-        self._capture.secret = self._patiently(lambda: control.ensure_capture_secret(found))
-        captured, self._deployments = self._captured(plan, found)
-        self._patiently(lambda: check_plan(captured, found.snapshot, self._clients, self._topics))
-        self._plan = replace(self._patiently(lambda: ensure_topics(captured, self._topics)), generation=control.record.generation)
-        self._loaded = False
-        self._patiently(lambda: control.begin(self._record(), found.snapshot))
-        self._follower = self._patiently(lambda: RunFollower(self._clients, self._topics, self._plan))
-        self._stack.callback(self._follower.close)
-        self._take_up_target()
+        self._begin()
         events.emit(events.RUN_STARTED, connector=settings.name, run_id=self._request.run_id, generation=self._plan.generation)
         self._status = replace(
             self._status,
@@ -97,36 +78,55 @@ class BacklogRun(EpochRun[SourceSettings]):
         else:
             self._stopped()
 
+    def _begin(self) -> None:
+        """Plan, take the connector, capture, and write down what begins."""
+        settings, state = self._settings, self._state()
+        if settings.run_mode == "once" and self._target_wanted() == target.PAUSED:
+            remedy = f"Resume it with `ignite-kafka resume {settings.name}`"
+            raise SettingsError("the connector is paused", remedy, connector=settings.name)
+        # checks what settings and caches must be before anything is taken over
+        slots = parallelism.slots(settings, state, parallelism.cores(self._spark))
+        snapshot_id = self._request.snapshot_id or new_snapshot_id()
+        plan = self._patiently(lambda: make_plan(settings, self._cluster, self._topics, snapshot_id, slots))
+        control = Control(self._clients, self._topics, settings.internal_topic_prefix, settings.name, settings.runs_kept)
+        self._control = control
+        self._stack.callback(control.close)
+        found = self._take(control, slots, state)
+        self._capture.secret = self._patiently(lambda: control.ensure_capture_secret(found))
+        captured, self._deployments = self._start_capture(plan, found.snapshot)
+        self._patiently(lambda: check_plan(captured, found.snapshot, self._clients, self._topics))
+        self._plan = replace(self._patiently(lambda: ensure_topics(captured, self._topics)), generation=control.record.generation)
+        self._loaded = False
+        self._patiently(lambda: control.begin(self._record(), found.snapshot))
+        self._follower = self._patiently(lambda: RunFollower(self._clients, self._topics, self._plan))
+        self._stack.callback(self._follower.close)
+        self._take_up_target()
+
     # capture
 
-    def _captured(self, plan: TransferPlan, found: ControlState) -> tuple[TransferPlan, Deployments]:
-        """Capture the caches; the plan under the snapshot id, and with the loads, that the failover policy asks for."""
-        policy, before, first = self._settings.failover_policy, found.snapshot, found.snapshot is None
+    def _start_capture(self, plan: TransferPlan, before: SnapshotRecord | None) -> tuple[TransferPlan, Deployments]:
+        """Capture the caches.
+
+        :returns: the plan as :func:`.start_policy` decides, and the captured caches.
+        """
+        settings = self._settings
         present = self._capture.present()
-        known = before is not None and present is not None and before.plan.get("capture_id") == present.capture_id
-        if policy == "NONE" and present is not None:
+        if settings.failover_policy == "NONE" and present is not None:
             self._capture.stop()  # what changed while nothing ran is not sent
         deployments = self._capture.deployments()
-        names = [cache.name for cache in plan.caches if cache.name in deployments]
-        captured = self._capture.start(names)
-        events.emit(events.CAPTURE_BEGUN, connector=plan.connector, caches=len(names), capture_id=captured.capture_id)
-        same = known and before is not None and before.plan["capture_id"] == captured.capture_id
-        if before is not None and before.plan.get("capture_id") and policy == "BACKLOG" and not same:
-            events.emit(events.CAPTURE_LOST, connector=plan.connector, capture_id=before.plan["capture_id"])
-        goes_on = same and before is not None and (policy == "BACKLOG" or before.id == self._request.snapshot_id)
-        # what was there before is loaded once, whatever the policy; a load that did not come to its end is begun anew
-        unfinished = before is None or not before.complete
-        load = policy != "NONE" or unfinished
-        if first or goes_on or policy == "NONE":
-            load = load and self._settings.load_initial_data
-        old = {cache["name"]: cache["load"] for cache in before.plan["caches"]} if goes_on and before is not None else {}
-        named = [captured.named(cache, deployments[cache.name]) for cache in plan.caches if cache.name in names]
-        caches = [replace(cache, load=old.get(cache.name, load)) for cache in named]
-        snapshot_id = before.id if goes_on and before is not None else plan.snapshot_id
-        if before is not None and snapshot_id == before.id and not goes_on:
-            snapshot_id = new_snapshot_id()  # its offsets tell of another capture
-        plan = replace(plan, caches=tuple(caches), snapshot_id=snapshot_id, capture_id=captured.capture_id)
-        return plan, captured.seen({name: deployments[name] for name in names})
+        planned_caches = [cache for cache in plan.caches if cache.name in deployments]
+        captured = self._capture.start([cache.name for cache in planned_caches])
+        events.emit(events.CAPTURE_BEGUN, connector=plan.connector, caches=len(planned_caches), capture_id=captured.capture_id)
+        state = StartState(before, self._request.snapshot_id, present.capture_id if present else None, captured.capture_id)
+        decision = start_policy(settings.failover_policy, settings.load_initial_data, state, plan.snapshot_id, new_snapshot_id())
+        if decision.lost_capture is not None:
+            events.emit(events.CAPTURE_LOST, connector=plan.connector, capture_id=decision.lost_capture)
+        caches = tuple(
+            replace(captured.named(cache, deployments[cache.name]), load=decision.loads.get(cache.name, decision.load))
+            for cache in planned_caches
+        )
+        plan = replace(plan, caches=caches, snapshot_id=decision.snapshot_id, capture_id=captured.capture_id)
+        return plan, captured.seen({cache.name: deployments[cache.name] for cache in planned_caches})
 
     def _record(self) -> SnapshotRecord:
         return SnapshotRecord(self._plan.snapshot_id, self._plan.to_dict())
@@ -207,8 +207,8 @@ class BacklogRun(EpochRun[SourceSettings]):
         now = captured.seen({name: deployment_of(value) for name, value in now.items()})  # one that was made again since is seen next time
         fresh = {name for name in now if now[name] != before.get(name)}
         lost = {name for name in fresh if deployment_of(now[name]) == deployment_of(before.get(name, ""))}
-        loads = {cache.name: cache.load for cache in self._plan.caches}
-        loads |= dict.fromkeys(fresh, self._settings.load_initial_data) | dict.fromkeys(lost, self._settings.failover_policy != "NONE")
+        settings, loads = self._settings, {cache.name: cache.load for cache in self._plan.caches}
+        loads = loads_after_change(settings.failover_policy, settings.load_initial_data, loads, fresh, lost)
         named = [captured.named(cache, deployment_of(now[cache.name])) for cache in plan.caches if cache.name in now]
         caches = [replace(cache, load=loads.get(cache.name, True)) for cache in named]
         if captured.capture_id != self._plan.capture_id:
