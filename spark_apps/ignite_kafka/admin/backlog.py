@@ -18,7 +18,7 @@ from ..settings.connector import ConnectorSettings
 from ..settings.secrets import Secrets
 from ..settings.suggestions import did_you_mean
 from ..source.stream.capture import check_owner, owner_of
-from ..state.configs import read_control
+from ..state.configs import read_connector
 from .target_state import NewestRun, newest_run
 
 _MARKS = {GIVEN_UP: "given up", MISSED: "missed", LOST: "lost", GONE: "gone", ASKED: "asked"}
@@ -181,7 +181,7 @@ def _secret(settings: ConnectorSettings, secrets: Secrets) -> str | None:
         return secrets.ignite.backlog_secret
     clients = kafka_clients(settings, secrets)
     clients.check()
-    return read_control(clients, Topics(clients), settings.internal_topic_prefix, settings.name).capture_secret
+    return read_connector(clients, Topics(clients), settings.internal_topic_prefix, settings.name).capture_secret
 
 
 def _check_graceful(settings: ConnectorSettings, secrets: Secrets, status: Mapping[str, Any]) -> None:

@@ -19,7 +19,7 @@ from ..settings.connector import ConnectorSettings
 from ..settings.secrets import Secrets
 from ..settings.sink import group_of
 from ..settings.suggestions import did_you_mean
-from ..state.configs import read_control, slot_transactional_id
+from ..state.configs import read_connector, slot_transactional_id
 from ..state.internal_records import FORMAT_HEADERS
 from ..state.offsets import read_slot
 from ..state.slot_writer import SlotClaim
@@ -139,7 +139,7 @@ class _Hold:
                 raise _of_group(self.connector)
             yield producer, state
         except ProducerFenced as cause:
-            found = read_control(self.clients, self.topics, self.prefix, self.connector).connector
+            found = read_connector(self.clients, self.topics, self.prefix, self.connector).connector
             raise fenced_by_newer(self.connector, slot, self.generation, found.generation if found else 0) from cause
         finally:
             producer.close()

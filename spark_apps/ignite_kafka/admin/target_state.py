@@ -13,7 +13,7 @@ from ..runtime.clients import kafka_clients
 from ..settings.connector import ConnectorSettings
 from ..settings.secrets import Secrets
 from ..settings.suggestions import did_you_mean
-from ..state.configs import ConnectorRecord, ControlState, configs_topic, read_control
+from ..state.configs import ConnectorRecord, ConnectorState, configs_topic, read_connector
 from ..state.internal_records import InternalRecord
 from ..state.status import COMPLETED, STOPPED, RunStatus, read_run, read_runs
 from ..state.target_state import write_target
@@ -34,7 +34,7 @@ class NewestRun:
     run: RunStatus | None
 
     @staticmethod
-    def of(state: ControlState, runs: Mapping[str, RunStatus]) -> NewestRun:
+    def of(state: ConnectorState, runs: Mapping[str, RunStatus]) -> NewestRun:
         """From a connector's control records and all its status records; a start that failed before it took it does not count."""
         if state.connector is None:
             return NewestRun(None, max(runs.values(), key=lambda run: run.started_ms, default=None))
@@ -68,7 +68,7 @@ class NewestRun:
 
 def newest_run(clients: KafkaClients, topics: Topics, prefix: str, connector: str) -> NewestRun:
     """What the configs topic and the status topic say of the run that took the connector last."""
-    state = read_control(clients, topics, prefix, connector)
+    state = read_connector(clients, topics, prefix, connector)
     if state.connector is None:
         return NewestRun.of(state, read_runs(clients, prefix, connector))
     run = read_run(clients, prefix, connector, state.connector.run_id)

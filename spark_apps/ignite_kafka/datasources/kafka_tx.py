@@ -57,7 +57,7 @@ from ..kafka.records import Records, gather
 from ..kafka.topics import Topics, TopicSpec
 from ..plan.slots import Owner
 from ..settings.transport_security import ALLOW
-from ..state.configs import Control
+from ..state.configs_writer import ConfigsWriter
 from ..state.open_slots import SlotOpener
 from ..state.slot_writer import TransactionLimits
 from . import write_ids
@@ -150,10 +150,10 @@ class KafkaTxWriter(DataSourceArrowWriter):
                 control.fence_slots()  # this write may leave slots unopened that an older one still writes to
 
     @contextmanager
-    def _control(self) -> Iterator[Control]:
+    def _control(self) -> Iterator[ConfigsWriter]:
         clients = self._options.clients()
         clients.check()
-        control = Control(clients, Topics(clients), self._options.prefix, self._options.name)
+        control = ConfigsWriter(clients, Topics(clients), self._options.prefix, self._options.name)
         try:
             yield control
         finally:

@@ -8,7 +8,7 @@ from ignite_kafka.admin.target_state import NewestRun, TargetStateChange, unknow
 from ignite_kafka.cli import render
 from ignite_kafka.errors import CacheDestroyed
 from ignite_kafka.settings.source import SourceSettings
-from ignite_kafka.state.configs import ConnectorRecord, ControlState
+from ignite_kafka.state.configs import ConnectorRecord, ConnectorState
 from ignite_kafka.state.status import RunStatus
 
 ERROR = CacheDestroyed("gone").to_dict()
@@ -21,7 +21,7 @@ def run(run_id: str, state: str, generation: int = 0, *, started_ms: int = 0, er
 
 def newest(*runs: RunStatus, taken: tuple[str, int] | None = ("r2", 2)) -> NewestRun:
     connector = ConnectorRecord(generation=taken[1], run_id=taken[0]) if taken else None
-    return NewestRun.of(ControlState(connector), {status.run_id: status for status in runs})
+    return NewestRun.of(ConnectorState(connector), {status.run_id: status for status in runs})
 
 
 def test_the_newest_run_is_the_one_that_took_the_connector_last() -> None:
