@@ -47,7 +47,7 @@ class SinkRun(EpochRun[SinkSettings]):
     """The run of a sink."""
 
     def _run(self) -> None:
-        settings, prefix = self._settings, self._settings.internal_topic_prefix
+        settings = self._settings
         self._cluster = self._stack.enter_context(ignite_cluster(settings, self._secrets))
         self._cluster.cache_names()  # what the cluster refuses, it refuses before anything is taken over
         events.emit(events.IGNITE_CONNECTED, address=", ".join(settings.ignite_addresses))
