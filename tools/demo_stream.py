@@ -18,7 +18,7 @@ from ignite_kafka.ignite.connection import IgniteEndpoint
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics
 from ignite_kafka.plan.source_plan import TransferPlan
-from ignite_kafka.state.configs import read_control
+from ignite_kafka.state.configs import read_connector
 
 from .change_flights import CACHE
 from .servers import ServerFailed, ServerProcess
@@ -118,7 +118,7 @@ class StreamDemo:
         return True, f"{text}\n\n{stopped}\n{self._command('backlog', 'cleanup', CONNECTOR)}"
 
     def _verified(self) -> list[Verified]:
-        snapshot = read_control(self._clients, self._topics, _INTERNAL_TOPICS, CONNECTOR).snapshot
+        snapshot = read_connector(self._clients, self._topics, _INTERNAL_TOPICS, CONNECTOR).snapshot
         plan = TransferPlan.from_dict(dict(snapshot.plan)) if snapshot else None
         with Cluster(IgniteEndpoint((self._ignite,))) as cluster:
             return verify(plan, cluster, self._clients) if plan else []

@@ -1,1 +1,4 @@
-"""Hooks: connections of Airflow as clients of Ignite and Kafka, and as settings of a run."""
+"""Connections of Airflow as clients of Ignite and Kafka and as settings, and spark-submit as a hook.
+
+Operators, sensors and triggers import it.
+"""

@@ -1,1 +1,1 @@
-"""Operators: they submit Spark applications and change connectors."""
+"""Operators that submit Spark applications and change connectors. Dags import it; nothing else does."""

@@ -64,16 +64,16 @@ class BacklogCleanupOperator(TypedTemplates, BaseOperator):
         :raises AirflowFailException: refused, or a setting is wrong.
         :raises AirflowException: a cluster could not be asked; nothing or only a part is removed.
         """
-        from ignite_kafka.admin import backlog as backlog_control
+        from ignite_kafka.admin import backlog
 
         try:
             clusters = Clusters.of(self.ignite_conn_id, self.kafka_conn_id)
             settings = joined_settings(self.settings or {}, SourceSettings, clusters, {"name": self.connector})
             secrets = secrets_of(self.secrets_file, clusters)
-            cleaned = backlog_control.cleanup(settings, secrets, force=self._forced())
+            cleaned = backlog.cleanup(settings, secrets, force=self._forced())
         except IgniteKafkaError as error:
             raise outcome.raised(error) from error
-        self.log.info(cleaned.text())
+        self.log.info("Removed the backlog of connector %s: service %s, cache %s", cleaned.connector, cleaned.service, cleaned.cache)
         return cleaned.to_dict()
 
     def _forced(self) -> bool:

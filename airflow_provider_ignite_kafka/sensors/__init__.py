@@ -1,1 +1,1 @@
-"""Sensors: they wait for changes of a cluster or for a run's progress."""
+"""Sensors that wait for changes of the caches of a cluster. Dags import it; nothing else does."""

@@ -13,7 +13,7 @@ from airflow.triggers.base import BaseEventTrigger, TriggerEvent
 from airflow_provider_ignite_kafka.cache_watch.poll import FATAL, PASSING, CacheLooks, as_list, checked_kinds
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.plan.cache_changes import KINDS, CacheLists, CacheState, State, difference, state_of, state_to_dict
-from ignite_kafka.plan.routing import check_pattern
+from ignite_kafka.settings.java_patterns import check_pattern
 
 _BLOCKED_S = 3_600.0  # a watcher that cannot work says so as often; ended, it would be started again at once
 # a triggerer writes an event into the database about a second after it was fired; the state follows it, never the other way

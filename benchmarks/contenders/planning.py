@@ -13,7 +13,7 @@ from ignite_kafka.errors import IgniteKafkaError
 from ignite_kafka.runtime import connector_run, spark_job
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.source.snapshot import run as snapshot
-from ignite_kafka.state.configs import Control
+from ignite_kafka.state.configs_writer import ConfigsWriter
 
 from ..simulated import FAULT, PARTITIONS, SimulatedCluster, task
 from .session import session
@@ -23,14 +23,14 @@ from .session import session
 def _timed(phases: dict[str, float]) -> Iterator[None]:
     """Take the time of the calls that a run consists of."""
     steps: tuple[tuple[Any, str, str], ...] = (
-        (connector_run, "read_control", "read control"),
+        (connector_run, "read_connector", "read control"),
         (snapshot, "make_plan", "plan"),
         (snapshot, "continue_plan", "plan"),
         (snapshot, "ensure_topics", "topics"),
-        (Control, "take", "take"),
-        (Control, "begin", "begin"),
+        (ConfigsWriter, "take", "take"),
+        (ConfigsWriter, "begin", "begin"),
         (snapshot.SnapshotRun, "_follow", "copy"),
-        (Control, "end_snapshot", "finish"),
+        (ConfigsWriter, "end_snapshot", "finish"),
     )
 
     def wrapped(step: Callable[..., Any], phase: str) -> Callable[..., Any]:

@@ -18,7 +18,7 @@ from .settings.suggestions import did_you_mean
 from .sink.caches import missing_caches
 from .sink.planning import cache_names, chosen_topics, known_topics
 from .source.planning import chosen_caches, unmatched
-from .state.configs import read_control
+from .state.configs import read_connector
 from .state.status import FAILED, RunStatus, StatusWriter, now_ms
 
 log = logging.getLogger(__name__)
@@ -89,7 +89,7 @@ def _check_caches(settings: SourceSettings, caches: list[str], clients: KafkaCli
 
 def _needs_a_plan(settings: SourceSettings, clients: KafkaClients, snapshot_id: str | None) -> bool:
     """Whether caches are chosen anew: a snapshot that is complete copies nothing, and one that goes on has its caches."""
-    state = read_control(clients, Topics(clients), settings.internal_topic_prefix, settings.name)
+    state = read_connector(clients, Topics(clients), settings.internal_topic_prefix, settings.name)
     if state.snapshot is not None and not state.snapshot.complete and snapshot_id in (None, state.snapshot.id):
         return False
     return snapshot_id not in state.ended

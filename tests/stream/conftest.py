@@ -20,7 +20,7 @@ from ignite_kafka.ignite.connection import IgniteCredentials, IgniteEndpoint, Th
 from ignite_kafka.ignite.protocol import cache_id
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics
-from ignite_kafka.state.configs import read_control
+from ignite_kafka.state.configs import read_connector
 from ignite_kafka.state.target_state import STOPPED, write_target
 from tests.integration.ignite.nodes import cache_xml
 from tests.support import QUICK_JVM
@@ -207,7 +207,7 @@ class Stream:
     def send_again(self, kind: str) -> None:
         """Mark the cache's units: they are to be sent again."""
         clients = KafkaClients({"bootstrap.servers": self.kafka.bootstrap})
-        secret = read_control(clients, Topics(clients), f"in-{self.name}", self.name).capture_secret
+        secret = read_connector(clients, Topics(clients), f"in-{self.name}", self.name).capture_secret
         with self._service(secret) as service:
             service.mark(self.name, self._units(service, kind))
 

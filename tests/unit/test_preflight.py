@@ -17,7 +17,7 @@ from ignite_kafka.preflight import preflight
 from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
-from ignite_kafka.state.configs import ControlState, SnapshotRecord
+from ignite_kafka.state.configs import ConnectorState, SnapshotRecord
 from ignite_kafka.state.status import RunStatus
 
 CACHES = ["flights", "planes"]
@@ -36,7 +36,7 @@ class Clusters:
 
     topics: Mapping[str, int] = {"to-flights": 2, "to-planes": 2}
     late: Mapping[str, int] = {}  # exist, and the broker that is asked does not know them yet
-    state = ControlState()
+    state = ConnectorState()
     away = False
 
     def __init__(self) -> None:
@@ -64,7 +64,7 @@ def clusters(monkeypatch: pytest.MonkeyPatch) -> Clusters:
     monkeypatch.setattr(module, "ignite_cluster", ignite)
     monkeypatch.setattr(module, "kafka_clients", lambda *_: made)
     monkeypatch.setattr(module, "Topics", lambda clients: clients)
-    monkeypatch.setattr(module, "read_control", lambda *_: made.state)
+    monkeypatch.setattr(module, "read_connector", lambda *_: made.state)
     monkeypatch.setattr(module, "_record", lambda settings, clients, ended: made.ended.append(ended))
     return made
 
@@ -96,7 +96,7 @@ def test_a_stream_may_wait_for_its_caches(clusters: Clusters, caplog: pytest.Log
 
 @pytest.mark.parametrize("snapshot_id", ["done", "begun", None])
 def test_a_snapshot_that_needs_no_choice_of_caches_is_not_refused(clusters: Clusters, snapshot_id: str | None) -> None:
-    clusters.state = ControlState(snapshot=SnapshotRecord("begun", {}), ended={"done": {"complete": True}})
+    clusters.state = ConnectorState(snapshot=SnapshotRecord("begun", {}), ended={"done": {"complete": True}})
     preflight(source(cache_whitelist=["gone"]), Secrets(), "r", snapshot_id)
     with pytest.raises(CacheNotFound):
         preflight(source(cache_whitelist=["gone"]), Secrets(), "r", "another")

@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..cli.tables import table
 from ..errors import NotStopped, SettingsError
 from ..ignite import protocol
 from ..ignite.backlog_service import ASKED, GIVEN_UP, GONE, LOST, MISSED, UNIT, BacklogService, UnitStates
@@ -19,11 +18,10 @@ from ..settings.connector import ConnectorSettings
 from ..settings.secrets import Secrets
 from ..settings.suggestions import did_you_mean
 from ..source.stream.capture import check_owner, owner_of
-from ..state.configs import read_control
+from ..state.configs import read_connector
 from .target_state import NewestRun, newest_run
 
 _MARKS = {GIVEN_UP: "given up", MISSED: "missed", LOST: "lost", GONE: "gone", ASKED: "asked"}
-_SHOWN_UNITS = 50
 T = TypeVar("T")
 
 
@@ -64,25 +62,6 @@ class BacklogView:
     def to_dict(self) -> dict[str, object]:
         return asdict(self)
 
-    def text(self) -> str:
-        head = ("cache", "partition", "changes", "bytes", "low", "high", "marks")
-        rows = [(u.cache, u.partition, u.changes, u.bytes, u.low, u.high, ", ".join(u.marks)) for u in self.units[:_SHOWN_UNITS]]
-        rest = len(self.units) - len(rows)
-        changes, size = sum(u.changes for u in self.units), sum(u.bytes for u in self.units)
-        marked = sum(bool(u.marks) for u in self.units)
-        return "\n".join(
-            [
-                f"connector {self.connector}, capture {self.capture_id}, registered by {self.registered} nodes",
-                *(f"node {line}" for line in self.nodes),
-                "",
-                table(("cache", "incarnation", "partitions"), [(c.cache, str(c.incarnation or "gone"), c.partitions) for c in self.caches]),
-                "",
-                f"{changes:,} changes of {size:,} bytes in {len(self.units):,} units, {marked:,} marked",
-                *([table(head, rows)] if rows else []),
-                *([f"... and {rest:,} units more: --json shows all"] if rest else []),
-            ]
-        )
-
 
 @dataclass(frozen=True)
 class Resend:
@@ -95,10 +74,6 @@ class Resend:
     def to_dict(self) -> dict[str, object]:
         return asdict(self)
 
-    def text(self) -> str:
-        what = f"partition {self.partitions[0]}" if len(self.partitions) == 1 else f"{len(self.partitions):,} partitions"
-        return f"cache {self.cache}: {what} will be sent again by connector {self.connector}, now if it runs, else when it starts"
-
 
 @dataclass(frozen=True)
 class Cleaned:
@@ -110,10 +85,6 @@ class Cleaned:
 
     def to_dict(self) -> dict[str, object]:
         return asdict(self)
-
-    def text(self) -> str:
-        removed = [f"{what} {name}" for what, name in (("service", self.service), ("cache", self.cache)) if name]
-        return f"connector {self.connector}: " + (f"removed {' and '.join(removed)}" if removed else "there was no backlog")
 
 
 def status(settings: ConnectorSettings, secrets: Secrets) -> BacklogView:
@@ -210,7 +181,7 @@ def _secret(settings: ConnectorSettings, secrets: Secrets) -> str | None:
         return secrets.ignite.backlog_secret
     clients = kafka_clients(settings, secrets)
     clients.check()
-    return read_control(clients, Topics(clients), settings.internal_topic_prefix, settings.name).capture_secret
+    return read_connector(clients, Topics(clients), settings.internal_topic_prefix, settings.name).capture_secret
 
 
 def _check_graceful(settings: ConnectorSettings, secrets: Secrets, status: Mapping[str, Any]) -> None:

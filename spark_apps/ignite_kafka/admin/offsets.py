@@ -19,7 +19,7 @@ from ..settings.connector import ConnectorSettings
 from ..settings.secrets import Secrets
 from ..settings.sink import group_of
 from ..settings.suggestions import did_you_mean
-from ..state.configs import read_control, slot_transactional_id
+from ..state.configs import read_connector, slot_transactional_id
 from ..state.internal_records import FORMAT_HEADERS
 from ..state.offsets import read_slot
 from ..state.slot_writer import SlotClaim
@@ -41,9 +41,6 @@ class Altered:
     def to_dict(self) -> dict[str, object]:
         return asdict(self)
 
-    def text(self) -> str:
-        return f"cache {self.cache}, partition {self.partition}: numbers sent were {_shown(self.before)}, are {_shown(self.after)}"
-
 
 @dataclass(frozen=True)
 class Reset:
@@ -53,10 +50,6 @@ class Reset:
 
     def to_dict(self) -> dict[str, object]:
         return asdict(self)
-
-    def text(self) -> str:
-        lines = [f"cache {cache}: {count:,} units forgotten" for cache, count in sorted(self.units.items())]
-        return "\n".join(lines) or "there were no offsets"
 
 
 def alter(settings: ConnectorSettings, secrets: Secrets, cache: str, partition: int, sent: int, *, force: bool = False) -> Altered:
@@ -146,7 +139,7 @@ class _Hold:
                 raise _of_group(self.connector)
             yield producer, state
         except ProducerFenced as cause:
-            found = read_control(self.clients, self.topics, self.prefix, self.connector).connector
+            found = read_connector(self.clients, self.topics, self.prefix, self.connector).connector
             raise fenced_by_newer(self.connector, slot, self.generation, found.generation if found else 0) from cause
         finally:
             producer.close()
@@ -206,7 +199,3 @@ def _no_offset(hold: _Hold, state: SlotState, cache: str, partition: int) -> Set
         cache=cache,
         partition=partition,
     )
-
-
-def _shown(ranges: tuple[tuple[int, int], ...]) -> str:
-    return ", ".join(f"{low} to {high}" for low, high in ranges) or "none"

@@ -13,10 +13,10 @@ from ..runtime.clients import kafka_clients
 from ..settings.connector import ConnectorSettings
 from ..settings.secrets import Secrets
 from ..settings.suggestions import did_you_mean
-from ..state.configs import ConnectorRecord, ControlState, configs_topic, read_control
+from ..state.configs import ConnectorRecord, ConnectorState, configs_topic, read_connector
 from ..state.internal_records import InternalRecord
 from ..state.status import COMPLETED, STOPPED, RunStatus, read_run, read_runs
-from ..state.target_state import PAUSED, RUNNING, write_target
+from ..state.target_state import write_target
 
 _POLL_S = 0.5
 _SHOWN_NAMES = 20
@@ -34,7 +34,7 @@ class NewestRun:
     run: RunStatus | None
 
     @staticmethod
-    def of(state: ControlState, runs: Mapping[str, RunStatus]) -> NewestRun:
+    def of(state: ConnectorState, runs: Mapping[str, RunStatus]) -> NewestRun:
         """From a connector's control records and all its status records; a start that failed before it took it does not count."""
         if state.connector is None:
             return NewestRun(None, max(runs.values(), key=lambda run: run.started_ms, default=None))
@@ -68,7 +68,7 @@ class NewestRun:
 
 def newest_run(clients: KafkaClients, topics: Topics, prefix: str, connector: str) -> NewestRun:
     """What the configs topic and the status topic say of the run that took the connector last."""
-    state = read_control(clients, topics, prefix, connector)
+    state = read_connector(clients, topics, prefix, connector)
     if state.connector is None:
         return NewestRun.of(state, read_runs(clients, prefix, connector))
     run = read_run(clients, prefix, connector, state.connector.run_id)
@@ -98,7 +98,7 @@ def unknown_connector(settings: ConnectorSettings, known: list[str]) -> Settings
 
 
 @dataclass(frozen=True)
-class Asked:
+class TargetStateChange:
     """What was asked of a connector, and what its newest run did then.
 
     :param before: the newest run when it was asked.
@@ -120,26 +120,8 @@ class Asked:
         run = None if found.run is None else asdict(found.run)
         return {"connector": self.name, "target": self.target, "run": run, "ended": found.ended, "graceful": found.graceful}
 
-    def text(self) -> str:
-        found = self.after or self.before
-        return f"connector {self.name}: target state {self.target}\nrun {found.run_id}: {self._found(found)}"
 
-    def _found(self, found: NewestRun) -> str:
-        if found.ended:
-            assert found.run is not None
-            how = (
-                "" if found.graceful else f", {(found.run.error or {}).get('type', 'no error given')}: see ignite-kafka status {self.name}"
-            )
-            return f"ended {found.state}{how}" if self.after else f"had ended before ({found.state}{how}); {self._next_start()}"
-        if self.after is not None:
-            return f"{found.state}, has not ended in that time; it may be dead if its driver is"
-        return f"{found.state}; it follows at its next batch"
-
-    def _next_start(self) -> str:
-        return {PAUSED: "the next start begins paused", RUNNING: "nothing runs until it is started again"}.get(self.target, "nothing runs")
-
-
-def ask(settings: ConnectorSettings, secrets: Secrets, target: str, wait_ms: int = 0) -> Asked:
+def request_target_state(settings: ConnectorSettings, secrets: Secrets, target: str, wait_ms: int = 0) -> TargetStateChange:
     """Ask a connector for a target state; with ``wait_ms`` wait that long for its run to end.
 
     :raises SettingsError: nobody ever started a connector of that name.
@@ -152,10 +134,10 @@ def ask(settings: ConnectorSettings, secrets: Secrets, target: str, wait_ms: int
         raise unknown_connector(settings, known_connectors(clients, topics, prefix))
     write_target(clients, topics, prefix, settings.name, target)
     if not wait_ms or before.ended:
-        return Asked(settings.name, target, before)
+        return TargetStateChange(settings.name, target, before)
     deadline = time.monotonic() + wait_ms / 1000
     after = newest_run(clients, topics, prefix, settings.name)
     while not after.ended and time.monotonic() < deadline:
         time.sleep(_POLL_S)
         after = newest_run(clients, topics, prefix, settings.name)
-    return Asked(settings.name, target, before, after)
+    return TargetStateChange(settings.name, target, before, after)

@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 from ..app import Arguments, find_secrets, session_builder, show_progress
 from ..errors import IgniteKafkaError
 from ..preflight import preflight
-from ..run import RunRequest, run_connector
+from ..run import RunRequest, run_request
 from ..runtime import logs
 from ..runtime.java import require_java
 from ..settings.connector import ConnectorSettings
@@ -64,7 +64,7 @@ def run_locally(
                 spark.sparkContext.addPyFile(str(pack(Path(folder))))
             secrets_file = find_secrets(spark, arguments, allowed_kafka_options)
             request = RunRequest(settings, run_id, snapshot_id, secrets_file, show_progress, stop or threading.Event())
-            return run_connector(spark, request)
+            return run_request(spark, request)
     finally:
         spark.stop()
 

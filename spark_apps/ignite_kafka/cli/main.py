@@ -14,7 +14,7 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from .. import events
 from ..common.redaction import set_log_values
@@ -28,6 +28,7 @@ from ..settings.secrets import Secrets
 from ..settings.sink import SinkSettings
 from ..settings.source import SourceSettings
 from ..settings.transport_security import check_ignite, check_kafka
+from . import render
 from .arguments import Parser, command_after_interrupt, whole
 from .tables import table
 
@@ -177,13 +178,13 @@ def validate(arguments: argparse.Namespace) -> int:
 
 def plan(arguments: argparse.Namespace) -> int:
     """Show what a run would do."""
-    from .sink_views import sink_plan_view
-    from .views import plan_view
+    from .sink_views import SinkPlanView, sink_plan_view
+    from .views import PlanView, plan_view
 
     settings, hidden = _settings(arguments), _secrets(arguments)
     if isinstance(settings, SinkSettings):
-        return _show(arguments, sink_plan_view(settings, hidden))
-    return _show(arguments, plan_view(_of_source(settings), hidden, arguments.snapshot_id))
+        return render.show(arguments, sink_plan_view(settings, hidden), SinkPlanView.text)
+    return render.show(arguments, plan_view(_of_source(settings), hidden, arguments.snapshot_id), PlanView.text)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -220,9 +221,9 @@ def verify(arguments: argparse.Namespace) -> int:
 
 def status(arguments: argparse.Namespace) -> int:
     """Show a connector, its snapshot and its runs."""
-    from .views import status_view
+    from .views import StatusView, status_view
 
-    return _show(arguments, status_view(_settings(arguments), _secrets(arguments)))
+    return render.show(arguments, status_view(_settings(arguments), _secrets(arguments)), StatusView.text)
 
 
 def pause(arguments: argparse.Namespace) -> int:
@@ -241,11 +242,11 @@ def stop(arguments: argparse.Namespace) -> int:
 
 
 def _ask(arguments: argparse.Namespace, target: str, wait_ms: int = 0) -> int:
-    from ..admin.target_state import ask
+    from ..admin.target_state import request_target_state
 
-    asked = ask(_settings(arguments), _secrets(arguments), target, wait_ms)
-    _show(arguments, asked)
-    return 0 if asked.done else 1
+    change = request_target_state(_settings(arguments), _secrets(arguments), target, wait_ms)
+    render.show(arguments, change, render.target_state)
+    return 0 if change.done else 1
 
 
 def show_offsets(arguments: argparse.Namespace) -> int:
@@ -266,7 +267,8 @@ def alter_offsets(arguments: argparse.Namespace) -> int:
     from ..admin.offsets import alter
 
     unit = arguments.cache, arguments.partition, arguments.sent
-    return _show(arguments, alter(_settings(arguments), _secrets(arguments), *unit, force=arguments.force))
+    changed = alter(_settings(arguments), _secrets(arguments), *unit, force=arguments.force)
+    return render.show(arguments, changed, render.altered_offset)
 
 
 def reset_offsets(arguments: argparse.Namespace) -> int:
@@ -275,39 +277,31 @@ def reset_offsets(arguments: argparse.Namespace) -> int:
 
     if arguments.partition is not None and arguments.cache is None:
         raise SettingsError("a partition is given without its cache", "Give --cache too", partition=arguments.partition)
-    return _show(arguments, reset(_settings(arguments), _secrets(arguments), arguments.cache, arguments.partition, force=arguments.force))
+    done = reset(_settings(arguments), _secrets(arguments), arguments.cache, arguments.partition, force=arguments.force)
+    return render.show(arguments, done, render.reset_offsets)
 
 
 def resend(arguments: argparse.Namespace) -> int:
     """Have units sent again."""
-    from ..admin.backlog import resend as ask_again
+    from ..admin import backlog
 
-    return _show(arguments, ask_again(_settings(arguments), _secrets(arguments), arguments.cache, arguments.partition))
+    marked = backlog.resend(_settings(arguments), _secrets(arguments), arguments.cache, arguments.partition)
+    return render.show(arguments, marked, render.resend)
 
 
 def backlog_status(arguments: argparse.Namespace) -> int:
     """Show a connector's backlog."""
-    from ..admin.backlog import status as look
+    from ..admin import backlog
 
-    return _show(arguments, look(_settings(arguments), _secrets(arguments)))
+    return render.show(arguments, backlog.status(_settings(arguments), _secrets(arguments)), render.backlog)
 
 
 def backlog_cleanup(arguments: argparse.Namespace) -> int:
     """Remove what a connector has on the nodes."""
-    from ..admin.backlog import cleanup
+    from ..admin import backlog
 
-    return _show(arguments, cleanup(_settings(arguments), _secrets(arguments), force=arguments.force))
-
-
-class _Shown(Protocol):
-    def to_dict(self) -> dict[str, object]: ...
-
-    def text(self) -> str: ...
-
-
-def _show(arguments: argparse.Namespace, found: _Shown) -> int:
-    print(json.dumps(found.to_dict(), indent=2) if arguments.json else found.text())
-    return 0
+    removed = backlog.cleanup(_settings(arguments), _secrets(arguments), force=arguments.force)
+    return render.show(arguments, removed, render.cleaned)
 
 
 def _settings(arguments: argparse.Namespace) -> ConnectorSettings:

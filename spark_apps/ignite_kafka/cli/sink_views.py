@@ -14,7 +14,7 @@ from ..settings.secrets import Secrets
 from ..settings.sink import SinkSettings
 from ..sink.planning import make_plan, places_of, with_begins
 from ..sink.start_offsets import resolved
-from ..state.configs import read_control
+from ..state.configs import read_connector
 from ..state.offsets import read_slots
 from .tables import table
 
@@ -56,7 +56,7 @@ def sink_plan_view(settings: SinkSettings, secrets: Secrets) -> SinkPlanView:
     clients = kafka_clients(settings, secrets)
     clients.check()
     topics = Topics(clients)
-    control = read_control(clients, topics, settings.internal_topic_prefix, settings.name)
+    control = read_connector(clients, topics, settings.internal_topic_prefix, settings.name)
     plan = make_plan(settings, topics, 0)
     places = places_of(plan.topics)
     copies: dict[Place, PartitionOffset] = {}

@@ -19,7 +19,7 @@ from ..settings.connector import ConnectorSettings
 from ..settings.secrets import Secrets
 from ..settings.source import SourceSettings
 from ..source.planning import continue_plan, make_plan
-from ..state.configs import ControlState, read_control
+from ..state.configs import ConnectorState, read_connector
 from ..state.offsets import read_slots
 from ..state.sent_topics import check_plan
 from ..state.status import STOPPED, RunStatus, read_runs
@@ -88,7 +88,7 @@ def plan_view(settings: SourceSettings, secrets: Secrets, snapshot_id: str | Non
     clients = kafka_clients(settings, secrets)
     clients.check()
     topics = Topics(clients)
-    state = read_control(clients, topics, settings.internal_topic_prefix, settings.name)
+    state = read_connector(clients, topics, settings.internal_topic_prefix, settings.name)
     last = state.snapshot
     slots = settings.slots or (state.connector.slots if state.connector else _UNDECIDED)
     chosen = snapshot_id or (last.id if last is not None and not last.complete else None)
@@ -137,7 +137,7 @@ def _preview(plan: TransferPlan, kind: str, clients: KafkaClients, topics: Topic
 class StatusView:
     """A connector: what the configs topic and the status topic hold of it. ``target`` None: nobody ever asked for a state."""
 
-    control: ControlState
+    control: ConnectorState
     runs: Mapping[str, RunStatus]
     target: str | None = None
 
@@ -177,7 +177,7 @@ def status_view(settings: ConnectorSettings, secrets: Secrets) -> StatusView:
     clients = kafka_clients(settings, secrets)
     clients.check()
     topics, prefix = Topics(clients), settings.internal_topic_prefix
-    control = read_control(clients, topics, prefix, settings.name)
+    control = read_connector(clients, topics, prefix, settings.name)
     runs = read_runs(clients, prefix, settings.name)
     if NewestRun.of(control, runs).unknown:
         raise unknown_connector(settings, known_connectors(clients, topics, prefix))
@@ -188,7 +188,7 @@ def _states(settings: ConnectorSettings, secrets: Secrets) -> Iterator[SlotState
     clients = kafka_clients(settings, secrets)
     clients.check()
     topics = Topics(clients)
-    control = read_control(clients, topics, settings.internal_topic_prefix, settings.name)
+    control = read_connector(clients, topics, settings.internal_topic_prefix, settings.name)
     if control.connector is None:
         raise unknown_connector(settings, known_connectors(clients, topics, settings.internal_topic_prefix))
     return read_slots(clients, topics, settings.internal_topic_prefix, settings.name, control.connector.slots)

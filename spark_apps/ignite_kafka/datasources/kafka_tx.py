@@ -57,8 +57,9 @@ from ..kafka.records import Records, gather
 from ..kafka.topics import Topics, TopicSpec
 from ..plan.slots import Owner
 from ..settings.transport_security import ALLOW
-from ..state.configs import Control
-from ..state.slot_writer import SlotClaim, SlotWriter, TransactionLimits
+from ..state.configs_writer import ConfigsWriter
+from ..state.open_slots import SlotOpener
+from ..state.slot_writer import TransactionLimits
 from . import write_ids
 from .kafka_tx_read import SCHEMA, KafkaTxReader, ReadOptions
 from .option_tables import KAFKA_WRITE
@@ -149,10 +150,10 @@ class KafkaTxWriter(DataSourceArrowWriter):
                 control.fence_slots()  # this write may leave slots unopened that an older one still writes to
 
     @contextmanager
-    def _control(self) -> Iterator[Control]:
+    def _control(self) -> Iterator[ConfigsWriter]:
         clients = self._options.clients()
         clients.check()
-        control = Control(clients, Topics(clients), self._options.prefix, self._options.name)
+        control = ConfigsWriter(clients, Topics(clients), self._options.prefix, self._options.name)
         try:
             yield control
         finally:
@@ -202,10 +203,10 @@ class KafkaTxWriter(DataSourceArrowWriter):
                 setting="slots",
             )
         clients = options.clients()
-        claim = SlotClaim.of(options.name, partition, Owner(self._generation, attempt=context.attemptNumber()), options.prefix)
+        owner = Owner(self._generation, attempt=context.attemptNumber())
         limits = TransactionLimits(timeout_ms=options.transaction_timeout_ms)
         topics = Topics(clients)
-        writer = SlotWriter(clients, claim, limits, 1_000_000, topics)
+        writer = SlotOpener(clients, topics, options.name, options.prefix, owner, limits, 1_000_000)(partition)
         try:
             if partition in writer.state.done(options.write_id, UNIT, ""):
                 return Written(partition, 0)

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ignite_kafka.ignite import protocol
-from ignite_kafka.ignite.protocol import Reader
-from ignite_kafka.ignite.types import type_codes as codes
+from . import protocol
+from .protocol import Reader
+from .types import type_codes as codes
 
 REQUEST_BYTES = 4 << 20
 """Most bytes of one request. A node takes a sixteenth of its heap, so every heap from 64 MiB on does."""

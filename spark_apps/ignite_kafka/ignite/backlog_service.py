@@ -15,12 +15,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ignite_kafka.errors import BacklogMissing, BacklogRefused, BacklogUnavailable, IgniteKafkaError
-from ignite_kafka.ignite import backlog_calls as service_calls
-from ignite_kafka.ignite import protocol
-from ignite_kafka.ignite.connection import ThinConnection
-from ignite_kafka.ignite.protocol import Reader, ThinError
-from ignite_kafka.ignite.types import type_codes as codes
+from ..errors import BacklogMissing, BacklogRefused, BacklogUnavailable, IgniteKafkaError
+from . import backlog_calls as service_calls
+from . import protocol
+from .connection import ThinConnection
+from .protocol import Reader, ThinError
+from .types import type_codes as codes
 
 SERVICE = "ignite-kafka-backlog"
 SERVICE_INVOKE, SERVICE_DESCRIPTORS = 7000, 7001

@@ -12,12 +12,12 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-from ignite_kafka.errors import CacheDestroyed, CacheNotFound, IgniteKafkaError, IgniteUnreachable, ScanFailed
-from ignite_kafka.ignite import protocol
-from ignite_kafka.ignite.cluster import Cluster
-from ignite_kafka.ignite.connection import ThinConnection
-from ignite_kafka.ignite.protocol import ThinError
-from ignite_kafka.ignite.types.model import CacheInfo
+from ..errors import CacheDestroyed, CacheNotFound, IgniteKafkaError, IgniteUnreachable, ScanFailed
+from . import protocol
+from .cluster import Cluster
+from .connection import ThinConnection
+from .protocol import ThinError
+from .types.model import CacheInfo
 
 CURSOR = struct.Struct("<q")
 _STOPPED = "CacheStoppedException"

@@ -28,15 +28,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ignite_kafka.common.redaction import in_message
-from ignite_kafka.errors import CacheDestroyed, EntriesRefused, IgniteKafkaError, IgniteUnreachable, OutcomeUnknown, WriteFailed
-from ignite_kafka.ignite import protocol
-from ignite_kafka.ignite.binary.byte_columns import data_of, joined, lengths_of
-from ignite_kafka.ignite.binary.key_hashes import Hashes, key_hashes, partitions_of
-from ignite_kafka.ignite.cluster import Cluster
-from ignite_kafka.ignite.connection import ThinConnection
-from ignite_kafka.ignite.protocol import ThinError
-from ignite_kafka.ignite.types.model import CacheInfo
+from ..common.redaction import in_message
+from ..errors import CacheDestroyed, EntriesRefused, IgniteKafkaError, IgniteUnreachable, OutcomeUnknown, WriteFailed
+from . import protocol
+from .binary.byte_columns import data_of, joined, lengths_of
+from .binary.key_hashes import Hashes, key_hashes, partitions_of
+from .cluster import Cluster
+from .connection import ThinConnection
+from .protocol import ThinError
+from .types.model import CacheInfo
 
 _SKIP_STORE, _KEEP_BINARY, _FLUSH, _CLOSE = 0x02, 0x04, 0x08, 0x10
 _INSERT = struct.Struct("<iBiiBi")

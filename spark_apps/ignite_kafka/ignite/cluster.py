@@ -13,13 +13,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Self, TypeVar
 
-from ignite_kafka.errors import CacheNotFound, IgniteKafkaError, IgniteUnreachable, UnknownBinaryType
-from ignite_kafka.ignite import metadata_replies as control
-from ignite_kafka.ignite import protocol
-from ignite_kafka.ignite.backlog_service import BacklogService, has_service
-from ignite_kafka.ignite.connection import IgniteCredentials, IgniteEndpoint, ThinConnection, ThinError
-from ignite_kafka.ignite.metadata_replies import Partitions
-from ignite_kafka.ignite.types.model import BinaryType, CacheInfo
+from ..errors import CacheNotFound, IgniteKafkaError, IgniteUnreachable, UnknownBinaryType
+from . import metadata_replies as control
+from . import protocol
+from .backlog_service import BacklogService, has_service
+from .connection import IgniteCredentials, IgniteEndpoint, ThinConnection, ThinError
+from .metadata_replies import Partitions
+from .types.model import BinaryType, CacheInfo
 
 MAX_PARTITIONS = 65_000
 _NEWEST = -1  # in place of a topology version

@@ -16,9 +16,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Self
 
-from ignite_kafka.errors import AnswerTooLarge, AuthenticationFailed, IgniteUnreachable, SettingsError
-from ignite_kafka.ignite import protocol
-from ignite_kafka.ignite.protocol import Reader, Reply, ThinError, Version
+from ..errors import AnswerTooLarge, AuthenticationFailed, IgniteUnreachable, SettingsError
+from . import protocol
+from .protocol import Reader, Reply, ThinError, Version
 
 __all__ = ["IgniteCredentials", "IgniteEndpoint", "ThinConnection", "ThinError", "TlsSettings"]
 

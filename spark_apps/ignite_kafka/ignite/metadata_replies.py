@@ -11,8 +11,8 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ignite_kafka.ignite.protocol import Reader
-from ignite_kafka.ignite.types.model import BinaryField, BinaryType, CacheInfo, QueryEntity, QueryField
+from .protocol import Reader
+from .types.model import BinaryField, BinaryType, CacheInfo, QueryEntity, QueryField
 
 MODES = {0: "LOCAL", 1: "REPLICATED", 2: "PARTITIONED"}
 WRITE_SYNCHRONIZATIONS = {0: "FULL_SYNC", 1: "FULL_ASYNC", 2: "PRIMARY_SYNC"}

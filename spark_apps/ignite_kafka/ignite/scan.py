@@ -15,14 +15,14 @@ from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 
-from ignite_kafka.errors import IgniteKafkaError, IgniteUnreachable, ScanFailed
-from ignite_kafka.ignite import protocol
-from ignite_kafka.ignite.cache_identity import CURSOR, CacheWatch, close_cursor, failure, unreachable
-from ignite_kafka.ignite.cluster import Cluster
-from ignite_kafka.ignite.connection import ThinConnection
-from ignite_kafka.ignite.page_size import PROBE_ROWS, PageSize
-from ignite_kafka.ignite.protocol import ThinError
-from ignite_kafka.ignite.types.model import CacheInfo, Page
+from ..errors import IgniteKafkaError, IgniteUnreachable, ScanFailed
+from . import protocol
+from .cache_identity import CURSOR, CacheWatch, close_cursor, failure, unreachable
+from .cluster import Cluster
+from .connection import ThinConnection
+from .page_size import PROBE_ROWS, PageSize
+from .protocol import ThinError
+from .types.model import CacheInfo, Page
 
 _CURSOR_ROWS = struct.Struct("<qi")
 _ROWS = struct.Struct("<i")

@@ -13,14 +13,14 @@ from typing import NoReturn
 
 import pyarrow as pa
 
-from ignite_kafka.errors import TypeClash, UnknownBinaryType, UnsupportedType, WriteFailed
-from ignite_kafka.ignite import protocol
-from ignite_kafka.ignite.cluster import Cluster
-from ignite_kafka.ignite.metadata_replies import ATOMICITIES, MODES, WRITE_SYNCHRONIZATIONS
-from ignite_kafka.ignite.protocol import ThinError
-from ignite_kafka.ignite.types import type_codes as codes
-from ignite_kafka.ignite.types.model import BinaryType, CacheInfo, QueryEntity, QueryField
-from ignite_kafka.ignite.types.type_table import code_name, java_type
+from ..errors import TypeClash, UnknownBinaryType, UnsupportedType, WriteFailed
+from . import protocol
+from .cluster import Cluster
+from .metadata_replies import ATOMICITIES, MODES, WRITE_SYNCHRONIZATIONS
+from .protocol import ThinError
+from .types import type_codes as codes
+from .types.model import BinaryType, CacheInfo, QueryEntity, QueryField
+from .types.type_table import code_name, java_type
 
 _JAVA = 0
 _FULL_NAMES = 0

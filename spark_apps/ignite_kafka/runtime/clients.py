@@ -7,11 +7,13 @@ from dataclasses import replace
 from ..ignite.cluster import Cluster
 from ..kafka.clients import BRIEF_S, KafkaClients
 from ..kafka.record_size import DEFAULT_MESSAGE_BYTES
+from ..kafka.topics import Topics
+from ..plan.slots import Owner
 from ..plan.source_plan import TransferPlan
 from ..settings.connector import ConnectorSettings
 from ..settings.secrets import Secrets
-from ..settings.source import SourceSettings
 from ..settings.transport_security import check_ignite, check_kafka
+from ..state.open_slots import SlotOpener
 from ..state.slot_writer import TransactionLimits
 
 
@@ -39,12 +41,11 @@ def slot_clients(settings: ConnectorSettings, secrets: Secrets) -> KafkaClients:
     return replace(clients, patience_s=min(clients.patience_s, max(BRIEF_S, settings.retry_timeout_ms / 1000)))
 
 
-def producer_settings(plan: TransferPlan) -> dict[str, int]:
-    """What the producers of slots need beside the settings: to take dead letters as large as their topic allows."""
-    return {"message.max.bytes": max(DEFAULT_MESSAGE_BYTES, plan.max_letter_bytes)} if plan.max_letter_bytes else {}
-
-
-def transaction_limits(settings: SourceSettings) -> TransactionLimits:
-    return TransactionLimits(
+def slot_opener(plan: TransferPlan, clients: KafkaClients, topics: Topics, owner: Owner) -> SlotOpener:
+    """Opens slots of a source. Their producers take dead letters as large as their topic allows."""
+    settings = plan.settings
+    limits = TransactionLimits(
         settings.transaction_max_records, settings.transaction_max_bytes, settings.transaction_max_ms, settings.transaction_timeout_ms
     )
+    producer = {"message.max.bytes": max(DEFAULT_MESSAGE_BYTES, plan.max_letter_bytes)} if plan.max_letter_bytes else {}
+    return SlotOpener(clients, topics, plan.connector, settings.internal_topic_prefix, owner, limits, plan.max_batch_bytes, producer)

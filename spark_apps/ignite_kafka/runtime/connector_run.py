@@ -23,7 +23,8 @@ from ..settings.connector import ConnectorSettings
 from ..settings.secrets import Secrets
 from ..settings.secrets_file import SecretsSource
 from ..state import status
-from ..state.configs import Control, ControlState, read_control
+from ..state.configs import ConnectorState, read_connector
+from ..state.configs_writer import ConfigsWriter
 from ..state.status import RunStatus, StatusWriter, read_runs
 from .clients import kafka_clients
 from .spark_job import Job, TaskErrors, Work
@@ -109,11 +110,11 @@ class ConnectorRun(ABC, Generic[S]):
         except IgniteKafkaError as error:
             log.warning("old runs could not be removed from the status topic, a later run does it: %s", error)
 
-    def _settle(self, control: Control) -> None:
+    def _settle(self, control: ConfigsWriter) -> None:
         """Abort what failed tasks left open, so that no reader waits for its time-out; not where a newer run owns the slots."""
         try:
             self._clients.check(BRIEF_S)
-            state = read_control(self._clients, self._topics, self._settings.internal_topic_prefix, self._settings.name)
+            state = read_connector(self._clients, self._topics, self._settings.internal_topic_prefix, self._settings.name)
             if state.connector is not None and state.connector.generation == control.record.generation:
                 control.fence_slots()
         except IgniteKafkaError as error:
@@ -137,13 +138,20 @@ class ConnectorRun(ABC, Generic[S]):
 
         return retry(call, self._settings.retry_timeout_ms / 1000, may_pass, failed=failed)
 
-    def _state(self) -> ControlState:
+    def _state(self) -> ConnectorState:
         """The connector's records as they are now."""
         prefix, name = self._settings.internal_topic_prefix, self._settings.name
-        return self._patiently(lambda: read_control(self._clients, self._topics, prefix, name))
+        return self._patiently(lambda: read_connector(self._clients, self._topics, prefix, name))
 
-    def _take(self, control: Control, slots: int, seen: ControlState) -> ControlState:
-        """Take the connector: see :meth:`.Control.take`."""
+    def _configs_writer(self) -> ConfigsWriter:
+        """A writer of the connector's records, closed when the run ends."""
+        settings = self._settings
+        writer = ConfigsWriter(self._clients, self._topics, settings.internal_topic_prefix, settings.name, settings.runs_kept)
+        self._stack.callback(writer.close)
+        return writer
+
+    def _take(self, control: ConfigsWriter, slots: int, seen: ConnectorState) -> ConnectorState:
+        """Take the connector: see :meth:`.ConfigsWriter.take`."""
         settings = self._settings
         return self._patiently(lambda: control.take(slots, self._request.run_id, settings.to_dict(), settings.replication_factor, seen))
 

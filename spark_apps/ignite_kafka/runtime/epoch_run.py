@@ -13,7 +13,8 @@ from ..plan.slots import slots_of_tasks
 from ..plan.source_plan import RunPlan
 from ..state import status
 from ..state import target_state as target
-from ..state.configs import Control, configs_topic
+from ..state.configs import configs_topic
+from ..state.configs_writer import ConfigsWriter
 from ..state.status import CacheStatus, TaskProgress
 from ..state.target_state import read_target, write_target
 from . import parallelism
@@ -27,7 +28,7 @@ from .spark_job import Job, Work
 class EpochRun(ConnectorRun[S]):
     """A run of epochs. Who extends it sets :attr:`_control` and :attr:`_follower`, then calls :meth:`_epochs`."""
 
-    _control: Control
+    _control: ConfigsWriter
     _follower: RunFollower
     _target: str = target.RUNNING
     _sent: Mapping[str, CacheStatus] = {}

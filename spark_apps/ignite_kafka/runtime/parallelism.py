@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import SparkSession
 
 from ..settings.connector import ConnectorSettings
-from ..state.configs import ControlState
+from ..state.configs import ConnectorState
 
 _SLOTS_A_CORE = 2  # so that tasks level out slots of unequal size
 _FEWEST_SLOTS, _MOST_SLOTS = 4, 64
@@ -24,7 +24,7 @@ def cores(spark: SparkSession) -> int:
     return max(now, _MOST_SLOTS if executors == _ALL_EXECUTORS else executors * of_each)
 
 
-def slots(settings: ConnectorSettings, state: ControlState, spark_cores: int) -> int:
+def slots(settings: ConnectorSettings, state: ConnectorState, spark_cores: int) -> int:
     """Slots of a connector: those it has, else those that are set, else two a core of its first run, from 4 to 64.
 
     They are few on a small machine because each costs a transaction of its own (docs/decisions/0010-slots-by-cores.md). That other ones are

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..events import OFFSETS_GUESSED, UPDATES_NOT_APPLIED, Event
-from ..plan import routing
+from . import topic_names
 from . import validation as setting_checks
 from .connector import PREFIX, TIME, ConnectorSettings, setting
 from .fields import BOOLEAN, MAPPING, TEXT, TEXTS, Kind, choice, text_like, whole_number
@@ -100,7 +100,7 @@ class SinkSettings(ConnectorSettings):
     @property
     def carried_types_topic(self) -> str:
         """The topic that holds the types of records in Ignite's binary format."""
-        return self.types_topic or routing.types_topic(self.internal_topic_prefix)
+        return self.types_topic or topic_names.types_topic(self.internal_topic_prefix)
 
     @property
     def group_id(self) -> str:
@@ -116,7 +116,7 @@ class SinkSettings(ConnectorSettings):
                 setting_checks.check_pattern(self, "topics_regex", self.topics_regex)
         for topic in self.topics:
             with found.check():
-                if not routing.is_topic_name(topic):
+                if not topic_names.is_topic_name(topic):
                     raise setting_checks.wrong(self, "topics", f"{topic!r} is no name of a topic")
         with found.check("key_policy", "key_fields", "value_converter"):
             self._check_key()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import NotAvailableYet, SettingsError
 from ..events import CONFIG_CHANGED, TLS_NOT_VERIFIED, Event
 from ..ignite.connection import split_address
-from ..plan import routing
+from . import java_patterns
 from .fields import Setting
 from .findings import Findings
 
@@ -51,9 +51,9 @@ def notices(settings: ConnectorSettings) -> list[tuple[Event, dict[str, Any]]]:
 def check_pattern(settings: ConnectorSettings, name: str, pattern: str) -> None:
     """Raise SettingsError where a setting's text is no regular expression."""
     try:
-        routing.check_pattern(pattern)
+        java_patterns.check_pattern(pattern)
     except ValueError as error:
-        raise wrong(settings, name, f"it holds no regular expression: {error}", routing.pattern_remedy(pattern)) from error
+        raise wrong(settings, name, f"it holds no regular expression: {error}", java_patterns.pattern_remedy(pattern)) from error
 
 
 def wrong(settings: ConnectorSettings, name: str, reason: str, remedy: str = "") -> SettingsError:

@@ -10,11 +10,12 @@ from confluent_kafka.admin import OffsetSpec
 from ..errors import SettingsError, TopicError
 from ..kafka.clients import KafkaClients
 from ..kafka.topics import Place, Topics, TopicState, read_to_end
-from ..plan.routing import is_internal_topic, matches_whole
 from ..plan.sink_offsets import PartitionKey
 from ..plan.sink_plan import SinkPlan, TopicPlan
+from ..settings.java_patterns import matches_whole
 from ..settings.sink import LATEST, SinkSettings
 from ..settings.suggestions import did_you_mean
+from ..settings.topic_names import is_internal_topic
 from ..state.configs import offsets_topic
 from ..state.offsets import key_of
 

@@ -24,7 +24,7 @@ from ..runtime.spark_job import Work, slot_work
 from ..settings.sink import SinkSettings
 from ..state import status
 from ..state import target_state as target
-from ..state.configs import Control, ControlState
+from ..state.configs import ConnectorState
 from ..state.status import CacheStatus, RunStatus, TaskProgress
 from .caches import ensure_caches
 from .planning import make_plan, with_batch_bytes, with_begins
@@ -47,7 +47,7 @@ class SinkRun(EpochRun[SinkSettings]):
     """The run of a sink."""
 
     def _run(self) -> None:
-        settings, prefix = self._settings, self._settings.internal_topic_prefix
+        settings = self._settings
         self._cluster = self._stack.enter_context(ignite_cluster(settings, self._secrets))
         self._cluster.cache_names()  # what the cluster refuses, it refuses before anything is taken over
         events.emit(events.IGNITE_CONNECTED, address=", ".join(settings.ignite_addresses))
@@ -60,8 +60,7 @@ class SinkRun(EpochRun[SinkSettings]):
         chosen = self._patiently(lambda: make_plan(settings, self._topics, slots))
         ensure_caches(chosen, self._cluster)
         plan = self._patiently(lambda: self._with_letters(chosen))
-        self._control = Control(self._clients, self._topics, prefix, settings.name, settings.runs_kept)
-        self._stack.callback(self._control.close)
+        self._control = self._configs_writer()
         self._take(self._control, slots, state)
         plan_now = self._patiently(lambda: with_begins(plan, self._topics, self._clients))
         self._plan = replace(plan_now, generation=self._control.record.generation)
@@ -143,7 +142,7 @@ def planned(plan: SinkPlan) -> dict[str, CacheStatus]:
     return {topic.cache: CacheStatus(topic.name, units=topic.partitions) for topic in plan.topics}
 
 
-def _check_direction(settings: SinkSettings, state: ControlState) -> None:
+def _check_direction(settings: SinkSettings, state: ConnectorState) -> None:
     """Refuse the name of a source: its offsets are of another kind."""
     if state.connector is not None and state.connector.is_source:
         raise SettingsError("a source connector has this name", "Give the sink another one.", setting="name", value=settings.name)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from .. import events
@@ -17,10 +16,9 @@ from ..kafka.topics import Place, Topics
 from ..plan.sink_offsets import PartitionOffset
 from ..plan.sink_plan import SinkPlan, TopicPlan
 from ..plan.slots import Owner
-from ..state.slot_writer import SlotClaim, SlotWriter, TransactionLimits
+from ..state.open_slots import OpenSlots, SlotOpener
+from ..state.slot_writer import TransactionLimits
 from .start_offsets import Starts, resolved
-
-_THREADS = 8
 
 
 class SinkSlots:
@@ -29,33 +27,23 @@ class SinkSlots:
     def __init__(self, plan: SinkPlan, clients: KafkaClients, slots: Iterable[int], owner: Owner) -> None:
         self._plan, self._settings = plan, plan.settings
         self._topics = Topics(clients)
-        self._writers: dict[int, SlotWriter] = {}
         self._plans: dict[Place, TopicPlan] = {}
         self.slot_of: dict[Place, int] = {}
         for slot, topic, partition in plan.places(slots):
             self._plans[topic.name, partition] = topic
             self.slot_of[topic.name, partition] = slot
-        self._pool = ThreadPoolExecutor(_THREADS, "slot")
-        try:
-            self._open(clients, owner)
-        except BaseException:
-            self.close()
-            raise
-
-    def _open(self, clients: KafkaClients, owner: Owner) -> None:
-        limits = TransactionLimits(timeout_ms=self._settings.transaction_timeout_ms)
-        settings = {"message.max.bytes": max(self._plan.max_batch_bytes, DEFAULT_MESSAGE_BYTES), "batch.size": DEFAULTS["batch.size"]}
-
-        def open_slot(slot: int) -> None:
-            claim = SlotClaim.of(self._plan.connector, slot, owner, self._settings.internal_topic_prefix)
-            self._writers[slot] = SlotWriter(clients, claim, limits, self._plan.max_batch_bytes, self._topics, settings)
-
-        list(self._pool.map(open_slot, sorted(set(self.slot_of.values()))))
+        settings = plan.settings
+        limits = TransactionLimits(timeout_ms=settings.transaction_timeout_ms)
+        producer = {"message.max.bytes": max(plan.max_batch_bytes, DEFAULT_MESSAGE_BYTES), "batch.size": DEFAULTS["batch.size"]}
+        opener = SlotOpener(
+            clients, self._topics, plan.connector, settings.internal_topic_prefix, owner, limits, plan.max_batch_bytes, producer
+        )
+        self._writers = OpenSlots(opener, sorted(set(self.slot_of.values())))
 
     def starts(self) -> Starts:
         """Where each partition goes on; raises as :func:`~ignite_kafka.sink.start_offsets.resolved`."""
         self.check_topics()
-        copies = {place: copy for writer in self._writers.values() for place, copy in writer.state.by_topic.items()}
+        copies = {place: copy for slot in self._writers for place, copy in self._writers[slot].state.by_topic.items()}
         found = resolved(self._plans, self._settings, self._topics, copies)
         for (topic, partition), start in found.reset.items():
             reason = f"auto_offset_reset is {self._settings.auto_offset_reset}"
@@ -86,10 +74,8 @@ class SinkSlots:
             writer.positions(by_slot[slot], group_metadata)
             writer.commit()
 
-        list(self._pool.map(commit_slot, by_slot))
+        self._writers.each(commit_slot, by_slot)
 
     def close(self) -> None:
         """Close every slot; what is open is aborted."""
-        self._pool.shutdown()
-        for writer in self._writers.values():
-            writer.close()
+        self._writers.close()

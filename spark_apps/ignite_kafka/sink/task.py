@@ -25,7 +25,7 @@ from ..runtime.clients import ignite_cluster, slot_clients
 from ..runtime.counts import CacheCount, SlotResult
 from ..runtime.epoch import Epoch, EpochEnd
 from ..runtime.memory import tune_allocation
-from ..runtime.task_loop import TaskLoop
+from ..runtime.task_loop import TaskLoop, TaskServices
 from ..settings.connector import DEAD_LETTER
 from ..settings.secrets import Secrets
 from ..settings.sink import NONE
@@ -47,9 +47,11 @@ def sink_slots(plan: SinkPlan, secrets: Secrets, slots: Sequence[int], attempt: 
 class SinkTask(TaskLoop):
     """The slots of one task from the beginning of an epoch to its end, over as many attempts as the retry budget allows."""
 
-    def __init__(self, plan: SinkPlan, secrets: Secrets, slots: Sequence[int], attempt: int, epoch: Epoch) -> None:
+    def __init__(
+        self, plan: SinkPlan, secrets: Secrets, slots: Sequence[int], attempt: int, epoch: Epoch, services: TaskServices | None = None
+    ) -> None:
         self._clients = slot_clients(plan.settings, secrets)
-        super().__init__(plan, self._clients, slots, epoch)
+        super().__init__(plan, slots, epoch, services or TaskServices.of(plan, self._clients, epoch))
         self._plan, self._secrets, self._settings = plan, secrets, plan.settings
         self._owner = Owner(plan.generation, epoch=epoch.number, attempt=attempt)
         self._caches = {topic.name: topic.cache for topic in plan.topics}

@@ -19,9 +19,9 @@ from ..ignite.types.model import CacheInfo, Page
 from ..kafka.dead_letters import DeadLetter, context_headers, entry_headers
 from ..kafka.producer import TransactionalProducer
 from ..kafka.records import KeyType, Records, with_tombstones
-from ..plan.routing import types_topic
 from ..plan.source_plan import CachePlan, TransferPlan
 from ..settings.connector import DEAD_LETTER, STOP
+from ..settings.topic_names import types_topic
 from ..state.slot_writer import SlotWriter
 from ..state.types import write_types
 

@@ -9,11 +9,13 @@ from ..convert import converter
 from ..errors import CacheNotFound, SnapshotConflict, TopicError, UnsupportedType
 from ..ignite.cluster import Cluster
 from ..kafka.topics import Topics, TopicSpec
-from ..plan.routing import matches_whole, routes, select, types_topic
+from ..plan.routing import routes, select
 from ..plan.source_plan import CachePlan, TransferPlan
 from ..settings import validation as setting_checks
+from ..settings.java_patterns import matches_whole
 from ..settings.source import SourceSettings
 from ..settings.suggestions import did_you_mean
+from ..settings.topic_names import types_topic
 
 _LARGEST_BATCH = 1_000_000
 _SHOWN_NAMES = 20

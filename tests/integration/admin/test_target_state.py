@@ -23,7 +23,8 @@ from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.source.stream.capture import owner_of
 from ignite_kafka.state import status
-from ignite_kafka.state.configs import Control, offsets_topic, read_control
+from ignite_kafka.state.configs import offsets_topic, read_connector
+from ignite_kafka.state.configs_writer import ConfigsWriter
 from ignite_kafka.state.slot_writer import SlotClaim, SlotWriter, TransactionLimits
 from ignite_kafka.state.status import RunStatus, StatusWriter, now_ms
 from ignite_kafka.state.target_state import read_target
@@ -47,7 +48,7 @@ class Run:
 
     def begin(self, run_id: str = "r1") -> Run:
         StatusWriter.ensure_topic(self.topics, self.prefix, -1)
-        self.control = Control(self.clients, self.topics, self.prefix, self.connector)
+        self.control = ConfigsWriter(self.clients, self.topics, self.prefix, self.connector)
         self.control.take(SLOTS, run_id, {}, -1)
         self.control.begin()
         self.record = RunStatus(status.RUNNING, self.connector, run_id, generation=self.generation, started_ms=now_ms())
@@ -379,8 +380,8 @@ def test_the_backlog_of_another_connector_of_the_name_is_cleaned_up_only_by_forc
 def test_the_command_line_brings_the_secret_that_runs_keep_in_kafka(
     run: Run, command: CommandLine, nodes: IgniteCluster, service: BacklogService
 ) -> None:
-    secret = run.begin().control.ensure_capture_secret(read_control(run.clients, run.topics, run.prefix, "conn"))
-    assert read_control(run.clients, run.topics, run.prefix, "conn").capture_secret == secret
+    secret = run.begin().control.ensure_capture_secret(read_connector(run.clients, run.topics, run.prefix, "conn"))
+    assert read_connector(run.clients, run.topics, run.prefix, "conn").capture_secret == secret
     with ThinConnection(endpoint_of(nodes), IgniteCredentials(), nodes.address) as connection:
         BacklogService(connection, secret).start("conn", run.backlog_settings, ["trades"])
         BacklogService(connection, "a secret that Kafka does not have").start("lost", run.backlog_settings, ["trades"])

@@ -182,7 +182,7 @@ def test_a_run_that_goes_on_sends_no_letter_twice_and_counts_all(world: World, m
         raise IgniteKafkaError("the driver stops here")
 
     with monkeypatch.context() as patch:
-        patch.setattr("ignite_kafka.state.configs.Control.end_snapshot", stops)
+        patch.setattr("ignite_kafka.state.configs_writer.ConfigsWriter.end_snapshot", stops)
         with pytest.raises(IgniteKafkaError, match="stops here"):
             world.run("s", **LETTERS)
     assert world.counts(world.run("s", **LETTERS)) == (GOOD + 2, GOOD, 2)

@@ -25,7 +25,7 @@ from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.source.planning import make_plan
 from ignite_kafka.source.snapshot.run import RunRequest, run_snapshot
 from ignite_kafka.state import status
-from ignite_kafka.state.configs import read_control
+from ignite_kafka.state.configs import read_connector
 from ignite_kafka.state.status import RunStatus
 from ignite_kafka.state.types import type_from_json
 from tools.servers import IgniteCluster, KafkaBroker
@@ -214,7 +214,7 @@ def unfinished(world: World, snapshot_id: str, monkeypatch: pytest.MonkeyPatch) 
         raise IgniteKafkaError("the driver stops here")
 
     with monkeypatch.context() as patch:
-        patch.setattr("ignite_kafka.state.configs.Control.end_snapshot", stops)
+        patch.setattr("ignite_kafka.state.configs_writer.ConfigsWriter.end_snapshot", stops)
         with pytest.raises(IgniteKafkaError, match="stops here"):
             world.run(snapshot_id)
 
@@ -312,7 +312,7 @@ def test_foreign_records_end_nobody_and_old_runs_are_forgotten(fresh: World, mon
     runs = [fresh.run(f"s{number}", **small).run_id for number in range(1, 4)]
     topics = Topics(fresh.clients)
     assert list(status.read_runs(fresh.clients, prefix, name)) == runs[1:]
-    assert list(read_control(fresh.clients, topics, prefix, name).ended) == ["s2", "s3"]
+    assert list(read_connector(fresh.clients, topics, prefix, name).ended) == ["s2", "s3"]
     monkeypatch.setattr(status, "_FIRST_PART", 1)  # the topic is read in many parts
     found = [status.read_run(fresh.clients, prefix, name, run_id) for run_id in (*runs, "other")]
     assert [run and run.snapshot_id for run in found] == [None, "s2", "s3", None]

@@ -32,7 +32,8 @@ from ignite_kafka.source.stream.capture import Capture, owner_of
 from ignite_kafka.source.stream.task import stream_slots
 from ignite_kafka.state import status
 from ignite_kafka.state import target_state as target
-from ignite_kafka.state.configs import Control, configs_topic, epoch_of, read_control
+from ignite_kafka.state.configs import configs_topic, epoch_of, read_connector
+from ignite_kafka.state.configs_writer import ConfigsWriter
 from ignite_kafka.state.internal_records import InternalRecord
 from ignite_kafka.state.status import RunStatus, StatusWriter, read_run
 from ignite_kafka.state.target_state import write_target
@@ -120,13 +121,13 @@ class World:
         write_target(self.clients, Topics(self.clients), self.settings.internal_topic_prefix, self.stem, state)
 
     def snapshot_complete(self) -> bool:
-        snapshot = read_control(self.clients, Topics(self.clients), self.settings.internal_topic_prefix, self.stem).snapshot
+        snapshot = read_connector(self.clients, Topics(self.clients), self.settings.internal_topic_prefix, self.stem).snapshot
         return snapshot is not None and snapshot.complete
 
     def service(self, question: Callable[[BacklogService], Any], *, as_connector: bool = False) -> Any:
         """:param as_connector: with the secret of the connector's capture."""
         prefix = self.settings.internal_topic_prefix
-        secret = read_control(self.clients, Topics(self.clients), prefix, self.stem).capture_secret if as_connector else None
+        secret = read_connector(self.clients, Topics(self.clients), prefix, self.stem).capture_secret if as_connector else None
         with ignite_cluster(self.settings, Secrets()) as cluster:
             return cluster.ask(lambda connection: question(BacklogService(connection, secret)))
 
@@ -353,7 +354,7 @@ def test_a_cache_that_was_made_again_is_not_sent_under_the_old_capture(world: Wo
     world.put("a", {1: "old"})
     settings, topics, prefix, name = world.settings, Topics(world.clients), world.settings.internal_topic_prefix, f"{world.stem}-a"
     StatusWriter.ensure_topic(topics, prefix, 1)
-    with closing(Control(world.clients, topics, prefix, world.stem)) as control, ignite_cluster(settings, Secrets()) as cluster:
+    with closing(ConfigsWriter(world.clients, topics, prefix, world.stem)) as control, ignite_cluster(settings, Secrets()) as cluster:
         capture = Capture(settings, cluster, owner_of(topics, prefix))
         captured = capture.start([name])
         plan = make_plan(settings, cluster, topics, "s", SLOTS)

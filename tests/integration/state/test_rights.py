@@ -20,7 +20,8 @@ from ignite_kafka.kafka.records import Records
 from ignite_kafka.kafka.topics import Topics, TopicSpec, read_to_end
 from ignite_kafka.plan.sink_offsets import PartitionOffset
 from ignite_kafka.plan.slots import Owner
-from ignite_kafka.state.configs import Control, SnapshotRecord
+from ignite_kafka.state.configs import SnapshotRecord
+from ignite_kafka.state.configs_writer import ConfigsWriter
 from ignite_kafka.state.offsets import read_slots
 from ignite_kafka.state.slot_writer import SlotClaim, SlotWriter, TransactionLimits
 from ignite_kafka.state.status import RUNNING, RunStatus, StatusWriter
@@ -80,7 +81,7 @@ def test_each_user_can_do_its_part_alone(users: Callable[[str], tuple[KafkaClien
     clients, topics = users("connector")
     StatusWriter.ensure_topic(topics, PREFIX, 1)
     topics.ensure([TopicSpec(TOPIC, 2)])
-    control = Control(clients, topics, PREFIX, NAME)
+    control = ConfigsWriter(clients, topics, PREFIX, NAME)
     control.take(2, "r1", {}, -1)
     control.begin(SnapshotRecord("s", {}))
     StatusWriter(clients, PREFIX).run(RunStatus(RUNNING, NAME, "r1", generation=1))

@@ -15,7 +15,8 @@ from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.records import Records
 from ignite_kafka.kafka.topics import Topics, TopicSpec, read_to_end
 from ignite_kafka.plan.slots import Owner, SlotState
-from ignite_kafka.state.configs import Control, SnapshotRecord, offsets_topic, read_control
+from ignite_kafka.state.configs import SnapshotRecord, offsets_topic, read_connector
+from ignite_kafka.state.configs_writer import ConfigsWriter
 from ignite_kafka.state.slot_writer import SlotClaim, SlotWriter, TransactionLimits
 from tools.servers import KafkaBroker
 
@@ -32,8 +33,8 @@ class Connector:
     topic: str
     ends: tuple[int, ...] = ()
 
-    def take(self, slots: int = 4) -> Control:
-        control = Control(self.clients, self.topics, PREFIX, self.name)
+    def take(self, slots: int = 4) -> ConfigsWriter:
+        control = ConfigsWriter(self.clients, self.topics, PREFIX, self.name)
         control.take(slots, "run", {}, -1)
         self.ends = control.begin()
         return control
@@ -125,7 +126,7 @@ def test_a_slot_that_nobody_has_written_to_is_not_read(connector: Connector, mon
 
 
 def test_an_older_drivers_begin_is_refused(connector: Connector) -> None:
-    older = Control(connector.clients, connector.topics, PREFIX, connector.name)
+    older = ConfigsWriter(connector.clients, connector.topics, PREFIX, connector.name)
     older.take(4, "older", {}, -1)
     connector.take()
     with pytest.raises(Fenced):
@@ -213,7 +214,7 @@ def test_a_superseded_snapshot_is_remembered(connector: Connector) -> None:
     control.begin(first)
     control.begin(second, first)
     control.end_snapshot(second, {"c": {"entries": 1}})
-    state = read_control(connector.clients, connector.topics, PREFIX, connector.name)
+    state = read_connector(connector.clients, connector.topics, PREFIX, connector.name)
     assert state.snapshot == SnapshotRecord("second", {}, complete=True)
     assert state.ended["first"]["superseded_by"] == "second"
     assert state.ended["second"] == {"complete": True, "superseded_by": None, "caches": {"c": {"entries": 1}}}
@@ -259,14 +260,14 @@ def test_a_spent_control_producer_is_replaced_and_still_fenced(connector: Connec
     control = connector.take()
     spend(control)
     control.begin(SnapshotRecord("s", {}))
-    assert read_control(connector.clients, connector.topics, PREFIX, connector.name).snapshot == SnapshotRecord("s", {})
+    assert read_connector(connector.clients, connector.topics, PREFIX, connector.name).snapshot == SnapshotRecord("s", {})
     connector.take()
     spend(control)
     with pytest.raises(Fenced, match=r"generation 2 of connector .* has taken over from generation 1"):
         control.end_snapshot(SnapshotRecord("s", {}), {})
 
 
-def spend(control: Control) -> None:
+def spend(control: ConfigsWriter) -> None:
     """As after a commit whose answer came late."""
     assert control._producer is not None
     control._producer.spent = True

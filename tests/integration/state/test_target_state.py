@@ -9,7 +9,8 @@ import pytest
 from ignite_kafka.errors import TopicError
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics
-from ignite_kafka.state.configs import Control, SnapshotRecord, read_control
+from ignite_kafka.state.configs import SnapshotRecord, read_connector
+from ignite_kafka.state.configs_writer import ConfigsWriter
 from ignite_kafka.state.target_state import read_target, write_target
 from tools.servers import KafkaBroker
 
@@ -18,7 +19,7 @@ def test_the_target_asked_last_counts_and_fences_nobody(kafka: KafkaBroker, uniq
     clients = KafkaClients(kafka.client_config)
     topics, prefix = Topics(clients), unique("targets")
     assert read_target(clients, topics, prefix, "c") is None
-    control = Control(clients, topics, prefix, "c")
+    control = ConfigsWriter(clients, topics, prefix, "c")
     control.take(2, "run", {}, -1)
     control.begin(SnapshotRecord("s", {}))
     assert read_target(clients, topics, prefix, "c") is None
@@ -28,7 +29,7 @@ def test_the_target_asked_last_counts_and_fences_nobody(kafka: KafkaBroker, uniq
     write_target(clients, topics, prefix, "another", "STOPPED")
     assert read_target(clients, topics, prefix, "c") == "PAUSED"
     control.end_snapshot(SnapshotRecord("s", {}), {})
-    found = read_control(clients, topics, prefix, "c")
+    found = read_connector(clients, topics, prefix, "c")
     assert found.connector == control.record
     assert found.snapshot == SnapshotRecord("s", {}, complete=True)
     control.close()

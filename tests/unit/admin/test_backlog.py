@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ignite_kafka.admin.backlog import BacklogView, CacheCapture, Cleaned, Resend, UnitBacklog, _asked, _units
+from ignite_kafka.admin.backlog import UnitBacklog, _asked, _units
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.ignite import protocol
 from ignite_kafka.ignite.backlog_service import UNIT, UnitStates
@@ -48,20 +48,3 @@ def test_units_are_named_and_sorted() -> None:
         UnitBacklog("trades", 1, 7, 6, 300, 3, 8, ("given up", "missed")),
         UnitBacklog("trades", 2, 7, 20, 1_000, 10, 15, ("asked",)),
     )
-
-
-def test_a_backlog_as_text() -> None:
-    units = tuple(UnitBacklog("trades", partition, 7, 2, 100, 1, 5, ("lost",) if partition == 3 else ()) for partition in range(60))
-    text = BacklogView("c", 9, 2, (CacheCapture("trades", 7, 60), CacheCapture("gone", None, 0)), ("n entries=1",), units).text()
-    assert "connector c, capture 9, registered by 2 nodes\nnode n entries=1\n" in text
-    assert "120 changes of 6,000 bytes in 60 units, 1 marked" in text
-    assert text.endswith("... and 10 units more: --json shows all")
-    assert BacklogView("c", 9, 2, (), (), ()).text().endswith("0 changes of 0 bytes in 0 units, 0 marked")
-
-
-def test_what_was_done_as_text() -> None:
-    assert Cleaned("c", "s-c", "b-c").text() == "connector c: removed service s-c and cache b-c"
-    assert Cleaned("c", "s-c", None).text() == "connector c: removed service s-c"
-    assert Cleaned("c", None, None).text() == "connector c: there was no backlog"
-    assert Resend("c", "trades", (3,)).text().startswith("cache trades: partition 3 will be sent again by connector c")
-    assert Resend("c", "trades", tuple(range(4))).text().startswith("cache trades: 4 partitions will be sent again")

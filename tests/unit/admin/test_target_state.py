@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from ignite_kafka.admin.target_state import Asked, NewestRun, unknown_connector
+from ignite_kafka.admin.target_state import NewestRun, TargetStateChange, unknown_connector
+from ignite_kafka.cli import render
 from ignite_kafka.errors import CacheDestroyed
 from ignite_kafka.settings.source import SourceSettings
-from ignite_kafka.state.configs import ConnectorRecord, ControlState
+from ignite_kafka.state.configs import ConnectorRecord, ConnectorState
 from ignite_kafka.state.status import RunStatus
 
 ERROR = CacheDestroyed("gone").to_dict()
@@ -20,7 +21,7 @@ def run(run_id: str, state: str, generation: int = 0, *, started_ms: int = 0, er
 
 def newest(*runs: RunStatus, taken: tuple[str, int] | None = ("r2", 2)) -> NewestRun:
     connector = ConnectorRecord(generation=taken[1], run_id=taken[0]) if taken else None
-    return NewestRun.of(ControlState(connector), {status.run_id: status for status in runs})
+    return NewestRun.of(ConnectorState(connector), {status.run_id: status for status in runs})
 
 
 def test_the_newest_run_is_the_one_that_took_the_connector_last() -> None:
@@ -67,9 +68,9 @@ def test_what_was_asked_and_found(target: str, before: str, after: str | None, d
     def found(state: str) -> NewestRun:
         return newest(run("r2", state, 2, error=ERROR if state == "FAILED" else None))
 
-    asked = Asked("c", target, found(before), found(after) if after else None)
+    asked = TargetStateChange("c", target, found(before), found(after) if after else None)
     assert asked.done == done
-    assert asked.text() == f"connector c: target state {target}\n{told}"
+    assert render.target_state(asked) == f"connector c: target state {target}\n{told}"
     assert asked.to_dict()["ended"] == ((after or before) not in ("RUNNING", "PAUSED"))
 
 

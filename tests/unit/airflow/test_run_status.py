@@ -15,7 +15,7 @@ from ignite_kafka.errors import IgniteUnreachable, KafkaUnavailable, SettingsErr
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.source import SourceSettings
-from ignite_kafka.state.configs import ConnectorRecord, ControlState
+from ignite_kafka.state.configs import ConnectorRecord, ConnectorState
 from ignite_kafka.state.status import COMPLETED, PAUSED, RUNNING, STOPPED, RunStatus
 
 OWN = "dag/task/run/"
@@ -37,7 +37,7 @@ def kafka(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     monkeypatch.setattr(run_status, "read_runs", lambda *_: told["runs"])
     monkeypatch.setattr(run_status, "read_run", lambda *args: told["runs"].get(args[3]))
     monkeypatch.setattr(
-        "ignite_kafka.state.configs.read_control", lambda *_: ControlState(told["owner"] and ConnectorRecord(7, run_id=told["owner"]))
+        "ignite_kafka.state.configs.read_connector", lambda *_: ConnectorState(told["owner"] and ConnectorRecord(7, run_id=told["owner"]))
     )
     monkeypatch.setattr("ignite_kafka.state.target_state.write_target", lambda *args, **more: told["asked"].append((args[4], more)))
     return told

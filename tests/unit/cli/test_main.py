@@ -18,7 +18,7 @@ from ignite_kafka.cli.views import CachePreview, PlanView, StatusView
 from ignite_kafka.ignite.connection import IgniteCredentials
 from ignite_kafka.settings.secrets import Secrets, dump
 from ignite_kafka.settings.source import SourceSettings
-from ignite_kafka.state.configs import ControlState
+from ignite_kafka.state.configs import ConnectorState
 from ignite_kafka.state.status import CacheStatus, RunStatus
 
 
@@ -234,7 +234,7 @@ def test_status_needs_no_file(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
 
     def record(settings: SourceSettings, secrets: Secrets) -> StatusView:
         seen.append(settings)
-        return StatusView(ControlState(), runs)
+        return StatusView(ConnectorState(), runs)
 
     monkeypatch.setattr(views, "status_view", record)
     assert cli.main(["status", "c", "--kafka", "k:1", "--internal-topic-prefix", "p"]) == 0

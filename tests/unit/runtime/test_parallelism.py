@@ -9,9 +9,9 @@ import pytest
 
 from ignite_kafka.runtime import parallelism
 from ignite_kafka.settings.source import SourceSettings
-from ignite_kafka.state.configs import ConnectorRecord, ControlState
+from ignite_kafka.state.configs import ConnectorRecord, ConnectorState
 
-NEW = ControlState()
+NEW = ConnectorState()
 
 
 def spark(parallel: int, **conf: str) -> Any:
@@ -25,7 +25,7 @@ def test_a_new_connector_gets_two_slots_a_core(cores: int, slots: int) -> None:
 
 
 def test_a_connector_keeps_its_slots_whatever_spark_has() -> None:
-    known = ControlState(ConnectorRecord(generation=1, slots=16))
+    known = ConnectorState(ConnectorRecord(generation=1, slots=16))
     assert parallelism.slots(SourceSettings(name="c"), known, 2) == 16
     assert parallelism.slots(SourceSettings(name="c", slots=8), known, 2) == 8  # refused where the connector is taken over
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any, cast
 
 import pytest
 from confluent_kafka import KafkaError
 
 from ignite_kafka.errors import KafkaUnavailable
 from ignite_kafka.kafka.record_size import SizeLimit
+from ignite_kafka.plan.slots import Owner
 from ignite_kafka.plan.source_plan import CachePlan, TransferPlan
-from ignite_kafka.runtime.clients import producer_settings
+from ignite_kafka.runtime.clients import slot_opener
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.source.planning import ensure_topics
 from tests.support.topics import described, refused
@@ -36,7 +38,8 @@ def test_a_plan_has_the_limits_of_its_topics() -> None:
 def test_a_limit_that_is_not_known_is_left_open() -> None:
     plan = ensure_topics(PLAN, described({"a": HIDDEN, "b": limit(2_000), "letters": HIDDEN}))
     assert [cache.topic_bytes for cache in plan.caches] == [None, 2_000]
-    assert (plan.max_batch_bytes, plan.max_letter_bytes, producer_settings(plan)) == (2_000, 0, {})
+    assert (plan.max_batch_bytes, plan.max_letter_bytes) == (2_000, 0)
+    assert slot_opener(plan, cast(Any, None), cast(Any, None), Owner(1)).producer == {}
     assert TransferPlan.from_json(plan.to_json()) == plan
     limits = SizeLimit(1_000_000, "none")
     assert [list(limits.exceeded(RECORDS, cache.topic, cache.topic_bytes)) for cache in plan.caches] == [[], [1, 3]]

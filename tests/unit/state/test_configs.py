@@ -1,63 +1,9 @@
-"""The offsets topic of a connector that starts: it must be known to keep offsets."""
+"""Records of the configs topic: the secret of a capture, and the epoch of a stream."""
 
 from __future__ import annotations
 
-import pytest
-from confluent_kafka import KafkaError
-
-from ignite_kafka.errors import IgniteKafkaError, KafkaUnavailable, OffsetsLost, TopicError
-from ignite_kafka.kafka.clients import KafkaClients
-from ignite_kafka.state.configs import ConnectorRecord, Control, ControlState, _Fold, capture_secret_of, epoch_of
+from ignite_kafka.state.configs import _Fold, capture_secret_of, epoch_of
 from ignite_kafka.state.internal_records import InternalRecord
-from tests.support.topics import Answer, described, refused
-
-KNOWN = ConnectorRecord(3, 2, "id-p-offsets-c")
-
-
-def offsets_topic(answer: Answer, known: ConnectorRecord | None = KNOWN) -> str:
-    return Control(KafkaClients({}), described({"p-offsets-c": answer}), "p", "c")._offsets_topic(known, 2, -1)
-
-
-@pytest.mark.parametrize("policy", ["compact", "delete,compact"])
-def test_a_compacted_topic_keeps_offsets(policy: str) -> None:
-    assert offsets_topic({"cleanup.policy": policy}) == "id-p-offsets-c"
-
-
-@pytest.mark.parametrize("known", [KNOWN, None])
-@pytest.mark.parametrize(
-    ("answer", "error", "message"),
-    [
-        ({"cleanup.policy": "delete"}, OffsetsLost, r"cleanup\.policy 'delete'"),
-        (refused(KafkaError.TOPIC_AUTHORIZATION_FAILED), TopicError, r"Grant the user .* DESCRIBE_CONFIGS on the topics p-\*"),
-        (refused(KafkaError._TIMED_OUT), KafkaUnavailable, "describing a topic's settings failed"),
-    ],
-)
-def test_a_topic_of_which_that_is_not_known_is_an_error(
-    answer: Answer, error: type[IgniteKafkaError], message: str, known: ConnectorRecord | None
-) -> None:
-    with pytest.raises(error, match=message) as caught:
-        offsets_topic(answer, known)
-    assert caught.value.where["topic"] == "p-offsets-c"
-
-
-def test_a_topic_that_brokers_do_not_know_yet_is_waited_for() -> None:
-    topics = described({"p-offsets-c": {"cleanup.policy": "compact"}}, late={"p-offsets-c": 3})
-    assert Control(KafkaClients({}), topics, "p", "c")._offsets_topic(KNOWN, 2, -1) == "id-p-offsets-c"
-
-
-def test_a_topic_that_is_missing_is_lost_at_once() -> None:
-    with pytest.raises(OffsetsLost, match="is missing") as lost:
-        Control(KafkaClients({}), described({}), "p", "c")._offsets_topic(KNOWN, 2, -1)
-    assert "waited" not in lost.value.where
-
-
-def test_the_oldest_ended_snapshots_are_forgotten_with_one_more() -> None:
-    control = Control(KafkaClients({}), described({}), "p", "c", 2)
-    control._ended = ["a", "b", "c", "d"]
-    (_, _, ended, _), *forgotten = control._ended_records("b", {"complete": True})
-    assert ended == b'{"complete":true}'
-    assert [(key, value) for _, key, value, _ in forgotten] == [(b'["snapshot","c","a"]', None), (b'["snapshot","c","c"]', None)]
-    assert control._ended == ["d", "b"]
 
 
 def record(kind: str, name: str, value: bytes | None) -> InternalRecord:
@@ -82,16 +28,3 @@ def test_tasks_take_the_secret_from_the_record_of_their_epoch() -> None:
     assert capture_secret_of("d", begun) is None
     assert capture_secret_of("c", record("target", "c", b'{"state":"PAUSED"}')) is None
     assert capture_secret_of("c", record("epoch", "c", b'{"generation":3,"epoch":2}')) is None, "a sink's"
-
-
-def test_a_connector_has_one_secret_for_its_life() -> None:
-    control = Control(KafkaClients({}), described({}), "p", "c")
-    written: list[bytes] = []
-    control._write = lambda records: written.extend(value for _, _, value, _ in records) or {}  # type: ignore[method-assign,func-returns-value,misc]
-    made = control.ensure_capture_secret(ControlState())
-    assert len(made) >= 43
-    assert made.encode() in written[0]
-    assert control.ensure_capture_secret(ControlState(capture_secret=made)) == made
-    assert len(written) == 1
-    control.begin_epoch(1)
-    assert made.encode() in written[1]

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from ignite_kafka import events
-from ignite_kafka.state.configs import ConnectorRecord, ControlState, SnapshotRecord, _Fold, connector_generation
+from ignite_kafka.state.configs import ConnectorRecord, ConnectorState, SnapshotRecord, _Fold, connector_generation
 from ignite_kafka.state.target_state import target_of
 from tests.support.internal_records import record
 
@@ -40,7 +40,7 @@ def test_a_target_that_cannot_be_read_changes_nothing(value: bytes, format: int,
 def test_control_passes_over_other_kinds(key: bytes, value: bytes | None) -> None:
     fold = _Fold("c")
     fold.add(record(key, value, 2))
-    assert fold.state(5) == ControlState(end=5)
+    assert fold.state(5) == ConnectorState(end=5)
     assert connector_generation("c", record(key, value)) == 0
 
 

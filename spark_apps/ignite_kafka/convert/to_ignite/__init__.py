@@ -1,4 +1,7 @@
-"""Kafka records to Ignite entries: :class:`Inbound` converts, :func:`compacted` leaves one operation a key."""
+"""Kafka records to Ignite entries: :class:`Inbound` converts, :func:`compacted` leaves one operation a key.
+
+Imports convert.rules and ignite; sink imports it.
+"""
 
 from .cluster_types import ClusterTypes
 from .conversion import Inbound, InboundRules

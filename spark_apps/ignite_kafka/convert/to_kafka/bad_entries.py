@@ -20,7 +20,7 @@ from ...kafka.records import Records, joined, taken
 from ..rules.stage import Stage
 
 if TYPE_CHECKING:
-    from .. import Converter
+    from .converter import Converter
 
 ENTRY_ERRORS = (DecodeError, UnsupportedType)
 """What one entry can make of a whole batch."""

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ignite_kafka.ignite.types import type_codes as codes
+from ..types import type_codes as codes
 
 Pieces = list[pa.BinaryArray]
 Offsets = npt.NDArray[np.int32]

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from ignite_kafka.errors import DecodeError, UnsupportedType
-from ignite_kafka.ignite.binary.decode_decimals import MAX_MAGNITUDE, decimal_value
-from ignite_kafka.ignite.binary.row_values import Timestamp
-from ignite_kafka.ignite.binary.text import decode_text
+from ...errors import DecodeError, UnsupportedType
+from .decode_decimals import MAX_MAGNITUDE, decimal_value
+from .row_values import Timestamp
+from .text import decode_text
 
 
 @dataclass

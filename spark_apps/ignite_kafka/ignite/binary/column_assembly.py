@@ -6,10 +6,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ignite_kafka.ignite.binary.decode_scalars import Column
-from ignite_kafka.ignite.binary.page_buffer import Positions
-from ignite_kafka.ignite.binary.unify_types import fitted
-from ignite_kafka.ignite.types.type_table import field_of
+from ..types.type_table import field_of
+from .decode_scalars import Column
+from .page_buffer import Positions
+from .unify_types import fitted
 
 
 def list_of(offsets: npt.NDArray[np.int32], inner: Column) -> Column:

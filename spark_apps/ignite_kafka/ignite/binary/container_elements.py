@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ignite_kafka.ignite.binary.decode_scalars import lengths
-from ignite_kafka.ignite.binary.page_buffer import Positions, Wire
-from ignite_kafka.ignite.binary.value_end import Malformed, end_of
-from ignite_kafka.ignite.types import type_codes as codes
+from ..types import type_codes as codes
+from .decode_scalars import lengths
+from .page_buffer import Positions, Wire
+from .value_end import Malformed, end_of
 
 _LENGTH_AT = {codes.STRING: (1, 5), codes.WRAPPED: (1, 9), codes.OPTIMIZED: (1, 5), codes.DECIMAL: (5, 9), codes.OBJECT: (12, 0)}
 _STEPS_WORTH = 40

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from ignite_kafka.ignite.binary.decode_columns import ColumnDecoder
-from ignite_kafka.ignite.binary.decode_scalars import EnumPolicy
-from ignite_kafka.ignite.binary.entry_bounds import EntryBounds, joined_bounds
-from ignite_kafka.ignite.binary.field_order import FieldOrder
-from ignite_kafka.ignite.binary.java_classes import type_name
-from ignite_kafka.ignite.binary.object_headers import read_headers
-from ignite_kafka.ignite.binary.page_buffer import Positions, Wire
-from ignite_kafka.ignite.types import type_codes as codes
-from ignite_kafka.ignite.types.model import CacheInfo, Page, TypeSource
-from ignite_kafka.ignite.types.type_table import code_name
+from ..types import type_codes as codes
+from ..types.model import CacheInfo, Page, TypeSource
+from ..types.type_table import code_name
+from .decode_columns import ColumnDecoder
+from .decode_scalars import EnumPolicy
+from .entry_bounds import EntryBounds, joined_bounds
+from .field_order import FieldOrder
+from .java_classes import type_name
+from .object_headers import read_headers
+from .page_buffer import Positions, Wire
 
 
 @dataclass(frozen=True)

@@ -8,20 +8,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from ignite_kafka.errors import DecodeError, UnsupportedType
-from ignite_kafka.ignite.binary import decode_scalars as scalars
-from ignite_kafka.ignite.binary.column_assembly import list_of, spread, union
-from ignite_kafka.ignite.binary.container_elements import Elements, element_places, ends_of, tree_places
-from ignite_kafka.ignite.binary.decode_decimals import decimals
-from ignite_kafka.ignite.binary.decode_scalars import Column, EnumPolicy
-from ignite_kafka.ignite.binary.field_order import FieldOrder, field_orders, order_column
-from ignite_kafka.ignite.binary.java_classes import TREE_MAP, TREE_SET, metadata, refreshed, type_name
-from ignite_kafka.ignite.binary.object_headers import FieldPlaces, Headers, field_places, read_headers
-from ignite_kafka.ignite.binary.optimized_temporal import are_temporal, optimized, rewrite
-from ignite_kafka.ignite.binary.page_buffer import MAX_DEPTH, Positions, Wire
-from ignite_kafka.ignite.types import type_codes as codes
-from ignite_kafka.ignite.types.model import BinaryType
-from ignite_kafka.ignite.types.type_table import BY_CODE, code_name, declared_field, field_of, mark_of
+from ...errors import DecodeError, UnsupportedType
+from ..types import type_codes as codes
+from ..types.model import BinaryType
+from ..types.type_table import BY_CODE, code_name, declared_field, field_of, mark_of
+from . import decode_scalars as scalars
+from .column_assembly import list_of, spread, union
+from .container_elements import Elements, element_places, ends_of, tree_places
+from .decode_decimals import decimals
+from .decode_scalars import Column, EnumPolicy
+from .field_order import FieldOrder, field_orders, order_column
+from .java_classes import TREE_MAP, TREE_SET, metadata, refreshed, type_name
+from .object_headers import FieldPlaces, Headers, field_places, read_headers
+from .optimized_temporal import are_temporal, optimized, rewrite
+from .page_buffer import MAX_DEPTH, Positions, Wire
 
 _INDIRECT = (codes.NULL, codes.HANDLE, codes.WRAPPED)
 _LISTS = codes.CODED_ARRAYS | codes.TYPED_ARRAYS | {codes.COLLECTION}

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ignite_kafka.ignite.binary.decode_scalars import Column, lengths
-from ignite_kafka.ignite.binary.page_buffer import Positions, Wire
+from .decode_scalars import Column, lengths
+from .page_buffer import Positions, Wire
 
 Halves = npt.NDArray[np.uint64]
 PRECISION = 38

@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ignite_kafka.errors import DecodeError, UnsupportedType
-from ignite_kafka.ignite.binary.byte_reader import ScalarReader
-from ignite_kafka.ignite.binary.java_classes import TREE_MAP, TREE_SET, class_name, metadata, refreshed
-from ignite_kafka.ignite.binary.optimized import NotReadable, is_temporal, read_optimized
-from ignite_kafka.ignite.binary.optimized_transcode import transcoded
-from ignite_kafka.ignite.binary.page_buffer import MAX_DEPTH
-from ignite_kafka.ignite.binary.row_values import ClassName, Date, Document, EnumValue, MapValue, Time
-from ignite_kafka.ignite.binary.value_end import Malformed, end_of
-from ignite_kafka.ignite.types import type_codes as codes
-from ignite_kafka.ignite.types.model import BinaryType, CacheInfo, Page, TypeSource
+from ...errors import DecodeError, UnsupportedType
+from ..types import type_codes as codes
+from ..types.model import BinaryType, CacheInfo, Page, TypeSource
+from .byte_reader import ScalarReader
+from .java_classes import TREE_MAP, TREE_SET, class_name, metadata, refreshed
+from .optimized import NotReadable, is_temporal, read_optimized
+from .optimized_transcode import transcoded
+from .page_buffer import MAX_DEPTH
+from .row_values import ClassName, Date, Document, EnumValue, MapValue, Time
+from .value_end import Malformed, end_of
 
 _NUMBERS = {codes.BYTE: "<b", codes.SHORT: "<h", codes.INT: "<i", codes.LONG: "<q", codes.FLOAT: "<f", codes.DOUBLE: "<d", codes.CHAR: "<H"}
 _ARRAYS = {

@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ignite_kafka.ignite.binary.java_classes import class_name, refreshed
-from ignite_kafka.ignite.binary.page_buffer import Positions, Wire
-from ignite_kafka.ignite.binary.text import repaired
-from ignite_kafka.ignite.types import type_codes as codes
-from ignite_kafka.ignite.types.type_table import BY_CODE
+from ..types import type_codes as codes
+from ..types.type_table import BY_CODE
+from .java_classes import class_name, refreshed
+from .page_buffer import Positions, Wire
+from .text import repaired
 
 NUMPY = {
     codes.BYTE: "<i1", codes.SHORT: "<i2", codes.INT: "<i4", codes.LONG: "<i8", codes.FLOAT: "<f4", codes.DOUBLE: "<f8",

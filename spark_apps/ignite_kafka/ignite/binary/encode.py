@@ -16,13 +16,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ignite_kafka.errors import EncodeError, UnsupportedType
-from ignite_kafka.ignite.binary.byte_columns import Pieces, fixed_rows, joined, lengths_of, or_null, structured, valid_of
-from ignite_kafka.ignite.binary.encode_containers import container
-from ignite_kafka.ignite.binary.encode_scalars import scalar_encoder
-from ignite_kafka.ignite.binary.key_hashes import array_hashes
-from ignite_kafka.ignite.binary.object_layout import ObjectLayout
-from ignite_kafka.ignite.types import type_codes as codes
+from ...errors import EncodeError, UnsupportedType
+from ..types import type_codes as codes
+from .byte_columns import Pieces, fixed_rows, joined, lengths_of, or_null, structured, valid_of
+from .encode_containers import container
+from .encode_scalars import scalar_encoder
+from .key_hashes import array_hashes
+from .object_layout import ObjectLayout
 
 _USER_TYPE, _PROTOCOL_VERSION = 0x01, 1
 

@@ -10,12 +10,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ignite_kafka.errors import EncodeError
-from ignite_kafka.ignite.binary.byte_columns import Pieces, fixed_rows, joined, offsets_of, or_null, sliced, structured, valid_of
-from ignite_kafka.ignite.binary.encode_scalars import numbers, refuse
-from ignite_kafka.ignite.binary.java_classes import java_hash
-from ignite_kafka.ignite.types import type_codes as codes
-from ignite_kafka.ignite.types.type_table import mark_of, type_code, type_name_of
+from ...errors import EncodeError
+from ..types import type_codes as codes
+from ..types.type_table import mark_of, type_code, type_name_of
+from .byte_columns import Pieces, fixed_rows, joined, offsets_of, or_null, sliced, structured, valid_of
+from .encode_scalars import numbers, refuse
+from .java_classes import java_hash
 
 _ARRAY_LIST, _HASH_MAP = 1, 1
 _ANY_OBJECT = -1

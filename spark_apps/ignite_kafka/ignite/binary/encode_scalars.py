@@ -16,8 +16,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ignite_kafka.errors import EncodeError
-from ignite_kafka.ignite.binary.byte_columns import (
+from ...errors import EncodeError
+from ..types import type_codes as codes
+from ..types.type_table import ENUM_VALUES, mark_of, type_code, type_name_of
+from .byte_columns import (
     Pieces,
     data_of,
     fixed_rows,
@@ -28,11 +30,9 @@ from ignite_kafka.ignite.binary.byte_columns import (
     structured,
     valid_of,
 )
-from ignite_kafka.ignite.binary.decode_scalars import NUMPY
-from ignite_kafka.ignite.binary.java_classes import java_hash
-from ignite_kafka.ignite.binary.optimized import SERIALIZABLE, SQL_DATE
-from ignite_kafka.ignite.types import type_codes as codes
-from ignite_kafka.ignite.types.type_table import ENUM_VALUES, mark_of, type_code, type_name_of
+from .decode_scalars import NUMPY
+from .java_classes import java_hash
+from .optimized import SERIALIZABLE, SQL_DATE
 
 _DAY_MS = 86_400_000
 _HYPHENS = (8, 13, 18, 23)

@@ -9,11 +9,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from ignite_kafka.errors import DecodeError
-from ignite_kafka.ignite.binary.page_buffer import Bytes, Positions, Wire
-from ignite_kafka.ignite.binary.value_end import Malformed, end_of
-from ignite_kafka.ignite.types import type_codes as codes
-from ignite_kafka.ignite.types.model import Page
+from ...errors import DecodeError
+from ..types import type_codes as codes
+from ..types.model import Page
+from .page_buffer import Bytes, Positions, Wire
+from .value_end import Malformed, end_of
 
 _int = struct.Struct("<i").unpack_from
 

@@ -14,14 +14,14 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from ignite_kafka.errors import UnknownBinaryType, UnsupportedType
-from ignite_kafka.ignite.binary.decode import EntryGroup
-from ignite_kafka.ignite.binary.decode_scalars import simple_name
-from ignite_kafka.ignite.binary.java_classes import java_hash
-from ignite_kafka.ignite.binary.unify_types import fitted, united
-from ignite_kafka.ignite.types import type_codes as codes
-from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity, QueryField, TypeSource
-from ignite_kafka.ignite.types.type_table import declared_field, field_of, java_field, spark_field
+from ...errors import UnknownBinaryType, UnsupportedType
+from ..types import type_codes as codes
+from ..types.model import CacheInfo, QueryEntity, QueryField, TypeSource
+from ..types.type_table import declared_field, field_of, java_field, spark_field
+from .decode import EntryGroup
+from .decode_scalars import simple_name
+from .java_classes import java_hash
+from .unify_types import fitted, united
 
 KEY, VALUE, TYPE = "_key", "_value", "_type"
 _OURS = frozenset({KEY, VALUE, TYPE})

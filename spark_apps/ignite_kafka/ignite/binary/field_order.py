@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ignite_kafka.ignite.binary.decode_scalars import Column
-from ignite_kafka.ignite.binary.object_headers import FieldPlaces
-from ignite_kafka.ignite.binary.page_buffer import Positions
-from ignite_kafka.ignite.types.model import BinaryType
+from ..types.model import BinaryType
+from .decode_scalars import Column
+from .object_headers import FieldPlaces
+from .page_buffer import Positions
 
 ORDER = "order"
 """Mark of a struct's last child that names, for each row, the children that its object has: their indexes, in the object's order."""

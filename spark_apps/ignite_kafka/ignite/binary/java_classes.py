@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ignite_kafka.ignite.types import type_codes as codes
-from ignite_kafka.ignite.types.model import BinaryField, BinaryType, TypeSource
+from ..types import type_codes as codes
+from ..types.model import BinaryField, BinaryType, TypeSource
 
 _BY_CODE = {
     codes.OBJECT: "java.lang.Object", codes.BYTE: "java.lang.Byte", codes.BOOL: "java.lang.Boolean", codes.SHORT: "java.lang.Short",

@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ignite_kafka.ignite.binary.byte_columns import data_of, offsets_of
-from ignite_kafka.ignite.binary.text import decode_text, string_bytes
-from ignite_kafka.ignite.types import type_codes as codes
+from ..types import type_codes as codes
+from .byte_columns import data_of, offsets_of
+from .text import decode_text, string_bytes
 
 _HASH_AT = 8
 Hashes = npt.NDArray[np.int32]

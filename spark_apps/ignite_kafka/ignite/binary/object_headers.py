@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ignite_kafka.ignite.binary.page_buffer import Positions, Wire
-from ignite_kafka.ignite.types import type_codes as codes
-from ignite_kafka.ignite.types.model import BinaryType
+from ..types import type_codes as codes
+from ..types.model import BinaryType
+from .page_buffer import Positions, Wire
 
 _LAYOUT = codes.FLAG_HAS_SCHEMA | codes.FLAG_OFFSET_1 | codes.FLAG_OFFSET_2 | codes.FLAG_COMPACT
 

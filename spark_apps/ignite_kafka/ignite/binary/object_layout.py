@@ -10,10 +10,10 @@ from functools import cached_property
 
 import pyarrow as pa
 
-from ignite_kafka.errors import UnsupportedType
-from ignite_kafka.ignite.binary.java_classes import java_hash
-from ignite_kafka.ignite.types.model import BinaryField, BinaryType
-from ignite_kafka.ignite.types.type_table import type_code, type_name_of
+from ...errors import UnsupportedType
+from ..types.model import BinaryField, BinaryType
+from ..types.type_table import type_code, type_name_of
+from .java_classes import java_hash
 
 _FNV_OFFSET, _FNV_PRIME = 0x811C9DC5, 0x01000193
 

@@ -10,8 +10,8 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
-from ignite_kafka.common.redaction import in_message
-from ignite_kafka.ignite.binary.row_values import Instant, LocalDate, LocalDateTime, LocalTime, SqlDate
+from ...common.redaction import in_message
+from .row_values import Instant, LocalDate, LocalDateTime, LocalTime, SqlDate
 
 EXTERNALIZABLE, SERIALIZABLE = 101, 102
 _HEAD = struct.Struct("<Bih")

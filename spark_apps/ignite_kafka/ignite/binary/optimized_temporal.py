@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ignite_kafka.ignite.binary.column_assembly import union
-from ignite_kafka.ignite.binary.decode_scalars import Column, lengths
-from ignite_kafka.ignite.binary.optimized import NotReadable, is_temporal, read_optimized
-from ignite_kafka.ignite.binary.optimized_transcode import transcoded
-from ignite_kafka.ignite.binary.page_buffer import Positions, Wire
-from ignite_kafka.ignite.binary.row_values import Instant, LocalDate, LocalDateTime, LocalTime, SqlDate
+from .column_assembly import union
+from .decode_scalars import Column, lengths
+from .optimized import NotReadable, is_temporal, read_optimized
+from .optimized_transcode import transcoded
+from .page_buffer import Positions, Wire
+from .row_values import Instant, LocalDate, LocalDateTime, LocalTime, SqlDate
 
 _DAY_MS, _DAY_US = 86_400_000, 86_400_000_000
 

@@ -15,9 +15,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ignite_kafka.ignite.binary.java_classes import java_hash
-from ignite_kafka.ignite.binary.optimized import EXTERNALIZABLE, SERIALIZABLE, NotReadable, temporal_size
-from ignite_kafka.ignite.types import type_codes as codes
+from ..types import type_codes as codes
+from .java_classes import java_hash
+from .optimized import EXTERNALIZABLE, SERIALIZABLE, NotReadable, temporal_size
 
 _NULL, _OBJECT_ARRAY, _STRING, _UUID, _DATE, _CLASS, _HANDLE = 0, 17, 18, 19, 27, 28, 255
 _BOXED = {1: 1, 2: 2, 3: 4, 4: 8, 5: 4, 6: 8, 7: 2, 8: 1}  # the codes are those of the binary format

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ignite_kafka.errors import DecodeError, IgniteKafkaError, UnsupportedType
-from ignite_kafka.ignite.types.model import CacheInfo, Page, TypeSource
+from ...errors import DecodeError, IgniteKafkaError, UnsupportedType
+from ..types.model import CacheInfo, Page, TypeSource
 
 Positions = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]

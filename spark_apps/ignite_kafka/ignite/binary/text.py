@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ignite_kafka.ignite.binary.byte_columns import data_of, offsets_of
-from ignite_kafka.ignite.binary.page_buffer import Bytes, Positions, Wire
+from .byte_columns import data_of, offsets_of
+from .page_buffer import Bytes, Positions, Wire
 
 _HEAD = 5
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from ignite_kafka.ignite.binary.container_elements import Elements, element_places, tree_places
-from ignite_kafka.ignite.binary.decode_columns import ColumnDecoder
-from ignite_kafka.ignite.binary.entry_bounds import EntryBounds
-from ignite_kafka.ignite.binary.java_classes import SYSTEM_TYPES, TREE_MAP, TREE_SET, metadata, refreshed
-from ignite_kafka.ignite.binary.object_headers import Headers, read_headers
-from ignite_kafka.ignite.binary.page_buffer import Positions, Wire
-from ignite_kafka.ignite.types import type_codes as codes
+from ..types import type_codes as codes
+from .container_elements import Elements, element_places, tree_places
+from .decode_columns import ColumnDecoder
+from .entry_bounds import EntryBounds
+from .java_classes import SYSTEM_TYPES, TREE_MAP, TREE_SET, metadata, refreshed
+from .object_headers import Headers, read_headers
+from .page_buffer import Positions, Wire
 
 Ids = npt.NDArray[np.int32]
 

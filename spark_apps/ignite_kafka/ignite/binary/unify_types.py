@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from ignite_kafka.errors import UnsupportedType
-from ignite_kafka.ignite.types.type_table import field_of, mark_of
+from ...errors import UnsupportedType
+from ..types.type_table import field_of, mark_of
 
 
 def united(first: pa.Field, second: pa.Field) -> pa.Field | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-from ignite_kafka.ignite.types import type_codes as codes
+from ..types import type_codes as codes
 
 _int = struct.Struct("<i").unpack_from
 _FIXED = tuple(0 if code in codes.NAMED else codes.FIXED_SIZE.get(code, 0) for code in range(256))

@@ -35,9 +35,9 @@ from types import MappingProxyType
 
 import pyarrow as pa
 
-from ignite_kafka.errors import UnsupportedType
-from ignite_kafka.ignite.types import type_codes as codes
-from ignite_kafka.ignite.types.model import BinaryType
+from ...errors import UnsupportedType
+from . import type_codes as codes
+from .model import BinaryType
 
 MARK = b"ignite"
 TYPE_NAME = b"ignite.type"

@@ -25,7 +25,8 @@ from ...runtime.counts import added
 from ...runtime.spark_job import Job, slot_work
 from ...settings.source import SourceSettings
 from ...state import status
-from ...state.configs import Control, ControlState, SnapshotRecord
+from ...state.configs import ConnectorState, SnapshotRecord
+from ...state.configs_writer import ConfigsWriter
 from ...state.sent_topics import check_complete, check_plan
 from ...state.status import CacheStatus, RunStatus
 from ..planning import continue_plan, ensure_topics, make_plan
@@ -57,8 +58,7 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
         planned, resumed = self._patiently(lambda: self._plan(state, snapshot_id))
         self._patiently(lambda: check_plan(planned, state.snapshot, self._clients, self._topics))
         plan = self._patiently(lambda: ensure_topics(planned, self._topics))
-        control = Control(self._clients, self._topics, self._settings.internal_topic_prefix, self._settings.name, self._settings.runs_kept)
-        self._stack.callback(control.close)
+        control = self._configs_writer()
         found = self._take(control, plan.slots, state)
         if found.snapshot != state.snapshot:
             raise SnapshotConflict("another run of the connector began or ended a snapshot meanwhile", "Start the run again.")
@@ -75,12 +75,12 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
             self._tell_superseded(found, snapshot_id)
         self._copy(plan, control, record, None if resumed else ends)
 
-    def _tell_superseded(self, found: ControlState, snapshot_id: str) -> None:
+    def _tell_superseded(self, found: ConnectorState, snapshot_id: str) -> None:
         before = found.snapshot
         if before is not None and not before.complete:
             events.emit(events.SNAPSHOT_SUPERSEDED, connector=self._settings.name, snapshot_id=before.id, newer=snapshot_id)
 
-    def _already_complete(self, state: ControlState, snapshot_id: str) -> bool:
+    def _already_complete(self, state: ConnectorState, snapshot_id: str) -> bool:
         ended = state.ended.get(snapshot_id)
         if ended and ended["superseded_by"]:
             raise SnapshotConflict(
@@ -98,7 +98,7 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
         self._end(status.COMPLETED)
         return True
 
-    def _plan(self, state: ControlState, snapshot_id: str) -> tuple[TransferPlan, bool]:
+    def _plan(self, state: ConnectorState, snapshot_id: str) -> tuple[TransferPlan, bool]:
         """The plan, and whether it continues a snapshot begun before."""
         with ignite_cluster(self._settings, self._secrets) as cluster:
             events.emit(events.IGNITE_CONNECTED, address=", ".join(self._settings.ignite_addresses))
@@ -108,7 +108,7 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
             slots = parallelism.slots(self._settings, state, parallelism.cores(self._spark))
             return make_plan(self._settings, cluster, self._topics, snapshot_id, slots), False
 
-    def _copy(self, plan: TransferPlan, control: Control, record: SnapshotRecord, ends: tuple[int, ...] | None) -> None:
+    def _copy(self, plan: TransferPlan, control: ConfigsWriter, record: SnapshotRecord, ends: tuple[int, ...] | None) -> None:
         """:param ends: of the slots' offsets, where the snapshot is new; None where it goes on."""
         progress = self._patiently(lambda: SnapshotProgress(self._clients, self._topics, plan, from_start=ends is None))
         self._stack.callback(progress.close)
@@ -146,7 +146,7 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
                 self._publish_progress()
 
 
-def _snapshot_id(state: ControlState) -> str:
+def _snapshot_id(state: ConnectorState) -> str:
     """The last unfinished snapshot's id, else a new one."""
     if state.snapshot is not None and not state.snapshot.complete:
         return state.snapshot.id

@@ -16,6 +16,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from ...common.deadline import Clock
+from ...common.retry import GROWING, RetryBudget, retry
 from ...errors import CacheDestroyed, CacheNotFound, IgniteKafkaError, OutcomeUnknown
 from ...events import UNIT_REDONE, emit
 from ...ignite.cluster import Cluster
@@ -23,21 +25,21 @@ from ...ignite.page_batches import batches
 from ...ignite.page_size import PageSize
 from ...ignite.scan import Scan
 from ...ignite.types.model import CacheInfo, Page
-from ...kafka.clients import BRIEF_S, KafkaClients
+from ...kafka.clients import BRIEF_S
 from ...kafka.topics import Topics
 from ...plan.slots import Owner, partitions_of_slot
 from ...plan.source_plan import CachePlan, TransferPlan
-from ...runtime.clients import ignite_cluster, producer_settings, slot_clients, transaction_limits
+from ...runtime.clients import ignite_cluster, slot_clients, slot_opener
 from ...runtime.counts import CacheCount, SlotResult
 from ...runtime.memory import tune_allocation
 from ...settings.secrets import Secrets
+from ...state.open_slots import SlotOpener
 from ...state.sent_topics import check_units
-from ...state.slot_writer import SlotClaim, SlotWriter, TransactionLimits
+from ...state.slot_writer import SlotWriter
 from ..entry_sender import EntrySender
 
 MIN_BATCH_ROWS = 20_000  # numpy's call overhead eats the gain below it
 _THREADS = 8  # slots whose producers wait for a coordinator or a commit, while one slot of the task copies
-_FIRST_WAIT_S, _LONGEST_WAIT_S = 0.2, 2.0
 
 
 def copy_slots(
@@ -53,21 +55,22 @@ def copy_slots(
     tune_allocation()
     owner = Owner(plan.generation, attempt=attempt)
     with ignite_cluster(plan.settings, secrets) as cluster, ThreadPoolExecutor(_THREADS, "slot") as pool:
-        turn = Turn(cluster, Topics(slot_clients(plan.settings, secrets)))
-        copies = [pool.submit(SlotCopy(plan, secrets, slot, owner, turn, ends[slot] if ends else None).run) for slot in slots]
+        clients = slot_clients(plan.settings, secrets)
+        turn = Turn(cluster, slot_opener(plan, clients, Topics(clients), owner))
+        copies = [pool.submit(SlotCopy(plan, slot, turn, ends[slot] if ends else None).run) for slot in slots]
         for copy in copies:
             yield copy.result()
 
 
 @dataclass
 class Turn:
-    """What the slots of a task share: the cluster, used by the one whose turn it is, an admin client, and the word to stop.
+    """What the slots of a task share: the cluster, used by the one whose turn it is, how slots are opened, and the signal to stop.
 
     ``page_sizes`` are by cache: what one slot has learned of its pages serves the next.
     """
 
     cluster: Cluster
-    topics: Topics
+    opener: SlotOpener
     stop: threading.Event = field(default_factory=threading.Event)
     page_sizes: dict[str, PageSize] = field(default_factory=dict)
     _queue: deque[Callable[[], None]] = field(default_factory=deque)
@@ -105,44 +108,37 @@ class _Stopped(Exception):
 class SlotCopy:
     """One slot from its first unit to its last, over as many attempts as the retry budget allows."""
 
-    def __init__(self, plan: TransferPlan, secrets: Secrets, slot: int, owner: Owner, turn: Turn, end: int | None = None) -> None:
+    def __init__(self, plan: TransferPlan, slot: int, turn: Turn, end: int | None = None, clock: Clock = time.monotonic) -> None:
         self._plan, self._slot, self._turn = plan, slot, turn
         self._settings = plan.settings
-        self._clients: KafkaClients = slot_clients(plan.settings, secrets)
-        self._limits: TransactionLimits = transaction_limits(plan.settings)
         self._sender = EntrySender(plan, turn.cluster)
-        self._claim = SlotClaim.of(plan.connector, slot, owner, plan.settings.internal_topic_prefix, end)
+        self._end = end
         self._outcome_unknown = False
         self._unit_rows: dict[int, int] = {}  # rows so far of units that go on in the next batch
         self._unit_bad: Counter[int] = Counter()  # of which are no records
         self._begun: tuple[CacheInfo, Scan] | None = None  # asked for before the slot had its turn
-        self._failing_since: float | None = None  # the first failure after the last commit
+        self._budget = RetryBudget(plan.settings.retry_timeout_ms / 1000, clock)  # from the first failure after the last commit
 
     def run(self) -> SlotResult:
         result = SlotResult(self._slot)
-        wait = _FIRST_WAIT_S
-        while True:
-            try:
-                if not self._turn.stop.is_set():
-                    result.caches = self._attempt()
-                return result
-            except _Stopped:
-                return result
-            except IgniteKafkaError as error:
-                self._failing_since = self._failing_since or time.monotonic()
-                # a slot that another one's error stops still tells of a commit whose outcome it does not know
-                stopped_in_doubt = self._turn.stop.is_set() and self._outcome_unknown
-                if error.final or self._retry_s_left() < 0 or stopped_in_doubt:
-                    self._turn.stop.set()
-                    result.error = self._verdict(error)
-                    return result
-                emit(UNIT_REDONE, slot=self._slot, reason=str(error))
-            self._turn.stop.wait(wait)
-            wait = min(wait * 2, _LONGEST_WAIT_S)
+        try:
+            result.caches = retry(self._attempt, self._budget, self._may_pass, failed=self._retried, backoff=GROWING, sleep=self._pause)
+        except _Stopped:
+            pass
+        except IgniteKafkaError as error:
+            self._turn.stop.set()
+            result.error = self._verdict(error)
+        return result
 
-    def _retry_s_left(self) -> float:
-        failing_s = time.monotonic() - self._failing_since if self._failing_since else 0.0
-        return self._settings.retry_timeout_ms / 1000 - failing_s
+    def _may_pass(self, error: IgniteKafkaError) -> bool:
+        # a slot that another one's error stops still tells of a commit whose outcome it does not know
+        return not error.final and not (self._turn.stop.is_set() and self._outcome_unknown)
+
+    def _retried(self, error: IgniteKafkaError) -> None:
+        emit(UNIT_REDONE, slot=self._slot, reason=str(error))
+
+    def _pause(self, seconds: float) -> None:
+        self._turn.stop.wait(seconds)
 
     def _verdict(self, error: IgniteKafkaError) -> IgniteKafkaError:
         if self._outcome_unknown and not error.final:
@@ -155,11 +151,13 @@ class SlotCopy:
         return error
 
     def _attempt(self) -> dict[str, CacheCount]:
+        if self._turn.stop.is_set():
+            raise _Stopped
         self._unit_rows, self._unit_bad = {}, Counter()
         # the last try is no longer than the time that is left
-        clients = replace(self._clients, patience_s=min(self._clients.patience_s, max(BRIEF_S, self._retry_s_left())))
-        plan = self._plan
-        writer = SlotWriter(clients, self._claim, self._limits, plan.max_batch_bytes, self._turn.topics, producer_settings(plan))
+        opener, plan = self._turn.opener, self._plan
+        clients = replace(opener.clients, patience_s=min(opener.clients.patience_s, max(BRIEF_S, self._budget.remaining())))
+        writer = replace(opener, clients=clients)(self._slot, self._end)
         self._outcome_unknown = False
         try:
             for cache in plan.caches:
@@ -243,7 +241,7 @@ class SlotCopy:
 
     def _commit(self, writer: SlotWriter) -> None:
         writer.commit()
-        self._failing_since = None
+        self._budget.reset()
 
 
 def same_cache(cluster: Cluster, planned: CachePlan) -> CacheInfo:

@@ -29,7 +29,7 @@ from ...runtime.spark_job import Work, slot_work
 from ...settings.source import SourceSettings
 from ...state import status
 from ...state import target_state as target
-from ...state.configs import Control, SnapshotRecord
+from ...state.configs import SnapshotRecord
 from ...state.sent_topics import check_plan
 from ...state.status import RunStatus, TaskProgress
 from ..planning import ensure_topics, make_plan
@@ -89,9 +89,7 @@ class BacklogRun(EpochRun[SourceSettings]):
         slots = parallelism.slots(settings, state, parallelism.cores(self._spark))
         snapshot_id = self._request.snapshot_id or new_snapshot_id()
         plan = self._patiently(lambda: make_plan(settings, self._cluster, self._topics, snapshot_id, slots))
-        control = Control(self._clients, self._topics, settings.internal_topic_prefix, settings.name, settings.runs_kept)
-        self._control = control
-        self._stack.callback(control.close)
+        self._control = control = self._configs_writer()
         found = self._take(control, slots, state)
         self._capture.secret = self._patiently(lambda: control.ensure_capture_secret(found))
         captured, self._deployments = self._start_capture(plan, found.snapshot)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,33 +15,19 @@ from ...convert.to_kafka.object_keys import Kind
 from ...ignite.backlog_service import REMOVED
 from ...ignite.cluster import Cluster
 from ...ignite.types.model import Page
-from ...kafka.clients import KafkaClients
-from ...kafka.topics import Topics
-from ...plan.slots import Owner, UnitOffset
+from ...plan.slots import UnitOffset
 from ...plan.source_plan import CachePlan, TransferPlan
-from ...runtime.clients import producer_settings, transaction_limits
 from ...runtime.counts import CacheCount
+from ...state.open_slots import OpenSlots
 from ...state.sent_topics import check_units
-from ...state.slot_writer import SlotClaim, SlotWriter
+from ...state.slot_writer import SlotWriter
 from ..entry_sender import EntrySender
 from .batch import ChangeBatch, page_of_rows, page_of_states
 from .cache_infos import CacheInfos
 from .unit_table import UnitTable
 
-_THREADS = 8
 Counts = Mapping[int, Mapping[str, CacheCount]]
 State = tuple[bytes, bytes | None]
-
-
-def slot_opener(plan: TransferPlan, clients: KafkaClients, topics: Topics, owner: Owner) -> Callable[[int], SlotWriter]:
-    """Opens slots for one attempt of a task: a function of the slot's number."""
-    limits = transaction_limits(plan.settings)
-
-    def open_slot(slot: int) -> SlotWriter:
-        claim = SlotClaim.of(plan.connector, slot, owner, plan.settings.internal_topic_prefix)
-        return SlotWriter(clients, claim, limits, plan.max_batch_bytes, topics, producer_settings(plan))
-
-    return open_slot
 
 
 @dataclass(frozen=True)
@@ -79,19 +64,7 @@ class SlotsSender:
         self._batch: dict[int, dict[str, CacheCount]] = defaultdict(lambda: defaultdict(CacheCount))  # what is not committed yet
         self._records = np.zeros(len(table), np.int64)
         self._key_kinds: dict[str, set[Kind]] = defaultdict(set)
-        self._writers: dict[int, SlotWriter] = {}
-        self._pool = ThreadPoolExecutor(_THREADS, "slot")
-        try:
-            self._open(open_slot, counts)
-        except BaseException:
-            self.close()
-            raise
-
-    def _open(self, open_slot: Callable[[int], SlotWriter], slots: Iterable[int]) -> None:
-        def opened(slot: int) -> None:
-            self._writers[slot] = open_slot(slot)
-
-        list(self._pool.map(opened, slots))
+        self._writers = OpenSlots(open_slot, counts)
 
     def offsets(self) -> Iterator[tuple[int, UnitOffset | None, bool]]:
         """The offset records of the slots: unit, its record, and whether the topic may hold keys of it that are older than this capture.
@@ -117,7 +90,7 @@ class SlotsSender:
     @property
     def in_doubt(self) -> bool:
         """Whether a commit was asked for and not answered."""
-        return any(writer.commit_asked for writer in self._writers.values())
+        return self._writers.in_doubt
 
     def commit(self, batches: Sequence[ChangeBatch]) -> Sent:
         """Send batches and their offset records (`ChangeBatch.progress`), and commit them."""
@@ -126,7 +99,7 @@ class SlotsSender:
             for units in self._table.by_slot_and_cache(batch.active):
                 self._send(batch, units, states)
         records = sum(count.records for counts in self._batch.values() for count in counts.values())
-        list(self._pool.map(self._commit_slot, self._writers))
+        self._writers.each(self._commit_slot, self._writers)
         return Sent(records, {name: frozenset(kinds) for name, kinds in self._key_kinds.items()})
 
     def _commit_slot(self, slot: int) -> None:
@@ -206,6 +179,4 @@ class SlotsSender:
 
     def close(self) -> None:
         """Close every slot; what is open is aborted."""
-        self._pool.shutdown()
-        for writer in self._writers.values():
-            writer.close()
+        self._writers.close()

@@ -15,18 +15,18 @@ from ...errors import IgniteKafkaError, OutcomeUnknown
 from ...kafka.topics import Topics
 from ...plan.slots import Owner
 from ...plan.source_plan import TransferPlan
-from ...runtime.clients import ignite_cluster, slot_clients
+from ...runtime.clients import ignite_cluster, slot_clients, slot_opener
 from ...runtime.counts import CacheCount, SlotResult
 from ...runtime.epoch import Epoch, EpochEnd
 from ...runtime.memory import tune_allocation
-from ...runtime.task_loop import TaskLoop
+from ...runtime.task_loop import TaskLoop, TaskServices
 from ...settings.secrets import Secrets
 from .backlog_client import BacklogClient
 from .backlog_reader import BacklogReader
 from .batch import ChangeBatch
 from .cache_infos import CacheInfos
 from .rate_limit import RateLimiter
-from .sender import SlotsSender, slot_opener
+from .sender import SlotsSender
 from .unit_table import UnitTable
 
 _RECONCILE_COMMIT_S = 20.0
@@ -76,9 +76,11 @@ class BatchRunner:
 class TaskStream(TaskLoop):
     """The slots of one task from the beginning of an epoch to its end, over as many attempts as the retry budget allows."""
 
-    def __init__(self, plan: TransferPlan, secrets: Secrets, slots: Sequence[int], attempt: int, epoch: Epoch) -> None:
+    def __init__(
+        self, plan: TransferPlan, secrets: Secrets, slots: Sequence[int], attempt: int, epoch: Epoch, services: TaskServices | None = None
+    ) -> None:
         self._settings, self._clients = plan.settings, slot_clients(plan.settings, secrets)
-        super().__init__(plan, self._clients, slots, epoch)
+        super().__init__(plan, slots, epoch, services or TaskServices.of(plan, self._clients, epoch))
         self._plan, self._secrets = plan, secrets
         self._owner = Owner(plan.generation, epoch=epoch.number, attempt=attempt)
         self._table = UnitTable.of(plan, slots)

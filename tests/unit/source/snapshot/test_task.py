@@ -3,78 +3,79 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, cast
 
-import pytest
-
+from ignite_kafka.common.retry import GROWING
 from ignite_kafka.errors import IgniteKafkaError, KafkaUnavailable, TopicError
 from ignite_kafka.kafka.clients import BRIEF_S, KafkaClients
-from ignite_kafka.plan.slots import Owner
 from ignite_kafka.plan.source_plan import TransferPlan
+from ignite_kafka.runtime.clients import slot_clients
 from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.source import SourceSettings
-from ignite_kafka.source.snapshot import task as slot_copy
 from ignite_kafka.source.snapshot.task import SlotCopy, Turn
 
 ATTEMPT_S = 1.5
 
 
 class Clock:
-    """Stands for the module time; a wait for the word to stop moves it."""
+    """A clock that waiting moves."""
 
     def __init__(self) -> None:
         self.now = 1000.0
 
-    def monotonic(self) -> float:
+    def __call__(self) -> float:
         return self.now
 
     def wait(self, seconds: float) -> None:
         self.now += seconds
 
 
-class Unopened:
-    """A slot that cannot be opened: each try takes a while and ends with one error."""
+@dataclass(frozen=True)
+class FailingOpener:
+    """Opens no slot: each attempt takes a while and ends with one error. Collects the patience of the clients of each attempt."""
 
-    def __init__(self, clock: Clock, error: IgniteKafkaError) -> None:
-        self.clock, self.error = clock, error
-        self.patience: list[float] = []
+    clients: KafkaClients
+    clock: Clock
+    error: IgniteKafkaError
+    patience: list[float] = field(default_factory=list)
 
-    def __call__(self, clients: KafkaClients, *_: Any) -> None:
-        self.patience.append(clients.patience_s)
+    def __call__(self, _slot: int, _end: int | None = None) -> None:
+        self.patience.append(self.clients.patience_s)
         self.clock.now += ATTEMPT_S
         raise self.error
 
 
-def failed(monkeypatch: pytest.MonkeyPatch, error: IgniteKafkaError, retry_s: int) -> Unopened:
-    """A slot that waits an hour for its turn and then fails to its end."""
+def patience_until_failure(error: IgniteKafkaError, retry_s: int) -> list[float]:
+    """Patience of each attempt of a slot that waits an hour for its turn and then fails to its end."""
     clock, stop = Clock(), threading.Event()
-    writer = Unopened(clock, error)
-    monkeypatch.setattr(slot_copy, "time", clock)
-    monkeypatch.setattr(slot_copy, "SlotWriter", writer)
-    word = SimpleNamespace(is_set=stop.is_set, set=stop.set, wait=clock.wait)
-    turn = Turn(cast(Any, None), cast(Any, None), stop=cast(Any, word))
     settings = SourceSettings(name="c", retry_timeout_ms=retry_s * 1000)
-    copy = SlotCopy(TransferPlan("c", "s", 1, 16, settings, ()), Secrets(), 0, Owner(1), turn)
+    opener = FailingOpener(slot_clients(settings, Secrets()), clock, error)
+    signal = SimpleNamespace(is_set=stop.is_set, set=stop.set, wait=clock.wait)
+    turn = Turn(cast(Any, None), cast(Any, opener), stop=cast(Any, signal))
+    copy = SlotCopy(TransferPlan("c", "s", 1, 16, settings, ()), 0, turn, clock=clock)
     clock.now += 3600
     begun = clock.now
-    assert copy.run().error is error
+    result = copy.run()
+    assert result.error is not None
+    assert (type(result.error), result.error.what) == (type(error), error.what)
     assert stop.is_set()
-    assert clock.now - begun <= ATTEMPT_S + (retry_s if len(writer.patience) > 1 else 0) + ATTEMPT_S + slot_copy._LONGEST_WAIT_S
-    return writer
+    assert clock.now - begun <= ATTEMPT_S + (retry_s if len(opener.patience) > 1 else 0) + ATTEMPT_S + GROWING.longest_s
+    return opener.patience
 
 
-def test_the_time_counts_from_the_first_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    patience = failed(monkeypatch, KafkaUnavailable("away"), 30).patience
-    assert len(patience) * (ATTEMPT_S + slot_copy._LONGEST_WAIT_S) >= 30
+def test_the_time_counts_from_the_first_failure() -> None:
+    patience = patience_until_failure(KafkaUnavailable("away"), 30)
+    assert len(patience) * (ATTEMPT_S + GROWING.longest_s) >= 30
     assert patience[0] == 30
     assert patience == sorted(patience, reverse=True)
     assert patience[-1] == BRIEF_S
 
 
-def test_a_short_retry_time_still_waits_for_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert set(failed(monkeypatch, KafkaUnavailable("away"), 3).patience) == {BRIEF_S}
+def test_a_short_retry_time_still_waits_for_an_answer() -> None:
+    assert set(patience_until_failure(KafkaUnavailable("away"), 3)) == {BRIEF_S}
 
 
-def test_a_final_error_is_not_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert len(failed(monkeypatch, TopicError("gone"), 30).patience) == 1
+def test_a_final_error_is_not_tried_again() -> None:
+    assert len(patience_until_failure(TopicError("gone"), 30)) == 1
