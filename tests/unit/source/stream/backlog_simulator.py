@@ -20,7 +20,7 @@ from confluent_kafka import KafkaError
 
 from ignite_kafka.common.arrays import Int64Array
 from ignite_kafka.errors import CacheDestroyed, KafkaUnavailable
-from ignite_kafka.ignite.backlog_service import CREATED, EXPIRED, GIVEN_UP, REMOVED, UNIT, ChangedUnits, Changes
+from ignite_kafka.ignite.backlog_service import CREATED, EXPIRED, GIVEN_UP, REMOVED, UNIT, ChangedUnits, Changes, UnitStates
 from ignite_kafka.ignite.cluster import Cluster
 from ignite_kafka.ignite.types.model import CacheInfo, Page
 from ignite_kafka.kafka.clients import KafkaClients
@@ -332,6 +332,11 @@ class Simulator:
             expired_stamp=np.array(stamps, np.int64),
             marks=np.array([unit.marks for unit in found], np.int32),
         )
+
+    def unit_states(self) -> UnitStates:
+        none, marked = np.zeros(PARTITIONS, np.int64), [unit.marks for unit in self.units]
+        units = np.array([(CACHE.cache_id, partition, self.incarnation) for partition in range(PARTITIONS)], UNIT)
+        return UnitStates(units, none, none, none, none, np.array([unit.mark_number for unit in self.units]), np.array(marked, np.int32))
 
     @staticmethod
     def _first(unit: Unit, most: int) -> tuple[list[Change], bool]:
