@@ -25,7 +25,7 @@ LOCK := .work/tools/bin/uv pip compile --quiet --generate-hashes --python-versio
 .PHONY: help venv jars demo test soak up down check check-java format bench lock sbom clean
 
 help: ## this list
-	@sed -nE 's/^([a-z-]+):.*## (.*)$$/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
+	@sed -nE 's/^([a-z-]+):.*## (.*)$$/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 19
 
 demo: $(VENV)/.project .work/jars/.complete ## real servers, real flights: Ignite → Airflow → Spark → Kafka, verified, in one command
 	@$(PYTHON) -m tools.demo
