@@ -93,7 +93,7 @@ $(VENV)/.packages: requirements/build.txt requirements/development.txt
 	@$(PIP_LOCKED) --no-build-isolation --requirement requirements/development.txt
 	@touch $@
 
-$(VENV)/.project: $(VENV)/.packages pyproject.toml setup.cfg
+$(VENV)/.project: $(VENV)/.packages pyproject.toml setup.cfg setup.py
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 

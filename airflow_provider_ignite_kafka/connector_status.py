@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from airflow_provider_ignite_kafka.hooks.kafka_config import kafka_config
 from airflow_provider_ignite_kafka.options import HOW, allow_insecure_connections
-from airflow_provider_ignite_kafka.request import hide
-from ignite_kafka.connector_settings import ConnectorSettings
-from ignite_kafka.kafka.status import RunStatus
+from airflow_provider_ignite_kafka.spark.request import hide
 from ignite_kafka.kafka.topics import Topics
-from ignite_kafka.secrets import Secrets
-from ignite_kafka.transport import check, kafka_weaknesses
+from ignite_kafka.settings.connector import ConnectorSettings
+from ignite_kafka.settings.secrets import Secrets
+from ignite_kafka.settings.transport_security import check, kafka_weaknesses
+from ignite_kafka.state.status import RunStatus
 
 
 def connector_status(
@@ -20,7 +20,7 @@ def connector_status(
     :param kafka_conn_id: connection of the Kafka provider.
     :raises IgniteKafkaError: Kafka could not be asked.
     """
-    from ignite_kafka.connector_life import newest_run
+    from ignite_kafka.admin.target_state import newest_run
 
     config = kafka_config(kafka_conn_id)
     hide(Secrets(kafka=config.secrets))

@@ -7,7 +7,7 @@ import json
 from airflow.providers.common.compat.sdk import conf
 
 from ignite_kafka.errors import SettingsError
-from ignite_kafka.transport import ALLOW
+from ignite_kafka.settings.transport_security import ALLOW
 
 SECTION = "ignite_kafka"
 HOW = f"set option {ALLOW} of section [{SECTION}] in Airflow's configuration, or the setting of that name for one connector"
@@ -15,12 +15,12 @@ _ALLOWED = "allowed_kafka_options"
 
 
 def allow_insecure_connections() -> bool:
-    """Whether connections to other hosts may be unprotected; see :mod:`ignite_kafka.transport`."""
+    """Whether connections to other hosts may be unprotected; see :mod:`ignite_kafka.settings.transport_security`."""
     return bool(conf.getboolean(SECTION, ALLOW, fallback=False))
 
 
 def allowed_kafka_options() -> tuple[str, ...]:
-    """Properties of Kafka clients that may act on the host, each ``name=value``; see :mod:`ignite_kafka.client_properties`.
+    """Properties of Kafka clients that may act on the host, each ``name=value``; see :mod:`ignite_kafka.settings.client_properties`.
 
     :raises SettingsError: the option is no JSON list of texts.
     """

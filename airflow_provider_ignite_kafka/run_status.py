@@ -6,11 +6,11 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from airflow_provider_ignite_kafka.request import Request
+from airflow_provider_ignite_kafka.spark.request import Request
 from ignite_kafka.errors import IgniteKafkaError
 from ignite_kafka.kafka.clients import KafkaClients
-from ignite_kafka.kafka.status import PAUSED, RunStatus, read_run, read_runs, written_ms
 from ignite_kafka.kafka.topics import Topics
+from ignite_kafka.state.status import PAUSED, RunStatus, read_run, read_runs, written_ms
 
 _CHECK_S = 10.0
 _MIN_CONNECT_MS = 1_000
@@ -27,7 +27,7 @@ def check_clusters(request: Request, *, ignite: bool) -> None:
     """
     _clients(request).check(_CHECK_S)
     if ignite:
-        from ignite_kafka.thin.cluster import Cluster
+        from ignite_kafka.ignite.cluster import Cluster
 
         endpoint = request.settings.ignite_endpoint
         bound = int(_CHECK_S * 1000)
@@ -87,14 +87,14 @@ def ask_run(request: Request) -> bool:
     :return: False where the run is not at work, follows no target, or does not have the connector any more.
     :raises IgniteKafkaError: Kafka could not be asked.
     """
-    from ignite_kafka.kafka.control import read_control  # it imports pyarrow, which a Dag must not load
-    from ignite_kafka.kafka.target import STOPPED, write_target
+    from ignite_kafka.state.configs import read_connector  # it imports pyarrow, which a Dag must not load
+    from ignite_kafka.state.target_state import STOPPED, write_target
 
     settings, clients = request.settings, _clients(request)
     if not settings.streams or (status := read_status(request)) is None or status.ended_ms is not None:
         return False
     topics = Topics(clients)
-    owner = read_control(clients, topics, settings.internal_topic_prefix, settings.name).connector
+    owner = read_connector(clients, topics, settings.internal_topic_prefix, settings.name).connector
     if owner is None or owner.run_id != request.run_id:
         return False
     write_target(clients, topics, settings.internal_topic_prefix, settings.name, STOPPED, generation=owner.generation)
@@ -107,12 +107,12 @@ def overtaken_by(request: Request, own_runs: str) -> RunStatus | None:
     :param own_runs: what the run ids of all tries of this task begin with.
     :raises IgniteKafkaError: Kafka could not be asked.
     """
-    from ignite_kafka.kafka.control import read_control
+    from ignite_kafka.state.configs import read_connector
 
     settings, clients = request.settings, _clients(request)
     runs = read_runs(clients, settings.internal_topic_prefix, settings.name)
     tries = [run.started_ms for run_id, run in runs.items() if run_id.startswith(own_runs)]
-    owner = read_control(clients, Topics(clients), settings.internal_topic_prefix, settings.name).connector
+    owner = read_connector(clients, Topics(clients), settings.internal_topic_prefix, settings.name).connector
     other = runs.get(owner.run_id) if owner is not None and not owner.run_id.startswith(own_runs) else None
     overtakes = other is not None and other.ended_ms is None and tries and other.started_ms >= max(tries)
     return other if overtakes else None

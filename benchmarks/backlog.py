@@ -9,8 +9,8 @@ from typing import Self
 
 import numpy as np
 
-from ignite_kafka.thin.connection import IgniteCredentials, IgniteEndpoint, ThinConnection
-from ignite_kafka.thin.service import GIVEN_UP, BacklogService
+from ignite_kafka.ignite.backlog_service import GIVEN_UP, BacklogService
+from ignite_kafka.ignite.connection import IgniteCredentials, IgniteEndpoint, ThinConnection
 
 _LOOK_S = 0.1
 _NODE = re.compile(r" entries=(\d+) bytes=(\d+) written=\d+ fill=([\d.]+)")

@@ -7,9 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Self
 
 from ignite_kafka.errors import IgniteKafkaError, UnknownBinaryType
-from ignite_kafka.pipelines import slot_copy, slot_job
-from ignite_kafka.thin.model import BinaryType, CacheInfo, Page
-from ignite_kafka.thin.protocol import cache_id
+from ignite_kafka.ignite.protocol import cache_id
+from ignite_kafka.ignite.types.model import BinaryType, CacheInfo, Page
+from ignite_kafka.runtime import spark_job as slot_job
+from ignite_kafka.runtime.counts import SlotResult
+from ignite_kafka.source.snapshot import task as slot_copy
 
 PARTITIONS = 1024
 FAULT = "a fault of the simulation"
@@ -64,10 +66,10 @@ class SimulatedScan:
 
 
 broken: set[str] = set()
-_real_task = slot_job._task
+_real_task = slot_job._run_task
 
 
-def task(caches: int, broken_caches: Sequence[str], *arguments: Any) -> Iterable[slot_copy.SlotResult]:
+def task(caches: int, broken_caches: Sequence[str], *arguments: Any) -> Iterable[SlotResult]:
     """The Spark task of a snapshot, in a worker whose Ignite is simulated."""
     broken.clear()
     broken.update(broken_caches)

@@ -11,9 +11,9 @@ from typing import Any
 import pyarrow as pa
 import pyignite
 
-from ignite_kafka.convert.types import java_type, object_field
-from ignite_kafka.thin.cluster import Cluster
-from ignite_kafka.thin.connection import IgniteEndpoint
+from ignite_kafka.ignite.cluster import Cluster
+from ignite_kafka.ignite.connection import IgniteEndpoint
+from ignite_kafka.ignite.types.type_table import java_type, object_field
 from tools import entries
 
 _LONG, _INT, _DOUBLE, _TEXT, _TIME, _BOOL = pa.int64(), pa.int32(), pa.float64(), pa.string(), pa.timestamp("us", "UTC"), pa.bool_()

@@ -6,8 +6,8 @@ import sys
 from collections.abc import Sequence
 
 from ignite_kafka import app
-from ignite_kafka.pipelines.run import run_source
-from ignite_kafka.settings import SourceSettings
+from ignite_kafka.run import run_source
+from ignite_kafka.settings.source import SourceSettings
 
 
 def main(argv: Sequence[str] | None = None) -> int:

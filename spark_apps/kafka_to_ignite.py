@@ -6,8 +6,8 @@ import sys
 from collections.abc import Sequence
 
 from ignite_kafka import app
-from ignite_kafka.pipelines.sink.run import run_sink
-from ignite_kafka.sink_settings import SinkSettings
+from ignite_kafka.settings.sink import SinkSettings
+from ignite_kafka.sink.run import run_sink
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -13,16 +13,16 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO
 
+from ignite_kafka.admin.verify import Verified, verify
+from ignite_kafka.cli.tables import table
 from ignite_kafka.errors import IgniteKafkaError
+from ignite_kafka.ignite.cluster import Cluster
+from ignite_kafka.ignite.connection import IgniteEndpoint
 from ignite_kafka.kafka.clients import KafkaClients
-from ignite_kafka.kafka.control import read_control
-from ignite_kafka.kafka.status import RunStatus, read_runs
 from ignite_kafka.kafka.topics import Topics
-from ignite_kafka.pipelines.verify import Verified, verify
-from ignite_kafka.plan import TransferPlan
-from ignite_kafka.tables import table
-from ignite_kafka.thin.cluster import Cluster
-from ignite_kafka.thin.connection import IgniteEndpoint
+from ignite_kafka.plan.source_plan import TransferPlan
+from ignite_kafka.state.configs import read_connector
+from ignite_kafka.state.status import RunStatus, read_runs
 
 from . import demo_restore
 from .airflow_home import BIN, airflow_environment, connection_variables, connections, migrate
@@ -154,7 +154,7 @@ def _outcome(ignite: str, bootstrap: str) -> tuple[RunStatus, list[Verified]]:
     """The run's record in the status topic, and each topic of its plan compared with its cache."""
     clients = KafkaClients({"bootstrap.servers": bootstrap})
     runs = list(read_runs(clients, INTERNAL_TOPICS, CONNECTOR).values())
-    snapshot = read_control(clients, Topics(clients), INTERNAL_TOPICS, CONNECTOR).snapshot
+    snapshot = read_connector(clients, Topics(clients), INTERNAL_TOPICS, CONNECTOR).snapshot
     if not runs or snapshot is None:
         raise DemoFailed("the Dag succeeded, but its run is not in the internal topics")
     _say("comparing every record in the topics with its entry in the caches; the flights take some ten seconds")

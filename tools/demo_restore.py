@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 
 import pyignite
 
+from ignite_kafka.cli.tables import table
+from ignite_kafka.ignite.cluster import Cluster
+from ignite_kafka.ignite.connection import IgniteEndpoint
 from ignite_kafka.kafka.clients import KafkaClients
-from ignite_kafka.kafka.status import RunStatus, read_runs
-from ignite_kafka.tables import table
-from ignite_kafka.thin.cluster import Cluster
-from ignite_kafka.thin.connection import IgniteEndpoint
+from ignite_kafka.state.status import RunStatus, read_runs
 
 from .compare_caches import Compared, compare
 

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pyignite
 
+from ignite_kafka.admin.verify import Verified, verify
+from ignite_kafka.cli.tables import table
+from ignite_kafka.ignite.cluster import Cluster
+from ignite_kafka.ignite.connection import IgniteEndpoint
 from ignite_kafka.kafka.clients import KafkaClients
-from ignite_kafka.kafka.control import read_control
 from ignite_kafka.kafka.topics import Topics
-from ignite_kafka.pipelines.verify import Verified, verify
-from ignite_kafka.plan import TransferPlan
-from ignite_kafka.tables import table
-from ignite_kafka.thin.cluster import Cluster
-from ignite_kafka.thin.connection import IgniteEndpoint
+from ignite_kafka.plan.source_plan import TransferPlan
+from ignite_kafka.state.configs import read_connector
 
 from .change_flights import CACHE
 from .servers import ServerFailed, ServerProcess
@@ -89,7 +89,7 @@ class StreamDemo:
     def _start(self) -> ServerProcess:
         self._starts += 1
         log = self._directory / f"live-{self._starts}.log"
-        return ServerProcess(CONNECTOR, [sys.executable, "-m", "ignite_kafka.cli", "run", self._settings, "--master", "local[2]"], log)
+        return ServerProcess(CONNECTOR, [sys.executable, "-m", "ignite_kafka.cli.main", "run", self._settings, "--master", "local[2]"], log)
 
     def _ends(self, cache: str) -> int:
         topic, counts = f"{_PREFIX}{cache}", self._topics.existing()
@@ -118,7 +118,7 @@ class StreamDemo:
         return True, f"{text}\n\n{stopped}\n{self._command('backlog', 'cleanup', CONNECTOR)}"
 
     def _verified(self) -> list[Verified]:
-        snapshot = read_control(self._clients, self._topics, _INTERNAL_TOPICS, CONNECTOR).snapshot
+        snapshot = read_connector(self._clients, self._topics, _INTERNAL_TOPICS, CONNECTOR).snapshot
         plan = TransferPlan.from_dict(dict(snapshot.plan)) if snapshot else None
         with Cluster(IgniteEndpoint((self._ignite,))) as cluster:
             return verify(plan, cluster, self._clients) if plan else []
@@ -130,7 +130,9 @@ class StreamDemo:
         """
         name = "-".join(words)
         process = ServerProcess(
-            name, [sys.executable, "-m", "ignite_kafka.cli", "-q", *words, "--settings", self._settings], self._directory / f"{name}.log"
+            name,
+            [sys.executable, "-m", "ignite_kafka.cli.main", "-q", *words, "--settings", self._settings],
+            self._directory / f"{name}.log",
         )
         if process.wait(_WAIT_S):
             raise ServerFailed(f"`ignite-kafka {' '.join(words)}` failed: {process.output()}")

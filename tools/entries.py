@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 
-from ignite_kafka.thin.cluster import Cluster
-from ignite_kafka.thin.codec import ObjectLayout, encoded
-from ignite_kafka.thin.create import NewCache, get_or_create_cache, query_entity, register_type
-from ignite_kafka.thin.model import CacheInfo
-from ignite_kafka.thin.puts import CacheWriter
+from ignite_kafka.ignite.binary import ObjectLayout, encoded
+from ignite_kafka.ignite.cache_writer import CacheWriter
+from ignite_kafka.ignite.cluster import Cluster
+from ignite_kafka.ignite.schema import NewCache, get_or_create_cache, query_entity, register_type
+from ignite_kafka.ignite.types.model import CacheInfo
 
 
 def make_cache(cluster: Cluster, name: str, key: pa.Field, value: pa.Field, *, sql: bool = True) -> CacheInfo:

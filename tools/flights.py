@@ -12,7 +12,7 @@ from pathlib import Path
 import polars as pl
 import pyarrow as pa
 
-from ignite_kafka.convert.types import object_field
+from ignite_kafka.ignite.types.type_table import object_field
 
 from .entries import struct_of
 

@@ -1,0 +1,4 @@
+"""Connections of Airflow as clients of Ignite and Kafka and as settings, and spark-submit as a hook.
+
+Operators, sensors and triggers import it.
+"""

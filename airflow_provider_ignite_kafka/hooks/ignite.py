@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.common.compat.sdk import BaseHook, mask_secret
 
 from airflow_provider_ignite_kafka.options import HOW, allow_insecure_connections, allowed_kafka_options
-from ignite_kafka import secrets
 from ignite_kafka.errors import IgniteKafkaError, SettingsError
-from ignite_kafka.thin.connection import IgniteCredentials, IgniteEndpoint, TlsSettings
-from ignite_kafka.transport import check, ignite_weaknesses
+from ignite_kafka.ignite.connection import IgniteCredentials, IgniteEndpoint, TlsSettings
+from ignite_kafka.settings import secrets
+from ignite_kafka.settings.transport_security import check, ignite_weaknesses
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Connection
 
-    from ignite_kafka.thin.cluster import Cluster
+    from ignite_kafka.ignite.cluster import Cluster
 
 DEFAULT_PORT = 10800
 _BOOLEANS = {"true": True, "yes": True, "1": True, "on": True, "false": False, "no": False, "0": False, "off": False}
@@ -79,7 +79,7 @@ class IgniteHook(BaseHook):
         :raises SettingsError: a field of the connection or the file cannot be read, or the connection is not protected and no
             administrator allows it.
         """
-        from ignite_kafka.thin.cluster import Cluster
+        from ignite_kafka.ignite.cluster import Cluster
 
         endpoint = self.get_endpoint()
         credentials = _credentials_of(secrets_file) if secrets_file else self.get_credentials()

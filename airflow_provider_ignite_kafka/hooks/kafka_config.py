@@ -9,12 +9,12 @@ from typing import Any
 from airflow.providers.apache.kafka.hooks.base import CALLBACK_CONFIG_KEYS, KafkaBaseHook
 
 from airflow_provider_ignite_kafka.options import allowed_kafka_options
-from ignite_kafka.client_properties import check_trusted
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.events import CONFIG_CHANGED, emit
 from ignite_kafka.kafka.clients import KafkaClients
-from ignite_kafka.kafka_names import by_client
-from ignite_kafka.secrets import split_kafka
+from ignite_kafka.settings.client_config import by_client
+from ignite_kafka.settings.client_properties import check_trusted
+from ignite_kafka.settings.secrets import split_kafka
 
 # what every connection of a consumer has: left out without a word
 _EXPECTED = frozenset({"group.id", "auto.offset.reset", "enable.auto.commit", "enable.auto.offset.store", "auto.commit.interval.ms"})

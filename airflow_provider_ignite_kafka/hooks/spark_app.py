@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any, cast
 from airflow.providers.apache.spark.hooks.spark_submit import DEFAULT_SPARK_BINARY, SparkSubmitHook
 from airflow.providers.common.compat.sdk import AirflowException
 
-from airflow_provider_ignite_kafka.guard import Guard, ask_to_stop, signal_group, start_guard
-from airflow_provider_ignite_kafka.submission import Place, Submission
+from airflow_provider_ignite_kafka.spark.submission import Place, Submission
+from airflow_provider_ignite_kafka.spark.watchdog import Guard, ask_to_stop, signal_group, start_guard
 from ignite_kafka.errors import IgniteKafkaError, SettingsError
 
 if TYPE_CHECKING:

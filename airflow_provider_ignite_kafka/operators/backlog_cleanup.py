@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import BaseOperator
 
-from airflow_provider_ignite_kafka import outcome
 from airflow_provider_ignite_kafka.hooks.ignite import IgniteHook
-from airflow_provider_ignite_kafka.request import Clusters, joined_settings, secrets_of
+from airflow_provider_ignite_kafka.spark import run_result as outcome
+from airflow_provider_ignite_kafka.spark.request import Clusters, joined_settings, secrets_of
 from airflow_provider_ignite_kafka.templates import TypedTemplates
 from ignite_kafka.errors import IgniteKafkaError, SettingsError
-from ignite_kafka.setting_kinds import BOOLEAN
-from ignite_kafka.settings import SourceSettings
+from ignite_kafka.settings.fields import BOOLEAN
+from ignite_kafka.settings.source import SourceSettings
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
@@ -64,16 +64,16 @@ class BacklogCleanupOperator(TypedTemplates, BaseOperator):
         :raises AirflowFailException: refused, or a setting is wrong.
         :raises AirflowException: a cluster could not be asked; nothing or only a part is removed.
         """
-        from ignite_kafka import backlog_control
+        from ignite_kafka.admin import backlog
 
         try:
             clusters = Clusters.of(self.ignite_conn_id, self.kafka_conn_id)
             settings = joined_settings(self.settings or {}, SourceSettings, clusters, {"name": self.connector})
             secrets = secrets_of(self.secrets_file, clusters)
-            cleaned = backlog_control.cleanup(settings, secrets, force=self._forced())
+            cleaned = backlog.cleanup(settings, secrets, force=self._forced())
         except IgniteKafkaError as error:
             raise outcome.raised(error) from error
-        self.log.info(cleaned.text())
+        self.log.info("Removed the backlog of connector %s: service %s, cache %s", cleaned.connector, cleaned.service, cleaned.cache)
         return cleaned.to_dict()
 
     def _forced(self) -> bool:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from airflow_provider_ignite_kafka.operators.spark_copy import RunNames, SparkCopyOperator
-from airflow_provider_ignite_kafka.request import Clusters, Request, build_request
-from ignite_kafka.settings import SourceSettings
+from airflow_provider_ignite_kafka.spark.request import Clusters, Request, build_request
+from ignite_kafka.settings.source import SourceSettings
 
 
 class IgniteToKafkaOperator(SparkCopyOperator):

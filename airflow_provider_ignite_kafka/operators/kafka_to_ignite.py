@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from airflow_provider_ignite_kafka.operators.spark_copy import RunNames, SparkCopyOperator
-from airflow_provider_ignite_kafka.request import Clusters, Request, build_request
-from ignite_kafka.sink_settings import SinkSettings
+from airflow_provider_ignite_kafka.spark.request import Clusters, Request, build_request
+from ignite_kafka.settings.sink import SinkSettings
 
 
 class KafkaToIgniteOperator(SparkCopyOperator):

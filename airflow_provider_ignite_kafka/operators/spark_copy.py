@@ -18,21 +18,21 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.providers.common.compat.sdk import BaseOperator
 
-from airflow_provider_ignite_kafka import outcome
 from airflow_provider_ignite_kafka.hooks.ignite import IgniteHook
 from airflow_provider_ignite_kafka.hooks.spark_app import AppExit, SparkAppHook
-from airflow_provider_ignite_kafka.package import app_path
-from airflow_provider_ignite_kafka.request import Request
 from airflow_provider_ignite_kafka.run_status import ask_run, await_end, check_clusters, has_ended, overtaken_by, read_status
-from airflow_provider_ignite_kafka.submission import submission
+from airflow_provider_ignite_kafka.spark import run_result as outcome
+from airflow_provider_ignite_kafka.spark.packaging import app_path
+from airflow_provider_ignite_kafka.spark.request import Request
+from airflow_provider_ignite_kafka.spark.submission import submission
 from airflow_provider_ignite_kafka.templates import TypedTemplates
-from ignite_kafka.connector_settings import NAME
 from ignite_kafka.errors import IgniteKafkaError, SettingsError
+from ignite_kafka.settings.connector import NAME
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
 
-    from ignite_kafka.kafka.status import RunStatus
+    from ignite_kafka.state.status import RunStatus
 
 _NAME_LETTERS, _NAME_KEPT = frozenset(string.ascii_letters + string.digits + "._-"), 160
 # the last two let spark-submit go before the app has ended, which it is then not told from one that was lost

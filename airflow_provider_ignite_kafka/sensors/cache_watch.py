@@ -15,11 +15,11 @@ from airflow.providers.common.compat.sdk import (
     conf,
 )
 
-from airflow_provider_ignite_kafka.cache_looks import FATAL, PASSING, CacheLooks, checked_kinds
-from airflow_provider_ignite_kafka.outcome import raised
+from airflow_provider_ignite_kafka.cache_watch.poll import FATAL, PASSING, CacheLooks, checked_kinds
+from airflow_provider_ignite_kafka.spark.run_result import raised
 from airflow_provider_ignite_kafka.templates import TypedTemplates
 from airflow_provider_ignite_kafka.triggers.cache_watch import IgniteCacheWatchTrigger, failure_of
-from ignite_kafka.cache_changes import CacheDiff, CacheLists, State, difference, state_of, state_to_dict
+from ignite_kafka.plan.cache_changes import CacheDiff, CacheLists, State, difference, state_of, state_to_dict
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
@@ -28,7 +28,7 @@ _KEY = "ignite-cache-watch"
 
 
 class IgniteCacheWatchSensor(TypedTemplates, BaseSensorOperator):
-    """Wait for a difference to what is known, and return it: :meth:`ignite_kafka.cache_changes.CacheDiff.to_dict`.
+    """Wait for a difference to what is known, and return it: :meth:`ignite_kafka.plan.cache_changes.CacheDiff.to_dict`.
 
     What is known is `known`, else what the first look sees. It is kept with the task (Airflow's task state store) over reschedules,
     deferrals and retries, and a task that is cleared begins where it was. It is also pushed as XCom ``known``, by runs that time out too:

@@ -10,10 +10,10 @@ from airflow.providers.common.compat.sdk import AirflowException, AirflowFailExc
 from airflow.sdk.exceptions import AirflowRuntimeError
 from airflow.triggers.base import BaseEventTrigger, TriggerEvent
 
-from airflow_provider_ignite_kafka.cache_looks import FATAL, PASSING, CacheLooks, as_list, checked_kinds
-from ignite_kafka.cache_changes import KINDS, CacheLists, CacheState, State, difference, state_of, state_to_dict
+from airflow_provider_ignite_kafka.cache_watch.poll import FATAL, PASSING, CacheLooks, as_list, checked_kinds
 from ignite_kafka.errors import SettingsError
-from ignite_kafka.routing import check_pattern
+from ignite_kafka.plan.cache_changes import KINDS, CacheLists, CacheState, State, difference, state_of, state_to_dict
+from ignite_kafka.settings.java_patterns import check_pattern
 
 _BLOCKED_S = 3_600.0  # a watcher that cannot work says so as often; ended, it would be started again at once
 # a triggerer writes an event into the database about a second after it was fired; the state follows it, never the other way
@@ -33,7 +33,7 @@ def failure_of(event: Mapping[str, Any]) -> AirflowException | None:
 
 
 class IgniteCacheWatchTrigger(BaseEventTrigger):
-    """Look again and again, and fire the difference to what was last seen; see :class:`ignite_kafka.cache_changes.CacheDiff`.
+    """Look again and again, and fire the difference to what was last seen; see :class:`ignite_kafka.plan.cache_changes.CacheDiff`.
 
     In an ``AssetWatcher`` it goes on for ever and keeps what it has seen in the asset's state store (Airflow 3.3): it begins with what is
     stored there, else with `known`, else with its first look. A cluster that is away is waited for: what changed meanwhile is fired

@@ -16,10 +16,10 @@ from typing import Any
 import pyarrow as pa
 from confluent_kafka import Consumer
 
-from ignite_kafka.pipelines.run import RunRequest, run_source
-from ignite_kafka.thin.codec import encoded
-from ignite_kafka.thin.connection import IgniteCredentials, IgniteEndpoint, ThinConnection
-from ignite_kafka.thin.protocol import cache_id
+from ignite_kafka.ignite.binary import encoded
+from ignite_kafka.ignite.connection import IgniteCredentials, IgniteEndpoint, ThinConnection
+from ignite_kafka.ignite.protocol import cache_id
+from ignite_kafka.run import RunRequest, run_source
 
 from .session import session, source_settings
 

@@ -10,9 +10,10 @@ from typing import Any
 from unittest.mock import patch
 
 from ignite_kafka.errors import IgniteKafkaError
-from ignite_kafka.kafka.control import Control
-from ignite_kafka.pipelines import slot_job, snapshot
-from ignite_kafka.settings import SourceSettings
+from ignite_kafka.runtime import connector_run, spark_job
+from ignite_kafka.settings.source import SourceSettings
+from ignite_kafka.source.snapshot import run as snapshot
+from ignite_kafka.state.configs_writer import ConfigsWriter
 
 from ..simulated import FAULT, PARTITIONS, SimulatedCluster, task
 from .session import session
@@ -22,14 +23,14 @@ from .session import session
 def _timed(phases: dict[str, float]) -> Iterator[None]:
     """Take the time of the calls that a run consists of."""
     steps: tuple[tuple[Any, str, str], ...] = (
-        (snapshot, "read_control", "read control"),
+        (connector_run, "read_connector", "read control"),
         (snapshot, "make_plan", "plan"),
         (snapshot, "continue_plan", "plan"),
         (snapshot, "ensure_topics", "topics"),
-        (Control, "take", "take"),
-        (Control, "begin", "begin"),
+        (ConfigsWriter, "take", "take"),
+        (ConfigsWriter, "begin", "begin"),
         (snapshot.SnapshotRun, "_follow", "copy"),
-        (Control, "end_snapshot", "finish"),
+        (ConfigsWriter, "end_snapshot", "finish"),
     )
 
     def wrapped(step: Callable[..., Any], phase: str) -> Callable[..., Any]:
@@ -59,7 +60,7 @@ def run(request: Mapping[str, Any]) -> Mapping[str, Any]:
     started = time.monotonic()
     with _timed(phases), ExitStack() as stack:
         stack.enter_context(patch.object(snapshot, "ignite_cluster", lambda *_: SimulatedCluster(caches)))
-        stack.enter_context(patch.object(slot_job, "_task", partial(task, caches, broken)))
+        stack.enter_context(patch.object(spark_job, "_run_task", partial(task, caches, broken)))
         try:
             snapshot.run_snapshot(spark, snapshot.RunRequest(settings, request["run_id"], request["snapshot_id"]))
         except IgniteKafkaError as error:

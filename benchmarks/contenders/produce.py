@@ -10,9 +10,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from ignite_kafka.convert.records import Records
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.producer import TransactionalProducer
+from ignite_kafka.kafka.records import Records
 
 from .serve import serve
 

@@ -9,12 +9,12 @@ from typing import Any
 import pyignite
 
 from ignite_kafka.convert import converter
-from ignite_kafka.pipelines.slot_copy import MIN_BATCH_ROWS
-from ignite_kafka.thin.batches import batches
-from ignite_kafka.thin.cluster import Cluster
-from ignite_kafka.thin.codec import decode_entries
-from ignite_kafka.thin.connection import IgniteEndpoint
-from ignite_kafka.thin.scan import scan_partitions
+from ignite_kafka.ignite.binary import decode_entries
+from ignite_kafka.ignite.cluster import Cluster
+from ignite_kafka.ignite.connection import IgniteEndpoint
+from ignite_kafka.ignite.page_batches import batches
+from ignite_kafka.ignite.scan import scan_partitions
+from ignite_kafka.source.snapshot.task import MIN_BATCH_ROWS
 
 from .serve import serve
 

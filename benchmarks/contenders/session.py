@@ -13,11 +13,10 @@ from typing import Any
 
 from pyspark.sql import DataFrame, Observation, SparkSession, functions
 
-from ignite_kafka.datasources.ignite import IgniteDataSource
-from ignite_kafka.datasources.kafka_tx import KafkaTxDataSource
-from ignite_kafka.pipelines.run import RunRequest, run_connector, run_source
-from ignite_kafka.settings import SourceSettings
-from ignite_kafka.sink_settings import SinkSettings
+from ignite_kafka.datasources import register
+from ignite_kafka.run import RunRequest, run_request, run_source
+from ignite_kafka.settings.sink import SinkSettings
+from ignite_kafka.settings.source import SourceSettings
 from tools.servers.jars import IGNITE_JAVA_OPTIONS, Jars
 
 from ..tables import SINK_CACHES, SINK_TOPICS
@@ -51,8 +50,7 @@ def session() -> SparkSession:
         builder = builder.config(name, value)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
-    spark.dataSource.register(IgniteDataSource)
-    spark.dataSource.register(KafkaTxDataSource)
+    register(spark)
     return spark
 
 
@@ -94,7 +92,7 @@ def sink(request: Mapping[str, Any]) -> Mapping[str, Any]:
         tasks_max=CORES,
         progress_interval_ms=2_000,
     )
-    status = run_connector(session(), RunRequest(settings, f"bench-{uuid.uuid4().hex[:12]}"))
+    status = run_request(session(), RunRequest(settings, f"bench-{uuid.uuid4().hex[:12]}"))
     return {"entries": sum(cache.records for cache in status.caches.values())}
 
 

@@ -11,9 +11,9 @@ import numpy.typing as npt
 import pyignite
 from pyignite.datatypes.prop_codes import PROP_GROUP_NAME, PROP_NAME
 
-from ignite_kafka.thin.connection import IgniteCredentials, IgniteEndpoint, ThinConnection
-from ignite_kafka.thin.protocol import cache_id
-from ignite_kafka.thin.service import UNIT, BacklogService
+from ignite_kafka.ignite.backlog_service import UNIT, BacklogService
+from ignite_kafka.ignite.connection import IgniteCredentials, IgniteEndpoint, ThinConnection
+from ignite_kafka.ignite.protocol import cache_id
 
 from ..processes import stat
 from ..report import Section, Table

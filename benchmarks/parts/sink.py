@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from ignite_kafka.convert.types import type_name_of
+from ignite_kafka.ignite.types.type_table import type_name_of
 
 from .. import tables
 from ..contender import Contender

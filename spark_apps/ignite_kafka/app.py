@@ -1,6 +1,6 @@
 """What the Spark apps share: their arguments, their request, and how secrets reach executors.
 
-The request holds no secret. Secrets stand in a file of their own (:mod:`.secrets`), either shipped or mounted:
+The request holds no secret. Secrets stand in a file of their own (:mod:`~ignite_kafka.settings.secrets`), either shipped or mounted:
 
 - shipped (``--secrets FILE``): the driver reads it at once, so the caller's file may go, and Spark hands it to executors with their
   tasks: refused where the master is not local and Spark does not authenticate, unless ``--ship-secrets-unprotected`` accepts it;
@@ -21,18 +21,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from . import events, logs, secrets
-from .connector_settings import ConnectorSettings
+from . import events
+from .common.redaction import set_log_values
 from .errors import IgniteKafkaError, SettingsError
-from .privacy import set_log_values
-from .secrets import Secrets
-from .secrets_file import SecretsFile, SecretsSource, ShippedSecrets
+from .runtime import logs
+from .settings import secrets
+from .settings.connector import ConnectorSettings
+from .settings.secrets import Secrets
+from .settings.secrets_file import SecretsFile, SecretsSource, ShippedSecrets
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from .kafka.status import RunStatus
-    from .pipelines.connector_run import RunRequest
+    from .runtime.connector_run import RunRequest
+    from .state.status import RunStatus
 
 log = logging.getLogger(__name__)
 S = TypeVar("S", bound=ConnectorSettings)
@@ -40,8 +42,8 @@ S = TypeVar("S", bound=ConnectorSettings)
 
 def main(argv: Sequence[str] | None, direction: type[S], run: Callable[[SparkSession, RunRequest[S]], RunStatus]) -> int:
     """Read the request, run it. 0: done; any other code: the last line on stderr says what failed, where, why and what to do."""
-    from .pipelines.connector_run import RunRequest
-    from .pipelines.preflight import preflight
+    from .preflight import preflight
+    from .runtime.connector_run import RunRequest
 
     logs.configure(logging.INFO, "%(asctime)s %(levelname)s %(message)s")
     try:
@@ -95,7 +97,7 @@ class Arguments:
         """The secrets, as this process finds them before there is a Spark session.
 
         :param allowed: see :attr:`AppRequest.allowed_kafka_options`.
-        :raises SettingsError: see :func:`.secrets.load`.
+        :raises SettingsError: see :func:`~ignite_kafka.settings.secrets.load`.
         """
         if self.mounted_secrets:
             return secrets.load(self.mounted_secrets, allowed)

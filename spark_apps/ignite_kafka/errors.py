@@ -1,41 +1,7 @@
-"""The error tree. Each error names what failed, where, why and what to do, and travels between processes as JSON.
+"""Errors of this package. Each names what failed, where, why and what to do, and travels between processes as JSON.
 
-IgniteKafkaError
-├── SettingsError            a setting is unknown, contradictory or out of range            (exit code 2)
-├── NotAvailableYet          a known setting whose feature this version does not have       (exit code 2)
-├── IgniteUnreachable        no address of the cluster answered                             retriable
-├── AnswerTooLarge           a node announced an answer of more than `ignite_max_frame_bytes`
-├── AuthenticationFailed     Ignite or Kafka refused the credentials
-├── CacheNotFound            a named cache is not there
-├── CacheDestroyed           a cache went away, or was made again, while it was read
-├── ScanFailed               a partition could not be read to its end; its unit is redone   retriable
-├── DecodeError              bytes that do not decode: cache, partition, type id, position
-│   └── UnknownBinaryType    the cluster holds no metadata of a type that an entry has
-├── UnsupportedType          a converter or column cannot hold a type
-├── AmbiguousKeys            keys of a cache are of two types that can give the same Kafka key
-├── EncodeError              a value that its Ignite type cannot hold: field, row
-├── TypeClash                a binary type of the cluster has a field of another type
-├── WriteFailed              a node refused to put, remove or make something: cache, node, address
-│   └── EntriesRefused       a column of the cache's table does not take the value of some entry
-├── TopicError               a topic is missing, refused, or has another partition count
-├── RecordsLost              records were deleted from a topic before they were read
-├── RecordsOvertaken         the same amid a run, which looks again where to go on          retriable
-├── RecordRefused            a record cannot be stored: topic, partition, offset
-├── ProgramFault             this program failed where it must not: topic, partition, first and last offset of the records at hand
-├── RecordTooLarge           a record is larger than the topic or the producer allows
-├── KafkaUnavailable         the broker did not answer in time, before any commit           retriable
-├── TransactionTimeout       a unit did not finish within `transaction_timeout_ms`
-├── BacklogMissing           no node has the jar of the backlog service
-├── BacklogRefused           the backlog service refused a call; `code` says why
-├── BacklogUnavailable       the nodes could not do what the backlog service was asked    retriable
-├── Interrupted              the user (Ctrl-C) or the system (SIGTERM) ended the run       retriable
-├── NotStopped               a cleanup or a change of offsets while the connector's newest run has not ended as it must
-├── ChangesLost              changes of some partitions were not captured, and they are not to be reloaded
-├── Fenced                   a newer run of the same connector has taken over               (exit code 3)
-├── NewerFormat              a newer version wrote a record of an internal topic that decides what is sent
-├── OffsetsLost              the offsets topic of a known connector is missing or unreadable
-├── SnapshotConflict         caches or settings differ from those fixed under the snapshot id
-└── OutcomeUnknown           a commit or a put was asked for and no answer came: neither done nor failed (exit code 4)
+``exit_code`` is the exit code of a command that the error ends: 2 for settings, 3 for :class:`Fenced`, 4 for :class:`OutcomeUnknown`,
+1 for others. ``final`` is False where a retry of the same run may succeed.
 """
 
 from __future__ import annotations
@@ -83,142 +49,162 @@ class IgniteKafkaError(Exception):
 
 
 class SettingsError(IgniteKafkaError):
+    """A setting is unknown, contradictory or out of range."""
+
     exit_code = 2
 
 
 class NotAvailableYet(IgniteKafkaError):
+    """A known setting asks for a feature that this version does not have."""
+
     exit_code = 2
 
 
 class IgniteUnreachable(IgniteKafkaError):
+    """No address of the cluster answered. A retry may succeed."""
+
     final = False
 
 
 class AuthenticationFailed(IgniteKafkaError):
-    pass
+    """Ignite or Kafka refused the credentials."""
 
 
 class CacheNotFound(IgniteKafkaError):
-    pass
+    """A named cache does not exist."""
 
 
 class CacheDestroyed(IgniteKafkaError):
-    pass
+    """A cache was destroyed, or destroyed and created again, while it was read."""
 
 
 class ScanFailed(IgniteKafkaError):
+    """A partition could not be read to its end. A retry reads it again."""
+
     final = False
 
 
 class DecodeError(IgniteKafkaError):
-    pass
+    """Bytes do not decode; `where` has cache, partition, type id and position."""
 
 
 class UnknownBinaryType(DecodeError):
-    pass
+    """The cluster holds no metadata of the binary type of an entry."""
 
 
 class UnsupportedType(IgniteKafkaError):
-    pass
+    """A converter or a column cannot hold a type."""
 
 
 class AmbiguousKeys(IgniteKafkaError):
-    pass
+    """A cache has keys of two types that can give the same Kafka key."""
 
 
 class EncodeError(IgniteKafkaError):
-    pass
+    """A value does not fit its Ignite type; `where` has field and row."""
 
 
 class TypeClash(IgniteKafkaError):
-    pass
+    """A binary type of the cluster has a field of the same name and another type."""
 
 
 class WriteFailed(IgniteKafkaError):
-    pass
+    """A node refused to put, remove or create something; `where` has cache, node and address."""
 
 
 class EntriesRefused(WriteFailed):
-    pass
+    """A column of the cache's table does not accept the value of an entry."""
 
 
 class TopicError(IgniteKafkaError):
-    pass
+    """A topic is missing, refused, or has another partition count."""
 
 
 class RecordsLost(IgniteKafkaError):
-    pass
+    """Records were deleted from a topic before they were read."""
 
 
 class RecordsOvertaken(IgniteKafkaError):
+    """Records were deleted from a topic during a run. A retry looks up where to continue."""
+
     final = False
 
 
 class RecordRefused(IgniteKafkaError):
-    pass
+    """A record cannot be stored; `where` has topic, partition and offset."""
 
 
 class ProgramFault(IgniteKafkaError):
-    pass
+    """An internal error; `where` has topic, partition, and the first and last offset of the records at hand."""
 
 
 class RecordTooLarge(IgniteKafkaError):
-    pass
+    """A record is larger than the topic or the producer allows."""
 
 
 class KafkaUnavailable(IgniteKafkaError):
+    """A broker did not answer in time, before any commit. A retry may succeed."""
+
     final = False
 
 
 class TransactionTimeout(IgniteKafkaError):
-    pass
+    """A cache partition was not finished within `transaction_timeout_ms`."""
 
 
 class BacklogMissing(IgniteKafkaError):
-    pass
+    """No node has the jar of the backlog service."""
 
 
 class BacklogRefused(IgniteKafkaError):
-    pass
+    """The backlog service refused a call; `where` has its `code`."""
 
 
 class AnswerTooLarge(IgniteKafkaError):
-    pass
+    """A node announced an answer of more than `ignite_max_frame_bytes`."""
 
 
 class BacklogUnavailable(IgniteKafkaError):
+    """The nodes could not execute a call of the backlog service. A retry may succeed."""
+
     final = False
 
 
 class Interrupted(IgniteKafkaError):
+    """The user (Ctrl-C) or the system (SIGTERM) ended the run. The next run continues."""
+
     final = False
 
 
 class NotStopped(IgniteKafkaError):
-    pass
+    """A cleanup or a change of offsets needs a connector that ended gracefully, and the newest run did not."""
 
 
 class ChangesLost(IgniteKafkaError):
-    pass
+    """Changes of some partitions were not captured, and the settings forbid to load these partitions again."""
 
 
 class Fenced(IgniteKafkaError):
+    """A newer run of the same connector has taken over."""
+
     exit_code = 3
 
 
 class NewerFormat(IgniteKafkaError):
-    pass
+    """A newer version wrote a record of an internal topic that decides what is sent."""
 
 
 class OffsetsLost(IgniteKafkaError):
-    pass
+    """The offsets topic of a known connector is missing or unreadable."""
 
 
 class SnapshotConflict(IgniteKafkaError):
-    pass
+    """Caches or settings differ from those that are fixed under the snapshot id."""
 
 
 class OutcomeUnknown(IgniteKafkaError):
+    """A commit or a put has no answer: it is neither done nor failed."""
+
     exit_code = 4
 
 

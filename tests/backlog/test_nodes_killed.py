@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from ignite_kafka.thin.service import MISSED
+from ignite_kafka.ignite.backlog_service import MISSED
 from tests.backlog.traffic import PARTITIONS, SETTINGS, Reader, Writers
-from tests.integration.thin.nodes import cache_xml
+from tests.integration.ignite.nodes import cache_xml
 from tools.servers import IgniteCluster, Jars
 
 SECONDS_A_PHASE = 4.0

@@ -15,10 +15,11 @@ import numpy.typing as npt
 import pyignite
 
 from ignite_kafka.errors import IgniteKafkaError
-from ignite_kafka.thin import codes, protocol
-from ignite_kafka.thin.connection import IgniteCredentials, ThinConnection
-from ignite_kafka.thin.service import EXPIRED, REMOVED, UNIT, BacklogService, Changes
-from tests.integration.thin.nodes import endpoint_of
+from ignite_kafka.ignite import protocol
+from ignite_kafka.ignite.backlog_service import EXPIRED, REMOVED, UNIT, BacklogService, Changes
+from ignite_kafka.ignite.connection import IgniteCredentials, ThinConnection
+from ignite_kafka.ignite.types import type_codes as codes
+from tests.integration.ignite.nodes import endpoint_of
 from tools.servers import IgniteCluster
 
 PARTITIONS = 16

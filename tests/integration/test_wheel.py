@@ -45,7 +45,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def sources(copy: Path) -> Path:
     copy.mkdir()
-    files = [ROOT / name for name in ("pyproject.toml", "README.md", "LICENSE", "setup.cfg") if (ROOT / name).exists()]
+    files = [ROOT / name for name in ("pyproject.toml", "README.md", "LICENSE", "setup.cfg", "setup.py") if (ROOT / name).exists()]
     files += [path for folder in ("airflow_provider_ignite_kafka", "spark_apps") for path in (ROOT / folder).rglob("*") if path.is_file()]
     for path in files:
         if "__pycache__" in path.parts or any(part.endswith(".egg-info") for part in path.parts):
@@ -88,7 +88,7 @@ def test_wheel_holds_both_packages_the_app_and_nothing_else(wheel: Path) -> None
     sources = {str(path.relative_to(ROOT / "spark_apps")) for path in (ROOT / "spark_apps").rglob("*.py")}
     sources |= {str(path.relative_to(ROOT)) for path in (ROOT / "airflow_provider_ignite_kafka").rglob("*.py")}
     assert sources <= set(names)
-    assert "ignite_kafka/log4j2.properties" in names
+    assert "ignite_kafka/runtime/log4j2.properties" in names
 
 
 def test_everything_is_imported_from_the_wheel(installed: Path, tmp_path: Path) -> None:

@@ -15,14 +15,14 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from ignite_kafka.ignite.backlog_service import GIVEN_UP, UNIT, BacklogService
+from ignite_kafka.ignite.connection import IgniteCredentials, IgniteEndpoint, ThinConnection
+from ignite_kafka.ignite.protocol import cache_id
 from ignite_kafka.kafka.clients import KafkaClients
-from ignite_kafka.kafka.control import read_control
-from ignite_kafka.kafka.target import STOPPED, write_target
 from ignite_kafka.kafka.topics import Topics
-from ignite_kafka.thin.connection import IgniteCredentials, IgniteEndpoint, ThinConnection
-from ignite_kafka.thin.protocol import cache_id
-from ignite_kafka.thin.service import GIVEN_UP, UNIT, BacklogService
-from tests.integration.thin.nodes import cache_xml
+from ignite_kafka.state.configs import read_connector
+from ignite_kafka.state.target_state import STOPPED, write_target
+from tests.integration.ignite.nodes import cache_xml
 from tests.support import QUICK_JVM
 from tests.support.oracle import read_committed
 from tests.support.processes import DEADLINE_S, App, AppResult, AppStarter, SparkCluster
@@ -207,7 +207,7 @@ class Stream:
     def send_again(self, kind: str) -> None:
         """Mark the cache's units: they are to be sent again."""
         clients = KafkaClients({"bootstrap.servers": self.kafka.bootstrap})
-        secret = read_control(clients, Topics(clients), f"in-{self.name}", self.name).capture_secret
+        secret = read_connector(clients, Topics(clients), f"in-{self.name}", self.name).capture_secret
         with self._service(secret) as service:
             service.mark(self.name, self._units(service, kind))
 

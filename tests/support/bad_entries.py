@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
-from ignite_kafka.thin import codes
-from ignite_kafka.thin.cluster import Cluster
-from ignite_kafka.thin.connection import IgniteEndpoint
-from ignite_kafka.thin.puts import CacheWriter
+from ignite_kafka.ignite.cache_writer import CacheWriter
+from ignite_kafka.ignite.cluster import Cluster
+from ignite_kafka.ignite.connection import IgniteEndpoint
+from ignite_kafka.ignite.types import type_codes as codes
 from tests.support.codec_bytes import NULL, Types, binary, mapping, number, string
 from tools.servers import IgniteCluster
 

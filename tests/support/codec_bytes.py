@@ -10,11 +10,11 @@ from decimal import Decimal
 from typing import Any
 
 from ignite_kafka.errors import UnknownBinaryType
-from ignite_kafka.thin import codes
-from ignite_kafka.thin.codec import Wire, joined_bounds, type_ids_within
-from ignite_kafka.thin.codec.classes import java_hash
-from ignite_kafka.thin.codec.values import Date, EnumValue, MapValue, Time, Timestamp
-from ignite_kafka.thin.model import BinaryField, BinaryType, CacheInfo, Page, TypeSource
+from ignite_kafka.ignite.binary import Wire, joined_bounds, type_ids_within
+from ignite_kafka.ignite.binary.java_classes import java_hash
+from ignite_kafka.ignite.binary.row_values import Date, EnumValue, MapValue, Time, Timestamp
+from ignite_kafka.ignite.types import type_codes as codes
+from ignite_kafka.ignite.types.model import BinaryField, BinaryType, CacheInfo, Page, TypeSource
 
 CACHE = CacheInfo("tested", 1)
 NUMBERS = {codes.BYTE: "<b", codes.SHORT: "<h", codes.INT: "<i", codes.LONG: "<q", codes.FLOAT: "<f", codes.DOUBLE: "<d", codes.CHAR: "<H"}

@@ -10,9 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from ignite_kafka.convert.types import mark_of
-from ignite_kafka.thin.codec.scalars import simple_name
-from ignite_kafka.thin.codec.values import (
+from ignite_kafka.ignite.binary.decode_scalars import simple_name
+from ignite_kafka.ignite.binary.row_values import (
     ClassName,
     Date,
     Document,
@@ -26,6 +25,7 @@ from ignite_kafka.thin.codec.values import (
     Time,
     Timestamp,
 )
+from ignite_kafka.ignite.types.type_table import mark_of
 
 _DAY = 86_400
 

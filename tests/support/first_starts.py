@@ -18,12 +18,13 @@ from typing import TypeVar
 
 from ignite_kafka.errors import IgniteKafkaError
 from ignite_kafka.kafka.clients import KafkaClients
-from ignite_kafka.kafka.control import Control, SnapshotRecord, read_control
-from ignite_kafka.kafka.slots import SlotClaim, SlotWriter, TransactionLimits
-from ignite_kafka.kafka.status import RUNNING, RunStatus, StatusWriter, read_runs
-from ignite_kafka.kafka.target import PAUSED, read_target, write_target
 from ignite_kafka.kafka.topics import Topics, TopicSpec, read_to_end
-from ignite_kafka.offsets import Owner
+from ignite_kafka.plan.slots import Owner
+from ignite_kafka.state.configs import SnapshotRecord, read_connector
+from ignite_kafka.state.configs_writer import ConfigsWriter
+from ignite_kafka.state.slot_writer import SlotClaim, SlotWriter, TransactionLimits
+from ignite_kafka.state.status import RUNNING, RunStatus, StatusWriter, read_runs
+from ignite_kafka.state.target_state import PAUSED, read_target, write_target
 from tests.support import QUICK_JVM
 from tools.servers import Jars, KafkaCluster
 
@@ -65,8 +66,8 @@ class FirstStarts:
         """What a driver, its tasks and the command line do first."""
         topics, prefix = Topics(self._driver), f"in-{uuid.uuid4().hex[:8]}"
         self._try("status topic", lambda: StatusWriter.ensure_topic(topics, prefix, -1) is None)
-        self._try("control records", lambda: read_control(self._driver, topics, prefix, _CONNECTOR).connector is None)
-        with closing(Control(self._driver, topics, prefix, _CONNECTOR)) as control:
+        self._try("control records", lambda: read_connector(self._driver, topics, prefix, _CONNECTOR).connector is None)
+        with closing(ConfigsWriter(self._driver, topics, prefix, _CONNECTOR)) as control:
             if not self._try("take", lambda: control.take(_SLOTS, "run", {}, -1).connector is None):
                 return
             if not self._try("begin", lambda: len(control.begin(SnapshotRecord("snapshot", {}))) == _SLOTS):

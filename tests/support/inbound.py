@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ignite_kafka.convert.inbound import Consumed, Entries
-from ignite_kafka.thin.codec import decode_rows
-from ignite_kafka.thin.create import merged_type
-from ignite_kafka.thin.model import BinaryType, CacheInfo, Page, QueryEntity, QueryField, TypeSource
+from ignite_kafka.convert.to_ignite import Entries
+from ignite_kafka.ignite.binary import decode_rows
+from ignite_kafka.ignite.schema import merged_type
+from ignite_kafka.ignite.types.model import BinaryType, CacheInfo, Page, QueryEntity, QueryField, TypeSource
+from ignite_kafka.kafka.records import Consumed
 from tests.support.codec_bytes import NULL, Types
 
 TRADE = {

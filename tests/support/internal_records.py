@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from confluent_kafka import Message
 
-from ignite_kafka.kafka.internal_records import FORMAT_HEADERS, InternalRecord
+from ignite_kafka.state.internal_records import FORMAT_HEADERS, InternalRecord
 
 
 class FakeMessage:

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from ignite_kafka.thin.cluster import Cluster
-from ignite_kafka.thin.connection import IgniteEndpoint
-from ignite_kafka.thin.model import CacheInfo, Page
-from ignite_kafka.thin.scan import scan_partitions
+from ignite_kafka.ignite.cluster import Cluster
+from ignite_kafka.ignite.connection import IgniteEndpoint
+from ignite_kafka.ignite.scan import scan_partitions
+from ignite_kafka.ignite.types.model import CacheInfo, Page
 from tools.servers import IgniteCluster, Jars
 from tools.servers.jars import IGNITE_JAVA_OPTIONS, java_command
 

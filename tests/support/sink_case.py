@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import NewTopic
 
-from ignite_kafka.offsets import slot_of
+from ignite_kafka.plan.slots import slot_of
 from tests.support.kafka_proxy import Api
 from tests.support.oracle import ends
 from tests.support.processes import DEADLINE_S, SINK_APP, App, AppResult, AppStarter, alive, await_value, kill_process

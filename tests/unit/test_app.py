@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from ignite_kafka import events, secrets
+from ignite_kafka import events
 from ignite_kafka.app import Arguments, find_secrets
 from ignite_kafka.errors import SettingsError
-from ignite_kafka.secrets import Secrets
-from ignite_kafka.secrets_file import SecretsFile
-from ignite_kafka.thin.connection import IgniteCredentials
+from ignite_kafka.ignite.connection import IgniteCredentials
+from ignite_kafka.settings import secrets
+from ignite_kafka.settings.secrets import Secrets
+from ignite_kafka.settings.secrets_file import SecretsFile
 
 FULL = Secrets(IgniteCredentials("ann", "hunter2"), {"sasl.password": "hunter3"})
 AUTHENTICATED = {"spark.authenticate": "true"}

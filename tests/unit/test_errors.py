@@ -22,8 +22,8 @@ def test_every_kind_travels_by_pickle_and_by_json(kind: type[IgniteKafkaError]) 
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-def test_the_tree_in_the_docstring_is_whole(kind: type[IgniteKafkaError]) -> None:
-    assert kind.__name__ in (errors.__doc__ or "")
+def test_every_kind_is_documented(kind: type[IgniteKafkaError]) -> None:
+    assert kind.__dict__["__doc__"]
 
 
 def test_an_unknown_kind_becomes_the_base() -> None:

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from ignite_kafka import cli, secrets
-from ignite_kafka.properties import load
-from ignite_kafka.settings import SourceSettings
-from ignite_kafka.sink_settings import SinkSettings
+from ignite_kafka.cli import main as cli
+from ignite_kafka.settings import secrets
+from ignite_kafka.settings.files import load
+from ignite_kafka.settings.sink import SinkSettings
+from ignite_kafka.settings.source import SourceSettings
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"

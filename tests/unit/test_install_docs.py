@@ -38,7 +38,7 @@ def test_pages_that_tell_it_are_looked_at() -> None:
 
 
 def test_the_pyspark_that_a_message_names_is_the_pinned_one() -> None:
-    message = (ROOT / "spark_apps" / "ignite_kafka" / "spark_conf.py").read_text()
+    message = (ROOT / "spark_apps" / "ignite_kafka" / "runtime" / "spark_conf.py").read_text()
     (version,) = re.findall(r"pyspark(==[\d.]+)", message)
     assert f"pyspark{version}" in (ROOT / "setup.cfg").read_text()
 

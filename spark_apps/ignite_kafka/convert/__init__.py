@@ -1,30 +1,18 @@
-"""Entries to the bytes of Kafka records. One converter a file; :func:`converter` finds it by its name in the settings."""
+"""Entries to the bytes of Kafka records. One converter a file; :func:`converter` finds it by its name in the settings.
+
+Imports ignite and kafka; source, sink, admin and datasources import it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 from ..errors import SettingsError
-from ..thin.model import CacheInfo, Page, TypeSource
-from .records import Records
+from .to_kafka.converter import Converter
 
-__all__ = ["Converter", "Records", "converter"]
+__all__ = ["Converter", "converter"]
 
 NAMES = ("json", "ignite-binary")
-
-
-class Converter(Protocol):
-    """Makes records of pages of entries. It keeps no state: one converter may serve several threads."""
-
-    @property
-    def name(self) -> str: ...
-
-    def check(self, cache: CacheInfo, types: TypeSource) -> None:
-        """Raise UnsupportedType, before the first record, when the metadata shows a type that this converter cannot hold."""
-
-    def convert(self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource, *, in_order: bool = False) -> Records:
-        """Key and value bytes of all entries of the pages, every entry exactly once; on demand in their order."""
 
 
 def converter(name: str, *, decimal_format: str = "BASE64", enum_policy: str = "SHORT_NAME") -> Converter:
@@ -39,12 +27,12 @@ def converter(name: str, *, decimal_format: str = "BASE64", enum_policy: str = "
     _one_of("enum_policy", enum_policy, ("ORDINAL", "SHORT_NAME", "LONG_NAME", "FULL_NAME"))
     # polars costs 0.13 s and 32 MB: imported where it is used
     if name == "ignite-binary":
-        from .ignite_binary import IgniteBinaryConverter
+        from .to_kafka.ignite_binary import IgniteBinaryConverter
 
         return IgniteBinaryConverter()
-    from ..thin.codec import EnumPolicy
-    from .json import JsonConverter
-    from .json_columns import JsonForm
+    from ..ignite.binary import EnumPolicy
+    from .to_kafka.json import JsonConverter
+    from .to_kafka.json_columns import JsonForm
 
     return JsonConverter(JsonForm(decimal_format), EnumPolicy(enum_policy))
 

@@ -1,4 +1,4 @@
-"""Rows of the data source `ignite-backlog`: changes as they travel from the planner to the tasks, and as Arrow batches."""
+"""Rows of data source `ignite-backlog`: changes as the planner sends them to the tasks, and as Arrow batches."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ..common.arrays import Int64Array
 from ..errors import UnsupportedType
-from ..pipelines.stream.take import Take, page_of_rows, page_of_states
-from ..thin import codes
-from ..thin.codec import EntryGroup, decode_entries
-from ..thin.codec.fit import fitted
-from ..thin.codec.table import KEY, to_batch
-from ..thin.model import CacheInfo, Page, TypeSource
-from ..thin.service import EXPIRED, REMOVED, UPDATED
+from ..ignite.backlog_service import EXPIRED, REMOVED, UPDATED
+from ..ignite.binary import EntryGroup, decode_entries
+from ..ignite.binary.entry_table import KEY, to_batch
+from ..ignite.binary.unify_types import fitted
+from ..ignite.types import type_codes as codes
+from ..ignite.types.model import CacheInfo, Page, TypeSource
+from ..source.stream.batch import ChangeBatch, page_of_rows, page_of_states
 
 CHANGE, NUMBER, PARTITION, TIME = "_change", "_number", "_partition", "_time"
 LOADED = 0
-"""Kind of an entry that was read from the cache because changes of its unit were lost."""
+"""Kind of an entry that was read from the cache because changes of its partition were lost."""
 _NAMES = ("loaded", "created", "updated", "removed", "expired")  # by kind
 _OURS = (
     pa.field(CHANGE, pa.string()),
@@ -32,16 +33,18 @@ _OURS = (
 
 _PIECE_BYTES = 256 << 10  # a Spark task for less is not worth its start
 
-Longs = npt.NDArray[np.int64]
-
 
 @dataclass(frozen=True)
 class ChangeRows:
-    """N changes in order, with their entries in the form of a scan page; number -1: it has none."""
+    """N changes in order, as columns.
+
+    :param number: N update numbers; -1: the row has none.
+    :param entries: N entries in the form of a scan page.
+    """
 
     partition: npt.NDArray[np.int32]
-    number: Longs
-    time_ms: Longs
+    number: Int64Array
+    time_ms: Int64Array
     kind: npt.NDArray[np.int8]
     entries: bytes
 
@@ -50,38 +53,44 @@ class ChangeRows:
 
 
 def with_change_columns(entries: pa.Schema, cache: str) -> pa.Schema:
-    """The schema of changes of entries that have this one.
+    """Add the columns of a change to a schema of entries.
 
-    :raises UnsupportedType: a field of the entries is named like one of ours.
+    :raises UnsupportedType: a field of the entries has the name of such a column.
     """
-    taken = [name for name in entries.names if name.lower() in {field.name for field in _OURS}]
-    if taken:
-        raise UnsupportedType(f"Field {taken[0]} is named like a column of this source", "Copy the cache as JSON", cache=cache)
+    reserved = [name for name in entries.names if name.lower() in {field.name for field in _OURS}]
+    if reserved:
+        raise UnsupportedType(f"Field {reserved[0]} is named like a column of this source", "Copy the cache as JSON", cache=cache)
     return pa.schema([*entries, *_OURS], entries.metadata)
 
 
 def without_change_columns(schema: pa.Schema) -> pa.Schema:
-    """The schema of entries whose changes have this one."""
+    """Remove the columns of a change from a schema."""
     ours = {field.name for field in _OURS}
     return pa.schema([field for field in schema if field.name not in ours], schema.metadata)
 
 
-def rows_of(take: Take, now_ms: int, most: int) -> list[ChangeRows]:
-    """What a take sends, as at most `most` pieces of about the same size; no unit is cut. Units of a take are partitions of one cache."""
-    changes = take.changes
-    position = np.searchsorted(take.units, take.verdict.unit)
-    size = np.bincount(position, changes.key_length + changes.value_length, len(take.units)).astype(np.int64)
-    for place, value in take.states.items():
-        size[np.searchsorted(take.units, place[0])] += len(place[1]) + len(value or b"")
+def rows_of(batch: ChangeBatch, now_ms: int, most: int) -> list[ChangeRows]:
+    """What a batch sends, in pieces of about the same size; a partition is in one piece.
+
+    :param now_ms: time of looked-up states that no change asked for.
+    :param most: limit of pieces.
+    """
+    changes = batch.changes
+    position = np.searchsorted(batch.units, batch.classified.unit)
+    size = np.bincount(position, changes.key_length + changes.value_length, len(batch.units)).astype(np.int64)
+    for place, value in batch.states.items():
+        size[np.searchsorted(batch.units, place[0])] += len(place[1]) + len(value or b"")
     most = min(most, 1 + int(size.sum()) // _PIECE_BYTES)
     piece_of = np.minimum((np.cumsum(size) - size) * most // max(1, int(size.sum())), most - 1)
-    asked = np.flatnonzero(take.verdict.ask)
-    questions = dict(zip(take.places(asked), zip(changes.kind[asked].tolist(), changes.time_ms[asked].tolist(), strict=True), strict=True))
+    asked = np.flatnonzero(batch.classified.lookup)
+    questions = dict(
+        zip(batch.located_keys(asked), zip(changes.kind[asked].tolist(), changes.time_ms[asked].tolist(), strict=True), strict=True)
+    )
     pieces = []
     for piece in np.unique(piece_of).tolist():
-        rows = np.flatnonzero(take.verdict.send & (piece_of[position] == piece))
-        units = set(take.units[piece_of == piece].tolist())
-        states = [(place, value) for place, value in take.states.items() if place[0] in units]
+        rows = np.flatnonzero(batch.classified.new & (piece_of[position] == piece))
+        units = set(batch.units[piece_of == piece].tolist())
+        states = [(place, value) for place, value in batch.states.items() if place[0] in units]
         if not rows.size and not states:
             continue
         kinds, times = [], []
@@ -93,7 +102,7 @@ def rows_of(take: Take, now_ms: int, most: int) -> list[ChangeRows]:
         pages += [page_of_states([(place[1], value) for place, value in states])] if states else []
         pieces.append(
             ChangeRows(
-                np.append(take.verdict.unit[rows], [place[0] for place, _ in states]).astype(np.int32),
+                np.append(batch.classified.unit[rows], [place[0] for place, _ in states]).astype(np.int32),
                 np.append(changes.number[rows], np.full(len(states), -1)),
                 np.append(changes.time_ms[rows], np.array(times, np.int64)),
                 np.append(changes.kind[rows], np.array(kinds, np.int8)),
@@ -104,7 +113,7 @@ def rows_of(take: Take, now_ms: int, most: int) -> list[ChangeRows]:
 
 
 def loaded_rows(pages: Sequence[Page], now_ms: int) -> ChangeRows:
-    """Entries of a scan as rows."""
+    """Entries of a scan as rows of kind LOADED."""
     counts = [page.rows for page in pages]
     rows = sum(counts)
     return ChangeRows(
@@ -116,8 +125,8 @@ def loaded_rows(pages: Sequence[Page], now_ms: int) -> ChangeRows:
     )
 
 
-def joined(pieces: Iterable[ChangeRows], rows: int) -> Iterator[ChangeRows]:
-    """Pieces put together until they have that many rows: few calls of the decoder for many small ones."""
+def concat_rows(pieces: Iterable[ChangeRows], rows: int) -> Iterator[ChangeRows]:
+    """Concatenate pieces until they have that many rows: the decoder is called seldom for many small pieces."""
     held: list[ChangeRows] = []
     for piece in pieces:
         held.append(piece)
@@ -137,9 +146,9 @@ def _one(pieces: Sequence[ChangeRows]) -> ChangeRows:
 
 
 def to_change_batch(rows: ChangeRows, schema: pa.Schema, cache: CacheInfo, types: TypeSource) -> pa.RecordBatch:
-    """Rows as a batch of exactly `schema`, in their order; removed and expired keys have null in every other column of the entry.
+    """Rows as a batch of exactly `schema`, in their order; removed and expired keys have null in the other columns of the entry.
 
-    :raises UnsupportedType: a value that no column of the schema holds.
+    :raises UnsupportedType: no column of the schema holds a value.
     """
     entries = without_change_columns(schema)
     groups = decode_entries([Page(-1, len(rows), memoryview(rows.entries), True)], cache, types)

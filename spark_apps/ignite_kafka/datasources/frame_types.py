@@ -12,15 +12,15 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from ..convert.inbound.model import Types
-from ..convert.inbound.objects import ObjectTypes
-from ..convert.inbound.resolve import entry_types
-from ..convert.inbound.shapes import ANY, OBJECT, REASON, REFUSED, UNKNOWN, any_kind, collection_of, is_a
-from ..convert.types import TYPE_NAME, code_name, mark_of, object_field, type_code
+from ..convert.to_ignite.conversion_values import Types
+from ..convert.to_ignite.marked_fields import ANY, OBJECT, REASON, REFUSED, UNKNOWN, any_kind, collection_of, is_a
+from ..convert.to_ignite.object_types import ObjectTypes
+from ..convert.to_ignite.resolve_types import entry_types
 from ..errors import SettingsError, UnsupportedType
-from ..thin.codec.layout import ObjectLayout
-from ..thin.codec.table import KEY, TYPE, VALUE
-from ..thin.model import CacheInfo
+from ..ignite.binary.entry_table import KEY, TYPE, VALUE
+from ..ignite.binary.object_layout import ObjectLayout
+from ..ignite.types.model import CacheInfo
+from ..ignite.types.type_table import TYPE_NAME, code_name, mark_of, object_field, type_code
 
 _TEXTS = ("uuid", "enum", "class", "decimal")
 

@@ -3,7 +3,7 @@
     spark.dataSource.register(IgniteDataSource)
     spark.read.format("ignite").option("addresses", "127.0.0.1:10800").option("cache", "flights").load()
 
-Options: docs/options.md, from :mod:`.option_tables`.
+Options: docs/options.md, from :mod:`~ignite_kafka.datasources.option_tables`.
 
 Columns: ``_key`` (a struct where keys are objects), then the fields of the values; ``_value`` where values are no objects; ``_type`` where
 a cache holds several types, whose fields are united. Without query entities the types are those of a sample (``sample_rows``); an entry
@@ -36,15 +36,15 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
 from ..errors import SettingsError, UnsupportedType
-from ..thin.batches import batches
-from ..thin.cluster import Cluster
-from ..thin.codec import decode_entries
-from ..thin.codec.table import entries_schema, is_own, to_batch
-from ..thin.connection import IgniteEndpoint
-from ..thin.gets import encodable, get_all
-from ..thin.model import CacheInfo, Page
-from ..thin.scan import scan_partitions
-from ..transport import ALLOW
+from ..ignite.binary import decode_entries
+from ..ignite.binary.entry_table import entries_schema, is_own, to_batch
+from ..ignite.cache_reader import encodable, get_all
+from ..ignite.cluster import Cluster
+from ..ignite.connection import IgniteEndpoint
+from ..ignite.page_batches import batches
+from ..ignite.scan import scan_partitions
+from ..ignite.types.model import CacheInfo, Page
+from ..settings.transport_security import ALLOW
 from .ignite_write import WriteOptions, ignite_writer
 from .option_tables import IGNITE_READ
 from .options import connected, ignite_endpoint

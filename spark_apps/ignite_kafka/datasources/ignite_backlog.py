@@ -3,30 +3,30 @@
     spark.dataSource.register(IgniteBacklogDataSource)
     spark.readStream.format("ignite-backlog").option("cache", "trades").option("connector", "my-stream").load()
 
-Options: docs/options.md, from :mod:`.option_tables`.
+Options: docs/options.md, from :mod:`~ignite_kafka.datasources.option_tables`.
 
 Columns: those of source `ignite` (``_key``, the fields of the values, …), and
 
 ============== ====================================================================================================================
 ``_change``    created, updated, removed, expired; loaded: see ``on_loss``. Removed and expired keys have null in the value's columns
-``_number``    Ignite's update counter: rises with the changes of a key. Null where the row is no change but what the cache held when a
-               change alone could not tell, after a node died or a key expired, say
+``_number``    Ignite's update counter: rises with the changes of a key. Null where the state was read from the cache because a change alone
+               could not tell it, for example after a node died or a key expired
 ``_partition`` the Ignite partition: all changes of a key have the same
 ``_time``      when a node captured it
 ============== ====================================================================================================================
 
-The capture begins with the query's first trigger; read what the cache held before with source `ignite`, after that. It goes on while no
-query runs, until it is ended (``ignite-kafka backlog cleanup``). Of a cache that is empty and has no query entity the columns are not
-known: give them with ``.schema(…)``.
+The capture begins with the query's first trigger; read the earlier content of the cache with source `ignite` after that. It continues
+while no query runs, until ``ignite-kafka backlog cleanup`` ends it. The columns of a cache that is empty and has no query entity are
+unknown: give them with ``.schema(…)``.
 
-With ``backlog_secret`` in the secrets file (part ``ignite``) nobody else can acknowledge these changes or end the capture; keep it for the
-query's life.
+With ``backlog_secret`` in the secrets file (part ``ignite``) nobody else can acknowledge these changes or end the capture. Keep the secret
+for the life of the query.
 
-**Guarantee.** The query's checkpoint decides: what is done there is acknowledged, nothing else, so nothing is lost, and a batch that is
-repeated has at least the changes it had. In a batch the changes of a key come in order. Exactly once into Kafka is what the
-pipeline is for. ``trigger(availableNow=True)`` is a bounded catch-up: it ends with what had changed when it began.
+**Guarantee.** At least once, by the query's checkpoint: only batches that are done there are acknowledged, and a batch that is repeated has
+at least the changes it had. Within a batch the changes of a key are in order. For exactly-once delivery into Kafka use the pipeline.
+``trigger(availableNow=True)`` is a bounded catch-up: it ends with the changes that there were when it began.
 
-As a batch read it shows what waits in the backlog and acknowledges nothing.
+A batch read shows the content of the backlog and acknowledges nothing.
 """
 
 from __future__ import annotations
@@ -43,13 +43,15 @@ from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxBytes, SupportsTr
 from pyspark.sql.types import StructType
 
 from ..errors import IgniteKafkaError
-from ..plan import CachePlan
-from ..settings import SourceSettings
-from ..thin.batches import batches
-from ..thin.cluster import Cluster
-from ..thin.scan import scan_partitions
-from .backlog_batches import BacklogTarget, CacheStream, Offset
-from .backlog_rows import ChangeRows, joined, loaded_rows, rows_of, to_change_batch, with_change_columns
+from ..ignite.cluster import Cluster
+from ..ignite.page_batches import batches
+from ..ignite.scan import scan_partitions
+from ..plan.source_plan import CachePlan
+from ..settings.source import SourceSettings
+from .backlog_batches import BacklogBatchPlanner
+from .backlog_offset import Offset
+from .backlog_rows import ChangeRows, concat_rows, loaded_rows, rows_of, to_change_batch, with_change_columns
+from .backlog_target import BacklogTarget
 from .ignite import ReadOptions, columns, read_schema
 from .option_tables import BACKLOG
 
@@ -67,7 +69,8 @@ class BacklogOptions:
 
     @staticmethod
     def of(options: Mapping[str, str]) -> BacklogOptions:
-        """
+        """Check the options of a query.
+
         :raises SettingsError: an option is unknown, missing, out of range, or a secret.
         """
         values = BACKLOG.read(options)
@@ -79,13 +82,13 @@ class BacklogOptions:
         return BacklogOptions(ReadOptions.from_values(values), settings, values["on_loss"] == "reload")
 
     def target(self, cluster: Cluster) -> BacklogTarget:
-        """What is read; not captured yet."""
+        """The cache that is read; it is not captured yet."""
         info = cluster.cache(self.read.cache)
         cache = CachePlan(info.name, info.cache_id, "", info.partitions, 0, load=False)
         return BacklogTarget(cache, self.settings, self.reload, self.read.num_partitions)
 
     def own_columns(self) -> pa.Schema:
-        """Columns of the rows, from the cache."""
+        """The columns of the rows, from the cache."""
         with self.read.connect() as cluster:
             info = cluster.cache(self.read.cache)
             return with_change_columns(read_schema(self.read, cluster, info), info.name)
@@ -104,21 +107,21 @@ _SETTINGS = (
 
 @dataclass(frozen=True)
 class Changes(InputPartition):
-    """What a task turns into rows."""
+    """Changes that a task turns into rows."""
 
     pieces: tuple[ChangeRows, ...]
 
 
 @dataclass(frozen=True)
 class Entries(InputPartition):
-    """Partitions of the cache that a task reads."""
+    """Partitions of the cache that a task scans."""
 
     numbers: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Waiting(InputPartition):
-    """Partitions of which a task reads what waits in the backlog."""
+    """Partitions whose backlog a task reads."""
 
     numbers: tuple[int, ...]
     target: BacklogTarget
@@ -148,7 +151,7 @@ class IgniteBacklogDataSource(DataSource):
 
 
 class _Rows:
-    """What tasks do, of a stream or of a batch read."""
+    """Reads partitions of an input, in a task of a stream or of a batch read."""
 
     def __init__(self, options: BacklogOptions, schema: pa.Schema) -> None:
         self._options, self._schema = options, schema
@@ -163,7 +166,7 @@ class _Rows:
                 assert isinstance(partition, Waiting)
                 rows = self._waiting(cluster, partition)
             info = cluster.cache(self._options.read.cache)
-            for piece in joined(rows, _BATCH_ROWS):
+            for piece in concat_rows(rows, _BATCH_ROWS):
                 yield to_change_batch(piece, self._schema, info, cluster)
 
     def _entries(self, cluster: Cluster, numbers: Sequence[int]) -> Iterator[ChangeRows]:
@@ -175,58 +178,58 @@ class _Rows:
     def _waiting(self, cluster: Cluster, waiting: Waiting) -> Iterator[ChangeRows]:
         reader, target = waiting.target.reader(cluster), waiting.target
         for number in waiting.numbers:
-            takes = reader.all_of(number)
+            batches = reader.all_of(number)
             target.check(reader.marks)
             if number in reader.marks:
                 yield from self._entries(cluster, [number])
                 continue
-            if takes[0].changes.more.any():
+            if batches[0].changes.more.any():
                 raise IgniteKafkaError(
                     "more changes wait than one read gives",
                     "Catch up with a stream: trigger(availableNow=True).",
                     cache=target.cache.name,
                     partition=number,
                 )
-            for take in takes:
-                yield from rows_of(take, _now_ms(), 1)
+            for batch in batches:
+                yield from rows_of(batch, _now_ms(), 1)
 
 
 class BacklogStreamReader(_Rows, DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Plans in a process of its own beside the driver, as long as the query runs; tasks have a copy that only reads."""
+    """Plans batches in a process beside the driver for the life of the query; tasks have a copy that only reads."""
 
     def __init__(self, options: BacklogOptions, schema: pa.Schema) -> None:
         super().__init__(options, schema)
-        self._stream = CacheStream(options.read.connect, options.target)
+        self._planner = BacklogBatchPlanner(options.read.connect, options.target)
 
     def initialOffset(self) -> dict[str, Any]:
-        return self._stream.beginning().to_dict()
+        return self._planner.beginning().to_dict()
 
     def getDefaultReadLimit(self) -> ReadLimit:
         return ReadMaxBytes(self._options.settings.batch_bytes)
 
     def prepareForTriggerAvailableNow(self) -> None:
-        self._stream.end_here()
+        self._planner.end_here()
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         before = Offset.from_dict(start)
-        after = self._stream.latest(before)
+        after = self._planner.latest(before)
         return start if after is before else after.to_dict()
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
-        batch = self._stream.batch(Offset.from_dict(start), Offset.from_dict(end))
+        batch = self._planner.batch(Offset.from_dict(start), Offset.from_dict(end))
         most = self._options.read.num_partitions
         changes = [Changes(tuple(batch.pieces[first::most])) for first in range(min(most, len(batch.pieces)))]
         return [*changes, *(Entries(numbers) for numbers in _dealt(batch.load, most))]
 
     def commit(self, end: dict[str, Any]) -> None:
-        self._stream.done(Offset.from_dict(end))
+        self._planner.done(Offset.from_dict(end))
 
     def stop(self) -> None:
-        self._stream.close()
+        self._planner.close()
 
 
 class BacklogBatchReader(_Rows, DataSourceReader):
-    """Each task reads what waits in the backlog of its partitions."""
+    """Each task reads the backlog of its partitions."""
 
     def partitions(self) -> list[InputPartition]:
         with self._options.read.connect() as cluster:

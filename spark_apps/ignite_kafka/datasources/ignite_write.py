@@ -12,15 +12,15 @@ from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from ..convert.inbound import ClusterTypes, Entries, compacted
+from ..convert.to_ignite import ClusterTypes, Entries, compacted
 from ..errors import CacheNotFound, EncodeError, SettingsError
-from ..thin.cluster import Cluster
-from ..thin.codec import encoded
-from ..thin.connection import IgniteEndpoint
-from ..thin.create import NewCache, get_or_create_cache, query_entity
-from ..thin.model import CacheInfo
-from ..thin.puts import CacheWriter
-from ..transport import ALLOW
+from ..ignite.binary import encoded
+from ..ignite.cache_writer import CacheWriter
+from ..ignite.cluster import Cluster
+from ..ignite.connection import IgniteEndpoint
+from ..ignite.schema import NewCache, get_or_create_cache, query_entity
+from ..ignite.types.model import CacheInfo
+from ..settings.transport_security import ALLOW
 from .frame_arrays import conformed
 from .frame_types import Part, entry_parts, layouts
 from .option_tables import IGNITE_WRITE

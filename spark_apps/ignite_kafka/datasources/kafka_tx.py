@@ -4,7 +4,7 @@ Writes any DataFrame of keys and values, each Spark partition in one transaction
 
     df.write.format("kafka-tx").options(**{"bootstrap.servers": "…", "topic": "t", "name": "w"}).mode("append").save()
 
-Options: docs/options.md, from :mod:`.option_tables`.
+Options: docs/options.md, from :mod:`~ignite_kafka.datasources.option_tables`.
 
 option                          meaning
 =============================== ====================================================================================================
@@ -18,7 +18,7 @@ option                          meaning
 ``slots``                       16; the DataFrame may not have more partitions
 ``internal_topic_prefix``       ``ignite-kafka``
 ``transaction_timeout_ms``      600000
-``secrets_file``                file of secrets (ignite_kafka.secrets) that exists on driver and executors
+``secrets_file``                file of secrets (ignite_kafka.settings.secrets) that exists on driver and executors
 ``kafka.<name>``                any librdkafka setting that is not a secret
 =============================== ====================================================================================================
 =======
@@ -51,14 +51,15 @@ from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, DataSource
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from ..convert.records import Records, gather
 from ..errors import SettingsError, TopicError
 from ..kafka.clients import KafkaClients
-from ..kafka.control import Control
-from ..kafka.slots import SlotClaim, SlotWriter, TransactionLimits
+from ..kafka.records import Records, gather
 from ..kafka.topics import Topics, TopicSpec
-from ..offsets import Owner
-from ..transport import ALLOW
+from ..plan.slots import Owner
+from ..settings.transport_security import ALLOW
+from ..state.configs_writer import ConfigsWriter
+from ..state.open_slots import SlotOpener
+from ..state.slot_writer import TransactionLimits
 from . import write_ids
 from .kafka_tx_read import SCHEMA, KafkaTxReader, ReadOptions
 from .option_tables import KAFKA_WRITE
@@ -149,10 +150,10 @@ class KafkaTxWriter(DataSourceArrowWriter):
                 control.fence_slots()  # this write may leave slots unopened that an older one still writes to
 
     @contextmanager
-    def _control(self) -> Iterator[Control]:
+    def _control(self) -> Iterator[ConfigsWriter]:
         clients = self._options.clients()
         clients.check()
-        control = Control(clients, Topics(clients), self._options.prefix, self._options.name)
+        control = ConfigsWriter(clients, Topics(clients), self._options.prefix, self._options.name)
         try:
             yield control
         finally:
@@ -202,10 +203,10 @@ class KafkaTxWriter(DataSourceArrowWriter):
                 setting="slots",
             )
         clients = options.clients()
-        claim = SlotClaim.of(options.name, partition, Owner(self._generation, attempt=context.attemptNumber()), options.prefix)
+        owner = Owner(self._generation, attempt=context.attemptNumber())
         limits = TransactionLimits(timeout_ms=options.transaction_timeout_ms)
         topics = Topics(clients)
-        writer = SlotWriter(clients, claim, limits, 1_000_000, topics)
+        writer = SlotOpener(clients, topics, options.name, options.prefix, owner, limits, 1_000_000)(partition)
         try:
             if partition in writer.state.done(options.write_id, UNIT, ""):
                 return Written(partition, 0)

@@ -11,12 +11,12 @@ import pyarrow as pa
 from confluent_kafka.admin import OffsetSpec
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
-from ..convert.inbound import Consumed
 from ..errors import RecordsLost, SettingsError, TopicError
 from ..kafka.clients import KafkaClients
-from ..kafka.reader import BatchLimits, RecordReader
+from ..kafka.consumer import BatchLimits, RecordReader
+from ..kafka.records import Consumed
 from ..kafka.topics import Place, Topics
-from ..transport import ALLOW
+from ..settings.transport_security import ALLOW
 from .option_tables import KAFKA_READ
 from .options import clients, kafka_options
 

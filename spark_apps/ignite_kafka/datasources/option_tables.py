@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..client_properties import CONSUMER, PRODUCER
 from ..errors import SettingsError
-from ..secrets import is_secret
-from ..setting_kinds import BOOLEAN, TEXT, TEXTS, Kind, choice, text_like, whole_number
-from ..settings import SourceSettings
-from ..thin.connection import MAX_FRAME_BYTES
-from ..transport import ALLOW
-from ..unknown import nearest
+from ..ignite.connection import MAX_FRAME_BYTES
+from ..settings.client_properties import CONSUMER, PRODUCER
+from ..settings.fields import BOOLEAN, TEXT, TEXTS, Kind, choice, text_like, whole_number
+from ..settings.secrets import is_secret
+from ..settings.source import SourceSettings
+from ..settings.suggestions import nearest
+from ..settings.transport_security import ALLOW
 
 KAFKA_PREFIX = "kafka."
 

@@ -1,4 +1,4 @@
-"""Clusters that the options of a Spark data source name; the options themselves: :mod:`.option_tables`."""
+"""Clusters that the options of a Spark data source name; the options themselves: :mod:`~ignite_kafka.datasources.option_tables`."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import SettingsError
+from ..ignite.cluster import Cluster
+from ..ignite.connection import IgniteCredentials, IgniteEndpoint, TlsSettings
 from ..kafka.clients import KafkaClients
-from ..kafka_names import librdkafka_settings
-from ..secrets_file import SecretsFile
-from ..thin.cluster import Cluster
-from ..thin.connection import IgniteCredentials, IgniteEndpoint, TlsSettings
-from ..transport import check, ignite_weaknesses, kafka_weaknesses
+from ..settings.client_config import librdkafka_settings
+from ..settings.secrets_file import SecretsFile
+from ..settings.transport_security import check, ignite_weaknesses, kafka_weaknesses
 from .option_tables import KAFKA_PREFIX, OptionTable
 
 
@@ -38,7 +38,7 @@ def ignite_endpoint(values: Mapping[str, Any]) -> IgniteEndpoint:
 def connected(endpoint: IgniteEndpoint, secrets_file: str | None, allow_insecure: bool) -> Cluster:
     """A cluster, with the credentials of the file if there is one.
 
-    :param allow_insecure: accept a connection that is not protected, see :mod:`..transport`.
+    :param allow_insecure: accept a connection that is not protected, see :mod:`~ignite_kafka.settings.transport_security`.
     """
     credentials = SecretsFile(secrets_file).load().ignite if secrets_file else IgniteCredentials()
     check(ignite_weaknesses(endpoint, credentials), allow_insecure)

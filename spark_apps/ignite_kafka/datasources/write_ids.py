@@ -8,12 +8,13 @@ from __future__ import annotations
 import logging
 
 from ..errors import Fenced, SnapshotConflict
-from ..kafka.control import Control, ControlState, SnapshotRecord
+from ..state.configs import ConnectorState, SnapshotRecord
+from ..state.configs_writer import ConfigsWriter
 
 log = logging.getLogger(__name__)
 
 
-def is_complete(state: ControlState, name: str, write_id: str) -> bool:
+def is_complete(state: ConnectorState, name: str, write_id: str) -> bool:
     """Whether a write has sent all it had.
 
     :raises SnapshotConflict: it has not, and another was begun since.
@@ -29,13 +30,13 @@ def is_complete(state: ControlState, name: str, write_id: str) -> bool:
     return bool(ended and ended["complete"])
 
 
-def topic_id(found: ControlState, write_id: str) -> str:
+def topic_id(found: ConnectorState, write_id: str) -> str:
     """The id that the topic of the write begun last had then; empty: another write was begun last, or it had no one topic."""
     goes_on = found.snapshot is not None and found.snapshot.id == write_id
     return str(found.snapshot.plan.get("topic_id", "")) if goes_on and found.snapshot is not None else ""
 
 
-def begin(control: Control, found: ControlState, write_id: str, *, named: bool, topic_id: str = "") -> None:
+def begin(control: ConfigsWriter, found: ConnectorState, write_id: str, *, named: bool, topic_id: str = "") -> None:
     """Begin a write, or go on with the one begun last; an unfinished other one is marked as superseded.
 
     :param named: whether the user gave the id. One that nobody knows is never asked for again, so its end need not be remembered.
@@ -46,7 +47,7 @@ def begin(control: Control, found: ControlState, write_id: str, *, named: bool, 
     control.begin(None if goes_on else SnapshotRecord(write_id, plan, complete=not named), found.snapshot)
 
 
-def end(control: Control, found: ControlState, write_id: str, generation: int) -> None:
+def end(control: ConfigsWriter, found: ConnectorState, write_id: str, generation: int) -> None:
     """Record that a write is complete; if a newer one has begun meanwhile that is left out, as nothing can be sent for it any more."""
     try:
         if found.connector is not None and found.connector.generation == generation:

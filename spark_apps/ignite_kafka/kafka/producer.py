@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 from confluent_kafka import KafkaError, KafkaException, Message, Producer, TopicPartition
 
-from ..convert.records import Records
+from ..common.redaction import in_message
 from ..errors import Fenced, IgniteKafkaError, KafkaUnavailable
-from ..kafka_names import one_name
-from ..privacy import in_message
-from . import native
+from ..settings.client_config import one_name
+from . import batch_produce as native
 from .clients import NO_NEW_TOPICS, QUICK, ErrorMemory, KafkaClients, make_client, translate
 from .record_size import RECORD_OVERHEAD, SizeLimit, too_large
+from .records import Records
 
 _FENCED = {
     KafkaError._FENCED,

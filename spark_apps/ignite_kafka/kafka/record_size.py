@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ..convert.records import Records, record_sizes
 from ..errors import RecordTooLarge
+from .records import Records, record_sizes
 
 RECORD_OVERHEAD = 70  # bytes of a record batch's head: what librdkafka adds when it compares with message.max.bytes
 DEFAULT_MESSAGE_BYTES = 1_000_000

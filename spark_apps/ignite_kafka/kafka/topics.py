@@ -134,7 +134,7 @@ class Topics(TopicLookup):
     def unknown_topic(self, error: TopicError, names: Iterable[str]) -> IgniteKafkaError:
         """The error of a call that a broker refused because it does not know a topic: final only where a topic does not exist.
 
-        :param error: of the call, as :func:`.clients.translate` made it.
+        :param error: of the call, as :func:`~ignite_kafka.kafka.clients.translate` made it.
         :param names: the topics of the call; the broker does not say which one it does not know.
         """
         cause = error.__cause__

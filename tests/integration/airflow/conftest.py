@@ -13,10 +13,10 @@ import pytest
 
 from ignite_kafka.errors import IgniteKafkaError
 from ignite_kafka.kafka.clients import KafkaClients
-from ignite_kafka.kafka.control import Control
-from ignite_kafka.kafka.status import RUNNING, RunStatus, StatusWriter, now_ms
 from ignite_kafka.kafka.topics import Topics
-from ignite_kafka.settings import SourceSettings
+from ignite_kafka.settings.source import SourceSettings
+from ignite_kafka.state.configs_writer import ConfigsWriter
+from ignite_kafka.state.status import RUNNING, RunStatus, StatusWriter, now_ms
 from tests.support import QUICK_JVM
 from tests.support.airflow_home import ROOT, AirflowHome, use_private_home
 from tools.servers import IgniteCluster, Jars, KafkaBroker
@@ -80,7 +80,7 @@ def run(secured: Secured) -> Tell:
 
     def tell(connector: str, state: str, error: IgniteKafkaError | None = None) -> str:
         StatusWriter.ensure_topic(topics, PREFIX, 1)
-        control = Control(clients, topics, PREFIX, connector)
+        control = ConfigsWriter(clients, topics, PREFIX, connector)
         control.take(SLOTS, "run of the test", {}, 1)
         control.begin()
         control.close()

@@ -11,12 +11,12 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from airflow_provider_ignite_kafka.operators.backlog_cleanup import BacklogCleanupOperator
 from ignite_kafka.errors import IgniteKafkaError, ScanFailed
+from ignite_kafka.ignite.backlog_service import BacklogService
+from ignite_kafka.ignite.connection import IgniteCredentials, IgniteEndpoint, ThinConnection
 from ignite_kafka.kafka.clients import KafkaClients
-from ignite_kafka.kafka.status import FAILED, RUNNING, STOPPED
 from ignite_kafka.kafka.topics import Topics
-from ignite_kafka.pipelines.capture import owner_of
-from ignite_kafka.thin.connection import IgniteCredentials, IgniteEndpoint, ThinConnection
-from ignite_kafka.thin.service import BacklogService
+from ignite_kafka.source.stream.capture import owner_of
+from ignite_kafka.state.status import FAILED, RUNNING, STOPPED
 from tests.integration.airflow.conftest import PREFIX, Secured, Tell
 from tests.support.servers import destroy, fill
 

@@ -13,14 +13,14 @@ import pytest
 from confluent_kafka import KafkaException
 
 from airflow_provider_ignite_kafka.connector_status import connector_status
-from airflow_provider_ignite_kafka.request import Request
 from airflow_provider_ignite_kafka.run_status import ask_run
+from airflow_provider_ignite_kafka.spark.request import Request
 from ignite_kafka.kafka.clients import KafkaClients
-from ignite_kafka.kafka.status import FAILED, RUNNING, STOPPED, RunStatus, read_runs
-from ignite_kafka.kafka.target import read_target, write_target
 from ignite_kafka.kafka.topics import Topics
-from ignite_kafka.secrets import Secrets, split_kafka
-from ignite_kafka.settings import SourceSettings
+from ignite_kafka.settings.secrets import Secrets, split_kafka
+from ignite_kafka.settings.source import SourceSettings
+from ignite_kafka.state.status import FAILED, RUNNING, STOPPED, RunStatus, read_runs
+from ignite_kafka.state.target_state import read_target, write_target
 from tests.integration.airflow.conftest import PREFIX, Secured, Tell
 from tests.support.airflow_home import AirflowHome
 from tests.support.oracle import read_committed

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ignite_kafka.convert.json_columns import JsonForm, text
+from ignite_kafka.convert.to_kafka.json_columns import JsonForm, text
 from tests.support.connect import (
     DAY_MS,
     FLAT,

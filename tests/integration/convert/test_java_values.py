@@ -15,9 +15,9 @@ import pytest
 
 from ignite_kafka.convert import converter
 from ignite_kafka.errors import UnsupportedType
-from ignite_kafka.thin.codec import decode_rows, entry_bounds, raw_entries
-from ignite_kafka.thin.codec import values as rows
-from ignite_kafka.thin.model import Page
+from ignite_kafka.ignite.binary import decode_rows, entry_bounds, raw_entries
+from ignite_kafka.ignite.binary import row_values as rows
+from ignite_kafka.ignite.types.model import Page
 from tests.support.connect import DAY_MS, Object, parsed
 from tests.support.java_caches import PREFIX, Read
 

@@ -11,12 +11,12 @@ import pyarrow as pa
 import pytest
 
 from ignite_kafka.convert import converter
-from ignite_kafka.convert.inbound import ClusterTypes, Consumed, Entries, Inbound, InboundRules, compacted
-from ignite_kafka.convert.records import Records
-from ignite_kafka.thin.create import NewCache, get_or_create_cache
-from ignite_kafka.thin.model import CacheInfo, QueryEntity, QueryField
-from ignite_kafka.thin.puts import CacheWriter
-from ignite_kafka.thin.scan import scan_partitions
+from ignite_kafka.convert.to_ignite import ClusterTypes, Entries, Inbound, InboundRules, compacted
+from ignite_kafka.ignite.cache_writer import CacheWriter
+from ignite_kafka.ignite.scan import scan_partitions
+from ignite_kafka.ignite.schema import NewCache, get_or_create_cache
+from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity, QueryField
+from ignite_kafka.kafka.records import Consumed, Records
 from tests.support.inbound import decoded
 from tests.support.java_caches import Read
 from tests.support.java_caches import read as scanned

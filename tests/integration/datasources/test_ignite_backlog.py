@@ -18,14 +18,14 @@ from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from ignite_kafka import secrets
 from ignite_kafka.datasources.ignite_backlog import IgniteBacklogDataSource
 from ignite_kafka.errors import BacklogRefused
-from ignite_kafka.secrets import Secrets
-from ignite_kafka.thin.cluster import Cluster
-from ignite_kafka.thin.connection import IgniteCredentials, IgniteEndpoint
-from ignite_kafka.thin.protocol import cache_id
-from ignite_kafka.thin.service import UNIT, BacklogService
+from ignite_kafka.ignite.backlog_service import UNIT, BacklogService
+from ignite_kafka.ignite.cluster import Cluster
+from ignite_kafka.ignite.connection import IgniteCredentials, IgniteEndpoint
+from ignite_kafka.ignite.protocol import cache_id
+from ignite_kafka.settings import secrets
+from ignite_kafka.settings.secrets import Secrets
 from tools.servers import IgniteCluster
 
 PATIENCE_S = 120.0

@@ -15,12 +15,12 @@ from pyspark.sql import DataFrame, SparkSession
 
 from ignite_kafka.datasources.ignite import IgniteDataSource
 from ignite_kafka.datasources.kafka_tx import KafkaTxDataSource
+from ignite_kafka.ignite.binary import decode_rows
+from ignite_kafka.ignite.cluster import Cluster
+from ignite_kafka.ignite.connection import IgniteEndpoint
+from ignite_kafka.ignite.scan import scan_partitions
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics, TopicSpec
-from ignite_kafka.thin.cluster import Cluster
-from ignite_kafka.thin.codec import decode_rows
-from ignite_kafka.thin.connection import IgniteEndpoint
-from ignite_kafka.thin.scan import scan_partitions
 from tools.servers import IgniteCluster, KafkaBroker
 
 TABLE = """

@@ -16,9 +16,9 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from ignite_kafka.datasources.kafka_tx import KafkaTxDataSource
 from ignite_kafka.datasources.kafka_tx_read import KafkaTxReader, ReadOptions, parse_offsets
 from ignite_kafka.errors import SettingsError
-from ignite_kafka.kafka import native
+from ignite_kafka.kafka import batch_produce as native
 from ignite_kafka.kafka.clients import KafkaClients
-from ignite_kafka.kafka.reader import BatchLimits, RecordReader
+from ignite_kafka.kafka.consumer import BatchLimits, RecordReader
 from ignite_kafka.kafka.topics import Topics, TopicSpec
 from tools.servers import KafkaBroker
 

@@ -15,8 +15,8 @@ from ignite_kafka.datasources.ignite import IgniteDataSource, parse_partitions
 from ignite_kafka.datasources.kafka_tx import KafkaTxDataSource
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.kafka.clients import KafkaClients
-from ignite_kafka.kafka.control import read_control
 from ignite_kafka.kafka.topics import Topics, TopicSpec, read_to_end
+from ignite_kafka.state.configs import read_connector
 from tools.servers import IgniteCluster, KafkaBroker
 
 ROWS = 1_500
@@ -208,7 +208,7 @@ def test_an_unfinished_write_ends_where_another_begins(
     assert len(records(kafka, options["topic"])) == before
     few.write.format("kafka-tx").options(**options).mode("append").save()
     clients = KafkaClients({"bootstrap.servers": kafka.bootstrap})
-    state = read_control(clients, Topics(clients), options["internal_topic_prefix"], options["name"])
+    state = read_connector(clients, Topics(clients), options["internal_topic_prefix"], options["name"])
     assert list(state.ended) == ["w1"]  # of writes without an id nothing is kept
 
 

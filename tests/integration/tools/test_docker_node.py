@@ -8,9 +8,9 @@ from pathlib import Path
 import pyignite
 from pyignite.exceptions import SocketError
 
-from ignite_kafka.thin.cluster import Cluster
-from ignite_kafka.thin.connection import IgniteEndpoint
-from ignite_kafka.thin.service import BacklogService
+from ignite_kafka.ignite.backlog_service import BacklogService
+from ignite_kafka.ignite.cluster import Cluster
+from ignite_kafka.ignite.connection import IgniteEndpoint
 from tools.servers import Jars, ServerProcess, free_ports
 from tools.servers.jars import CHECKOUT, class_path
 

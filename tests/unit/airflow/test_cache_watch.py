@@ -27,12 +27,12 @@ from airflow.triggers.base import BaseEventTrigger
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from airflow_provider_ignite_kafka.cache_looks import CacheLooks
+from airflow_provider_ignite_kafka.cache_watch.poll import CacheLooks
 from airflow_provider_ignite_kafka.sensors.cache_watch import IgniteCacheWatchSensor
 from airflow_provider_ignite_kafka.triggers import cache_watch
 from airflow_provider_ignite_kafka.triggers.cache_watch import IgniteCacheWatchTrigger
-from ignite_kafka.cache_changes import CacheDiff, CacheState, difference, state_to_dict
 from ignite_kafka.errors import AuthenticationFailed, IgniteUnreachable, SettingsError
+from ignite_kafka.plan.cache_changes import CacheDiff, CacheState, difference, state_to_dict
 
 AWAY = IgniteUnreachable("nobody answers")
 Look = dict[str, CacheState] | Exception
@@ -359,7 +359,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
     def show(*looks: Look) -> None:
         look = shown(looks)
-        monkeypatch.setattr("airflow_provider_ignite_kafka.cache_looks.CacheLooks.__call__", lambda self: look())
+        monkeypatch.setattr("airflow_provider_ignite_kafka.cache_watch.poll.CacheLooks.__call__", lambda self: look())
 
     return show
 

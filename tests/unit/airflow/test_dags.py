@@ -20,11 +20,11 @@ from airflow_provider_ignite_kafka.operators.ignite_to_kafka import IgniteToKafk
 from airflow_provider_ignite_kafka.operators.kafka_to_ignite import KafkaToIgniteOperator
 from airflow_provider_ignite_kafka.operators.spark_copy import SparkCopyOperator
 from airflow_provider_ignite_kafka.sensors.cache_watch import IgniteCacheWatchSensor
-from ignite_kafka.cache_changes import CacheState, state_of, state_to_dict
-from ignite_kafka.connector_settings import ConnectorSettings
-from ignite_kafka.kafka.status import CacheStatus, RunStatus
-from ignite_kafka.settings import SourceSettings
-from ignite_kafka.sink_settings import SinkSettings
+from ignite_kafka.plan.cache_changes import CacheState, state_of, state_to_dict
+from ignite_kafka.settings.connector import ConnectorSettings
+from ignite_kafka.settings.sink import SinkSettings
+from ignite_kafka.settings.source import SourceSettings
+from ignite_kafka.state.status import CacheStatus, RunStatus
 
 DAGS = Path(__file__).parents[3] / "dags"
 NAMES = [

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from airflow_provider_ignite_kafka import run_status
-from airflow_provider_ignite_kafka.request import Request
+from airflow_provider_ignite_kafka.spark.request import Request
 from ignite_kafka.errors import IgniteUnreachable, KafkaUnavailable, SettingsError
 from ignite_kafka.kafka.clients import KafkaClients
-from ignite_kafka.kafka.control import ConnectorRecord, ControlState
-from ignite_kafka.kafka.status import COMPLETED, PAUSED, RUNNING, STOPPED, RunStatus
-from ignite_kafka.secrets import Secrets
-from ignite_kafka.settings import SourceSettings
+from ignite_kafka.settings.secrets import Secrets
+from ignite_kafka.settings.source import SourceSettings
+from ignite_kafka.state.configs import ConnectorRecord, ConnectorState
+from ignite_kafka.state.status import COMPLETED, PAUSED, RUNNING, STOPPED, RunStatus
 
 OWN = "dag/task/run/"
 
@@ -37,9 +37,9 @@ def kafka(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     monkeypatch.setattr(run_status, "read_runs", lambda *_: told["runs"])
     monkeypatch.setattr(run_status, "read_run", lambda *args: told["runs"].get(args[3]))
     monkeypatch.setattr(
-        "ignite_kafka.kafka.control.read_control", lambda *_: ControlState(told["owner"] and ConnectorRecord(7, run_id=told["owner"]))
+        "ignite_kafka.state.configs.read_connector", lambda *_: ConnectorState(told["owner"] and ConnectorRecord(7, run_id=told["owner"]))
     )
-    monkeypatch.setattr("ignite_kafka.kafka.target.write_target", lambda *args, **more: told["asked"].append((args[4], more)))
+    monkeypatch.setattr("ignite_kafka.state.target_state.write_target", lambda *args, **more: told["asked"].append((args[4], more)))
     return told
 
 
@@ -154,7 +154,7 @@ def test_many_addresses_that_do_not_answer_take_no_longer(closed_port: str, monk
             seen.append(endpoint)
             raise IgniteUnreachable("nobody")
 
-    monkeypatch.setattr("ignite_kafka.thin.cluster.Cluster", Cluster)
+    monkeypatch.setattr("ignite_kafka.ignite.cluster.Cluster", Cluster)
     monkeypatch.setattr(KafkaClients, "check", lambda *_: None)
     wanted = request(ignite_addresses=[closed_port] * 5)
     with pytest.raises(IgniteUnreachable):

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 import pytest
 
 from ignite_kafka.convert import converter
-from ignite_kafka.convert.json import type_id
+from ignite_kafka.convert.to_kafka.json import type_id
 from ignite_kafka.errors import DecodeError, SettingsError, UnknownBinaryType, UnsupportedType
-from ignite_kafka.thin.model import BinaryField, BinaryType, CacheInfo, Page, QueryEntity
+from ignite_kafka.ignite.types.model import BinaryField, BinaryType, CacheInfo, Page, QueryEntity
 
 POINT = BinaryType(
     type_id=type_id("org.example.Point"),

@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ignite_kafka.convert.inbound import Entries
-from ignite_kafka.convert.types import java_type, mark_of, type_name_of
+from ignite_kafka.convert.to_ignite import Entries
 from ignite_kafka.datasources.frame_arrays import conformed
 from ignite_kafka.datasources.frame_types import Part, entry_parts, layouts
 from ignite_kafka.errors import EncodeError, IgniteKafkaError, SettingsError, UnsupportedType
-from ignite_kafka.thin.codec import encoded
-from ignite_kafka.thin.model import CacheInfo, QueryEntity, QueryField
+from ignite_kafka.ignite.binary import encoded
+from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity, QueryField
+from ignite_kafka.ignite.types.type_table import java_type, mark_of, type_name_of
 from tests.support.inbound import GrowingTypes, cache_of, decoded
 
 UTC_US, LONG = pa.timestamp("us", "UTC"), pa.int64()

@@ -15,8 +15,8 @@ from pyspark.sql.types import StructType
 from ignite_kafka.datasources import ignite, ignite_backlog
 from ignite_kafka.datasources.ignite import IgniteReader, Partitions, ReadOptions, columns
 from ignite_kafka.errors import SettingsError
-from ignite_kafka.thin.codec.table import entries_schema, is_own
-from ignite_kafka.thin.model import CacheInfo, QueryEntity
+from ignite_kafka.ignite.binary.entry_table import entries_schema, is_own
+from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity
 from tests.support.codec_bytes import Types
 
 EMPTY = CacheInfo("c", 1, 4)

@@ -1,4 +1,4 @@
-"""Offsets of `ignite-backlog`, what a batch takes of an answer, and rows that become columns."""
+"""Offsets of `ignite-backlog`, what a batch batches of an answer, and rows that become columns."""
 
 from __future__ import annotations
 
@@ -11,26 +11,28 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ignite_kafka.datasources.backlog_batches import BacklogTarget, Offset, digest_of, first_changes, up_to
+from ignite_kafka.datasources.backlog_offset import Offset
 from ignite_kafka.datasources.backlog_rows import (
     LOADED,
     ChangeRows,
-    joined,
+    concat_rows,
     loaded_rows,
     rows_of,
     to_change_batch,
     with_change_columns,
     without_change_columns,
 )
+from ignite_kafka.datasources.backlog_target import BacklogTarget
 from ignite_kafka.datasources.ignite_backlog import BacklogOptions
+from ignite_kafka.datasources.partition_reader import digest_of, first_changes, up_to
 from ignite_kafka.errors import ChangesLost, SettingsError, UnsupportedType
-from ignite_kafka.pipelines.stream.take import Take
-from ignite_kafka.pipelines.stream.unit_memory import UnitMemory
-from ignite_kafka.plan import CachePlan
-from ignite_kafka.settings import SourceSettings
-from ignite_kafka.thin import codes
-from ignite_kafka.thin.model import BinaryType, CacheInfo, Page
-from ignite_kafka.thin.service import ASKED, CREATED, EXPIRED, GIVEN_UP, MISSED, REMOVED, UPDATED, Changes
+from ignite_kafka.ignite.backlog_service import ASKED, CREATED, EXPIRED, GIVEN_UP, MISSED, REMOVED, UPDATED, Changes
+from ignite_kafka.ignite.types import type_codes as codes
+from ignite_kafka.ignite.types.model import BinaryType, CacheInfo, Page
+from ignite_kafka.plan.source_plan import CachePlan
+from ignite_kafka.settings.source import SourceSettings
+from ignite_kafka.source.stream.batch import ChangeBatch
+from ignite_kafka.source.stream.dedup import ChangeDeduplicator
 
 CACHE = CacheInfo("trades", 5, partitions=4)
 SCHEMA = with_change_columns(pa.schema([pa.field("_key", pa.int64()), pa.field("_value", pa.string())]), "trades")
@@ -71,10 +73,12 @@ def changes(rows: Sequence[Row], units: int = 4) -> Changes:
     )
 
 
-def taken(read: Changes) -> Take:
+def taken(read: Changes) -> ChangeBatch:
     units = np.arange(len(read.count))
-    verdict = UnitMemory(len(units)).judge(units, read)
-    return Take(read, units, verdict, verdict.send | verdict.known, np.zeros(len(units), bool), np.ones(len(units), bool), units * 0 + 1)
+    classified = ChangeDeduplicator(len(units)).classify(units, read)
+    return ChangeBatch(
+        read, units, classified, classified.new | classified.duplicate, np.zeros(len(units), bool), np.ones(len(units), bool), units * 0 + 1
+    )
 
 
 ROWS: list[Row] = [
@@ -124,10 +128,10 @@ def test_first_changes_of_an_answer(size: int, counts: list[int], more: list[boo
 
 
 def test_what_is_above_an_end_is_left() -> None:
-    take = up_to(taken(changes(ROWS)), np.array([4, 0, 3, 7]))
-    assert take.changes.number[take.verdict.send].tolist() == [4, 1, 3]
-    assert take.changes.number[take.done].tolist() == [4, 1, 3]
-    assert take.changes.number[take.verdict.ask].tolist() == [-1]
+    batch = up_to(taken(changes(ROWS)), np.array([4, 0, 3, 7]))
+    assert batch.changes.number[batch.classified.new].tolist() == [4, 1, 3]
+    assert batch.changes.number[batch.done].tolist() == [4, 1, 3]
+    assert batch.changes.number[batch.classified.lookup].tolist() == [-1]
 
 
 def test_a_digest_tells_numbers_and_contents() -> None:
@@ -157,9 +161,9 @@ def test_rows_keep_their_order_whatever_their_types() -> None:
 
 
 def test_what_was_looked_up_follows_without_a_number() -> None:
-    take = taken(changes(ROWS))
-    take.states = {(2, key_of(3)): None, (0, key_of(1)): value_of("z"), (3, key_of(6)): None}
-    (piece,) = rows_of(take, 5_000, 8)
+    batch = taken(changes(ROWS))
+    batch.states = {(2, key_of(3)): None, (0, key_of(1)): value_of("z"), (3, key_of(6)): None}
+    (piece,) = rows_of(batch, 5_000, 8)
     rows = [(row["_change"], row["_number"], row["_partition"], row["_key"], row["_value"]) for row in table(piece)]
     assert rows[5:] == [("expired", None, 2, 3, None), ("updated", None, 0, 1, "z"), ("removed", None, 3, 6, None)]
 
@@ -176,12 +180,12 @@ def test_large_takes_are_cut_between_units() -> None:
 def test_pieces_are_decoded_together() -> None:
     page = Page(1, 2, memoryview(key_of(1) + value_of("a") + key_of(2) + value_of("b")), True)
     pieces = [loaded_rows([page], 2_000), loaded_rows([], 2_000), loaded_rows([replace(page, partition=3)] * 2, 2_000)]
-    (whole,) = joined(pieces, 100)
+    (whole,) = concat_rows(pieces, 100)
     assert whole.partition.tolist() == [1, 1, 3, 3, 3, 3]
     assert set(whole.kind.tolist()) == {LOADED}
     assert [row["_key"] for row in table(whole)] == [1, 2] * 3
-    assert [len(one) for one in joined(pieces, 2)] == [2, 4]
-    assert list(joined([], 2)) == []
+    assert [len(one) for one in concat_rows(pieces, 2)] == [2, 4]
+    assert list(concat_rows([], 2)) == []
 
 
 def test_columns_of_ours_are_not_the_cache_s() -> None:

@@ -8,9 +8,10 @@ import pytest
 
 from ignite_kafka.datasources import write_ids
 from ignite_kafka.errors import Fenced, SnapshotConflict
-from ignite_kafka.kafka.control import ConnectorRecord, Control, ControlState, SnapshotRecord
+from ignite_kafka.state.configs import ConnectorRecord, ConnectorState, SnapshotRecord
+from ignite_kafka.state.configs_writer import ConfigsWriter
 
-STATE = ControlState(
+STATE = ConnectorState(
     ConnectorRecord(generation=4),
     SnapshotRecord("c", {}),
     {"a": {"complete": True, "superseded_by": None, "caches": {}}, "b": {"complete": False, "superseded_by": "c", "caches": {}}},
@@ -33,15 +34,15 @@ class Recorded:
             raise self._refusal
 
     @property
-    def control(self) -> Control:
-        return cast(Control, self)
+    def control(self) -> ConfigsWriter:
+        return cast(ConfigsWriter, self)
 
 
 def test_an_id_that_is_complete_unfinished_or_new() -> None:
     assert write_ids.is_complete(STATE, "w", "a")
     assert not write_ids.is_complete(STATE, "w", "c")
     assert not write_ids.is_complete(STATE, "w", "d")
-    assert not write_ids.is_complete(ControlState(), "w", "a")
+    assert not write_ids.is_complete(ConnectorState(), "w", "a")
 
 
 def test_an_id_that_was_superseded_is_refused() -> None:
@@ -66,8 +67,8 @@ def test_the_topic_of_a_write_that_goes_on_is_known() -> None:
     write_ids.begin(recorded.control, STATE, "d", named=True, topic_id="7f")
     begun = recorded.calls[0][0]
     assert begun == SnapshotRecord("d", {"topic_id": "7f"})
-    assert write_ids.topic_id(ControlState(snapshot=begun), "d") == "7f"
-    assert write_ids.topic_id(ControlState(snapshot=begun), "e") == ""
+    assert write_ids.topic_id(ConnectorState(snapshot=begun), "d") == "7f"
+    assert write_ids.topic_id(ConnectorState(snapshot=begun), "e") == ""
     assert write_ids.topic_id(STATE, "c") == ""
 
 

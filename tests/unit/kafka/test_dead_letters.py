@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from ignite_kafka.convert.inbound import BadRecord, Consumed, Stage
-from ignite_kafka.pipelines.sink.letters import record_headers, refused
+from ignite_kafka.convert.to_ignite import BadRecord, Stage
+from ignite_kafka.kafka.records import Consumed
+from ignite_kafka.sink.dead_letters import record_headers, refused
 from tools.servers import Jars
 
 REPORTER = "org.apache.kafka.connect.runtime.errors.DeadLetterQueueReporter"
@@ -30,7 +31,7 @@ def test_names_and_order_are_those_of_kafka_connect() -> None:
         "__connect.errors.connector.name": b"c",
         "__connect.errors.task.id": b"4",
         "__connect.errors.stage": b"VALUE_CONVERTER",
-        "__connect.errors.class.name": b"ignite_kafka.convert.inbound.inbound.Inbound",
+        "__connect.errors.class.name": b"ignite_kafka.convert.to_ignite.conversion.Inbound",
         "__connect.errors.exception.class.name": b"ignite_kafka.errors.RecordRefused",
         "__connect.errors.exception.message": b"no JSON",
         "__connect.errors.exception.stacktrace": f"ignite_kafka.errors.RecordRefused: {error}".encode(),

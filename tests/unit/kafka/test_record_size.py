@@ -7,8 +7,8 @@ import random
 import pyarrow as pa
 import pytest
 
-from ignite_kafka.convert.records import Records, no_records
 from ignite_kafka.kafka.record_size import RECORD_OVERHEAD, SizeLimit
+from ignite_kafka.kafka.records import Records, no_records
 
 CHAOS = random.Random(4).randbytes(5_000)
 ALIKE = bytes(5_000)

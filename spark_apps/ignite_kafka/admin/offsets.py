@@ -1,0 +1,201 @@
+"""Offsets altered or reset by hand: only while no run of the connector is under way, and under the slots' own transactional ids.
+
+Opening a slot fences whoever has it open, so a run that is alive after all, or starts meanwhile, reads its offsets again before it goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+
+from ..errors import IgniteKafkaError, NotStopped, SettingsError
+from ..kafka.clients import KafkaClients
+from ..kafka.producer import ProducerFenced, TransactionalProducer, fenced_by_newer
+from ..kafka.topics import Topics
+from ..plan.slots import Owner, SlotState, UnitKey, UnitOffset, slot_of
+from ..runtime.clients import kafka_clients
+from ..settings.connector import ConnectorSettings
+from ..settings.secrets import Secrets
+from ..settings.sink import group_of
+from ..settings.suggestions import did_you_mean
+from ..state.configs import read_connector, slot_transactional_id
+from ..state.internal_records import FORMAT_HEADERS
+from ..state.offsets import read_slot
+from ..state.slot_writer import SlotClaim
+from .target_state import NewestRun, known_connectors, newest_run, unknown_connector
+
+_TIMEOUT_MS = 30_000
+Unit = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class Altered:
+    """A unit's offset before and after."""
+
+    cache: str
+    partition: int
+    before: tuple[tuple[int, int], ...]
+    after: tuple[tuple[int, int], ...]
+
+    def to_dict(self) -> dict[str, object]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Reset:
+    """How many units of each cache were forgotten."""
+
+    units: Mapping[str, int]
+
+    def to_dict(self) -> dict[str, object]:
+        return asdict(self)
+
+
+def alter(settings: ConnectorSettings, secrets: Secrets, cache: str, partition: int, sent: int, *, force: bool = False) -> Altered:
+    """Make a unit's offset say that all update numbers up to ``sent`` were sent, and none above; its snapshot stays as it was.
+
+    :param force: although the newest run has not ended by its status record.
+    :raises NotStopped: the newest run has not ended, and there is no ``force``.
+    :raises SettingsError: nobody ever started the connector, or it has no offset of that unit.
+    :raises Fenced: a newer run has taken the connector meanwhile.
+    """
+    hold = _Hold.take(settings, secrets, force)
+    slot = slot_of(cache, partition, hold.slots)
+    with hold.opened(slot) as (producer, state):
+        before = state.units.get((cache, partition))
+        if before is None:
+            raise _no_offset(hold, state, cache, partition)
+        ranges = ((0, sent),)
+        after = replace(before, generation=hold.generation, ranges=ranges, recent="")
+        hold.write(producer, slot, {(cache, partition): after})
+    return Altered(cache, partition, before.ranges, ranges)
+
+
+def reset(
+    settings: ConnectorSettings, secrets: Secrets, cache: str | None = None, partition: int | None = None, *, force: bool = False
+) -> Reset:
+    """Forget the offsets of one unit, of a cache, or of all, a transaction a slot: the next run takes them for never sent. Repeatable.
+
+    :raises NotStopped, SettingsError, Fenced: as :func:`alter`.
+    """
+    hold = _Hold.take(settings, secrets, force)
+    counts: dict[str, int] = {}
+    known: set[str] = set()
+    slots = range(hold.slots) if cache is None or partition is None else (slot_of(cache, partition, hold.slots),)
+    for slot in slots:
+        with hold.opened(slot) as (producer, state):
+            known |= state.by_cache.keys()
+            units = [
+                unit
+                for unit in {**state.units, **dict.fromkeys(state.unreadable)}
+                if cache in (None, unit[0]) and partition in (None, unit[1])
+            ]
+            if units:
+                hold.write(producer, slot, dict.fromkeys(units))
+            elif cache is not None and partition is not None:
+                raise _no_offset(hold, state, cache, partition)
+            for name, _ in units:
+                counts[name] = counts.get(name, 0) + 1
+    if cache is not None and cache not in counts:
+        remedy = did_you_mean(cache, known) or "See ignite-kafka offsets show."
+        raise SettingsError("the connector has no offsets of that cache", remedy, connector=settings.name, cache=cache)
+    return Reset(counts)
+
+
+@dataclass(frozen=True)
+class _Hold:
+    """A connector whose newest run has ended: that run's generation, and the number of its slots."""
+
+    clients: KafkaClients
+    topics: Topics
+    prefix: str
+    connector: str
+    generation: int
+    slots: int
+
+    @staticmethod
+    def take(settings: ConnectorSettings, secrets: Secrets, force: bool) -> _Hold:
+        clients = kafka_clients(settings, secrets)
+        clients.check()
+        topics, prefix = Topics(clients), settings.internal_topic_prefix
+        newest = newest_run(clients, topics, prefix, settings.name)
+        if newest.connector is None:
+            raise unknown_connector(settings, known_connectors(clients, topics, prefix))
+        if not newest.ended and not force:
+            raise _not_ended(settings.name, newest)
+        return _Hold(clients, topics, prefix, settings.name, newest.connector.generation, newest.connector.slots)
+
+    @contextmanager
+    def opened(self, slot: int) -> Iterator[tuple[TransactionalProducer, SlotState]]:
+        """A slot's producer, initialised, and its offsets as they are then."""
+        producer = TransactionalProducer(self.clients, slot_transactional_id(self.connector, slot), _TIMEOUT_MS)
+        try:
+            producer.init()
+            state = self._read(slot)
+            if state.owner.generation > self.generation:
+                raise fenced_by_newer(self.connector, slot, self.generation, state.owner.generation)
+            if state.by_topic:
+                raise _of_group(self.connector)
+            yield producer, state
+        except ProducerFenced as cause:
+            found = read_connector(self.clients, self.topics, self.prefix, self.connector).connector
+            raise fenced_by_newer(self.connector, slot, self.generation, found.generation if found else 0) from cause
+        finally:
+            producer.close()
+
+    def write(self, producer: TransactionalProducer, slot: int, changes: Mapping[Unit, UnitOffset | None]) -> None:
+        """All changes in one transaction, read back; None forgets a unit."""
+        topic = self._claim(slot).offsets_topic
+        producer.begin()
+        for (cache, partition), offset in changes.items():
+            key = UnitKey(self.connector, cache, partition).to_json()
+            producer.produce(topic, key, None if offset is None else offset.to_json(), slot, FORMAT_HEADERS)
+        producer.commit()
+        units = self._read(slot).units
+        wrong = [unit for unit, offset in changes.items() if units.get(unit) != offset]
+        if wrong:
+            raise IgniteKafkaError(
+                f"offsets of {len(wrong)} units were written and are others now: somebody wrote them meanwhile",
+                "See that no run of the connector is under way, then look at ignite-kafka offsets show.",
+                connector=self.connector,
+                slot=slot,
+                units=wrong[:20],
+            )
+
+    def _claim(self, slot: int) -> SlotClaim:
+        return SlotClaim.of(self.connector, slot, Owner(self.generation), self.prefix)
+
+    def _read(self, slot: int) -> SlotState:
+        return read_slot(self.clients, self.topics, self._claim(slot))
+
+
+def _not_ended(connector: str, newest: NewestRun) -> NotStopped:
+    return NotStopped(
+        "offsets are changed only while no run of the connector is under way, and its newest run has not ended",
+        f"Stop it: ignite-kafka stop {connector}. If its driver is dead and will write nothing more: --force.",
+        connector=connector,
+        run_id=newest.run_id,
+        state=newest.state,
+    )
+
+
+def _of_group(connector: str) -> SettingsError:
+    group = group_of(connector)
+    return SettingsError(
+        f"the connector brings topics into caches: its offsets are those of the consumer group {group}",
+        f"Set them there: kafka-consumer-groups --bootstrap-server HOST:PORT --group {group} --topic TOPIC:PARTITION --reset-offsets "
+        "--to-offset N --execute.",
+        connector=connector,
+    )
+
+
+def _no_offset(hold: _Hold, state: SlotState, cache: str, partition: int) -> SettingsError:
+    known = did_you_mean(cache, state.by_cache) if cache not in state.by_cache else ""
+    return SettingsError(
+        "the connector has no offset of that unit: nothing of it was ever sent, or it was reset",
+        known or "See ignite-kafka offsets show --json.",
+        connector=hold.connector,
+        cache=cache,
+        partition=partition,
+    )

@@ -1,0 +1,143 @@
+"""A connector's newest run, and what the user asks of it: pause, resume, stop."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+from ..errors import SettingsError
+from ..kafka.clients import KafkaClients
+from ..kafka.topics import Topics, read_to_end
+from ..runtime.clients import kafka_clients
+from ..settings.connector import ConnectorSettings
+from ..settings.secrets import Secrets
+from ..settings.suggestions import did_you_mean
+from ..state.configs import ConnectorRecord, ConnectorState, configs_topic, read_connector
+from ..state.internal_records import InternalRecord
+from ..state.status import COMPLETED, STOPPED, RunStatus, read_run, read_runs
+from ..state.target_state import write_target
+
+_POLL_S = 0.5
+_SHOWN_NAMES = 20
+
+
+@dataclass(frozen=True)
+class NewestRun:
+    """The run that took a connector last.
+
+    :param connector: the connector's control record; None: no run ever took it.
+    :param run: the run's status record; None where there is none of it: it is about to begin, or the record was lost.
+    """
+
+    connector: ConnectorRecord | None
+    run: RunStatus | None
+
+    @staticmethod
+    def of(state: ConnectorState, runs: Mapping[str, RunStatus]) -> NewestRun:
+        """From a connector's control records and all its status records; a start that failed before it took it does not count."""
+        if state.connector is None:
+            return NewestRun(None, max(runs.values(), key=lambda run: run.started_ms, default=None))
+        run = runs.get(state.connector.run_id)
+        return NewestRun(state.connector, run if run is not None and run.generation == state.connector.generation else None)
+
+    @property
+    def unknown(self) -> bool:
+        """Whether nobody ever started the connector."""
+        return self.connector is None and self.run is None
+
+    @property
+    def ended(self) -> bool:
+        """Whether the run's status record says that it has ended, gracefully or not."""
+        return self.run is not None and self.run.ended_ms is not None
+
+    @property
+    def graceful(self) -> bool:
+        """Whether the run did all it was to do: it completed, or stopped because it was asked to."""
+        return self.run is not None and self.ended and (self.run.state == COMPLETED or (self.run.state == STOPPED and not self.run.error))
+
+    @property
+    def run_id(self) -> str:
+        return self.run.run_id if self.run is not None else self.connector.run_id if self.connector is not None else ""
+
+    @property
+    def state(self) -> str:
+        """The state in the run's status record, or that there is none."""
+        return self.run.state if self.run is not None else "not known"
+
+
+def newest_run(clients: KafkaClients, topics: Topics, prefix: str, connector: str) -> NewestRun:
+    """What the configs topic and the status topic say of the run that took the connector last."""
+    state = read_connector(clients, topics, prefix, connector)
+    if state.connector is None:
+        return NewestRun.of(state, read_runs(clients, prefix, connector))
+    run = read_run(clients, prefix, connector, state.connector.run_id)
+    return NewestRun.of(state, {} if run is None else {run.run_id: run})
+
+
+def known_connectors(clients: KafkaClients, topics: Topics, prefix: str) -> list[str]:
+    """Names of all connectors that were ever started under a prefix, sorted."""
+    topic = configs_topic(prefix)
+    if not topics.exists(topic):
+        return []
+    records = filter(None, map(InternalRecord.of, read_to_end(clients, topics, topic, [0])))
+    return sorted({record.name for record in records if record.kind == "connector" and record.value is not None})
+
+
+def unknown_connector(settings: ConnectorSettings, known: list[str]) -> SettingsError:
+    """The error of a name that nobody ever started."""
+    names = f"Known are {', '.join(known[:_SHOWN_NAMES])}" if known else "None is known there"
+    hint = did_you_mean(settings.name, known)
+    return SettingsError(
+        "no connector of that name was ever started",
+        f"{hint + ' ' if hint else ''}{names}; check the name, --kafka and --internal-topic-prefix.",
+        connector=settings.name,
+        bootstrap_servers=settings.bootstrap_servers,
+        internal_topic_prefix=settings.internal_topic_prefix,
+    )
+
+
+@dataclass(frozen=True)
+class TargetStateChange:
+    """What was asked of a connector, and what its newest run did then.
+
+    :param before: the newest run when it was asked.
+    :param after: the newest run when the wait was over; None: nobody waited.
+    """
+
+    name: str
+    target: str
+    before: NewestRun
+    after: NewestRun | None = None
+
+    @property
+    def done(self) -> bool:
+        """False where a run was waited for that is not ended, or did not end gracefully."""
+        return self.after is None or self.after.graceful
+
+    def to_dict(self) -> dict[str, object]:
+        found = self.after or self.before
+        run = None if found.run is None else asdict(found.run)
+        return {"connector": self.name, "target": self.target, "run": run, "ended": found.ended, "graceful": found.graceful}
+
+
+def request_target_state(settings: ConnectorSettings, secrets: Secrets, target: str, wait_ms: int = 0) -> TargetStateChange:
+    """Ask a connector for a target state; with ``wait_ms`` wait that long for its run to end.
+
+    :raises SettingsError: nobody ever started a connector of that name.
+    """
+    clients = kafka_clients(settings, secrets)
+    clients.check()
+    topics, prefix = Topics(clients), settings.internal_topic_prefix
+    before = newest_run(clients, topics, prefix, settings.name)
+    if before.unknown:
+        raise unknown_connector(settings, known_connectors(clients, topics, prefix))
+    write_target(clients, topics, prefix, settings.name, target)
+    if not wait_ms or before.ended:
+        return TargetStateChange(settings.name, target, before)
+    deadline = time.monotonic() + wait_ms / 1000
+    after = newest_run(clients, topics, prefix, settings.name)
+    while not after.ended and time.monotonic() < deadline:
+        time.sleep(_POLL_S)
+        after = newest_run(clients, topics, prefix, settings.name)
+    return TargetStateChange(settings.name, target, before, after)

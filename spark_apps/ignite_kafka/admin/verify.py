@@ -1,0 +1,193 @@
+"""Compare topics with caches: every record that a read_committed consumer sees against the entry it was made from.
+
+Values are read again by the codec's plain row path, not by the columns that the copy used, so an error of the codec shows too. Keys are
+compared byte by byte with what the converter writes, and that with the row path. A topic's last record of each key is held in memory:
+meant for topics of some millions of records.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from ..common.redaction import in_message
+from ..convert import converter
+from ..convert.rules.decimal_scales import declared_scales
+from ..convert.to_kafka.bad_entries import ENTRY_ERRORS
+from ..convert.to_kafka.json_values import json_value, same_json
+from ..errors import DecodeError, IgniteKafkaError
+from ..ignite.binary import decode_rows, entry_cuts, raw_entries
+from ..ignite.binary.row_values import Document
+from ..ignite.cluster import Cluster
+from ..ignite.scan import scan_partitions
+from ..ignite.types import type_codes as codes
+from ..ignite.types.model import CacheInfo, Page
+from ..kafka.clients import KafkaClients
+from ..kafka.topics import Topics, read_to_end
+from ..plan.source_plan import CachePlan, TransferPlan
+from ..settings.connector import STOP
+from .comparison import Comparison
+
+
+@dataclass
+class Verified(Comparison):
+    """How a topic's last records compare with its cache. Keys are compared by their bytes, as Kafka's compaction does.
+
+    ``repeated`` counts records of a key that an equal or other record follows: more than one snapshot into one topic gives them too. An
+    entry that was passed over counts as missing. ``other_bytes``, a part of ``unexpected``, counts keys of the topic that are a key of the
+    cache in other bytes (fields in another order, or null where the key has no such field): version 0.1.0 wrote such keys.
+    """
+
+    cache: str
+    topic: str
+    records: int = 0
+    repeated: int = 0
+    other_bytes: int = 0
+
+
+def verify(
+    plan: TransferPlan, cluster: Cluster, clients: KafkaClients, done: Callable[[Verified], None] = lambda _: None
+) -> list[Verified]:
+    """Compare each cache of a plan with its topic; ``done`` is told of each as soon as it is known."""
+    results = []
+    for cache in plan.caches:
+        result = _verify_cache(plan, cache, cluster, clients)
+        results.append(result)
+        done(result)
+    return results
+
+
+def _verify_cache(plan: TransferPlan, cache: CachePlan, cluster: Cluster, clients: KafkaClients) -> Verified:
+    result = Verified(cache.name, cache.topic)
+    topics = Topics(clients)
+    partitions = topics.partitions(cache.topic)
+    last: dict[bytes, bytes | None] = {}
+    raw = plan.settings.value_converter == "ignite-binary"
+    for message in read_to_end(clients, topics, cache.topic, list(range(partitions))):
+        key = message.key() or b""
+        result.records += 1
+        result.repeated += key in last
+        last[key] = message.value()
+    entries = _raw_entries if raw else _json_entries
+    seen: set[bytes] = set()
+    for entry in entries(plan, cluster, cluster.cache(cache.name)):
+        result.entries += 1
+        if isinstance(entry, IgniteKafkaError):
+            result.missing += 1
+            result.note(f"no record can be made of an entry: {entry}")
+        else:
+            _compare(result, entry, last, seen, raw)
+    _note_unexpected(result, [key for key, value in last.items() if value is not None], seen, raw)
+    return result
+
+
+def _compare(result: Verified, entry: tuple[bytes, Any], last: dict[bytes, bytes | None], seen: set[bytes], raw: bool) -> None:
+    """Compare an entry with the last record of its key, which is taken out of `last`."""
+    key, expected = entry
+    if key not in last:
+        result.missing += 1
+        result.note(f"two entries have the one Kafka key {_shown(key)}" if key in seen else f"no record of key {_shown(key)}")
+    else:
+        found = last.pop(key)
+        if not _same(expected, found, raw):
+            result.different += 1
+            gives, is_now = in_message(repr(expected)), in_message(repr(found))
+            result.note(f"key {_shown(key)}: the entry gives {gives}, the record is {is_now}")
+    seen.add(key)
+
+
+def _note_unexpected(result: Verified, left: Sequence[bytes], seen: set[bytes], raw: bool) -> None:
+    """Count the keys of the topic that no entry has, and those of them that are an entry's key in other bytes."""
+    result.unexpected = len(left)
+    known = {fields: key for key in seen if left and not raw and (fields := _fields_of(key)) is not None}
+    for key in left:
+        same = known.get(_fields_of(key) or "") if known else None
+        if same is not None:
+            result.other_bytes += 1
+            result.note(f"key {_shown(key)} is {_shown(same)} in other bytes, which Kafka does not join: send the cache to a new topic")
+        else:
+            result.note(f"a record of key {_shown(key)} that the cache does not have")
+
+
+def _shown(key: bytes) -> str:
+    return in_message(repr(key.decode(errors="backslashreplace")))
+
+
+def _fields_of(key: bytes) -> str | None:
+    """One text for all keys that are objects of the same fields but those that are null, in any order; None for any other key."""
+    if not key.startswith(b"{"):
+        return None
+    try:
+        value = json.loads(key, parse_float=str, object_pairs_hook=lambda pairs: {name: item for name, item in pairs if item is not None})
+    except ValueError:
+        return None
+    return json.dumps(value, sort_keys=True)
+
+
+def _same(expected: Any, found: bytes | None, raw: bool) -> bool:
+    if raw or found is None:
+        return bool(expected == found)
+    return same_json(expected, json.loads(found, parse_float=Decimal if _has_decimal(expected) else None))
+
+
+def _has_decimal(value: Any) -> bool:
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return isinstance(value, Decimal) or any(map(_has_decimal, items))
+
+
+def _json_entries(plan: TransferPlan, cluster: Cluster, info: CacheInfo) -> Iterator[tuple[bytes, Any] | IgniteKafkaError]:
+    """Key and value of each entry; where the error policy goes on without an entry that is no record, why it is none."""
+    reader = _JsonReader(plan, cluster, info)
+    for page in scan_partitions(cluster, info, range(info.partitions), page_bytes=plan.settings.page_bytes):
+        try:
+            yield from reader.entries(page)
+        except ENTRY_ERRORS:
+            if plan.settings.error_handling_policy == STOP:
+                raise
+            cuts = entry_cuts(page, info.name)
+            for start, end in zip(cuts[:-1:2], cuts[2::2], strict=True):
+                try:
+                    yield from reader.entries(Page(page.partition, 1, page.data[start:end], True))
+                except ENTRY_ERRORS as error:
+                    yield error
+
+
+class _JsonReader:
+    """Entries as JSON: values by the row path, keys as the bytes that the converter writes, which the row path must agree with."""
+
+    def __init__(self, plan: TransferPlan, cluster: Cluster, info: CacheInfo) -> None:
+        self._forms = plan.settings.decimal_format, plan.settings.enum_policy
+        self._converter = converter("json", decimal_format=self._forms[0], enum_policy=self._forms[1])
+        self._cluster, self._info = cluster, info
+
+    def entries(self, page: Page) -> list[tuple[bytes, Any]]:
+        decoded = decode_rows([page], self._info, self._cluster)
+        rows = [(self._json(key, is_key=True), self._json(value, is_key=False)) for key, value in decoded]
+        found = []
+        for text, (key, value) in zip(self._keys(page), rows, strict=True):
+            if not _same(key, text, False):
+                what = f"the columns make the key {_shown(text)} of an entry, the rows {in_message(repr(key))}"
+                remedy = "This is an error of the program: report it with the type of the key."
+                raise DecodeError(what, remedy, cache=self._info.name, partition=page.partition)
+            found.append((text, value))
+        return found
+
+    def _json(self, value: Any, *, is_key: bool) -> Any:
+        scales = declared_scales(self._info, value.type_id if isinstance(value, Document) else None, key=is_key)
+        return json_value(value, *self._forms, scales, is_key=is_key)
+
+    def _keys(self, page: Page) -> list[bytes]:
+        cuts = entry_cuts(page, self._info.name)
+        null = bytes([codes.NULL])
+        data = b"".join(bytes(page.data[start:end]) + null for start, end in zip(cuts[:-1:2], cuts[1::2], strict=True))
+        keys = Page(page.partition, page.rows, memoryview(data), True)
+        found: list[bytes] = self._converter.convert([keys], self._info, self._cluster, in_order=True).keys.to_pylist()
+        return found
+
+
+def _raw_entries(plan: TransferPlan, cluster: Cluster, info: CacheInfo) -> Iterator[tuple[bytes, bytes]]:
+    for page in scan_partitions(cluster, info, range(info.partitions), page_bytes=plan.settings.page_bytes):
+        yield from raw_entries(page, info.name)

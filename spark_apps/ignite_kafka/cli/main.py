@@ -1,0 +1,341 @@
+"""The command `ignite-kafka`: check, plan, run, look at and steer connectors without Airflow.
+
+Exit codes are those of :mod:`ignite_kafka.errors`: 0 done, 1 failed, 2 settings or arguments are wrong, 3 fenced by a newer run, 4 outcome
+unknown, 130 interrupted. The last line on stderr of a failure is ``ignite-kafka: <error> <message>``, and with ``--json`` one line of JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from .. import events
+from ..common.redaction import set_log_values
+from ..errors import IgniteKafkaError, Interrupted, NotAvailableYet, SettingsError
+from ..runtime import logs
+from ..runtime.spark_conf import require_pyspark
+from ..settings import files as properties
+from ..settings import secrets
+from ..settings.connector import ConnectorSettings
+from ..settings.secrets import Secrets
+from ..settings.sink import SinkSettings
+from ..settings.source import SourceSettings
+from ..settings.transport_security import check_ignite, check_kafka
+from . import render
+from .arguments import Parser, command_after_interrupt, whole
+from .tables import table
+
+_COMMAND_LINE = "the command line"
+_ALWAYS_SHOWN = ("ignite_addresses", "bootstrap_servers")  # a default is a cluster of this machine, which may not be the one that is meant
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code is its result."""
+    given = list(sys.argv[1:] if argv is None else argv)
+    arguments = parser().parse_args(given)
+    as_json = getattr(arguments, "json", False)
+    level = logging.WARNING if arguments.quiet else logging.INFO
+    logs.configure(level, "%(levelname)s %(message)s")
+    command: Callable[[argparse.Namespace], int] = arguments.command
+    try:
+        return command(arguments)
+    except IgniteKafkaError as error:
+        logs.show_error(error, as_json=as_json)
+        return error.exit_code
+    except BrokenPipeError:
+        # whoever read the output has gone; Python would complain once more when it flushes at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
+    except KeyboardInterrupt:
+        logs.show_error(
+            Interrupted("interrupted by Ctrl-C (SIGINT)", command_after_interrupt(given) if arguments.command is run else ""),
+            as_json=as_json,
+        )
+        return 128 + signal.SIGINT
+
+
+def parser() -> argparse.ArgumentParser:
+    """The arguments of all commands."""
+    top = Parser(prog="ignite-kafka", description="Moves data between Apache Ignite caches and Kafka topics.")
+    top.add_argument("-q", "--quiet", action="store_true", help="log warnings and errors only")
+    commands = top.add_subparsers(required=True, metavar="COMMAND")
+    _add_file(
+        commands, "validate", validate, "check a settings file and show what it sets and which addresses it uses; no cluster is asked"
+    )
+    plan_parser = _add_file(commands, "plan", plan, "dry run: what a run would copy and what is done already; nothing is written")
+    plan_parser.add_argument("--snapshot-id", help="the snapshot to plan (default: the last unfinished one, else a new one)")
+    plan_parser.add_argument("--json", action="store_true", help="print JSON")
+    run_parser = _add_file(commands, "run", run, "copy the caches to topics, or the topics to caches")
+    run_parser.add_argument("--master", help="Spark master (default: local[*,4], or what spark-defaults.conf says)")
+    run_parser.add_argument(
+        "--snapshot-id", help="the snapshot to begin or to go on with (default: the last unfinished one, else a new one)"
+    )
+    run_parser.add_argument("--run-id", help="name of this run's status record (default: made from the time)")
+    run_parser.add_argument("--json", action="store_true", help="print the run's record as JSON")
+    run_parser.add_argument("--mounted-secrets", metavar="FILE", help="a secrets file that every executor has under this path")
+    run_parser.add_argument(
+        "--ship-secrets-unprotected",
+        action="store_true",
+        help="ship --secrets to the executors of a cluster without spark.authenticate: whoever reaches the driver's port can read them",
+    )
+    _add_file(commands, "verify", verify, "compare every record of the topics with its cache entry")
+    _add_name(commands, "status", status, "show a connector and its runs")
+    _add_name(commands, "pause", pause, "have a running connector send nothing until it is resumed")
+    _add_name(commands, "resume", resume, "have a paused connector go on")
+    stop_parser = _add_name(commands, "stop", stop, "have a running connector end after the batch in hand")
+    wait = "how long to wait for its end (default: 60000; 0: only ask)"
+    stop_parser.add_argument("--wait-ms", type=whole, default=60_000, metavar="MS", help=wait)
+    _add_offsets(commands.add_parser("offsets", help="offsets of a connector").add_subparsers(required=True, metavar="ACTION"))
+    _add_backlog(commands)
+    return top
+
+
+def _add_offsets(offsets: Any) -> None:
+    _add_name(offsets, "show", show_offsets, "show which partitions of which caches are done, and which update numbers are sent")
+    alter = _add_name(offsets, "alter", alter_offsets, "change which update numbers of a partition count as sent; only while stopped")
+    alter.add_argument("--cache", required=True, metavar="CACHE")
+    alter.add_argument("--partition", required=True, type=whole, metavar="NUMBER")
+    alter.add_argument("--sent", required=True, type=whole, metavar="NUMBER", help="all numbers up to this count as sent, none above")
+    reset = _add_name(offsets, "reset", reset_offsets, "forget what was sent, of all, a cache or a partition; only while stopped")
+    reset.add_argument("--cache", metavar="CACHE")
+    reset.add_argument("--partition", type=whole, metavar="NUMBER", help="of that cache")
+    for changing in (alter, reset):
+        changing.add_argument("--force", action="store_true", help="although the newest run has not ended: its driver is dead")
+
+
+def _add_backlog(commands: Any) -> None:
+    text = "have a connector send a cache, or one partition of it, again"
+    resend_parser = commands.add_parser("resend", help=text, description=text)
+    resend_parser.add_argument("cache", metavar="CACHE")
+    resend_parser.add_argument("partition", metavar="PARTITION", type=whole, nargs="?")
+    resend_parser.add_argument("--name", metavar="NAME", help="the connector's name (default: that of the settings file)")
+    _add_connector(resend_parser, resend)
+    backlog = commands.add_parser("backlog", help="the backlog of a connector").add_subparsers(required=True, metavar="ACTION")
+    status_parser = _add_name(backlog, "status", backlog_status, "show what is captured and what waits to be sent")
+    cleanup_parser = _add_name(backlog, "cleanup", backlog_cleanup, "end the capture and destroy the backlog cache of a stopped connector")
+    cleanup_parser.add_argument("--force", action="store_true", help="although the connector did not stop gracefully")
+    for added in (resend_parser, status_parser, cleanup_parser):
+        _add_ignite(added)
+
+
+def _add_file(commands: Any, name: str, command: Callable[[argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
+    added: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text)
+    added.add_argument("file", metavar="FILE", help="settings: .properties (the reference's names, or ours) or .json")
+    _add_ignite(added)
+    return _add_common(added, command)
+
+
+def _add_name(commands: Any, name: str, command: Callable[[argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
+    added: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text)
+    added.add_argument("name", metavar="NAME", help="the connector's name")
+    return _add_connector(added, command)
+
+
+def _add_connector(added: argparse.ArgumentParser, command: Callable[[argparse.Namespace], int]) -> argparse.ArgumentParser:
+    added.add_argument("--settings", dest="file", metavar="FILE", help="settings file, where a connection needs more than an address")
+    added.add_argument("--internal-topic-prefix", metavar="PREFIX", help="internal_topic_prefix of the connector")
+    added.add_argument("--json", action="store_true", help="print JSON")
+    return _add_common(added, command)
+
+
+def _add_ignite(added: argparse.ArgumentParser) -> None:
+    added.add_argument("--ignite", metavar="HOST:PORT,…", help="client connectors of Ignite nodes: ignite_addresses")
+
+
+def _add_common(added: argparse.ArgumentParser, command: Callable[[argparse.Namespace], int]) -> argparse.ArgumentParser:
+    added.add_argument("--kafka", metavar="HOST:PORT,…", help="Kafka brokers: bootstrap_servers")
+    added.add_argument("--secrets", metavar="FILE", help="JSON file with passwords, readable by its owner alone")
+    added.add_argument(
+        "--allow-kafka-option", action="append", default=[], metavar="NAME=VALUE",
+        help="allow a Kafka property of the secrets file that loads code, runs a command, or sends or writes files",
+    )  # fmt: skip
+    added.set_defaults(command=command)
+    return added
+
+
+def validate(arguments: argparse.Namespace) -> int:
+    """Check settings, and the secrets file where one is given."""
+    settings, hidden = _settings(arguments), _secrets(arguments)
+    check_kafka(settings, hidden)
+    check_ignite(settings, hidden)
+    settings.emit_notices()
+    rows = [
+        (name, json.dumps(value), settings.origin.get(name, "default"))
+        for name, value in settings.to_dict().items()
+        if name in _ALWAYS_SHOWN or getattr(settings, name) != settings.defaults()[name]
+    ]
+    print(table(("setting", "value", "set in"), rows))
+    print(f"{arguments.file} is valid: connector {settings.name}, {len(settings.known()) - len(rows)} other settings have their defaults")
+    return 0
+
+
+def plan(arguments: argparse.Namespace) -> int:
+    """Show what a run would do."""
+    from .sink_views import SinkPlanView, sink_plan_view
+    from .views import PlanView, plan_view
+
+    settings, hidden = _settings(arguments), _secrets(arguments)
+    if isinstance(settings, SinkSettings):
+        return render.show(arguments, sink_plan_view(settings, hidden), SinkPlanView.text)
+    return render.show(arguments, plan_view(_of_source(settings), hidden, arguments.snapshot_id), PlanView.text)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Copy the caches with a Spark session of this process."""
+    settings = _settings(arguments)
+    require_pyspark()
+    from ..app import stop_on_sigterm
+    from .local_run import run_locally
+    from .views import run_table
+
+    ended = run_locally(
+        settings,
+        master=arguments.master,
+        run_id=arguments.run_id,
+        snapshot_id=arguments.snapshot_id,
+        secrets=arguments.secrets,
+        mounted_secrets=arguments.mounted_secrets,
+        ship_secrets_unprotected=arguments.ship_secrets_unprotected,
+        allowed_kafka_options=tuple(arguments.allow_kafka_option),
+        stop=stop_on_sigterm(settings),
+    )
+    print(ended.to_json().decode() if arguments.json else run_table(ended))
+    return 0
+
+
+def verify(arguments: argparse.Namespace) -> int:
+    """Compare topics with caches; 1 where they differ."""
+    from .views import verify_view
+
+    equal, text = verify_view(_of_source(_settings(arguments)), _secrets(arguments))
+    print(text)
+    return 0 if equal else 1
+
+
+def status(arguments: argparse.Namespace) -> int:
+    """Show a connector, its snapshot and its runs."""
+    from .views import StatusView, status_view
+
+    return render.show(arguments, status_view(_settings(arguments), _secrets(arguments)), StatusView.text)
+
+
+def pause(arguments: argparse.Namespace) -> int:
+    """Ask a connector to pause."""
+    return _ask(arguments, "PAUSED")
+
+
+def resume(arguments: argparse.Namespace) -> int:
+    """Ask a paused connector to go on."""
+    return _ask(arguments, "RUNNING")
+
+
+def stop(arguments: argparse.Namespace) -> int:
+    """Ask a connector to stop and wait for it; 1 where its run did not end in time, or not gracefully."""
+    return _ask(arguments, "STOPPED", arguments.wait_ms)
+
+
+def _ask(arguments: argparse.Namespace, target: str, wait_ms: int = 0) -> int:
+    from ..admin.target_state import request_target_state
+
+    change = request_target_state(_settings(arguments), _secrets(arguments), target, wait_ms)
+    render.show(arguments, change, render.target_state)
+    return 0 if change.done else 1
+
+
+def show_offsets(arguments: argparse.Namespace) -> int:
+    """Show offsets: a table by cache, or with --json one line a unit."""
+    from .views import offset_lines, offsets_table
+
+    settings, hidden = _settings(arguments), _secrets(arguments)
+    if arguments.json:
+        for line in offset_lines(settings, hidden):
+            print(line)
+    else:
+        print(offsets_table(settings, hidden))
+    return 0
+
+
+def alter_offsets(arguments: argparse.Namespace) -> int:
+    """Change which update numbers of a unit count as sent."""
+    from ..admin.offsets import alter
+
+    unit = arguments.cache, arguments.partition, arguments.sent
+    changed = alter(_settings(arguments), _secrets(arguments), *unit, force=arguments.force)
+    return render.show(arguments, changed, render.altered_offset)
+
+
+def reset_offsets(arguments: argparse.Namespace) -> int:
+    """Forget offsets."""
+    from ..admin.offsets import reset
+
+    if arguments.partition is not None and arguments.cache is None:
+        raise SettingsError("a partition is given without its cache", "Give --cache too", partition=arguments.partition)
+    done = reset(_settings(arguments), _secrets(arguments), arguments.cache, arguments.partition, force=arguments.force)
+    return render.show(arguments, done, render.reset_offsets)
+
+
+def resend(arguments: argparse.Namespace) -> int:
+    """Have units sent again."""
+    from ..admin import backlog
+
+    marked = backlog.resend(_settings(arguments), _secrets(arguments), arguments.cache, arguments.partition)
+    return render.show(arguments, marked, render.resend)
+
+
+def backlog_status(arguments: argparse.Namespace) -> int:
+    """Show a connector's backlog."""
+    from ..admin import backlog
+
+    return render.show(arguments, backlog.status(_settings(arguments), _secrets(arguments)), render.backlog)
+
+
+def backlog_cleanup(arguments: argparse.Namespace) -> int:
+    """Remove what a connector has on the nodes."""
+    from ..admin import backlog
+
+    removed = backlog.cleanup(_settings(arguments), _secrets(arguments), force=arguments.force)
+    return render.show(arguments, removed, render.cleaned)
+
+
+def _settings(arguments: argparse.Namespace) -> ConnectorSettings:
+    """The file's settings with the command line's on top; event 15000 where they are wrong."""
+    try:
+        settings = _read_settings(arguments)
+        set_log_values(settings.log_values)
+        return settings
+    except (SettingsError, NotAvailableYet) as error:
+        events.emit(events.MISCONFIGURED, reason=str(error))
+        raise
+
+
+def _of_source(settings: ConnectorSettings) -> SourceSettings:
+    if isinstance(settings, SourceSettings):
+        return settings
+    raise NotAvailableYet("this is not available yet for Kafka to Ignite", connector=settings.name)
+
+
+def _read_settings(arguments: argparse.Namespace) -> ConnectorSettings:
+    loaded = properties.load(arguments.file) if arguments.file else properties.LoadedSettings({}, {})
+    given = {
+        "name": getattr(arguments, "name", None),
+        "ignite_addresses": getattr(arguments, "ignite", None),
+        "bootstrap_servers": arguments.kafka,
+        "internal_topic_prefix": getattr(arguments, "internal_topic_prefix", None),
+    }
+    return loaded.with_values({name: value for name, value in given.items() if value is not None}, _COMMAND_LINE).settings()
+
+
+def _secrets(arguments: argparse.Namespace) -> Secrets:
+    path = arguments.secrets or getattr(arguments, "mounted_secrets", None)
+    return secrets.load(Path(path), tuple(arguments.allow_kafka_option)) if path else Secrets()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,84 @@
+"""What the command line shows of a sink before it runs. Nothing is written."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+from confluent_kafka.admin import OffsetSpec
+
+from ..errors import SettingsError
+from ..kafka.topics import Place, Topics
+from ..plan.sink_offsets import PartitionOffset
+from ..runtime.clients import ignite_cluster, kafka_clients
+from ..settings.secrets import Secrets
+from ..settings.sink import SinkSettings
+from ..sink.planning import make_plan, places_of, with_begins
+from ..sink.start_offsets import resolved
+from ..state.configs import read_connector
+from ..state.offsets import read_slots
+from .tables import table
+
+
+@dataclass(frozen=True)
+class TopicPreview:
+    """One topic of a plan. ``records`` are those between where it goes on and its end, as far as they are no markers of transactions."""
+
+    topic: str
+    cache: str
+    cache_exists: bool
+    partitions: int
+    records: int
+
+
+@dataclass(frozen=True)
+class SinkPlanView:
+    """What a run would do."""
+
+    connector: str
+    group: str
+    converter: str
+    topics: tuple[TopicPreview, ...]
+
+    def to_dict(self) -> dict[str, object]:
+        return asdict(self)
+
+    def text(self) -> str:
+        rows = [(t.topic, t.partitions, t.cache if t.cache_exists else f"{t.cache}, to be made", t.records) for t in self.topics]
+        head = f"connector {self.connector}, group {self.group}, converter {self.converter}"
+        return "\n".join([head, "", table(("topic", "partitions", "cache", "records to read"), rows)])
+
+
+def sink_plan_view(settings: SinkSettings, secrets: Secrets) -> SinkPlanView:
+    """The plan that a run with these settings would begin with.
+
+    :raises SettingsError, TopicError, RecordsLost: as the run would.
+    """
+    clients = kafka_clients(settings, secrets)
+    clients.check()
+    topics = Topics(clients)
+    control = read_connector(clients, topics, settings.internal_topic_prefix, settings.name)
+    plan = make_plan(settings, topics, 0)
+    places = places_of(plan.topics)
+    copies: dict[Place, PartitionOffset] = {}
+    if control.connector is not None:
+        if control.connector.is_source:
+            raise SettingsError("a source connector has this name", "Give the sink another one.", setting="name", value=settings.name)
+        for state in read_slots(clients, topics, settings.internal_topic_prefix, settings.name, control.connector.slots):
+            copies |= state.by_topic
+    plan = with_begins(plan, topics, clients)
+    by_place = {(topic.name, partition): topic for topic in plan.topics for partition in range(topic.partitions)}
+    starts = resolved(by_place, settings, topics, copies)
+    ends = topics.offsets(places, OffsetSpec.latest(), committed=True)
+    with ignite_cluster(settings, secrets) as cluster:
+        existing = set(cluster.cache_names())
+    previews = tuple(
+        TopicPreview(
+            topic.name,
+            topic.cache,
+            topic.cache in existing,
+            topic.partitions,
+            sum(max(0, ends[topic.name, number] - starts.offsets[topic.name, number]) for number in range(topic.partitions)),
+        )
+        for topic in plan.topics
+    )
+    return SinkPlanView(settings.name, settings.group_id, settings.value_converter, previews)

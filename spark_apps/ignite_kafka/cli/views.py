@@ -1,0 +1,267 @@
+"""What the command line shows of the clusters: plans, connectors, runs and offsets. Nothing is written."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+from ..admin.target_state import NewestRun, known_connectors, unknown_connector
+from ..admin.verify import verify
+from ..errors import IgniteKafkaError
+from ..kafka.clients import KafkaClients
+from ..kafka.topics import Topics
+from ..plan.slots import SlotState
+from ..plan.source_plan import TransferPlan, unit_count
+from ..runtime.clients import ignite_cluster, kafka_clients
+from ..settings.connector import ConnectorSettings
+from ..settings.secrets import Secrets
+from ..settings.source import SourceSettings
+from ..source.planning import continue_plan, make_plan
+from ..state.configs import ConnectorState, read_connector
+from ..state.offsets import read_slots
+from ..state.sent_topics import check_plan
+from ..state.status import STOPPED, RunStatus, read_runs
+from ..state.target_state import RUNNING, read_target
+from .tables import table
+
+_NEW = "(new)"
+_UNDECIDED = 0  # slots of a connector that has not run yet: they go by the cores of its Spark
+
+
+@dataclass(frozen=True)
+class CachePreview:
+    """One cache of a plan. ``topic_partitions`` None: the topic is made with the broker's default."""
+
+    cache: str
+    topic: str
+    topic_exists: bool
+    topic_partitions: int | None
+    units: int
+    units_done: int
+    records_done: int
+
+
+@dataclass(frozen=True)
+class PlanView:
+    """What a run would do; ``state`` is new, unfinished or complete."""
+
+    connector: str
+    snapshot_id: str
+    state: str
+    converter: str
+    slots: int | None
+    tasks: int | None
+    units: int
+    caches: tuple[CachePreview, ...]
+
+    def to_dict(self) -> dict[str, object]:
+        return asdict(self)
+
+    def text(self) -> str:
+        head = ("cache", "topic", "topic partitions", "units", "done", "records sent")
+        rows = [(c.cache, c.topic, _partitions(c), c.units, c.units_done, c.records_done) for c in self.caches]
+        tasks = f"at most {self.tasks} tasks" if self.tasks else "as many tasks as Spark has cores, at most one a slot"
+        slots = f"{self.slots} slots" if self.slots else "slots by the cores that Spark has then"
+        done = sum(c.units_done for c in self.caches)
+        return "\n".join(
+            [
+                f"connector {self.connector}, snapshot {self.snapshot_id} ({self.state}), converter {self.converter}",
+                f"{self.units:,} units, {done:,} done, {slots}, {tasks}",
+                "",
+                table(head, rows),
+            ]
+        )
+
+
+def _partitions(cache: CachePreview) -> str:
+    count = "broker's default" if cache.topic_partitions is None else str(cache.topic_partitions)
+    return count if cache.topic_exists else f"{count}, to be made"
+
+
+def plan_view(settings: SourceSettings, secrets: Secrets, snapshot_id: str | None = None) -> PlanView:
+    """The plan of the snapshot that a run with these settings would begin or continue.
+
+    :raises SettingsError, CacheNotFound, UnsupportedType, SnapshotConflict, TopicError: as the run would.
+    """
+    clients = kafka_clients(settings, secrets)
+    clients.check()
+    topics = Topics(clients)
+    state = read_connector(clients, topics, settings.internal_topic_prefix, settings.name)
+    last = state.snapshot
+    slots = settings.slots or (state.connector.slots if state.connector else _UNDECIDED)
+    chosen = snapshot_id or (last.id if last is not None and not last.complete else None)
+    with ignite_cluster(settings, secrets) as cluster:
+        if last is not None and last.id == chosen:
+            plan = continue_plan(TransferPlan.from_dict(dict(last.plan)), settings, topics)
+            check_plan(plan, last, clients, topics)
+            kind = "complete" if last.complete else "unfinished"
+        else:
+            plan, kind = make_plan(settings, cluster, topics, chosen or _NEW, slots), "new"
+            ended = state.ended.get(chosen or "")
+            kind = ("complete" if ended["complete"] else f"superseded by {ended['superseded_by']}") if ended else kind
+    return _preview(plan, kind, clients, topics, known=state.connector is not None)
+
+
+def _preview(plan: TransferPlan, kind: str, clients: KafkaClients, topics: Topics, *, known: bool) -> PlanView:
+    existing = topics.existing()
+    incarnations = {cache.name: cache.incarnation for cache in plan.caches}
+    units: dict[str, int] = dict.fromkeys(incarnations, 0)
+    records: dict[str, int] = dict.fromkeys(incarnations, 0)
+    prefix = plan.settings.internal_topic_prefix
+    for state in read_slots(clients, topics, prefix, plan.connector, plan.slots) if known else ():
+        for (cache, _), unit in state.units.items():
+            if unit.done and unit.snapshot_id == plan.snapshot_id and unit.incarnation == incarnations.get(cache):
+                units[cache] += 1
+                records[cache] += unit.records
+    caches = tuple(
+        CachePreview(
+            cache.name,
+            cache.topic,
+            cache.topic in existing,
+            existing.get(cache.topic) or cache.topic_partitions or None,
+            cache.partitions,
+            units[cache.name],
+            records[cache.name],
+        )
+        for cache in plan.caches
+    )
+    limit = plan.settings.tasks_max
+    tasks = min(plan.slots or limit, limit) if limit else None
+    converter, slots = plan.settings.value_converter, plan.slots or None
+    return PlanView(plan.connector, plan.snapshot_id, kind, converter, slots, tasks, unit_count(plan), caches)
+
+
+@dataclass(frozen=True)
+class StatusView:
+    """A connector: what the configs topic and the status topic hold of it. ``target`` None: nobody ever asked for a state."""
+
+    control: ConnectorState
+    runs: Mapping[str, RunStatus]
+    target: str | None = None
+
+    def to_dict(self) -> dict[str, object]:
+        connector, snapshot = self.control.connector, self.control.snapshot
+        shown = None if snapshot is None else {"id": snapshot.id, "complete": snapshot.complete}
+        return {
+            "connector": None if connector is None else asdict(connector),
+            "target": self.target,
+            "snapshot": shown,
+            "runs": {run_id: asdict(run) for run_id, run in self.runs.items()},
+        }
+
+    def text(self) -> str:
+        connector, snapshot = self.control.connector, self.control.snapshot
+        lines = []
+        if connector is not None:
+            lines.append(f"generation {connector.generation}, {connector.slots} slots, target state {self.target or RUNNING}")
+        if snapshot is not None:
+            lines.append(f"last snapshot {snapshot.id}: {'complete' if snapshot.complete else 'not finished'}")
+        head = ("run", "state", "snapshot", "started", "seconds", "records", "error")
+        return "\n".join([*lines, "", table(head, [_run_row(run) for run in self.runs.values()])])
+
+
+def _run_row(run: RunStatus) -> tuple[object, ...]:
+    started = time.strftime("%Y-%m-%d %H:%M:%SZ", time.gmtime(run.started_ms / 1000))
+    seconds = "" if run.ended_ms is None else f"{(run.ended_ms - run.started_ms) / 1000:.1f}"
+    error = "" if run.error is None else f"{run.error.get('type')}: {IgniteKafkaError.from_dict(dict(run.error))}"
+    return run.run_id, run.state, run.snapshot_id, started, seconds, sum(cache.records for cache in run.caches.values()), error
+
+
+def status_view(settings: ConnectorSettings, secrets: Secrets) -> StatusView:
+    """A connector and its runs.
+
+    :raises SettingsError: nobody ever started a connector of that name.
+    """
+    clients = kafka_clients(settings, secrets)
+    clients.check()
+    topics, prefix = Topics(clients), settings.internal_topic_prefix
+    control = read_connector(clients, topics, prefix, settings.name)
+    runs = read_runs(clients, prefix, settings.name)
+    if NewestRun.of(control, runs).unknown:
+        raise unknown_connector(settings, known_connectors(clients, topics, prefix))
+    return StatusView(control, runs, read_target(clients, topics, prefix, settings.name))
+
+
+def _states(settings: ConnectorSettings, secrets: Secrets) -> Iterator[SlotState]:
+    clients = kafka_clients(settings, secrets)
+    clients.check()
+    topics = Topics(clients)
+    control = read_connector(clients, topics, settings.internal_topic_prefix, settings.name)
+    if control.connector is None:
+        raise unknown_connector(settings, known_connectors(clients, topics, settings.internal_topic_prefix))
+    return read_slots(clients, topics, settings.internal_topic_prefix, settings.name, control.connector.slots)
+
+
+def offset_lines(settings: ConnectorSettings, secrets: Secrets) -> Iterator[str]:
+    """One JSON line a unit, in Kafka Connect's form: ``{"partition": {"cache", "partition"}, "offset": {…}}``."""
+    for state in _states(settings, secrets):
+        for (cache, partition), unit in sorted(state.units.items()):
+            place = {"cache": cache, "partition": partition}
+            yield json.dumps({"partition": place, "offset": json.loads(unit.to_json())}, separators=(",", ":"))
+        for (topic, partition), known in sorted(state.by_topic.items()):
+            place = {"kafka_topic": topic, "kafka_partition": partition}
+            yield json.dumps({"partition": place, "offset": json.loads(known.to_json())}, separators=(",", ":"))
+
+
+def offsets_table(settings: ConnectorSettings, secrets: Secrets) -> str:
+    """A row a cache, snapshot and incarnation: units that are done under the snapshot, and units that the stream has sent numbers of.
+
+    Of a sink a row a topic partition: the next offset.
+    """
+    counts: dict[tuple[str, str, str], list[int]] = {}
+    highest: dict[tuple[str, str, str], list[int]] = {}
+    positions: list[tuple[str, int, int, str]] = []
+    for state in _states(settings, secrets):
+        positions += [(*place, known.offset, known.topic_id) for place, known in state.by_topic.items()]
+        for (cache, _), unit in state.units.items():
+            place = cache, unit.snapshot_id or "", unit.incarnation
+            count = counts.setdefault(place, [0, 0, 0])
+            count[0] += unit.done
+            count[1] += unit.records
+            count[2] += bool(unit.ranges)
+            highest.setdefault(place, []).extend(high for _, high in unit.ranges[-1:])
+    if positions:
+        return table(("topic", "partition", "next offset", "topic id"), sorted(positions))
+    rows = [(*place, *count, _span(highest[place])) for place, count in sorted(counts.items())]
+    return table(("cache", "snapshot", "incarnation", "units done", "records", "units streamed", "numbers sent up to"), rows)
+
+
+def _span(highest: Sequence[int]) -> str:
+    """Lowest and highest of what the units of a cache have come to."""
+    return "" if not highest else f"{min(highest):,}" if min(highest) == max(highest) else f"{min(highest):,} … {max(highest):,}"
+
+
+_NEW_TOPIC = "Kafka does not join them, so send the cache to a new topic (docs/types.md, Keys that are objects)"
+
+
+def verify_view(settings: SourceSettings, secrets: Secrets) -> tuple[bool, str]:
+    """Whether every topic equals its cache, and the table that tells it."""
+    clients = kafka_clients(settings, secrets)
+    clients.check()
+    with ignite_cluster(settings, secrets) as cluster:
+        found = verify(make_plan(settings, cluster, Topics(clients), _NEW, _UNDECIDED), cluster, clients)
+    head = ("cache", "topic", "entries", "records", "repeated", "missing", "different", "unexpected", "verified")
+    rows = [
+        (v.cache, v.topic, v.entries, v.records, v.repeated, v.missing, v.different, v.unexpected, "yes" if v.equal else "NO")
+        for v in found
+    ]
+    examples = [f"{v.cache}: {example}" for v in found for example in v.examples]
+    other = [v for v in found if v.other_bytes]
+    examples += [f"{v.cache}: {v.other_bytes} keys of {v.topic} are keys of the cache in other bytes: {_NEW_TOPIC}" for v in other]
+    return all(v.equal for v in found), "\n".join([table(head, rows), *examples])
+
+
+def run_table(run: RunStatus) -> str:
+    """What a run did, a row a topic."""
+    bad = any(c.bad for c in run.caches.values())
+    head = ("cache", "topic", "entries", "records", "bytes", "units", *(("bad",) if bad else ()))
+    rows = [(name, c.topic, c.entries, c.records, c.bytes, c.units_done, *((c.bad,) if bad else ())) for name, c in run.caches.items()]
+    ended = run.ended_ms or run.started_ms
+    took = f"after {(ended - run.started_ms) / 1000:.1f} s"
+    if run.state == STOPPED:
+        return f"{table(head, rows)}\nstopped {took}, as it was asked to"
+    what = "was complete already" if run.already_complete else f"is complete {took}"
+    of = f"snapshot {run.snapshot_id}" if run.snapshot_id else "the run"
+    return f"{table(head, rows)}\n{of} {what}"

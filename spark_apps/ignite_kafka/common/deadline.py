@@ -1,0 +1,53 @@
+"""Deadlines and periodic timers on a monotonic clock."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+Clock = Callable[[], float]
+"""Seconds since some fixed point; it never runs backwards."""
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """A point in time at which a wait ends.
+
+    :param at_s: on the clock, in seconds.
+    """
+
+    at_s: float
+    clock: Clock = time.monotonic
+
+    @staticmethod
+    def after(seconds: float, clock: Clock = time.monotonic) -> Deadline:
+        """The deadline that many seconds from now."""
+        return Deadline(clock() + seconds, clock)
+
+    def remaining(self) -> float:
+        """Seconds until the deadline; 0.0 once it has passed."""
+        return max(0.0, self.at_s - self.clock())
+
+    @property
+    def expired(self) -> bool:
+        """Whether the deadline has come."""
+        return self.clock() >= self.at_s
+
+
+class Interval:
+    """A timer that is due once in every interval, for the first time one interval after it was made.
+
+    :param seconds: length of the interval.
+    """
+
+    def __init__(self, seconds: float, clock: Clock = time.monotonic) -> None:
+        self._seconds, self._clock = seconds, clock
+        self._next = Deadline.after(seconds, clock)
+
+    def due(self) -> bool:
+        """True at most once an interval; the next interval begins now."""
+        if not self._next.expired:
+            return False
+        self._next = Deadline.after(self._seconds, self._clock)
+        return True

@@ -1,0 +1,103 @@
+"""Retries of a call with backoff and a time limit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+from ..errors import IgniteKafkaError
+from .deadline import Clock
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Backoff:
+    """Waits between attempts, in seconds: each is twice the one before, up to the longest."""
+
+    first_s: float
+    longest_s: float
+
+    def waits(self) -> Iterator[float]:
+        """The waits, without end."""
+        wait_s = self.first_s
+        while True:
+            yield wait_s
+            wait_s = min(wait_s * 2, self.longest_s)
+
+
+STEADY = Backoff(0.25, 0.25)
+GROWING = Backoff(0.2, 2.0)
+
+
+class RetryBudget:
+    """Seconds that failures may last: from the first failure until something succeeds.
+
+    :param seconds: how long retries go on.
+    """
+
+    def __init__(self, seconds: float, clock: Clock = time.monotonic) -> None:
+        self._seconds, self._clock = seconds, clock
+        self._since: float | None = None
+
+    def start(self) -> None:
+        """Start the time, unless it runs already."""
+        if self._since is None:
+            self._since = self._clock()
+
+    def reset(self) -> None:
+        """Record a success: the next failure starts the time anew."""
+        self._since = None
+
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds since the first failure; 0.0 without one."""
+        return 0.0 if self._since is None else self._clock() - self._since
+
+    def remaining(self) -> float:
+        """Seconds that are left; negative once they are used up."""
+        return self._seconds - self.elapsed_s
+
+
+def retry(
+    call: Callable[[], T],
+    within_s: float | RetryBudget,
+    when: Callable[[IgniteKafkaError], bool],
+    *,
+    failed: Callable[[IgniteKafkaError], object] = lambda _error: None,
+    backoff: Backoff = STEADY,
+    sleep: Callable[[float], object] = time.sleep,
+    clock: Clock = time.monotonic,
+) -> T:
+    """Call until it succeeds, at least once, and return its result.
+
+    :param within_s: seconds from now after which an error is raised; or a budget, whose time starts with the first failure, and anew
+        after each :meth:`RetryBudget.reset`.
+    :param when: whether an error is retried.
+    :param failed: called with each error that is retried.
+    :param sleep: waits that many seconds between two attempts; an exception that it raises ends the retries.
+    :raises IgniteKafkaError: the last error of the call; if the time ran out, with the seconds waited.
+    """
+    if isinstance(within_s, RetryBudget):
+        budget = within_s
+    else:
+        budget = RetryBudget(within_s, clock)
+        budget.start()
+    for wait_s in backoff.waits():
+        try:
+            return call()
+        except IgniteKafkaError as error:
+            budget.start()
+            if not when(error):
+                raise
+            if budget.remaining() < 0:
+                raise _waited(error, budget.elapsed_s) from error
+            failed(error)
+        sleep(wait_s)
+    raise AssertionError("waits have no end")
+
+
+def _waited(error: IgniteKafkaError, waited_s: float) -> IgniteKafkaError:
+    return type(error)(error.what, error.remedy, **{**error.where, "waited": f"{waited_s:.0f} s"})

@@ -1,0 +1,82 @@
+"""Decimals as Kafka Connect's Decimal logical type writes them: the unscaled integer, big-endian two's complement, shortest form.
+
+Nothing passes through float. Source: java.math.BigInteger.toByteArray, org.apache.kafka.connect.data.Decimal.fromLogical.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+
+from ...common.redaction import in_message
+from ...errors import UnsupportedType
+
+MOST_DIGITS = 40_000
+_ARROW_DIGITS = 38
+
+
+def unscaled_bytes(array: pa.Array, scale: int | None = None, name: str = "") -> pa.BinaryArray:
+    """Unscaled bytes of each value of a decimal128, decimal256 or string array (a string in java.math.BigDecimal's form).
+
+    :param scale: every value is written at this scale; None: each at its own.
+    :param name: of the field, for the error.
+    :raises UnsupportedType: a value that has no exact form at `scale`.
+    """
+    if pa.types.is_decimal(array.type):
+        if scale is None or scale == array.type.scale:
+            return _from_buffer(array)
+        if scale <= _ARROW_DIGITS and array.type.precision <= _ARROW_DIGITS:
+            try:
+                return _from_buffer(array.cast(pa.decimal256(2 * _ARROW_DIGITS, scale)))
+            except pa.ArrowInvalid:
+                pass  # a value that is not exact at this scale: found below
+        array = array.cast(pa.string())
+    # an empty text is what stands under an object that is null
+    return pa.array([_shortest(_unscaled(text, scale, name)) if text else None for text in array.to_pylist()], pa.binary())
+
+
+def _unscaled(text: str, scale: int | None, name: str) -> int:
+    """The unscaled value of a BigDecimal at a scale; None: at its own."""
+    sign, digits, exponent = Decimal(text).as_tuple()
+    assert isinstance(exponent, int)
+    unscaled = int(Decimal((sign, digits, 0)))  # not by way of str: Python limits the digits of int(str)
+    shift = 0 if scale is None or not unscaled else exponent + scale
+    if 0 <= shift <= MOST_DIGITS:
+        return unscaled * 10**shift
+    if -len(digits) < shift < 0 and not unscaled % 10**-shift:
+        return unscaled // 10**-shift
+    raise _inexact(text, exponent, scale, name)
+
+
+def _inexact(text: str, exponent: int, scale: int | None, name: str) -> UnsupportedType:
+    value = text if len(text) <= 40 else f"{text[:37]}..."
+    what = f"field {name} holds {in_message(value)}, of scale {-exponent}, which has no exact form at the declared scale {scale}"
+    remedy = "Correct the entry, or use decimal_format NUMERIC or converter ignite-binary, which keep each decimal's own scale."
+    return UnsupportedType(what, remedy, field=name)
+
+
+def _shortest(unscaled: int) -> bytes:
+    """As BigInteger.toByteArray: one sign bit at least, no redundant byte."""
+    bits = (unscaled if unscaled >= 0 else ~unscaled).bit_length() + 1
+    return unscaled.to_bytes((bits + 7) // 8, "big", signed=True)
+
+
+def _from_buffer(array: pa.Array) -> pa.BinaryArray:
+    width, count = array.type.byte_width, len(array)
+    if not count:
+        return pa.array([], pa.binary())
+    little = np.frombuffer(array.buffers()[1], np.uint8).reshape(-1, width)[array.offset : array.offset + count]
+    big = little[:, ::-1]
+    sign = big[:, :1] >> 7
+    # a leading byte is redundant when it and the next one's top bit only repeat the sign
+    redundant = (big[:, :-1] == sign * 255) & (big[:, 1:] >> 7 == sign)
+    first = np.argmin(np.column_stack([redundant, np.zeros(count, bool)]), axis=1)
+    offsets = np.zeros(count + 1, np.int32)
+    np.cumsum(width - first, out=offsets[1:])
+    data = big[np.arange(width) >= first[:, None]]
+    valid = None
+    if array.null_count:
+        valid = pa.py_buffer(np.packbits(np.asarray(array.is_valid()), bitorder="little"))
+    return pa.Array.from_buffers(pa.binary(), count, [valid, pa.py_buffer(offsets), pa.py_buffer(data)])

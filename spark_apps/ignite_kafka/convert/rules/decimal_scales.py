@@ -1,0 +1,100 @@
+"""Scales of decimals: the ones that a cache's query entities declare, and the fields that have none.
+
+BASE64 writes the unscaled value alone, as Kafka Connect's Decimal does: its reader needs the scale. Ignite keeps the scale of each value
+(12.5 in a DECIMAL(10,2) column has scale 1), so values are written at the declared scale, the only one that a reader can know.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping
+
+import pyarrow as pa
+
+from ... import events
+from ...ignite.binary.java_classes import java_hash
+from ...ignite.types.model import CacheInfo, QueryField
+from ...ignite.types.type_table import mark_of
+
+Path = tuple[str, ...]
+"""Names of the fields from an entry's key or value down to a decimal, in lower case; empty: the key or value itself."""
+
+DECIMAL_CLASS = "java.math.BigDecimal"
+_SCALE = b"ignite.scale"
+_DECIMALS = (DECIMAL_CLASS, f"[L{DECIMAL_CLASS};")
+
+
+def declared_scales(cache: CacheInfo, type_id: int | None, *, key: bool) -> dict[Path, int]:
+    """Declared scales of the decimals in keys, or values, of a type; an array's scale is that of its elements.
+
+    :param type_id: binary type of the objects; None: keys or values are simple ones.
+    """
+    found: dict[Path, int] = {}
+    for entity in cache.query_entities:
+        name, whole = (entity.key_type, entity.key_field) if key else (entity.value_type, entity.value_field)
+        if type_id is None:
+            columns: list[tuple[Path, QueryField]] = [
+                ((), one) for one in entity.fields if name == DECIMAL_CLASS and whole and one.name.lower() == whole.lower()
+            ]
+        elif java_hash(name.lower()) == type_id:
+            columns = [(tuple(one.name.lower().split(".")), one) for one in entity.fields if one.is_key == key]
+        else:
+            continue
+        found |= {path: one.scale for path, one in columns if path not in found and _has_scale(one)}
+    return found
+
+
+def _has_scale(column: QueryField) -> bool:
+    return column.java_type in _DECIMALS and column.scale >= 0
+
+
+def with_scales(field: pa.Field, scales: Mapping[Path, int], path: Path = ()) -> pa.Field:
+    """The field, in which decimals carry their declared scales."""
+    kind = field.type
+    if not scales:
+        return field
+    if pa.types.is_struct(kind):
+        return field.with_type(pa.struct([with_scales(one, scales, (*path, one.name.lower())) for one in kind]))
+    if pa.types.is_list(kind):
+        return field.with_type(pa.list_(with_scales(kind.value_field, scales, path)))
+    if is_decimal(field) and path in scales:
+        return field.with_metadata({**(field.metadata or {}), _SCALE: str(scales[path]).encode()})
+    return field
+
+
+def scale_of(field: pa.Field) -> int | None:
+    """The declared scale that the field carries."""
+    scale = (field.metadata or {}).get(_SCALE)
+    return None if scale is None else int(scale)
+
+
+def is_decimal(field: pa.Field) -> bool:
+    """Whether the field holds BigDecimals, as decimals or as their text."""
+    return pa.types.is_decimal(field.type) or (pa.types.is_string(field.type) and mark_of(field) == "decimal")
+
+
+def without_scale(field: pa.Field, path: str = "") -> Iterator[str]:
+    """Names of the decimals within the field of which no scale is declared, such as ``total``, ``prices[]`` or ``place.height``."""
+    kind = field.type
+    if pa.types.is_struct(kind):
+        for one in kind:
+            yield from without_scale(one, f"{path}.{one.name}" if path else one.name)
+    elif pa.types.is_list(kind):
+        yield from without_scale(kind.value_field, f"{path}[]")
+    elif pa.types.is_map(kind):
+        yield from without_scale(kind.key_field, f"{path}{{key}}")
+        yield from without_scale(kind.item_field, f"{path}{{}}")
+    elif pa.types.is_union(kind):
+        for number in range(kind.num_fields):
+            yield from without_scale(kind.field(number), path)
+    elif is_decimal(field) and scale_of(field) is None:
+        yield path
+
+
+@functools.cache
+def warn_without_scale(cache: str, part: str, field: str) -> None:
+    """Emit the warning of one decimal without a declared scale, once in a process.
+
+    :param part: key or value. :param field: its name there; empty: the key or value itself.
+    """
+    events.emit(events.DECIMAL_WITHOUT_SCALE, cache=cache, field=f"{part}.{field}" if field else part)

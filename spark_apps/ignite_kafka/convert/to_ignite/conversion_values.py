@@ -1,0 +1,82 @@
+"""What goes into the conversion of Kafka records to Ignite entries, and what comes out: plain frozen values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ...ignite.types.model import BinaryType, TypeSource
+from ..rules.stage import Stage
+
+Rows = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class BadRecord:
+    """A record that is no entry: its row in the :class:`Consumed`, and why, with the name of the field at fault."""
+
+    row: int
+    stage: Stage
+    reason: str
+
+
+@dataclass(frozen=True)
+class Entries:
+    """Entries of a batch in the order of their records: `rows` (rising) are the records' rows in the :class:`Consumed`.
+
+    `keys` and `values` are ``pa.binary()`` arrays of values in Ignite's binary format, each with its type code; a null value removes
+    its key. `bad` are the records that are no entries, in the order of their rows: every record is in one of the two.
+    """
+
+    rows: Rows
+    keys: pa.BinaryArray
+    values: pa.BinaryArray
+    bad: tuple[BadRecord, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not len(self.rows) == len(self.keys) == len(self.values):
+            raise ValueError(f"{len(self.rows)} rows, {len(self.keys)} keys and {len(self.values)} values")
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def part(self, first: int, last: int) -> Entries:
+        """The entries from the one to the other (excluded), without bad records."""
+        return Entries(self.rows[first:last], self.keys[first:last], self.values[first:last])
+
+    def without(self, refused: Sequence[BadRecord]) -> Entries:
+        """The entries without those of some records, which are bad ones then."""
+        good = ~np.isin(self.rows, [record.row for record in refused])
+        mask = pa.array(good)
+        bad = sorted([*self.bad, *refused], key=lambda record: record.row)
+        return Entries(self.rows[good], self.keys.filter(mask), self.values.filter(mask), tuple(bad))
+
+
+@dataclass(frozen=True)
+class EntryTypes:
+    """Types of a cache's keys and values as marked Arrow fields (convert/types.py, shapes.py).
+
+    :param objects: name of a binary type to the fields that a query entity declares.
+    :param key_objects: which of them are keys.
+    """
+
+    key: pa.Field
+    value: pa.Field
+    objects: Mapping[str, tuple[pa.Field, ...]] = field(default_factory=dict)
+    key_objects: frozenset[str] = frozenset()
+
+
+class Types(TypeSource, Protocol):
+    """The binary types of a cluster, which the conversion reads and extends."""
+
+    def register(self, kind: BinaryType, *, unless_known: bool = False) -> BinaryType:
+        """Add a type, or the fields and schemas that it lacks, and give the type as the cluster holds it then.
+
+        :param unless_known: add nothing to a type that is there.
+        :raises UnsupportedType: the cluster has a field of the type under another type code.
+        """

@@ -1,0 +1,120 @@
+"""Numbers that a double does not hold: a decimal whose field no one declared would lose digits without a word.
+
+A double holds a number if it prints as that number with as many digits as the number has, 17 at most: so it holds what any program
+wrote from a double, and refuses 12345678901234567.89. Columns are parsed to doubles at once, so :func:`doubtful` names the records whose
+texts must be read one by one. A float or double that a query entity declares takes every number, rounded to the nearest.
+"""
+
+from __future__ import annotations
+
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, InvalidOperation
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from .marked_fields import is_declared
+
+Flags = npt.NDArray[np.bool_]
+
+_MOST_DIGITS = 17
+_WHOLE = 2.0**53
+_SUSPECT = 16  # characters: 15 digits are held by every double
+_LONG = f"[0-9.]{{{_SUSPECT}}}|[eE]-"
+_FRACTION = r"^-?[0-9]+(\.[0-9]+([eE][+-]?[0-9]+)?|[eE][+-]?[0-9]+)$"
+
+
+def _flags(characters: bytes) -> Flags:
+    flags = np.zeros(256, bool)
+    flags[list(characters)] = True
+    return flags
+
+
+_NUMBER, _BEFORE, _BEHIND = _flags(b"0123456789.eE+-"), _flags(b"0123456789-:,[ \t\r\n"), _flags(b"0123456789,]} \t\r\n")
+_EXACT = Context(prec=2_000, Emax=MAX_EMAX, Emin=MIN_EMIN)
+
+
+def holds(digits: str, value: float) -> bool:
+    """Whether a double, finite, that was read from these digits stands for the same number."""
+    try:
+        wanted = Decimal(digits)
+    except InvalidOperation:
+        return False
+    if wanted == Decimal(value) or wanted == Decimal(repr(value)):
+        return True
+    size = len(wanted.normalize(_EXACT).as_tuple().digits)
+    return size <= _MOST_DIGITS and wanted == Decimal(f"{value:.{size}g}")
+
+
+def is_strict(field: pa.Field) -> bool:
+    """Whether a value of the field, or of one within it, is a double that no query entity declares."""
+    kind = field.type
+    if pa.types.is_struct(kind):
+        return any(map(is_strict, kind))
+    if pa.types.is_list(kind):
+        return is_strict(kind.value_field)
+    return bool(kind == pa.float64()) and not is_declared(field)
+
+
+def doubtful(texts: pa.BinaryArray, array: pa.Array, field: pa.Field) -> Flags:
+    """Which of the JSON texts, parsed as `array`, may have a number that its strict double does not hold; few others are among them."""
+    found = _large(array, field)
+    if not pa.types.is_struct(field.type):  # nothing but objects keeps a number apart from that of the next text
+        texts = pc.binary_join_element_wise(texts, pa.scalar(b"", pa.binary()), pa.scalar(b"\n", pa.binary()))
+    if not pc.any(pc.match_substring_regex(texts, _LONG)).as_py():  # half the time of what follows
+        return found
+    offsets = np.frombuffer(texts.buffers()[1], np.int32, len(texts) + 1, texts.offset * 4)
+    start = int(offsets[0])
+    block = np.frombuffer(texts.buffers()[2], np.uint8)[start : int(offsets[-1])]
+    tokens, places = _fractions(block)
+    if len(tokens):
+        rows = np.searchsorted(offsets[1:] - start, places, "right")
+        found[rows[~_read_back(tokens)]] = True
+    return found
+
+
+def _fractions(block: npt.NDArray[np.uint8]) -> tuple[pa.StringArray, npt.NDArray[np.int64]]:
+    """Numbers, not integers, with more than 15 digits or a negative exponent, and where each begins in the block."""
+    edges = np.flatnonzero(np.diff(_NUMBER[block], prepend=False, append=False))
+    first, last = edges[::2], edges[1::2]
+    wanted = last - first >= _SUSPECT
+    minus = np.flatnonzero(block == ord("-"))
+    minus = minus[(minus > 0) & ((block[minus - 1] | 0x20) == ord("e"))]
+    wanted[np.searchsorted(last, minus, "right")] = True
+    # a number stands between these, a part of a text seldom does
+    wanted &= _BEFORE[block[np.maximum(first - 1, 0)]] & _BEHIND[block[np.minimum(last, block.size - 1)]]
+    first, last = first[wanted], last[wanted]
+    if not first.size:
+        return pa.array([], pa.string()), first
+    cuts = np.stack([first, last], axis=1).ravel().astype(np.int32)
+    pieces = pa.Array.from_buffers(pa.binary(), cuts.size - 1, [None, pa.py_buffer(cuts), pa.py_buffer(np.ascontiguousarray(block))])
+    tokens = pieces.take(pa.array(np.arange(0, cuts.size - 1, 2)))
+    # integers are judged by the values of columns: most are of fields that are long
+    fractions = np.asarray(pc.match_substring_regex(tokens, _FRACTION))
+    return tokens.filter(pa.array(fractions)).cast(pa.string()), first[fractions]
+
+
+def _read_back(tokens: pa.StringArray) -> Flags:
+    """Whether each number is held; most are told by Arrow's shortest text of their double."""
+    same = np.array(pc.equal(tokens.cast(pa.float64()).cast(pa.string()), tokens))
+    for row in np.flatnonzero(~same).tolist():
+        text = tokens[row].as_py()
+        same[row] = holds(text, float(text))
+    return same
+
+
+def _large(array: pa.Array, field: pa.Field) -> Flags:
+    """Rows with a value of a strict double beyond the integers that doubles count one by one."""
+    kind = field.type
+    found = np.zeros(len(array), bool)
+    if pa.types.is_struct(kind):
+        for number, one in enumerate(kind):
+            if is_strict(one):
+                found |= _large(array.field(number), one)
+    elif pa.types.is_list(kind):
+        inner = _large(array.flatten(), kind.value_field)
+        found[np.asarray(pc.list_parent_indices(array))[inner]] = True
+    elif pa.types.is_floating(kind):
+        found = np.asarray(pc.greater_equal(pc.abs(array), _WHOLE).fill_null(False))
+    return np.array(found)

@@ -1,0 +1,27 @@
+"""Binary types as the cluster holds them: the order of their fields, and whether keys can be written by them."""
+
+from __future__ import annotations
+
+from ...errors import TypeClash
+from ...ignite.types.model import BinaryType
+
+
+def alike(held: BinaryType, wanted: BinaryType) -> bool:
+    """Whether the cluster holds the type of a key as it is wanted: the same schema, no field more, none of another type."""
+    mine = {one.field_id: one.type_code for one in wanted.fields}
+    return wanted.schemas.keys() <= held.schemas.keys() and {one.field_id: one.type_code for one in held.fields} == mine
+
+
+def require_one_form(held: BinaryType) -> None:
+    """Raise TypeClash where a type of keys has several: two tasks have registered it at one moment, each as its first records had it.
+
+    Ignite puts registrations one after the other, so only the first of them can read its schema back alone: whoever reads two writes no
+    key. That one may have gone on, though, and nobody reads from the cluster which one it was.
+    """
+    if len(held.schemas) < 2:
+        return
+    names = {one.field_id: one.name for one in held.fields}
+    forms = "; ".join(", ".join(names.get(number, str(number)) for number in schema) for schema in sorted(held.schemas.values()))
+    what = f"The cluster holds {len(held.schemas)} forms of {held.name}, which makes keys ({forms}), and a key is found by one form only"
+    remedy = "Sink into a new cache; name what makes its key in key_fields, or declare the key type, under a name that the cluster lacks."
+    raise TypeClash(what, remedy, key_type=held.name)

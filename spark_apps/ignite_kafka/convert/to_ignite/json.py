@@ -1,0 +1,246 @@
+"""JSON texts of one side of a topic's records (keys or values) to values in Ignite's binary format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...ignite.binary.encode import encoded
+from ...ignite.types.type_table import TYPE_NAME
+from ..to_kafka.json_columns import JsonForm
+from .conversion_values import Rows
+from .envelopes import envelopes, refusal
+from .exact_numbers import doubtful, is_strict
+from .json_columns import parsed_as, typed
+from .json_parser import parsed
+from .json_rows import RowReader, parse
+from .json_values import Number, Refused
+from .marked_fields import ANY, is_a
+from .object_types import ObjectTypes
+from .row_encoder import array_of
+
+_MOST_RESTARTS = 16  # by then the records of a batch have too little in common for columns
+_MOST_SINGLE = 512  # rows that columns refuse before the rest of the batch is read row by row: a row costs 10 of a column's
+
+_NONE = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True)
+class Side:
+    """Texts read: `data[i]` (binary, null where the JSON is null) is that of row `rows[i]`, rising; `bad` has the others and why."""
+
+    rows: Rows
+    data: pa.BinaryArray
+    bad: tuple[tuple[int, str], ...]
+
+
+class Reader(Protocol):
+    """Reads the bytes of one side of records, none null."""
+
+    def read(self, texts: pa.BinaryArray) -> Side: ...
+
+
+def read_rows(reader: Reader, data: pa.BinaryArray, wanted: npt.NDArray[np.bool_]) -> Side:
+    """What the reader makes of the rows wanted."""
+    if wanted.all():
+        return reader.read(data)
+    rows = np.flatnonzero(wanted)
+    return joined([reader.read(data.take(pa.array(rows)))], [rows])
+
+
+class JsonReader:
+    """Reads texts as one field. It learns: fields that the records add are kept in `objects`.
+
+    :param root: the type of all values, which may be a reference (shapes.py).
+    :param chosen: members of the objects that alone are read, and must be there; empty for all.
+    :param alone: take the one chosen member itself, not an object of it.
+    :param enveloped: the side of the records, key or value, of which an envelope of Kafka Connect is refused; None: such objects are data.
+    """
+
+    def __init__(
+        self,
+        root: pa.Field,
+        objects: ObjectTypes,
+        form: JsonForm,
+        *,
+        chosen: tuple[str, ...] = (),
+        alone: bool = False,
+        enveloped: str | None = None,
+    ) -> None:
+        self._root, self._objects, self._form, self._choice = root, objects, form, _Choice(chosen, alone)
+        self._enveloped = enveloped
+
+    def read(self, texts: pa.BinaryArray) -> Side:
+        """All texts, which are not null.
+
+        :raises TypeClash: a query entity declares a field otherwise than the cluster's binary metadata.
+        """
+        wrong = envelopes(texts) if self._enveloped else _NONE
+        if not wrong.size:
+            return self._read_all(texts)
+        rows = np.setdiff1d(np.arange(len(texts)), wrong)
+        side = joined([self._read_all(texts.take(pa.array(rows)))], [rows])
+        why = refusal(str(self._enveloped))
+        return replace(side, bad=tuple(sorted([*side.bad, *((int(row), why) for row in wrong)])))
+
+    def _read_all(self, texts: pa.BinaryArray) -> Side:
+        return self._by_kind(texts) if is_a(self._root, ANY) else self._read(texts, self._root)
+
+    def _read(self, texts: pa.BinaryArray, root: pa.Field) -> Side:
+        for restart in range(_MOST_RESTARTS + 2):
+            batch = _Batch(texts, root, self._objects, self._form, self._choice)
+            learned = batch.by_columns() if restart < _MOST_RESTARTS else batch.by_rows(range(len(texts)))
+            if not learned and self._objects.register():
+                return batch.side()
+        raise AssertionError("the types of a batch change each time it is read")
+
+    def _by_kind(self, texts: pa.BinaryArray) -> Side:
+        """Values that tell their own type: all of a kind are read as one column."""
+        name = str(self._root.metadata[TYPE_NAME], "utf-8")
+        kinds = _kinds(texts)
+        sides, places = [], []
+        if not len(texts):
+            return Side(_NONE, texts, ())
+        for kind in np.unique(kinds):
+            rows = np.flatnonzero(kinds == kind)
+            side = self._read(texts.take(pa.array(rows)), self._objects.kind_of(_EXAMPLES[kind], name))
+            sides.append(side)
+            places.append(rows)
+        return joined(sides, places)
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """Which members of the objects are read, see :class:`JsonReader`."""
+
+    names: tuple[str, ...]
+    alone: bool
+
+    def of_field(self, field: pa.Field) -> pa.Field:
+        if not self.names:
+            return field
+        wanted = {name.lower() for name in self.names}
+        return field.with_type(pa.struct([one.with_nullable(False) for one in field.type if one.name.lower() in wanted]))
+
+    def of_item(self, item: Any) -> Any:
+        if not self.names or type(item) is not dict:
+            return item
+        members = {name.lower(): (name, member) for name, member in item.items()}
+        for name in self.names:
+            if members.get(name.lower(), (name, None))[1] is None:
+                raise Refused(f"field {name}, which is to make the key, is null or missing")
+        return dict(members[name.lower()] for name in self.names)
+
+    def of_column(self, array: pa.Array, field: pa.Field) -> tuple[pa.Array, pa.Field]:
+        if not self.alone or not pa.types.is_struct(array.type):  # no struct: each of these JSON values is null, and so is its member
+            return array, field
+        return array.field(0), field.type.field(0)
+
+
+class _Batch:
+    """One attempt to read the texts with the types as they are known now."""
+
+    def __init__(self, texts: pa.BinaryArray, root: pa.Field, objects: ObjectTypes, form: JsonForm, choice: _Choice) -> None:
+        self._texts, self._root, self._objects, self._form = texts, root, objects, form
+        self._choice = choice
+        self._reader, self._version = RowReader(objects, form), objects.version
+        self._single: list[tuple[int, object]] = []
+        self._bad: list[tuple[int, str]] = []
+        self._columns: tuple[Rows, pa.BinaryArray] = (_NONE, pa.array([], pa.binary()))
+
+    def by_columns(self) -> bool:
+        """Whether a field was learned, so that all must be read again."""
+        field = self._choice.of_field(self._objects.expanded(self._root))
+        plain = parsed_as(field, self._form)
+        if plain is None:
+            return self.by_rows(range(len(self._texts)))
+        starts, arrays, refused, strict = [], [], 0, is_strict(field)
+        doubts: list[npt.NDArray[np.bool_]] = []
+        for part, array in parsed(self._texts, plain, ignore=bool(self._choice.names)):
+            if array is not None:
+                starts.append(np.arange(part.start, part.stop))
+                arrays.append(array)
+                if self._objects.guessing:
+                    self._objects.settle_column(array, field)
+                if strict:
+                    doubts.append(doubtful(self._texts[part], array, field))
+                continue
+            refused += part.stop - part.start
+            end = part.stop if refused < _MOST_SINGLE else len(self._texts)
+            if self.by_rows(range(part.start, end)):
+                return True
+            if end != part.stop:
+                break
+        if not arrays:
+            return False
+        rows = np.concatenate(starts)
+        made, wrong = typed(arrays[0] if len(arrays) == 1 else pa.concat_arrays(arrays), field)
+        if strict:
+            wrong |= np.concatenate(doubts)
+        if wrong.any():
+            if self.by_rows(rows[wrong].tolist()):
+                return True
+            rows, made = rows[~wrong], made.filter(pa.array(~wrong))
+        self._columns = rows, _encoded(*self._choice.of_column(made, field.with_type(made.type)))
+        return False
+
+    def by_rows(self, rows: Iterable[int]) -> bool:
+        """Read these rows one by one; the same answer."""
+        for row in rows:
+            version = self._objects.version
+            try:
+                self._single.append((row, self._reader.value(self._choice.of_item(parse(self._texts[row].as_py())), self._root)))
+            except Refused as error:
+                self._objects.forget(version)
+                self._reader.forget()
+                self._bad.append((row, error.reason))
+        return self._objects.version != self._version
+
+    def side(self) -> Side:
+        """What was read, in the order of the rows."""
+        rows, data = self._columns
+        if self._single:
+            made, field = array_of([value for _, value in self._single], self._root, self._objects)
+            rows = np.concatenate((rows, [row for row, _ in self._single])).astype(np.int64)
+            data = pa.concat_arrays([data, _encoded(*self._choice.of_column(made, field))])
+            order = np.argsort(rows)
+            rows, data = rows[order], data.take(pa.array(order))
+        return Side(rows, data, tuple(sorted(self._bad)))
+
+
+def _encoded(array: pa.Array, field: pa.Field) -> pa.BinaryArray:
+    """Encoded values, null where there is none."""
+    data = encoded(array, field)
+    return pc.if_else(array.is_valid(), data, pa.scalar(None, pa.binary())) if array.null_count else data
+
+
+def joined(sides: Sequence[Side], places: Sequence[Rows]) -> Side:
+    """Sides of several sets of rows as one."""
+    rows = np.concatenate([place[side.rows] for side, place in zip(sides, places, strict=True)])
+    order = np.argsort(rows)
+    bad = [(int(place[row]), why) for side, place in zip(sides, places, strict=True) for row, why in side.bad]
+    data = sides[0].data if len(sides) == 1 else pa.concat_arrays([side.data for side in sides]).take(pa.array(order))
+    return Side(rows[order], data, tuple(sorted(bad)))
+
+
+_EXAMPLES = {"{": {}, "[": [], "t": True, "1": Number("1"), ".": Number("1.0"), '"': ""}
+_FIRST = np.full(256, '"')
+_FIRST[list(b"{[")] = ["{", "["]
+_FIRST[list(b"tf")] = "t"
+_FIRST[list(b"-0123456789")] = "1"
+
+
+def _kinds(texts: pa.BinaryArray) -> np.ndarray:
+    """The kind of JSON value that each text begins as, by its first letter; text where it begins as none."""
+    trimmed = pc.ascii_trim(texts.view(pa.string()), " \t\r\n")
+    first = pc.binary_slice(trimmed.view(pa.binary()), 0, 1)
+    letters = np.array([letter[0] if letter else 0 for letter in first.dictionary_encode().dictionary.to_pylist()], np.uint8)
+    kinds = _FIRST[letters[first.dictionary_encode().indices.to_numpy(zero_copy_only=False)]]
+    fractions = pc.match_substring_regex(trimmed, "[.eE]")
+    return np.where((kinds == "1") & np.asarray(fractions), ".", kinds)

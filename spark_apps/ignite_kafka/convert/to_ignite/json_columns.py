@@ -1,0 +1,183 @@
+"""JSON forms of the type table read back, column by column: the inverse of :mod:`~ignite_kafka.convert.to_kafka.json_columns`.
+
+A column is parsed as a plain JSON type (:func:`parsed_as`) and then made what its field says (:func:`typed`). Whatever a form does not
+allow is told by row; the row path (:mod:`.json_rows`) then says why, or, in the few forms that columns do not know, finds the value.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...ignite.types.type_table import ENUM_VALUES, mark_of
+from ..to_kafka.json_columns import JsonForm
+from .marked_fields import UNKNOWN, is_a, spelling
+
+os.environ.setdefault("POLARS_MAX_THREADS", "1")
+import polars as pl
+
+Wrong = npt.NDArray[np.bool_]
+
+DAY_MS = 86_400_000
+MOST_MILLIS = (2**63 - 1) // 1000
+UUID_FORM = "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"
+_MARKED = {"char": pa.uint16(), "time": pa.int64(), "date": pa.int64(), "uuid": pa.string()}
+
+
+def parsed_as(field: pa.Field, form: JsonForm) -> pa.DataType | None:
+    """The plain JSON type that the field's values are parsed as; None where only rows can hold them."""
+    kind, mark = field.type, mark_of(field)
+    if mark in _MARKED:
+        return _MARKED[mark]
+    if pa.types.is_decimal128(kind):
+        return pa.string() if form.decimal_format == "BASE64" else None
+    if pa.types.is_null(kind):
+        return kind if is_a(field, UNKNOWN) else None
+    if mark == "decimal":
+        return None
+    if mark == "enum":
+        return pa.string() if ENUM_VALUES in field.metadata else None
+    if pa.types.is_timestamp(kind):
+        return pa.int64()
+    if pa.types.is_date32(kind):
+        return pa.int32()
+    if pa.types.is_binary(kind):
+        return pa.string()
+    if pa.types.is_list(kind):
+        element = parsed_as(kind.value_field, form)
+        return None if element is None else pa.list_(element)
+    if pa.types.is_struct(kind):
+        inner = [(spelling(child), parsed_as(child, form)) for child in kind]
+        nothing = all(is_a(child, UNKNOWN) for child in kind)
+        return None if nothing or any(one is None for _, one in inner) else pa.struct(inner)
+    return None if pa.types.is_map(kind) else kind
+
+
+def typed(array: pa.Array, field: pa.Field) -> tuple[pa.Array, Wrong]:
+    """A parsed column as its field's type, and the rows that hold what the form does not allow; those come out as anything."""
+    kind, mark = field.type, mark_of(field)
+    right = np.zeros(len(array), bool)
+    if pa.types.is_struct(kind):
+        return _struct(array, field)
+    if pa.types.is_list(kind):
+        return _list(array, field)
+    if mark == "char":
+        return array.cast(pa.int32()), right
+    if mark == "time":
+        return array, _outside(array, 0, DAY_MS)
+    if mark == "uuid":
+        return array, ~_filled(pc.match_substring_regex(array, UUID_FORM), True)
+    if mark == "enum":
+        return _enum(array, field)
+    if pa.types.is_timestamp(kind):
+        return _timestamp(array, kind)
+    if pa.types.is_date32(kind):
+        return array.view(kind), right
+    if pa.types.is_floating(kind):
+        return array, ~_filled(pc.is_finite(array), True)
+    if pa.types.is_binary(kind):
+        return _bytes(array)
+    if pa.types.is_decimal(kind):
+        return _decimal(array, kind)
+    return array, right
+
+
+def _struct(array: pa.StructArray, field: pa.Field) -> tuple[pa.Array, Wrong]:
+    wrong = np.zeros(len(array), bool)
+    columns, fields = [], []
+    for index, child in enumerate(field.type):
+        column, bad = typed(array.field(index), child)
+        wrong |= bad
+        if not child.nullable and column.null_count:
+            wrong |= np.asarray(column.is_null())
+        if not is_a(child, UNKNOWN):
+            columns.append(column)
+            fields.append(child.with_type(column.type).with_nullable(True))
+    missing = array.is_null() if array.null_count else None
+    if missing is not None:
+        wrong &= ~np.asarray(missing)
+    if not fields:
+        return pa.array([None if gone else {} for gone in _filled(array.is_null(), True)], pa.struct([])), wrong
+    return pa.StructArray.from_arrays(columns, fields=fields, mask=missing), wrong
+
+
+def _list(array: pa.ListArray, field: pa.Field) -> tuple[pa.Array, Wrong]:
+    values, bad = typed(array.flatten(), field.type.value_field)
+    if not field.type.value_field.nullable and values.null_count:
+        bad |= np.asarray(values.is_null())
+    wrong = np.zeros(len(array), bool)
+    if bad.any():
+        wrong[np.asarray(pc.list_parent_indices(array))[bad]] = True
+    starts = np.zeros(len(array) + 1, np.int32)
+    np.cumsum(np.asarray(pc.fill_null(pc.list_value_length(array), 0)), out=starts[1:])
+    mask = array.is_null() if array.null_count else None
+    kind = pa.list_(field.type.value_field.with_type(values.type))
+    return pa.ListArray.from_arrays(pa.array(starts), values, type=kind, mask=mask), wrong
+
+
+def _timestamp(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, Wrong]:
+    if kind.unit == "ms":
+        return array.view(kind), np.zeros(len(array), bool)
+    wrong = _outside(array, -MOST_MILLIS, MOST_MILLIS)
+    if wrong.any():
+        array = pc.if_else(pa.array(wrong), pa.scalar(0, pa.int64()), array)
+    return pc.multiply(array, 1000).view(kind), wrong
+
+
+def _bytes(array: pa.Array) -> tuple[pa.Array, Wrong]:
+    decoded = pl.Series(values=array).str.decode("base64", strict=False).to_arrow().cast(pa.binary())
+    # what polars takes beyond padded base64 without line feeds is told by writing it back
+    again = pl.Series(values=decoded).bin.encode("base64").to_arrow()
+    return decoded, ~_filled(pc.equal(again, array.cast(again.type)), False) & np.asarray(array.is_valid())
+
+
+def _decimal(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, Wrong]:
+    """Unscaled big-endian bytes of the field's scale; those of 16 bytes, which may have more than 38 digits, are left to rows."""
+    data, wrong = _bytes(array)
+    sizes = np.asarray(pc.fill_null(pc.binary_length(data), 0))
+    wrong |= (sizes > 15) | (np.asarray(array.is_valid()) & (sizes == 0))
+    valid = np.asarray(data.is_valid()) & ~wrong
+    little = np.zeros((len(array), 16), np.uint8)
+    if valid.any():
+        flat = pc.filter(data, pa.array(valid))
+        sizes = sizes[valid]
+        letters = np.frombuffer(flat.buffers()[2], np.uint8, int(sizes.sum()))
+        ends = np.cumsum(sizes)
+        negative = letters[ends - sizes] >> 7
+        kept = np.repeat(negative[:, None] * np.uint8(255), 16, axis=1)
+        row = np.repeat(np.arange(sizes.size), sizes)
+        kept[row, np.repeat(ends, sizes) - 1 - np.arange(letters.size)] = letters
+        little[valid] = kept
+    mask = pa.py_buffer(np.packbits(valid, bitorder="little"))
+    made = pa.Array.from_buffers(kind, len(array), [mask, pa.py_buffer(little)])
+    return made, wrong
+
+
+def _enum(array: pa.Array, field: pa.Field) -> tuple[pa.Array, Wrong]:
+    labels = enum_values(field)
+    found = pc.index_in(array, value_set=pa.array(list(labels), pa.string()))
+    wrong = np.asarray(found.is_null()) & np.asarray(array.is_valid())
+    if pa.types.is_string(field.type):
+        return array, wrong
+    return pa.array(list(labels.values()), pa.int32()).take(found), wrong
+
+
+def enum_values(field: pa.Field) -> dict[str, int]:
+    """Names and ordinals of an enum's constants."""
+    values: dict[str, int] = json.loads(field.metadata[ENUM_VALUES])
+    return values
+
+
+def _outside(array: pa.Array, low: int, high: int) -> Wrong:
+    values = array.fill_null(low).to_numpy(zero_copy_only=False)
+    outside: Wrong = (values < low) | (values > high)
+    return outside
+
+
+def _filled(flags: pa.BooleanArray, value: bool) -> Wrong:
+    return np.asarray(flags.fill_null(value))

@@ -1,0 +1,222 @@
+"""JSON records one by one: for types that columns cannot hold, and to tell why a record is bad."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from typing import Any, NoReturn
+
+import pyarrow as pa
+
+from ...ignite.binary.page_buffer import MAX_DEPTH
+from ...ignite.types.type_table import TYPE_NAME, mark_of
+from ..to_kafka.json_columns import JsonForm
+from .exact_numbers import is_strict
+from .json_columns import enum_values
+from .json_values import (
+    QUOTED_FLOATS,
+    Number,
+    QuotedFloat,
+    Read,
+    Refused,
+    constant_of,
+    decimal_of,
+    expect,
+    no_null,
+    no_value,
+    null_error,
+    refuse,
+    scalar_reader,
+    text_of,
+)
+from .marked_fields import ANY, OBJECT, REASON, REFUSED, UNKNOWN, is_a
+from .object_types import ObjectTypes
+
+
+class Typed:
+    """A value of a field that holds any: with the field that its own kind gave it."""
+
+    __slots__ = ("field", "value")
+
+    def __init__(self, field: pa.Field, value: Any) -> None:
+        self.field, self.value = field, value
+
+
+def parse(text: bytes) -> Any:
+    """The JSON value of a record: numbers as :class:`Number`; raises Refused for whatever is not exactly one JSON value."""
+    if not text:
+        raise Refused("no bytes at all, which is no JSON value (a tombstone is null, not empty)")
+    try:
+        return _DECODER.decode(text.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise Refused(f"not UTF-8 at byte {error.start}") from None
+    except json.JSONDecodeError as error:
+        raise Refused(f"not JSON: {error.msg} at character {error.pos}") from None
+    except RecursionError:
+        raise Refused("nested too deep") from None
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        names = [name for name, _ in pairs]
+        raise Refused(f"the name {next(name for name in names if names.count(name) > 1)!r} stands twice in an object")
+    return members
+
+
+def _constant(name: str) -> NoReturn:
+    raise Refused(f"not JSON: {name} without quotes")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_members, parse_int=Number, parse_float=Number, parse_constant=_constant)
+
+
+class RowReader:
+    """Values of parsed JSON for a field; fields that objects lack are learned by `objects` on the way."""
+
+    def __init__(self, objects: ObjectTypes, form: JsonForm) -> None:
+        self._objects, self._form = objects, form
+        self._version, self._depth = objects.version, 0
+        self._members: dict[str, dict[str, tuple[str, Read]]] = {}
+
+    def forget(self) -> None:
+        """Look at the types again: what a bad record taught was taken back."""
+        self._members = {}
+
+    def value(self, item: Any, field: pa.Field) -> Any:
+        """What :func:`~ignite_kafka.convert.to_ignite.row_encoder.array_of` takes. Raises Refused, which names the field."""
+        return self.reader(field)(item)
+
+    def reader(self, field: pa.Field) -> Read:
+        """What reads the field's values."""
+        read = self._not_null(field)
+        if field.nullable:
+            return lambda item: None if item is None else read(item)
+        return lambda item: no_null() if item is None else read(item)
+
+    def _not_null(self, field: pa.Field) -> Read:
+        kind, mark, metadata = field.type, mark_of(field), field.metadata or {}
+        type_name = str(metadata.get(TYPE_NAME, b""), "utf-8")
+        if is_a(field, OBJECT) or pa.types.is_struct(kind):
+            return partial(self._object, type_name)
+        if is_a(field, ANY):
+            return partial(self._any, type_name)
+        if is_a(field, REFUSED):
+            why = str(metadata[REASON], "utf-8")
+            return lambda item: refuse(why)
+        if pa.types.is_list(kind):
+            return partial(_any_list if is_a(kind.value_field, ANY) else _list, self.reader(kind.value_field))
+        if pa.types.is_map(kind):
+            return partial(_map, self.reader(kind.key_field), self.reader(kind.item_field))
+        if mark == "enum":
+            return partial(constant_of, type_name, enum_values(field), pa.types.is_string(kind))
+        if mark == "decimal" or pa.types.is_decimal(kind):
+            return partial(decimal_of, kind if pa.types.is_decimal(kind) else None, self._form.decimal_format == "NUMERIC")
+        return scalar_reader(kind, mark, strict=is_strict(field))
+
+    def _any(self, type_name: str, item: Any) -> Typed:
+        field = self._objects.kind_of(item, type_name)
+        self._objects.hint(type_name, field)
+        return Typed(field, self._deeper(self._not_null(field), item))
+
+    def _object(self, type_name: str, item: Any) -> dict[str, Any]:
+        made: dict[str, Any] = self._deeper(partial(self._fields, type_name), expect(dict, "object", item))
+        return made
+
+    def _deeper(self, read: Read, item: Any) -> Any:
+        if self._depth == MAX_DEPTH:
+            refuse(f"is nested deeper than {MAX_DEPTH}")
+        self._depth += 1
+        try:
+            return read(item)
+        finally:
+            self._depth -= 1
+
+    def _fields(self, type_name: str, item: dict[str, Any]) -> dict[str, Any]:
+        made: dict[str, Any] = {}
+        for name, member in item.items():
+            label, read = self._known(type_name).get(name) or self._member(type_name, name, member)
+            try:
+                value = None if member is None else self._read(type_name, label, read, member)
+                if value is not None and made.get(label) is not None:
+                    refuse(f"and {label} are one field for Ignite, which does not tell upper from lower case")
+            except Refused as error:
+                raise error.within(name) from None
+            if value is not None or label not in made:
+                made[label] = value
+        if not self._objects.written(type_name):
+            refuse(f"is an object of {type_name}, of which no field is known yet")
+        for field in self._objects.fields(type_name):
+            if not field.nullable and made.get(field.name) is None:
+                raise null_error().within(field.name)
+        return made
+
+    def _read(self, type_name: str, label: str, read: Read, member: Any) -> Any:
+        """The member's value; of a field whose type is a guess the first other text, or number, tells the type."""
+        try:
+            value = read(member)
+        except Refused:
+            field = self._objects.reconsider(type_name, label, member)
+            if field is None:
+                raise
+            return self._not_null(field)(member)
+        if self._objects.guessing and (type(member) is Number or (type(member) is str and member not in QUOTED_FLOATS)):
+            self._objects.settle(type_name, label)
+        return value
+
+    def _known(self, type_name: str) -> dict[str, tuple[str, Read]]:
+        """What reads the members of a type's objects, by their names in JSON; forgotten when a type changes."""
+        if self._version != self._objects.version:
+            self._members, self._version = {}, self._objects.version
+        return self._members.setdefault(type_name, {})
+
+    def _member(self, type_name: str, name: str, member: Any) -> tuple[str, Read]:
+        try:
+            text_of(name)
+            field = self._objects.field(type_name, name)
+            if field is not None and field.name != name:
+                self._objects.spell(type_name, name)
+            if field is None or (is_a(field, UNKNOWN) and member is not None):
+                if member is not None and (other := self._objects.same_id(type_name, name)) is not None:
+                    refuse(f"has the field id of {other!r}: Ignite does not tell these names apart")
+                field = self._objects.learn(type_name, name, member)
+            if field is None:
+                refuse(f"is not a field of {type_name}, whose fields are fixed since they make the key")
+        except Refused as error:
+            raise error.within(repr(name)[1:-1]) from None
+        if is_a(field, UNKNOWN):
+            return field.name, no_value
+        found = self._known(type_name)[name] = field.name, self._not_null(field)
+        return found
+
+
+def _list(read: Read, item: Any) -> list[Any]:
+    made: list[Any] = []
+    try:
+        for one in expect(list, "array", item):
+            made.append(read(one))
+    except Refused as error:
+        raise error.within(f"[{len(made)}]") if type(item) is list else error from None
+    return made
+
+
+def _any_list(read: Read, item: Any) -> list[Any]:
+    """A list whose elements tell their own types: NaN among numbers, and no other texts, is a number."""
+    if type(item) is list and any(type(one) is Number for one in item):
+        texts = [one for one in item if type(one) is str]
+        if texts and all(one in QUOTED_FLOATS for one in texts):
+            item = [QuotedFloat(one) if type(one) is str else one for one in item]
+    return _list(read, item)
+
+
+def _map(read_key: Read, read_item: Read, item: Any) -> list[tuple[Any, Any]]:
+    """An object, or an array of [key, value] as JsonConverter writes maps whose keys are not all texts."""
+    made = []
+    for pair in item.items() if type(item) is dict else expect(list, "object", item):
+        if type(pair) not in (list, tuple) or len(pair) != 2:
+            refuse("is an array of something else than [key, value] where a map is due")
+        try:
+            made.append((read_key(pair[0]), read_item(pair[1])))
+        except Refused as error:
+            raise error.within(str(pair[0])) from None
+    return made

@@ -1,0 +1,207 @@
+"""Single JSON values of the row path: what each type takes, and the words for what it does not.
+
+Numbers keep their digits until their type is known, so that nothing passes through float that is not one.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+import re
+from collections.abc import Callable
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, InvalidOperation
+from functools import partial
+from typing import Any, NoReturn
+
+import pyarrow as pa
+
+from ...common.redaction import in_message
+from .exact_numbers import holds
+from .json_columns import DAY_MS, MOST_MILLIS, UUID_FORM
+
+Read = Callable[[Any], Any]
+
+_INTEGRAL = re.compile(r"-?[0-9]{1,19}\Z")
+_UUID = re.compile(UUID_FORM.replace("$", r"\Z"))
+QUOTED_FLOATS = {"NaN": "nan", "Infinity": "inf", "-Infinity": "-inf"}
+_MARKED_RANGES = {"char": (0, 0xFFFF), "time": (0, DAY_MS), "date": (-(2**63), 2**63 - 1)}
+_DECLARE_NUMBER = "declare the field (java.math.BigDecimal, or java.lang.Double where it may be rounded), or use converter ignite-binary"
+_MOST_UNSCALED = 4_000
+_EXACT = Context(prec=100_000, Emax=MAX_EMAX, Emin=MIN_EMIN)
+_MOST_DIGITS = 10_000  # a number like 1E+999999999 is a few bytes here and a gigabyte in Ignite
+
+
+class Refused(Exception):
+    """What is wrong with a record; the names of the objects that hold the value at fault are added on its way out."""
+
+    def __init__(self, what: str, *, of_value: bool = False) -> None:
+        super().__init__(what)
+        self._what, self._of_value, self._path = what, of_value, ""
+
+    def within(self, name: str) -> Refused:
+        """The same of a member, or an element, of what holds it."""
+        self._path = f"{name}.{self._path}" if self._path and not self._path.startswith("[") else f"{name}{self._path}"
+        return self
+
+    @property
+    def reason(self) -> str:
+        """A sentence that names the field."""
+        if not self._of_value:
+            return self._what
+        return f"field {self._path} {self._what}" if self._path else f"it {self._what}"
+
+
+class Number(str):
+    """A JSON number as its digits."""
+
+    __slots__ = ()
+
+
+class QuotedFloat(str):
+    """NaN, Infinity or -Infinity in quotes, where it stands for a float."""
+
+    __slots__ = ()
+
+
+def decimal_of(kind: pa.DataType | None, numeric: bool, item: Any) -> Any:
+    """Its text where each value has a scale of its own (`kind` None), else a Decimal of the type's scale."""
+    if numeric:
+        number = _digits(item)
+        value = _decimal(number)
+        if value is None or abs(value.adjusted()) > _MOST_DIGITS or len(number) > _MOST_DIGITS:
+            refuse(f"is a decimal of more than {_MOST_DIGITS} digits")
+    elif kind is None:
+        refuse("is a decimal whose scale is not known, which the form BASE64 leaves out: declare it, or use NUMERIC")
+    else:
+        data = _bytes(item)
+        if not 0 < len(data) <= _MOST_UNSCALED:
+            refuse(f"is a decimal of {len(data)} bytes, which its type cannot hold")
+        value = Decimal(int.from_bytes(data, "big", signed=True)).scaleb(-kind.scale, _EXACT)
+    if kind is None:
+        return str(value)
+    limit, unit = Decimal(10) ** (kind.precision - kind.scale), Decimal((0, (1,), -kind.scale))
+    if abs(value) >= limit or value != (rounded := value.quantize(unit, context=_EXACT)):
+        refuse(f"is {_short(str(value))}, which is no decimal of {kind.precision} digits, {kind.scale} of them a fraction")
+    return rounded
+
+
+def _decimal(number: str) -> Decimal | None:
+    """The number, or None where its exponent is beyond the largest that Python has."""
+    try:
+        return Decimal(number)
+    except InvalidOperation:
+        return None
+
+
+def scalar_reader(kind: pa.DataType, mark: str | None, *, strict: bool = False) -> Read:
+    """What reads values of a type that is no container; `strict`: refuse numbers that a double does not hold."""
+    if mark in _MARKED_RANGES:
+        return partial(_integer, *_MARKED_RANGES[mark])
+    if mark == "uuid":
+        return _uuid
+    if pa.types.is_boolean(kind):
+        return partial(expect, bool, "boolean")
+    if pa.types.is_integer(kind):
+        bits = kind.bit_width - 1
+        return partial(_integer, -(1 << bits), (1 << bits) - 1)
+    if pa.types.is_floating(kind):
+        return partial(_float, kind, strict)
+    if pa.types.is_binary(kind):
+        return _bytes
+    if pa.types.is_timestamp(kind):
+        return lambda item: 1000 * _integer(-MOST_MILLIS, MOST_MILLIS, item)
+    if pa.types.is_date32(kind):
+        return partial(_integer, -(2**31), 2**31 - 1)
+    return text_of
+
+
+def _uuid(item: Any) -> str:
+    text = text_of(item)
+    if not _UUID.match(text):
+        refuse("is no UUID")
+    return text
+
+
+def _float(kind: pa.DataType, strict: bool, item: Any) -> float:
+    if type(item) in (str, QuotedFloat) and item in QUOTED_FLOATS:
+        return float(QUOTED_FLOATS[item])
+    digits = _digits(item)
+    value = float(digits)
+    if kind == pa.float32() and math.isfinite(value):
+        value = pa.scalar(digits).cast(kind).as_py()  # not by way of the double: rounded once
+    if not math.isfinite(value):
+        refuse(f"is {_short(digits)}, which is beyond a {'float' if kind == pa.float32() else 'double'}")
+    if strict and not holds(digits, value):
+        refuse(f"is {_short(digits)}, which a double does not hold ({in_message(repr(value))}): {_DECLARE_NUMBER}")
+    return value
+
+
+def _integer(low: int, high: int, item: Any) -> int:
+    digits = _digits(item)
+    if not _INTEGRAL.match(digits):
+        refuse(f"is {_short(digits)}, which is no integer of its type")
+    value = int(digits)
+    if not low <= value <= high:
+        refuse(f"is {in_message(value)}, outside of {low} to {high}")
+    return value
+
+
+def _bytes(item: Any) -> bytes:
+    try:
+        data = base64.b64decode(text_of(item), validate=True)
+    except (binascii.Error, ValueError):
+        data = None
+    if data is None or base64.b64encode(data).decode() != item:
+        refuse("is no base64")
+    return data
+
+
+def constant_of(type_name: str, values: dict[str, int], by_name: bool, item: Any) -> Any:
+    if type(item) is not str or item not in values:
+        refuse(f"is no constant of {type_name}")
+    return item if by_name else values[item]
+
+
+def _digits(item: Any) -> str:
+    return item if type(item) is Number else str(expect(Number, "number", item))
+
+
+def text_of(item: Any) -> str:
+    text: str = expect(str, "text", item)
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            refuse("has half of a surrogate pair")
+    return text
+
+
+_JSON_KINDS = {Number: "number", str: "text", bool: "boolean", dict: "object", list: "array", type(None): "null"}
+
+
+def expect(kind: type, wanted: str, item: Any) -> Any:
+    if type(item) is not kind:
+        refuse(f"is a JSON {_JSON_KINDS[type(item)]} where a{'n' if wanted[0] in 'ao' else ''} {wanted} is due")
+    return item
+
+
+def no_value(item: Any) -> None:
+    return None
+
+
+def no_null() -> NoReturn:
+    raise null_error()
+
+
+def null_error() -> Refused:
+    return Refused("is null, which its type does not allow", of_value=True)
+
+
+def refuse(what: str) -> NoReturn:
+    """Say why an item is no value of its type."""
+    raise Refused(what, of_value=True)
+
+
+def _short(text: str) -> str:
+    return in_message(text if len(text) <= 40 else f"{text[:37]}...")

@@ -1,0 +1,161 @@
+"""Keys of entries by key policy: of the records' keys, of fields of their values, or of where they stood in Kafka.
+
+Source: settings keyPolicy and keyFields of the reference. One field makes a plain key, unless the cache's key type is an object.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from ...errors import SettingsError, TypeClash
+from ...ignite.binary.encode import encoded
+from ...ignite.types.type_table import TYPE_NAME, mark_of, object_field
+from ...kafka.records import Consumed
+from ..to_kafka.json_columns import JsonForm
+from .conversion_values import EntryTypes
+from .json import JsonReader, Reader, Side, read_rows
+from .marked_fields import ANY, OBJECT, is_a
+from .object_types import ObjectTypes
+
+KAFKA_FIELDS = ("__connect_topic", "__connect_partition", "__connect_offset")
+_KAFKA_TYPES = (pa.string(), pa.int32(), pa.int64())
+
+_NOT_TEXT = "; converter json reads text in quotes only: plain text needs a converter of its own"
+
+
+class Keys(Protocol):
+    """Makes the keys of a batch."""
+
+    def read(self, consumed: Consumed) -> Side: ...
+
+
+@dataclass(frozen=True)
+class RecordKeys:
+    """Keys from the records' keys."""
+
+    reader: Reader
+
+    def read(self, consumed: Consumed) -> Side:
+        there = np.asarray(consumed.keys.is_valid())
+        missing = [(int(row), "the record has no key, and key_policy is key") for row in np.flatnonzero(~there)]
+        return _none_null(read_rows(self.reader, consumed.keys, there), missing)
+
+
+@dataclass(frozen=True)
+class ValueKeys:
+    """Keys from fields of the records' values."""
+
+    reader: Reader
+
+    def read(self, consumed: Consumed) -> Side:
+        there = np.asarray(consumed.values.is_valid())
+        missing = [(int(row), "a tombstone has no fields to make a key of: key_policy is value") for row in np.flatnonzero(~there)]
+        return _none_null(read_rows(self.reader, consumed.values, there), missing)
+
+
+@dataclass(frozen=True)
+class KafkaKeys:
+    """Keys from topic, partition and offset, as objects of three fields of these names, in the order of their type."""
+
+    type_name: str
+    names: tuple[str, ...]
+    objects: ObjectTypes
+
+    def read(self, consumed: Consumed) -> Side:
+        """:raises TypeClash: another program has registered the type with other fields since the names were compared with it."""
+        fields = self._registered()
+        if _wrong_places(self.names, fields):
+            what = "the type of the cache's keys was registered with other fields meanwhile"
+            raise TypeClash(what, "Start again: its fields are checked then.", key_type=self.type_name, topic=consumed.topic)
+        count = len(consumed)
+        parts = (
+            pa.repeat(pa.scalar(consumed.topic), count),
+            pa.repeat(pa.scalar(consumed.partition, pa.int32()), count),
+            pa.array(consumed.offsets, pa.int64()),
+        )
+        by_name = {name.lower(): part for name, part in zip(self.names, parts, strict=True)}
+        columns = pa.StructArray.from_arrays([by_name[one.name.lower()] for one in fields], fields=list(fields))
+        return Side(np.arange(count), encoded(columns, object_field("", self.type_name, fields)), ())
+
+    def _registered(self) -> tuple[pa.Field, ...]:
+        """The type's fields as the cluster knows them: where another task was quicker they are read from it, then."""
+        fields = self.objects.fields(self.type_name)
+        return fields if self.objects.register() else self.objects.fields(self.type_name)
+
+
+def keys_by_policy(
+    policy: str, names: tuple[str, ...], known: EntryTypes, objects: ObjectTypes, form: JsonForm, enveloped: str | None = None
+) -> Keys:
+    """What makes the keys. Raises SettingsError where `names` do not make a key of the cache's key type.
+
+    :param enveloped: see :class:`~ignite_kafka.convert.to_ignite.json.JsonReader`.
+    """
+    root, plain = known.key, not (is_a(known.key, OBJECT) or is_a(known.key, ANY))
+    if policy == "key" and not names:
+        return RecordKeys(JsonReader(root, objects, form, enveloped=enveloped))
+    if policy == "kafka":
+        return _kafka_keys(names or KAFKA_FIELDS, root, objects)
+    if plain and len(names) > 1:
+        what = f"there are {len(names)} key_fields, and the cache's keys are of {root.type}"
+        raise SettingsError(what, "Name the one field that holds the key.", setting="key_fields")
+    if plain:
+        objects = ObjectTypes(objects.types, {"key": (root.with_name(names[0]),)}, local=frozenset({"key"}))
+        root = pa.field("", pa.null(), metadata={b"ignite": OBJECT.encode(), TYPE_NAME: b"key"})
+    elif is_a(root, OBJECT):
+        _same_names(names, root, objects)
+    alone = len(names) == 1 and not is_a(known.key, OBJECT)
+    if is_a(root, ANY):
+        root = root.with_metadata({**root.metadata, b"ignite": OBJECT.encode()})
+    reader = JsonReader(root, objects, form, chosen=names, alone=alone, enveloped=enveloped)
+    return ValueKeys(reader) if policy == "value" else RecordKeys(reader)
+
+
+def _kafka_keys(names: tuple[str, ...], root: pa.Field, objects: ObjectTypes) -> Keys:
+    name = (root.metadata or {}).get(TYPE_NAME, b"").decode()
+    if not name:
+        what = f"key_policy is 'kafka', and the cache's keys are of {root.type}, which cannot hold a topic, a partition and an offset"
+        raise SettingsError(what, "Use another key_policy, or a cache whose keys are objects.", setting="key_policy")
+    if not objects.fields(name):
+        for label, kind in zip(names, _KAFKA_TYPES, strict=True):
+            objects.declare(name, pa.field(label, kind))
+    fields = objects.fields(name)
+    if _wrong_places(names, fields):
+        what = f"key_policy is 'kafka', and {name}, the type of the cache's keys, has fields {', '.join(one.name for one in fields)}"
+        remedy = f"It must have {', '.join(names)} (String, Integer, Long) and no other; name them in key_fields."
+        raise SettingsError(what, remedy, setting="key_fields")
+    return KafkaKeys(name, names, objects)
+
+
+def _wrong_places(names: tuple[str, ...], fields: tuple[pa.Field, ...]) -> bool:
+    """Whether these are not the fields of a record's place."""
+    found = {one.name.lower(): one for one in fields}
+    wrong = [label for label, kind in zip(names, _KAFKA_TYPES, strict=True) if _plain(found.get(label.lower())) != kind]
+    return bool(wrong) or len(found) != len(names)
+
+
+def _plain(field: pa.Field | None) -> pa.DataType | None:
+    return None if field is None or mark_of(field) else field.type
+
+
+def _same_names(names: tuple[str, ...], root: pa.Field, objects: ObjectTypes) -> None:
+    """A declared key type is written whole: a key that lacks a field would be another key."""
+    type_name = str(root.metadata[TYPE_NAME], "utf-8")
+    fields = {one.name.lower(): one.name for one in objects.fields(type_name)}
+    if fields and {name.lower() for name in names} != set(fields):
+        what = f"key_fields are {', '.join(names)}, and {type_name}, the type of the cache's keys, has fields {', '.join(fields.values())}"
+        raise SettingsError(what, "Name all of them and no other.", setting="key_fields")
+
+
+def _none_null(side: Side, missing: list[tuple[int, str]]) -> Side:
+    """The side without keys that are null, which are told as bad with those that are missing."""
+    bad = [(row, why + _NOT_TEXT if why.startswith("not JSON") else why) for row, why in side.bad] + missing
+    data, rows = side.data, side.rows
+    if data.null_count:
+        there = np.asarray(data.is_valid())
+        bad += [(int(row), "the key is null") for row in rows[~there]]
+        data, rows = data.filter(pa.array(there)), rows[there]
+    return Side(rows, data, tuple(sorted(bad)))

@@ -1,0 +1,92 @@
+"""Fields of the way in whose Arrow type is not enough, or not known yet: references to binary types, values that tell their own type.
+
+They carry the null type and a mark. `object` refers to a binary type by its name, which may get new fields, or hold itself; `any` is a
+field whose values tell their own type (its objects get the type named); `unknown` has shown nothing but null so far; `refused` holds
+no value at all, and says why.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from ...ignite.types.type_table import MARK, TYPE_NAME, mark_of
+
+OBJECT, ANY, UNKNOWN, REFUSED = "object", "any", "unknown", "refused"
+SPELLING, REASON, DECLARED = b"ignite.json", b"ignite.reason", b"ignite.declared"
+_GUESSED = b"ignite.guessed"
+
+
+def reference(name: str, type_name: str) -> pa.Field:
+    """Objects of a binary type, by its name."""
+    return _null(name, OBJECT, {TYPE_NAME: type_name.encode()})
+
+
+def any_kind(name: str, type_name: str) -> pa.Field:
+    """Values that tell their own type; objects among them are of the type named."""
+    return _null(name, ANY, {TYPE_NAME: type_name.encode()})
+
+
+def unknown(name: str) -> pa.Field:
+    """A field that was only null so far."""
+    return _null(name, UNKNOWN, {})
+
+
+def refused(name: str, reason: str) -> pa.Field:
+    """A field that can be null only; `reason` says why, as the predicate of a sentence."""
+    return _null(name, REFUSED, {REASON: reason.encode()})
+
+
+def is_a(field: pa.Field, mark: str) -> bool:
+    """Whether it is such a field."""
+    return pa.types.is_null(field.type) and mark_of(field) == mark
+
+
+def spelled(field: pa.Field, name: str) -> pa.Field:
+    """The field as JSON spells its name, where that is not Ignite's spelling: for Ignite, names that differ in case are one."""
+    return field.with_metadata({**(field.metadata or {}), SPELLING: name.encode()})
+
+
+def spelling(field: pa.Field) -> str:
+    """The field's name in JSON."""
+    name = (field.metadata or {}).get(SPELLING)
+    return field.name if name is None else str(name, "utf-8")
+
+
+def declared(field: pa.Field) -> pa.Field:
+    """The field, marked as one whose class a query entity declares."""
+    return field.with_metadata({**(field.metadata or {}), DECLARED: b"1"})
+
+
+def is_declared(field: pa.Field) -> bool:
+    """Whether a query entity declares the field's class."""
+    return DECLARED in (field.metadata or {})
+
+
+def guessed(field: pa.Field) -> pa.Field:
+    """The field, marked as one of which only texts were seen that stand for a float as well: NaN, Infinity, -Infinity."""
+    return field.with_metadata({**(field.metadata or {}), _GUESSED: b"1"})
+
+
+def is_guessed(field: pa.Field) -> bool:
+    """Whether the field's type was guessed from such texts alone."""
+    return _GUESSED in (field.metadata or {})
+
+
+def settled(field: pa.Field) -> pa.Field:
+    """The field, no longer marked as guessed."""
+    return field.with_metadata({name: item for name, item in (field.metadata or {}).items() if name != _GUESSED})
+
+
+def collection_of(name: str, element: pa.Field) -> pa.Field:
+    """A java.util.Collection."""
+    return pa.field(name, pa.list_(element), metadata={MARK: b"collection"})
+
+
+def map_of(name: str, type_name: str) -> pa.Field:
+    """A java.util.Map of whatever keys and values; objects among them are of the type named."""
+    key, item = any_kind("key", type_name).with_nullable(False), any_kind("value", type_name)
+    return pa.field(name, pa.map_(key, item))
+
+
+def _null(name: str, mark: str, more: dict[bytes, bytes]) -> pa.Field:
+    return pa.field(name, pa.null(), metadata={MARK: mark.encode(), **more})

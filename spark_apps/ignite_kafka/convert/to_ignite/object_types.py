@@ -1,0 +1,339 @@
+"""The binary types that records are read to: what query entities and the cluster know of them, and the fields that records add.
+
+The cluster's metadata is the truth for all tasks and runs: a field that is there keeps its type, whatever a record says. Only a field
+that it lacks is learned from the first value that is not null: integers are long, other numbers double, arrays collections, objects
+binary types of their own, named ``<type>.<field>``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from ... import events
+from ...errors import TypeClash, UnknownBinaryType
+from ...ignite.binary.java_classes import java_hash
+from ...ignite.binary.object_layout import ObjectLayout
+from ...ignite.types import type_codes as codes
+from ...ignite.types.model import BinaryField, BinaryType
+from ...ignite.types.type_table import BY_CODE, MARK, TYPE_NAME, code_name, declared_field, mark_of, type_code
+from .conversion_values import Types
+from .held_types import alike, require_one_form
+from .json_values import QUOTED_FLOATS, Number, QuotedFloat
+from .marked_fields import (
+    ANY,
+    OBJECT,
+    UNKNOWN,
+    any_kind,
+    collection_of,
+    guessed,
+    is_a,
+    is_guessed,
+    map_of,
+    reference,
+    refused,
+    settled,
+    spelled,
+    spelling,
+    unknown,
+)
+
+_UNTYPED = "is of an enum that no query entity names"
+
+
+@dataclass
+class _Known:
+    """One binary type: its fields by lower-cased name in the order written, and the codes that the cluster has for them."""
+
+    fields: dict[str, pa.Field]
+    codes: dict[str, int] = field(default_factory=dict)
+    fixed: bool = False
+    learned: set[str] = field(default_factory=set)
+    registered: tuple[str, ...] | None = None
+
+    def restore(self, fields: dict[str, pa.Field], learned: set[str]) -> None:
+        self.fields, self.learned = fields, learned
+
+
+class ObjectTypes:
+    """Binary types by name, read from the cluster when first needed.
+
+    `version` rises with each field learned, and each spelling.
+
+    :param declared: type name to the fields that query entities declare.
+    :param keys: types of keys: once the cluster knows one, or it is declared, no record adds a field, as all keys would become others.
+        So it is with the types of objects within keys.
+    :param local: types that are never written: the cluster is not told of them.
+    """
+
+    def __init__(
+        self,
+        types: Types,
+        declared: Mapping[str, Sequence[pa.Field]] | None = None,
+        keys: frozenset[str] = frozenset(),
+        local: frozenset[str] = frozenset(),
+    ) -> None:
+        self.types, self._declared, self._keys, self._local = types, declared or {}, keys, local
+        self._known: dict[str, _Known] = {}
+        self._hints: dict[str, pa.Field | None] = {}
+        self._undo: list[Callable[[], object]] = []
+        self.version = 0
+        self.guessing = False
+
+    def fields(self, type_name: str) -> tuple[pa.Field, ...]:
+        """All fields in the order written."""
+        return tuple(self._type(type_name).fields.values())
+
+    def field(self, type_name: str, name: str) -> pa.Field | None:
+        """The field of that name, in whatever case; None when the type has none."""
+        return self._type(type_name).fields.get(name.lower())
+
+    def same_id(self, type_name: str, name: str) -> str | None:
+        """Another field of the type, of the id that a field of this name would have: for Ignite a hash of the name tells fields apart."""
+        others = (one.name for label, one in self._type(type_name).fields.items() if label != name.lower() and not is_a(one, UNKNOWN))
+        return next((other for other in others if java_hash(other.lower()) == java_hash(name.lower())), None)
+
+    def spell(self, type_name: str, name: str) -> None:
+        """Note that JSON spells a field's name so. The first spelling met stays."""
+        fields = self._type(type_name).fields
+        found = fields[name.lower()]
+        if spelling(found) == name or spelling(found) != found.name:
+            return
+        self._note(lambda: fields.update({name.lower(): found}))
+        fields[name.lower()] = spelled(found, name)
+
+    def learn(self, type_name: str, name: str, value: Any) -> pa.Field | None:
+        """Add the field that a record's member shows, or give one its type that had none; None where the type takes no new field.
+
+        A member that is null adds nothing to what is written, so any type takes it.
+        """
+        known = self._type(type_name)
+        if known.fixed and value is not None:
+            return None
+        old = known.fields.get(name.lower())
+        label = old.name if old is not None else name
+        made = unknown(label) if value is None else self._first(type_name, label, value)
+        before = known.fields, known.learned
+        self._note(lambda: known.restore(*before))
+        known.fields, known.learned = dict(known.fields), known.learned | {name.lower()}
+        known.fields[name.lower()] = made if label == name else spelled(made, name)
+        if self._of_key(type_name) and not known.fixed:  # tasks that learn a key type side by side must write the same key alike
+            known.fields = dict(sorted(known.fields.items()))
+        return known.fields[name.lower()]
+
+    def _first(self, type_name: str, label: str, value: Any) -> pa.Field:
+        """The field of a first value. Of a text such as NaN it is a guess: a double, as converter `json` writes floats; in keys String."""
+        if type(value) is str and value in QUOTED_FLOATS:
+            self.guessing = True
+            return guessed(pa.field(label, pa.string() if self._of_key(type_name) else pa.float64()))
+        return self.kind_of(value, f"{type_name}.{label}", label)
+
+    def reconsider(self, type_name: str, name: str, value: Any) -> pa.Field | None:
+        """The field as a value shows it that does not fit a guess; None where its type is none."""
+        known = self._type(type_name)
+        old = known.fields[name.lower()]
+        kind = pa.string() if type(value) is str else pa.float64() if type(value) is Number else None
+        if kind is None or not is_guessed(old):
+            return None
+        before = known.fields, known.learned
+        self._note(lambda: known.restore(*before))
+        made = settled(old).with_type(kind)
+        known.fields = {**known.fields, name.lower(): made}
+        return made
+
+    def settle(self, type_name: str, name: str) -> None:
+        """Note that a value was met that fits the field's type and no other: it is a guess no more."""
+        fields = self._type(type_name).fields
+        found = fields.get(name.lower())
+        if found is not None and is_guessed(found):
+            fields[name.lower()] = settled(found)
+
+    def settle_column(self, array: pa.Array, one: pa.Field) -> None:
+        """The same of all fields of parsed objects."""
+        kind, type_name = one.type, (one.metadata or {}).get(TYPE_NAME, b"").decode()
+        for number, inner in enumerate(kind if pa.types.is_struct(kind) else ()):
+            column = array.field(number)
+            if pa.types.is_struct(inner.type):
+                self.settle_column(column, inner)
+            elif is_guessed(inner) and set(column.unique().to_pylist()) - {None, *QUOTED_FLOATS}:
+                self.settle(type_name, inner.name)
+
+    def forget(self, version: int) -> None:
+        """Take back what was learned since that version: of a record that is bad nothing is learned."""
+        while self.version > version:
+            self._undo.pop()()
+            self.version -= 1
+
+    def _note(self, undo: Callable[[], object]) -> None:
+        self._undo.append(undo)
+        self.version += 1
+
+    def declare(self, type_name: str, one: pa.Field) -> None:
+        """Add a field whose type is known beforehand."""
+        self._type(type_name).fields[one.name.lower()] = one
+
+    def kind_of(self, value: Any, type_name: str, name: str = "") -> pa.Field:
+        """The field that a value of parsed JSON, not null, gives; objects are of the type named."""
+        match value:
+            case bool():
+                return pa.field(name, pa.bool_())
+            case dict():
+                return reference(name, type_name)
+            case list():
+                return collection_of(name, any_kind("item", type_name))
+            case _ if type(value) is str:
+                return pa.field(name, pa.string())
+            case QuotedFloat():
+                return pa.field(name, pa.float64())
+        return pa.field(name, pa.float64() if set(value) & set(".eE") else pa.int64())
+
+    def hint(self, type_name: str, kind: pa.Field) -> None:
+        """Note the kind of the first value met where any may be: columns are tried with it, rows hold whatever it does not fit.
+
+        Not double, of which a column would also take integers, nor arrays, which may go on within each other.
+        """
+        if type_name not in self._hints:
+            useful = not (pa.types.is_list(kind.type) or pa.types.is_floating(kind.type))
+            self._hints[type_name] = kind if useful else None
+            if useful:
+                self._note(lambda: self._hints.pop(type_name))
+
+    def expanded(self, root: pa.Field, within: tuple[str, ...] = ()) -> pa.Field:
+        """The field with references as structs, and any kind as the kind first met; a type within itself stays a reference."""
+        kind, name = root.type, (root.metadata or {}).get(TYPE_NAME, b"").decode()
+        if pa.types.is_list(kind):
+            element = kind.value_field
+            # an array of Object would become one of its elements' type
+            fixed = is_a(element, ANY) and mark_of(root) != "collection"
+            return root if fixed else root.with_type(pa.list_(self.expanded(element, within)))
+        hint = self._hints.get(name) if is_a(root, ANY) else None
+        if hint is not None:
+            return self.expanded(hint.with_name(root.name), within)
+        if not is_a(root, OBJECT) or name in within:
+            return root
+        inner = [self.expanded(one, (*within, name)) for one in self.fields(name)]
+        metadata = {key: value for key, value in root.metadata.items() if key != MARK}
+        return root.with_type(pa.struct(inner)).with_metadata(metadata)
+
+    def written(self, type_name: str) -> tuple[pa.Field, ...]:
+        """The fields that objects of the type have: all but those of which nothing is known."""
+        return tuple(one for one in self.fields(type_name) if not is_a(one, UNKNOWN))
+
+    def register(self) -> bool:
+        """Make the cluster hold every type as it is written here. False when it has another: read anew, records must be read again.
+
+        :raises TypeClash: a query entity declares a field otherwise than the cluster's metadata; a type of keys has several forms.
+        """
+        return all(self._register(name) for name in list(self._known))
+
+    def _register(self, type_name: str) -> bool:
+        known, fields = self._known[type_name], self.written(type_name)
+        names = tuple(one.name for one in fields)
+        if known.registered == names or not names or type_name in self._local:
+            return True
+        layout = ObjectLayout(type_name, fields)
+        coded = tuple(
+            BinaryField(one.name, known.codes.get(one.name.lower(), _code(one)), number)
+            for one, number in zip(fields, layout.field_ids, strict=True)
+        )
+        wanted = BinaryType(layout.type_id, type_name, None, coded, {layout.schema_id: layout.field_ids})
+        of_key = self._of_key(type_name)
+        told = of_key and not self._declared.get(type_name)  # by nothing but the cluster
+        if told and known.fixed:
+            require_one_form(self.types.binary_type(layout.type_id))
+        try:
+            held = self.types.register(wanted, unless_known=of_key and not known.fixed)
+        except TypeClash:
+            # a field learned here that another task has learned otherwise meanwhile: the cluster's is the one
+            if not known.learned - {one.name.lower() for one in self._declared.get(type_name, ())}:
+                raise
+            del self._known[type_name]
+            return False
+        if told:
+            require_one_form(held)
+        if of_key and not alike(held, wanted):
+            del self._known[type_name]  # another task has registered the key type meanwhile: keys are written as it has them
+            return False
+        self._tell_guesses(type_name, known)
+        known.registered, known.fixed, known.learned = names, of_key, set()
+        known.codes |= {one.name.lower(): one.type_code for one in held.fields}
+        return True
+
+    def _tell_guesses(self, type_name: str, known: _Known) -> None:
+        """Warn of fields whose type is a guess: it is registered now, and never changes."""
+        for name, one in known.fields.items():
+            if is_guessed(one):
+                events.emit(events.FLOAT_GUESSED, type=type_name, field=one.name, kind=code_name(type_code(one)))
+                known.fields[name] = settled(one)
+
+    def _type(self, type_name: str) -> _Known:
+        if type_name not in self._known:
+            self._known[type_name] = self._read(type_name)
+        return self._known[type_name]
+
+    def _read(self, type_name: str) -> _Known:
+        declared = {one.name.lower(): one for one in self._declared.get(type_name, ())}
+        if type_name in self._local:
+            return _Known(declared, fixed=True)
+        try:
+            binary = self.types.binary_type(java_hash(type_name.lower()))
+        except UnknownBinaryType:
+            return _Known(declared, fixed=self._of_key(type_name) and bool(declared))
+        found = {}
+        for one in binary.fields:
+            name = one.name.lower()
+            found[name] = self._field(one, type_name, declared.get(name))
+        held = {one.name.lower(): one.type_code for one in binary.fields}
+        return _Known(found | {name: one for name, one in declared.items() if name not in found}, held, self._of_key(type_name))
+
+    def _of_key(self, type_name: str) -> bool:
+        """Whether objects of the type are keys, or stand within keys: such types are named after what holds them."""
+        others = self._declared.keys() - self._keys
+        return _within(type_name, self._keys) and not _within(type_name, others)
+
+    def _field(self, binary: BinaryField, type_name: str, declared: pa.Field | None) -> pa.Field:
+        """The field of metadata; what is declared says more where it is of the same code."""
+        name, code = binary.name, binary.type_code
+        if declared is not None and (_code(declared) == code or code == codes.OBJECT):
+            return pa.field(name, declared.type, declared.nullable, declared.metadata)
+        inner = f"{type_name}.{name}"
+        match code:
+            case codes.OBJECT:
+                return reference(name, inner) if self._holds(inner) else any_kind(name, inner)
+            case codes.COLLECTION:
+                return collection_of(name, any_kind("item", inner))
+            case codes.OBJECT_ARRAY:
+                return pa.field(name, pa.list_(any_kind("item", inner)))
+            case codes.MAP:
+                return map_of(name, inner)
+            case codes.ENUM | codes.BINARY_ENUM | codes.ENUM_ARRAY:
+                return refused(name, _UNTYPED)
+        if code not in BY_CODE:
+            return refused(name, f"is of type code {code}, which JSON cannot hold")
+        one = declared_field(name, code)
+        if code in codes.ELEMENT_WIDTH and pa.types.is_list(one.type):
+            return one.with_type(pa.list_(one.type.value_field.with_nullable(False)))
+        return one
+
+    def _holds(self, type_name: str) -> bool:
+        try:
+            self.types.binary_type(java_hash(type_name.lower()))
+        except UnknownBinaryType:
+            return False
+        return True
+
+
+def _within(type_name: str, outer: Iterable[str]) -> bool:
+    return any(type_name == one or type_name.startswith(f"{one}.") for one in outer)
+
+
+def _code(one: pa.Field) -> int:
+    """The code that metadata has for the field."""
+    if pa.types.is_null(one.type):
+        return codes.OBJECT
+    if pa.types.is_list(one.type) and pa.types.is_null(one.type.value_type) and mark_of(one) != "collection":
+        return codes.OBJECT_ARRAY
+    return type_code(one)

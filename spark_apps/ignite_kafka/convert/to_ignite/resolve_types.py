@@ -1,0 +1,105 @@
+"""The types of a cache's keys and values: from its query entity, and where that says nothing, from the entries themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pyarrow as pa
+
+from ...errors import UnknownBinaryType, UnsupportedType
+from ...ignite.binary.java_classes import java_hash
+from ...ignite.types.model import CacheInfo, QueryEntity, QueryField, TypeSource
+from ...ignite.types.type_table import enum_field, java_code, java_field
+from .conversion_values import EntryTypes
+from .marked_fields import any_kind, collection_of, declared, map_of, reference
+
+_COLLECTIONS = frozenset(
+    f"java.util.{name}" for name in ("Collection", "List", "Set", "ArrayList", "LinkedList", "HashSet", "LinkedHashSet")
+)
+_MAPS = frozenset(f"java.util.{name}" for name in ("Map", "HashMap", "LinkedHashMap"))
+_PRIMITIVES = {"S": "short", "I": "int", "J": "long", "F": "float", "D": "double", "C": "char", "Z": "boolean"}
+
+
+def entry_types(cache: CacheInfo, types: TypeSource) -> EntryTypes:
+    """Types by the cache's query entity; without one keys and values tell their own, and objects are ``<cache>.Key`` and ``<cache>.Value``.
+
+    :raises UnsupportedType: several query entities, of which records do not say one; a Java class that no JSON is turned into.
+    """
+    names = f"{cache.name}.Key", f"{cache.name}.Value"
+    if not cache.query_entities:
+        return EntryTypes(any_kind("", names[0]), any_kind("", names[1]), key_objects=frozenset(names[:1]))
+    if len(cache.query_entities) > 1:
+        what = f"the cache has {len(cache.query_entities)} query entities, and records of JSON do not say which of them they are of"
+        raise UnsupportedType(what, "Use converter ignite-binary, or a cache for each type.", cache=cache.name)
+    (entity,) = cache.query_entities
+    key = _field(cache, types, "", entity.key_type, _scale(entity, entity.key_field))
+    value = _field(cache, types, "", entity.value_type, _scale(entity, entity.value_field))
+    objects: dict[str, tuple[pa.Field, ...]] = {}
+    if java_code(entity.key_type) is None:
+        objects[entity.key_type] = _fields(cache, types, (one for one in entity.fields if one.is_key), entity.key_type)
+    if java_code(entity.value_type) is None:
+        objects[entity.value_type] = _fields(cache, types, _value_fields(entity), entity.value_type)
+        objects = _fields_within(cache, types, entity) | objects
+    return EntryTypes(key, value, objects, frozenset({entity.key_type} & set(objects)))
+
+
+def _scale(entity: QueryEntity, whole: str | None) -> int:
+    """The declared scale of a key or value that is one column; -1: none."""
+    return next((one.scale for one in entity.fields if whole and one.name.lower() == whole.lower()), -1)
+
+
+def _fields_within(cache: CacheInfo, types: TypeSource, entity: QueryEntity) -> dict[str, tuple[pa.Field, ...]]:
+    """Fields of objects within the value, by the types of these: columns such as `address.city`."""
+    classes = {one.name: one.java_type for one in _value_fields(entity)}
+    found: dict[str, tuple[pa.Field, ...]] = {}
+    for one in _value_fields(entity):
+        type_name, path = entity.value_type, one.name.split(".")
+        for number, name in enumerate(path[:-1], 1):
+            java_type = classes.get(".".join(path[:number]), "")
+            type_name = f"{type_name}.{name}" if not java_type or java_type.startswith("java.") else java_type
+        if len(path) > 1:
+            found[type_name] = (*found.get(type_name, ()), _declared(cache, types, one, path[-1], type_name))
+    return found
+
+
+def _value_fields(entity: QueryEntity) -> Iterable[QueryField]:
+    """Columns of the value: not those of the key, nor the names that the whole key or the whole value have in SQL."""
+    return (one for one in entity.fields if not one.is_key and one.name not in (entity.key_field, entity.value_field))
+
+
+def _fields(cache: CacheInfo, types: TypeSource, columns: Iterable[QueryField], type_name: str) -> tuple[pa.Field, ...]:
+    """Fields of an object; columns such as `address.city` are of objects within."""
+    return tuple(_declared(cache, types, one, one.name, type_name) for one in columns if "." not in one.name)
+
+
+def _declared(cache: CacheInfo, types: TypeSource, column: QueryField, name: str, type_name: str) -> pa.Field:
+    field = _field(cache, types, name, column.java_type, column.scale, f"{type_name}.{name}")
+    return field.with_nullable(not column.not_null)
+
+
+def _field(cache: CacheInfo, types: TypeSource, name: str, java_type: str, scale: int = -1, inner: str = "") -> pa.Field:
+    """The field of a Java class: simple ones by the type table; any other class is a binary type of that name, or an enum.
+
+    :param inner: the name of a binary type for objects of which the class says none.
+    """
+    inner = inner or f"{cache.name}.Value"
+    simple = java_field(name, java_type, scale)
+    if not pa.types.is_null(simple.type):
+        return declared(simple)
+    if java_type in ("java.lang.Object", ""):
+        return any_kind(name, inner)
+    if java_type in _COLLECTIONS:
+        return collection_of(name, any_kind("item", inner))
+    if java_type in _MAPS:
+        return map_of(name, inner)
+    if java_type.startswith("["):
+        element = _field(cache, types, "item", _PRIMITIVES.get(java_type[1:]) or java_type[2:].rstrip(";"), scale, inner)
+        return pa.field(name, pa.list_(element.with_nullable(java_type[1:] not in _PRIMITIVES)))
+    if java_type.startswith(("java.", "javax.")):
+        what = f"the query entity has a {java_type}{f' (field {name})' if name else ''}, which no JSON is turned into"
+        raise UnsupportedType(what, "Use converter ignite-binary for this topic.", cache=cache.name, field=name or None)
+    try:
+        binary = types.binary_type(java_hash(java_type.lower()))
+    except UnknownBinaryType:
+        return reference(name, java_type)
+    return enum_field(name, binary) if binary.is_enum else reference(name, java_type)

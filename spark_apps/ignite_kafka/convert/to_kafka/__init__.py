@@ -1,0 +1,1 @@
+"""Ignite entries to the bytes of Kafka records, one converter a module. Imports convert.rules, ignite and kafka.records."""

@@ -1,0 +1,56 @@
+"""Converter `ignite-binary`: keys and values exactly as Ignite marshalled them, not decoded.
+
+Each is a value of Ignite's binary format with its type code first; an object that travels wrapped (code 27) stands without its wrapper.
+A reader needs the binary types: they are on the types topic before a type's first record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ...ignite.binary import EntryBounds, Wire, joined_bounds, type_ids_within
+from ...ignite.types.model import CacheInfo, Page, TypeSource
+from ...kafka.records import MOST_BYTES, Records, no_records, too_large
+
+
+class IgniteBinaryConverter:
+    """Raw bytes of keys and values, in the order of the pages."""
+
+    name = "ignite-binary"
+
+    def check(self, cache: CacheInfo, types: TypeSource) -> None:
+        """Every type can travel: nothing is refused."""
+
+    def convert(self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource, *, in_order: bool = True) -> Records:
+        """Copy each key and value out of the pages, and name the binary types that they hold.
+
+        The joined pages are seen, without a copy, as one array of pieces (key, gap, value, gap, key, ...); every fourth one is taken.
+
+        :raises DecodeError: a page whose entries do not fill it exactly: cache, partition, position; a type that the cluster does not know.
+        """
+        size = sum(len(page.data) for page in pages)
+        if not size and not any(page.rows for page in pages):
+            return no_records()
+        if size > MOST_BYTES:
+            raise too_large(size)
+        wire = Wire.of(pages, cache, types)
+        bounds = joined_bounds(pages, wire)
+        cuts = _cuts(bounds)
+        pieces = pa.Array.from_buffers(pa.binary(), cuts.size - 1, [None, pa.py_buffer(cuts), pa.py_buffer(wire.data)])
+        keys, values = (pa.array(np.arange(first, cuts.size - 1, 4, dtype=np.int32)) for first in (0, 2))
+        type_ids = type_ids_within(wire, bounds)
+        for type_id in type_ids:
+            types.binary_type(type_id)
+        return Records(pieces.take(keys), pieces.take(values), frozenset(type_ids))
+
+
+def _cuts(bounds: EntryBounds) -> npt.NDArray[np.int32]:
+    """Key start, key end, value start, value end of each entry, one after the other; they never go back."""
+    cuts = np.empty((bounds.key_start.size, 4), np.int32)
+    for column, cut in enumerate((bounds.key_start, bounds.key_end, bounds.value_start, bounds.value_end)):
+        cuts[:, column] = cut
+    return cuts.ravel()

@@ -1,0 +1,310 @@
+"""Arrow columns to JSON text in the form of Kafka's JsonConverter (schemas.enable=false), without a Python object a row.
+
+A column is either *plain*: polars' serializer writes it right after a cheap change in Arrow (timestamps to milliseconds, bytes to
+base64), or it becomes *text* of its own: one JSON fragment a row, spliced between the plain columns. Maps, NUMERIC decimals and floats
+that are not finite are text; so is whatever holds one of them. Measured against joining all columns with pyarrow:
+docs/decisions/0003-json-from-columns.md.
+
+Source of the forms: org.apache.kafka.connect.json.JsonConverter.convertToJson (4.3.1) and Jackson, which writes NaN and Infinity quoted.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...errors import UnsupportedType
+from ...ignite.binary.field_order import ORDER, orders_of
+from ...ignite.types.type_table import mark_of
+from ...kafka.records import gather
+from ..rules.connect_decimals import unscaled_bytes
+from ..rules.decimal_scales import is_decimal, scale_of
+
+# Spark tasks already share the cores; polars reads this once, when it is first imported
+os.environ.setdefault("POLARS_MAX_THREADS", "1")
+import polars as pl
+
+_BINARY = pa.binary()
+_NOTHING = pa.scalar(b"", _BINARY)
+_NULL = pa.scalar(b"null", _BINARY)
+_DAY_MS = 86_400_000
+_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
+
+
+@dataclass(frozen=True)
+class JsonForm:
+    """How values of types with several JSON forms are written: `decimal_format` is Connect's ``decimal.format``, BASE64 or NUMERIC."""
+
+    decimal_format: str = "BASE64"
+
+
+def text(array: pa.Array, field: pa.Field, form: JsonForm) -> pa.Array:
+    """JSON of each value as ``pa.binary()``; null is the four bytes ``null``. Marks of `field` and of its inner fields count.
+
+    :raises UnsupportedType: an Arrow type that JSON has no form for here; names the field.
+    """
+    array = _decoded(array)
+    kind = array.type
+    if pa.types.is_integer(kind) and not array.null_count and mark_of(field) != "time":
+        return array.cast(pa.string()).cast(_BINARY)
+    if pa.types.is_struct(kind):
+        return _with_nulls(objects(array, field, form), array)
+    easy = plain(array, field, form)
+    if easy is not None:
+        return pc.binary_slice(_encode(pa.StructArray.from_arrays([easy], names=[""])), 4, -1)  # without {"": and }
+    if pa.types.is_floating(kind):
+        return _floats(array)
+    if is_decimal(field):
+        return _with_nulls(array.cast(pa.string()).cast(_BINARY), array)
+    if pa.types.is_union(kind):
+        return _union(array, field, form)
+    if pa.types.is_map(kind):
+        return _with_nulls(_maps(array, field, form), array)
+    values, starts = _flat_list(array)
+    return _with_nulls(_lists(text(values, field.type.value_field, form), starts, b"[", b"]"), array)
+
+
+def objects(array: pa.StructArray, field: pa.Field, form: JsonForm) -> pa.Array:
+    """JSON objects of a struct array's rows, fields in order; a null row comes out as anything: the caller masks it."""
+    fields = list(field.type)
+    if not fields:
+        return pa.array([b"{}"] * len(array), _BINARY)
+    if _has_orders(fields):
+        return _ordered_objects(array, fields, form)
+    columns = [_decoded(array.field(i)) for i in range(len(fields))]
+    easy = [None if _cut_by_c(field) else plain(column, field, form) for column, field in zip(columns, fields, strict=True)]
+    parts: list[pa.Array | pa.Scalar] = []
+    before = b"{"
+    run: list[int] = []
+    for i, column in enumerate(easy):
+        if column is not None:
+            run.append(i)
+            continue
+        if run:
+            parts += [pa.scalar(before, _BINARY), pc.binary_slice(_run(run, easy, fields), 1, -1)]
+            before, run = b",", []
+        parts += [pa.scalar(before + _name(fields[i].name) + b":", _BINARY), text(columns[i], fields[i], form)]
+        before = b","
+    if not parts:
+        return _run(run, easy, fields)
+    if run:
+        parts += [pa.scalar(before, _BINARY), pc.binary_slice(_run(run, easy, fields), 1, -1)]
+    return pc.binary_join_element_wise(*parts, pa.scalar(b"}", _BINARY), _NOTHING)
+
+
+def _has_orders(fields: Sequence[pa.Field]) -> bool:
+    return bool(fields) and mark_of(fields[-1]) == ORDER
+
+
+def _ordered_objects(array: pa.StructArray, fields: Sequence[pa.Field], form: JsonForm) -> pa.Array:
+    """JSON objects whose rows differ in which fields they have and in which order: members by column, then taken row by row."""
+    members = gather(
+        [
+            pc.binary_join_element_wise(pa.scalar(_name(field.name) + b":", _BINARY), text(array.field(i), field, form), _NOTHING)
+            for i, field in enumerate(fields[:-1])
+        ]
+    )
+    orders, order_of = orders_of(array.field(len(fields) - 1))
+    sizes = np.array([len(order) for order in orders])
+    begins = np.cumsum(sizes) - sizes
+    count = sizes[order_of]
+    starts = np.concatenate(([0], np.cumsum(count)))
+    within = np.arange(starts[-1]) - np.repeat(starts[:-1], count)
+    child = np.array([at for order in orders for at in order], np.int64)[np.repeat(begins[order_of], count) + within]
+    taken = members.take(pa.array(child * len(array) + np.repeat(np.arange(len(array)), count)))
+    return _lists(taken, pa.array(starts, pa.int32()), b"{", b"}")
+
+
+def plain(array: pa.Array, field: pa.Field, form: JsonForm) -> pa.Array | None:
+    """The column in a type that polars writes as Connect does, or None where there is none."""
+    array = _decoded(array)
+    kind = array.type
+    if is_decimal(field):
+        return _base64(unscaled_bytes(array, scale_of(field), field.name)) if form.decimal_format == "BASE64" else None
+    if mark_of(field) == "time":
+        return _time_of_day(array)
+    if pa.types.is_string(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind):
+        return array
+    if pa.types.is_floating(kind):
+        return array if _all_finite(array) else None
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind):
+        return _base64(array)
+    if pa.types.is_temporal(kind):
+        return _instant(array, field)
+    if pa.types.is_map(kind) or pa.types.is_union(kind):
+        return None
+    if pa.types.is_struct(kind):
+        return _plain_struct(array, field, form)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        values, starts = _flat_list(array)
+        easy = plain(values, field.type.value_field, form)
+        return None if easy is None else pa.ListArray.from_arrays(starts, easy, mask=_mask(array))
+    if pa.types.is_large_string(kind):
+        return array
+    raise _no_form(field)
+
+
+def _plain_struct(array: pa.StructArray, field: pa.Field, form: JsonForm) -> pa.Array | None:
+    fields = list(field.type)
+    if not fields or _has_orders(fields) or any(_cut_by_c(field) for field in fields):
+        return None
+    children = [plain(column, field, form) for column, field in zip(map(array.field, range(len(fields))), fields, strict=True)]
+    if any(child is None for child in children):
+        return None
+    return pa.StructArray.from_arrays(children, names=[field.name for field in fields], mask=_mask(array))
+
+
+def _run(indexes: Sequence[int], easy: Sequence[pa.Array | None], fields: Sequence[pa.Field]) -> pa.Array:
+    return _encode(pa.StructArray.from_arrays([easy[i] for i in indexes], names=[fields[i].name for i in indexes]))
+
+
+def _encode(rows: pa.StructArray) -> pa.Array:
+    """polars' JSON of each row as ``pa.binary()``."""
+    return pl.Series(values=rows).struct.json_encode().to_arrow().cast(_BINARY)
+
+
+def _base64(array: pa.Array) -> pa.Array:
+    return pl.Series(values=array.cast(_BINARY)).bin.encode("base64").to_arrow()
+
+
+def _name(name: str) -> bytes:
+    return text(pa.array([name]), pa.field("", pa.string()), JsonForm())[0].as_py()
+
+
+def _no_form(field: pa.Field) -> UnsupportedType:
+    what = f"JSON has no form for a column of Arrow type {field.type}"
+    return UnsupportedType(what, "Leave the field out, or choose another converter.", field=field.name)
+
+
+def _cut_by_c(field: pa.Field) -> bool:
+    """Names cross to polars as C strings, which end at a zero."""
+    return "\0" in field.name
+
+
+def _decoded(array: pa.Array) -> pa.Array:
+    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+
+
+def _mask(array: pa.Array) -> pa.Array | None:
+    return array.is_null() if array.null_count else None
+
+
+def _with_nulls(made: pa.Array, source: pa.Array) -> pa.Array:
+    return pc.if_else(source.is_valid(), made, _NULL) if source.null_count else made
+
+
+def _all_finite(array: pa.Array) -> bool:
+    return pc.all(pc.is_finite(array), min_count=0).as_py()
+
+
+def _floats(array: pa.Array) -> pa.Array:
+    """Floats of which some are not finite: those are the strings NaN, Infinity and -Infinity."""
+    finite = pc.if_else(pc.is_finite(array), array, pa.scalar(None, array.type))
+    made = text(finite, pa.field("", array.type), JsonForm())
+    infinity = float("inf")
+    for found, name in ((pc.is_nan(array), "NaN"), (pc.equal(array, infinity), "Infinity"), (pc.equal(array, -infinity), "-Infinity")):
+        made = pc.if_else(found.fill_null(False), pa.scalar(f'"{name}"'.encode(), _BINARY), made)
+    return made
+
+
+def _instant(array: pa.Array, field: pa.Field) -> pa.Array:
+    """Timestamp to milliseconds of the epoch (rounded down, as java.util.Date), date to days, time to milliseconds of the day."""
+    kind = array.type
+    if pa.types.is_date32(kind):
+        return array.view(pa.int32())
+    if pa.types.is_date64(kind):
+        return _divided(array, _DAY_MS)
+    if pa.types.is_timestamp(kind) or pa.types.is_time64(kind):
+        return _divided(array, _PER_SECOND[kind.unit] // 1000) if kind.unit != "s" else pc.multiply(array.view(pa.int64()), 1000)
+    if pa.types.is_time32(kind):
+        return array.view(pa.int32()) if kind.unit == "ms" else pc.multiply(array.view(pa.int32()), 1000)
+    raise _no_form(field)
+
+
+def _time_of_day(array: pa.Array) -> pa.Array:
+    """java.sql.Time's milliseconds since 1970 to those of the UTC day; Connect's Time takes 0 to 86,400,000 and refuses the rest."""
+    units = np.asarray(array.fill_null(0))
+    inside = (units >= 0) & (units <= _DAY_MS)
+    return pa.array(np.where(inside, units, units % _DAY_MS), mask=np.asarray(array.is_null()))
+
+
+def _divided(array: pa.Array, divisor: int) -> pa.Array:
+    """A 64-bit column divided and rounded down; nulls stay."""
+    valid, data = array.buffers()
+    units = np.frombuffer(data, np.int64) if data is not None else np.zeros(0, np.int64)
+    made = pa.py_buffer(units // divisor if divisor > 1 else units)
+    return pa.Array.from_buffers(pa.int64(), len(array), [valid, made], offset=array.offset)
+
+
+def _flat_list(array: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """The values of all lists (or entries of all maps, as structs) and, int32, where each list starts; a null list is empty."""
+    if pa.types.is_map(array.type):
+        entries = pa.StructArray.from_arrays([array.keys, array.items], names=["key", "value"])
+        array = pa.ListArray.from_arrays(pa.array(np.array(array.offsets)), entries, mask=_mask(array))
+    starts = np.zeros(len(array) + 1, np.int32)
+    np.cumsum(np.asarray(pc.fill_null(pc.list_value_length(array), 0)), out=starts[1:])
+    return array.flatten(), pa.array(starts)
+
+
+def _lists(items: pa.Array, starts: pa.Array, opening: bytes, closing: bytes) -> pa.Array:
+    """Fragments joined list by list: none null."""
+    joined = pc.binary_join(pa.ListArray.from_arrays(starts, items), b",")
+    return pc.binary_join_element_wise(pa.scalar(opening, _BINARY), joined, pa.scalar(closing, _BINARY), _NOTHING)
+
+
+def _union(array: pa.UnionArray, field: pa.Field, form: JsonForm) -> pa.Array:
+    """Values of several kinds in one column (a dense union), each in the form of its kind."""
+    kind = field.type
+    children = [text(array.field(i), kind.field(i), form) for i in range(kind.num_fields)]
+    first = np.cumsum([0, *(len(child) for child in children[:-1])])
+    position = {code: i for i, code in enumerate(kind.type_codes)}
+    kinds, offsets = _kinds_and_offsets(array)
+    which = np.array([position.get(code, 0) for code in range(128)])[kinds]
+    return pa.concat_arrays(children).take(pa.array(first[which] + offsets))
+
+
+def _kinds_and_offsets(array: pa.UnionArray) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int32]]:
+    """Type code of each row and its place in that child; pyarrow's own properties do not heed a slice."""
+    span = slice(array.offset, array.offset + len(array))
+    _, kinds, offsets = array.buffers()[:3]
+    return np.frombuffer(kinds, np.int8)[span], np.frombuffer(offsets, np.int32)[span]
+
+
+def _maps(array: pa.MapArray, field: pa.Field, form: JsonForm) -> pa.Array:
+    """A map is an object when all its keys are strings, also when it is empty; else an array of [key, value].
+
+    Decided map by map, as JsonConverter does without a schema: an entry's form never depends on the others of its batch.
+    """
+    entries, starts = _flat_list(array)
+    key_field, names = field.type.key_field, entries.field(0)
+    keys, values = text(names, key_field, form), text(entries.field(1), field.type.item_field, form)
+    others = np.concatenate(([0], np.cumsum(~_are_text(names, key_field))))
+    bounds = np.asarray(starts)
+    mixed = others[bounds[1:]] > others[bounds[:-1]]
+    members = pc.binary_join_element_wise(keys, values, pa.scalar(b":", _BINARY))
+    if not mixed.any():
+        return _lists(members, starts, b"{", b"}")
+    comma, opening, closing = (pa.scalar(c, _BINARY) for c in (b",", b"[", b"]"))
+    pairs = _lists(pc.binary_join_element_wise(opening, keys, comma, values, closing, _NOTHING), starts, b"[", b"]")
+    return pairs if mixed.all() else pc.if_else(pa.array(mixed), pairs, _lists(members, starts, b"{", b"}"))
+
+
+def _are_text(keys: pa.Array, field: pa.Field) -> npt.NDArray[np.bool_]:
+    """Whether each key is a string in Connect's terms: strings, UUIDs, names of enums and classes."""
+    kind = field.type
+    if pa.types.is_union(kind):
+        by_code = np.zeros(128, bool)
+        by_code[kind.type_codes] = [_is_text(kind.field(i)) for i in range(kind.num_fields)]
+        return by_code[_kinds_and_offsets(keys)[0]]
+    return np.full(len(keys), _is_text(field))
+
+
+def _is_text(field: pa.Field) -> bool:
+    kind = field.type
+    return (pa.types.is_string(kind) or pa.types.is_large_string(kind)) and mark_of(field) != "decimal"

@@ -1,0 +1,120 @@
+"""Types of a cache's keys that JSON does not tell apart: a byte, a short and a long 1 are all ``1``, so three entries have one Kafka key.
+
+Types are compared, not keys: that costs some microseconds a batch, and a type that is met once is remembered for the run.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Iterable
+from decimal import Decimal
+
+import pyarrow as pa
+
+from ...common.redaction import in_message
+from ...ignite.binary import EntryGroup
+from ...ignite.types import type_codes as codes
+from ...ignite.types.type_table import code_name, declared_field, field_of
+from ...kafka.records import KeyType
+from ..rules.decimal_scales import is_decimal
+from .object_keys import Kind, kind_of
+
+_NOT_REMEMBERED = frozenset({codes.OBJECT, codes.DECIMAL, codes.ENUM, codes.BINARY_ENUM, codes.OPTIMIZED})
+_DIGITS_OF_FLOATS = range(1, 18)
+_LOOKED_AT = 1_000  # decimals of a batch
+
+
+def key_types_of(group: EntryGroup, texts: pa.BinaryArray, decimal_format: str) -> set[KeyType]:
+    """Types of the keys of a group of entries.
+
+    :param texts: the keys as JSON.
+    """
+    column = field_of("", group.key.type, group.key_type.mark)
+    if pa.types.is_struct(column.type):
+        kinds = {kind_of(key): row for row, key in group.key_samples}
+        return {KeyType(group.key_type.name, _fields(kind), _shown(texts, row)) for kind, row in kinds.items()}
+    if not is_decimal(column):
+        return {KeyType(group.key_type.name, _shapes(column), _shown(texts, 0))}
+    return {
+        KeyType(f"{group.key_type.name} of scale {scale}", _of_scale(scale, decimal_format), _shown(texts, row))
+        for scale, row in _scales(group.key).items()
+    }
+
+
+def remembered(kinds: Iterable[Kind]) -> set[KeyType]:
+    """Types of keys that an earlier task or run has sent, as far as offsets have them: simple ones but decimals and enums."""
+    simple = {kind[0] for kind in kinds} - _NOT_REMEMBERED
+    return {KeyType(code_name(code), _shapes(declared_field("", code))) for code in simple}
+
+
+class KeyTypes:
+    """The types of one cache's keys that a process has met in a run. For several threads."""
+
+    def __init__(self) -> None:
+        self.coinciding: list[tuple[KeyType, KeyType]] = []
+        self._met: set[KeyType] = set()
+        self._lock = threading.Lock()
+
+    def meet(self, types: Iterable[KeyType]) -> list[tuple[KeyType, KeyType]]:
+        """Note these types; the pairs that are new of two types that can give the same JSON. All of them are in :attr:`coinciding`."""
+        with self._lock:
+            before = len(self.coinciding)
+            for one in sorted(set(types) - self._met, key=_order):
+                self.coinciding += [(other, one) for other in sorted(self._met, key=_order) if _coincide(other, one)]
+                self._met.add(one)
+            return self.coinciding[before:]
+
+
+def _order(one: KeyType) -> tuple[str, list[str]]:
+    return one.name, sorted(one.shapes)
+
+
+def _coincide(one: KeyType, other: KeyType) -> bool:
+    return one.name != other.name and not one.shapes.isdisjoint(other.shapes)
+
+
+@functools.lru_cache(maxsize=10_000)
+def key_types_in(connector: str, generation: int, cache: str) -> KeyTypes:
+    """What this process has met of a cache in a run: shared by its tasks and slots."""
+    return KeyTypes()
+
+
+def _shown(texts: pa.BinaryArray, row: int) -> str:
+    text: bytes = texts[row].as_py()
+    return in_message(text[:80].decode(errors="replace"))
+
+
+def _fields(kind: Kind) -> frozenset[str]:
+    """Objects of several types can give the same JSON where they have the same fields in the same order, so the same schema id."""
+    return frozenset({f"fields {kind[2]}"})
+
+
+def _of_scale(scale: int, decimal_format: str) -> frozenset[str]:
+    return frozenset({"text" if decimal_format == "BASE64" else f"digits {scale}"})
+
+
+def _scales(decimals: pa.Array) -> dict[int, int]:
+    """Scale to the row of a decimal that has it, of the first decimals."""
+    if pa.types.is_decimal(decimals.type):
+        return {decimals.type.scale: 0}
+    found: dict[int, int] = {}
+    for row, text in enumerate(decimals.slice(0, _LOOKED_AT).to_pylist()):
+        exponent = Decimal(text).as_tuple().exponent
+        assert isinstance(exponent, int)
+        found.setdefault(-exponent, row)
+    return found
+
+
+def _shapes(column: pa.Field) -> frozenset[str]:
+    """What JSON tells of values of a column that has no fields and is no decimal."""
+    kind, known = column.type, pa.types
+    if known.is_boolean(kind):
+        return frozenset({"boolean"})
+    if known.is_integer(kind) or known.is_temporal(kind):
+        return frozenset({"digits 0"})
+    if known.is_floating(kind):
+        return frozenset(f"digits {count}" for count in _DIGITS_OF_FLOATS)
+    if known.is_string(kind) or known.is_binary(kind):
+        return frozenset({"text"})
+    return frozenset({"list"} if known.is_list(kind) else ())

@@ -1,0 +1,95 @@
+"""The cache and the connector whose backlog data source `ignite-backlog` reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ..errors import ChangesLost, SettingsError
+from ..ignite.backlog_service import ASKED, GIVEN_UP, LOST, MISSED
+from ..ignite.cluster import Cluster
+from ..plan.source_plan import CachePlan, TransferPlan
+from ..settings.source import SourceSettings
+from ..source.stream.backlog_client import BacklogClient
+from ..source.stream.capture import Capture, Captured
+from ..source.stream.unit_reader import TOO_MUCH
+from ..source.stream.unit_table import UnitTable
+from .partition_reader import PartitionReader
+
+OWNER = "data source ignite-backlog"
+
+_SHOWN_PARTITIONS = 20
+_WHY = {
+    GIVEN_UP: "given up because region or buffer was full",
+    MISSED: "missed while nothing captured",
+    LOST: "lost with their backlog",
+    TOO_MUCH: "too many to be read at once where one of them was in doubt",
+}
+
+
+@dataclass(frozen=True)
+class BacklogTarget:
+    """Whose backlog is read.
+
+    :param settings: the connector's name, and how its changes are captured and read.
+    :param reload: whether a partition whose changes were lost is read from the cache; else it is an error.
+    :param pieces: most pieces that what one read gives is cut into.
+    """
+
+    cache: CachePlan
+    settings: SourceSettings
+    reload: bool
+    pieces: int
+
+    def captured(self, cluster: Cluster) -> tuple[BacklogTarget, Captured]:
+        """Capture the cache, from before it returns on.
+
+        :raises BacklogMissing: no node has the service.
+        :raises SettingsError, BacklogRefused: something else captures under the connector's name.
+        """
+        capture = Capture(self.settings, cluster, OWNER)
+        capture.check()
+        present = capture.present()
+        others = set(present.incarnations) - {self.cache.name} if present is not None else set()
+        if others:
+            raise SettingsError(
+                f"the connector captures {', '.join(sorted(others))} already",
+                "Give each stream a connector name of its own.",
+                setting="connector",
+                connector=self.settings.name,
+            )
+        found = capture.start([self.cache.name])
+        return replace(self, cache=found.named(self.cache)), found
+
+    def client(self, cluster: Cluster) -> BacklogClient:
+        """The connector's backlog."""
+        return BacklogClient(cluster, self.settings.name)
+
+    def reader(self, cluster: Cluster) -> PartitionReader:
+        """A reader of the cache, which is captured."""
+        plan = TransferPlan(self.settings.name, "", 0, 1, self.settings, (self.cache,))
+        return PartitionReader(plan, UnitTable.of(plan, [0]), self.client(cluster))
+
+    def check(self, marks: Mapping[int, int]) -> None:
+        """Make sure that no changes were lost, unless they may be reloaded.
+
+        :param marks: partition to the bits of its mark.
+        :raises ChangesLost: changes were lost, and they are not to be reloaded.
+        """
+        lost = {unit: marked for unit, marked in marks.items() if marked & ~ASKED}
+        if not lost or self.reload:
+            return
+        why = " or ".join(text for bit, text in _WHY.items() if any(marked & bit for marked in lost.values()))
+        raise self.lost(why, sorted(lost))
+
+    def lost(self, why: str, partitions: Sequence[int]) -> ChangesLost:
+        """The error that changes of some partitions were lost."""
+        more = len(partitions) - _SHOWN_PARTITIONS
+        shown = ", ".join(map(str, partitions[:_SHOWN_PARTITIONS])) + (f" and {more} more" if more > 0 else "")
+        return ChangesLost(
+            f"changes were {why}",
+            "Go on with the option on_loss = reload: the entries that these partitions have now come as 'loaded'.",
+            connector=self.settings.name,
+            cache=self.cache.name,
+            partitions=shown,
+        )

@@ -1,0 +1,179 @@
+"""Reads the changes of one cache for data source `ignite-backlog`, in batches that are remembered before they are acknowledged."""
+
+from __future__ import annotations
+
+import time
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ..common.arrays import Int64Array
+from ..common.deadline import Clock
+from ..errors import CacheDestroyed
+from ..ignite.backlog_service import EXPIRED, Changes
+from ..plan.slots import UnitOffset
+from ..plan.source_plan import TransferPlan
+from ..source.stream.backlog_client import BacklogClient
+from ..source.stream.batch import ChangeBatch
+from ..source.stream.dedup import Classification
+from ..source.stream.node_watch import NodeWatch
+from ..source.stream.state_lookup import StateLookup
+from ..source.stream.unit_reader import UnitReader
+from ..source.stream.unit_states import UnitStates
+from ..source.stream.unit_table import UnitTable
+from .backlog_offset import Offset
+
+_WHOLE_UNIT = 1 << 30  # bytes: all of one unit that a read gives
+
+
+class PartitionReader:
+    """Reads the partitions of one cache; the position of a unit is its partition. For one thread.
+
+    :ivar open: a flag a partition: whether it is read.
+    """
+
+    def __init__(self, plan: TransferPlan, table: UnitTable, client: BacklogClient, clock: Clock = time.monotonic) -> None:
+        self._table, self._client, self._most_bytes = table, client, plan.settings.batch_bytes
+        self._states = UnitStates(plan, table, clock)
+        self._states.loaded[:] = True
+        nodes = NodeWatch(client, self._states)
+        self._reader = UnitReader(client, self._states, nodes, self._on_read)
+        self._lookup = StateLookup(client, self._states, self._reader, nodes)
+        self.open = np.ones(len(table), bool)
+        self._until: Int64Array | None = None
+        self._delivered: dict[int, int] = {}  # partition to the digest of its changes in the last batch, until they are seen
+
+    def begin(self, offset: Offset, until: Int64Array | None) -> None:
+        """Continue behind a batch.
+
+        :param until: the highest number to read of each partition; None: there is no end.
+        """
+        self._until = until
+        self._states.topology = offset.units["topology"].copy()
+        for unit in np.flatnonzero(offset.units["high"] >= 0).tolist():
+            high = int(offset.units["high"][unit])
+            self._states.deduplicator.restore(unit, UnitOffset(0, "", ranges=((0, high),)), self._states.clock())
+        touched = np.flatnonzero(offset.units["touched"])
+        self._delivered = dict(zip(touched.tolist(), offset.units["digest"][touched].tolist(), strict=True))
+
+    @property
+    def marks(self) -> Mapping[int, int]:
+        """Partitions of which no change is read until they are cleared, and the bits of their marks."""
+        return {unit: mark.bits for unit, mark in self._states.marked.items()}
+
+    @property
+    def topology(self) -> Int64Array:
+        """Of each partition: the topology version at which all of it is sent."""
+        return self._states.topology
+
+    def high(self, unit: int) -> int:
+        """The highest number that is sent of a partition; -1: none."""
+        return self._states.deduplicator.high(unit)
+
+    def changes(self) -> list[ChangeBatch]:
+        """What one read gives of the partitions that are open; with an end, those of which it shows all up to there are closed.
+
+        :raises CacheDestroyed: the cache was destroyed, or made again.
+        """
+        units = np.flatnonzero(self._states.ready & self.open)
+        batches = self._batches(units, self._most_bytes)
+        if self._until is None:
+            return batches
+        batch, until = batches[0], self._until
+        last = np.full(len(self.open), -1)
+        np.maximum.at(last, batch.classified.unit, batch.changes.number)
+        shown = np.zeros(len(self.open), bool)
+        shown[units] = ~batch.changes.more | (last[units] > until[units])
+        for each in batches:
+            within = (each.changes.number >= 0) & (each.changes.number <= until[each.classified.unit])
+            undone = each.classified.unit[within & ~each.done]
+            shown[undone[~np.isin(undone, each.moved)]] = False
+        self.open &= ~shown
+        return [up_to(each, until) for each in batches]
+
+    def all_of(self, unit: int) -> list[ChangeBatch]:
+        """What one read gives of a single partition: as much as a node answers at once.
+
+        :raises CacheDestroyed: the cache was destroyed, or made again.
+        """
+        return self._batches(np.array([unit]), _WHOLE_UNIT)
+
+    def _batches(self, units: Int64Array, most_bytes: int) -> list[ChangeBatch]:
+        batch = self._reader.batch(units, self._reader.read(units, most_bytes))
+        self._check_captured()
+        batches = self._lookup.settle(batch)
+        self._check_captured()
+        return batches
+
+    def _check_captured(self) -> None:
+        if self._states.gone.any():
+            what = "the cache was destroyed, or made again"
+            raise CacheDestroyed(what, "Start the query again.", cache=self._table.caches[0].name)
+
+    def clear(self, partitions: Sequence[int]) -> None:
+        """Take the marks of these partitions away, and read their changes from now on; those that are not marked keep what they have."""
+        found = self._client.units()
+        wanted = np.isin(found.unit, self._table.units[list(partitions)]) & (found.marks != 0)
+        self._states.mark(found.unit["partition"][wanted], found.mark_number[wanted], found.marks[wanted])
+        marked, numbers = self._states.unmark(partitions)
+        if marked.size:
+            self._client.clear(self._table.units[marked], numbers)
+
+    def remember(self, batch: ChangeBatch) -> bytes:
+        """Note that a batch is given, so that this reader does not give it again.
+
+        :returns: what acknowledges it.
+        """
+        self._states.remember(batch, {})
+        self._states.forget()
+        return batch.changes.acknowledgement(self._table.units[batch.units], batch.done, batch.expired_done)
+
+    def _on_read(self, units: Int64Array, most_bytes: int, changes: Changes) -> Changes:
+        first = first_changes(changes, most_bytes)
+        self._recognise(units, first)
+        return first
+
+    def _recognise(self, units: Int64Array, changes: Changes) -> None:
+        """Remember the changes of the last batch before a restart where the backlog still has them as they were."""
+        if not self._delivered:
+            return
+        unit = np.repeat(units, changes.count)
+        ends = np.cumsum(changes.count)
+        for position in np.flatnonzero(changes.count).tolist():
+            digest = self._delivered.pop(int(units[position]), None)
+            rows = np.arange(ends[position] - changes.count[position], ends[position])
+            rows = rows[(changes.number[rows] >= 0) & (changes.number[rows] <= self.high(int(units[position])))]
+            if digest is not None and digest == digest_of(changes, rows):
+                known, none = np.isin(np.arange(unit.size), rows), np.zeros(unit.size, bool)
+                classified = Classification(unit, none, known, none)
+                self._states.deduplicator.remember(classified, known, changes, self._states.clock())
+
+
+def first_changes(changes: Changes, most_bytes: int) -> Changes:
+    """The first changes of an answer, at least one, up to a number of bytes; expired keys of a unit stay together."""
+    offsets = changes.entry_offsets()
+    rows = max(1, int(np.searchsorted(offsets, most_bytes, "right")) - 1)
+    if rows >= len(changes.number):
+        return changes
+    ends = np.cumsum(changes.count)
+    if changes.kind[rows] == EXPIRED:
+        rows = int(ends[np.searchsorted(ends, rows, "right")])
+    count = np.clip(rows - (ends - changes.count), 0, changes.count).astype(np.int32)
+    cut = count < changes.count
+    columns = {name: getattr(changes, name)[:rows] for name in ("number", "time_ms", "hash", "kind", "key_length", "value_length")}
+    stamps = np.where(cut, 0, changes.expired_stamp)
+    return replace(changes, count=count, more=changes.more | cut, expired_stamp=stamps, entries=changes.entries[: offsets[rows]], **columns)
+
+
+def up_to(batch: ChangeBatch, highest: Int64Array) -> ChangeBatch:
+    """A batch without the changes above the highest number of their unit; they are left in the backlog."""
+    within = batch.changes.number <= highest[batch.classified.unit]
+    topology = np.where(np.isin(batch.units, batch.classified.unit[~within]), -1, batch.topology)
+    return replace(batch, classified=batch.classified.only(within), done=batch.done & within, topology=topology)
+
+
+def digest_of(changes: Changes, rows: Int64Array) -> int:
+    """The CRC-32 of numbers and hashes of some changes."""
+    return zlib.crc32(changes.hash[rows].tobytes(), zlib.crc32(changes.number[rows].tobytes()))

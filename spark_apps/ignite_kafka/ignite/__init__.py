@@ -1,0 +1,3 @@
+"""Ignite as a thin client sees it: connections, the cluster, scans, cache reads and writes, and calls of the backlog service.
+
+Imports settings and common; everything that reads or writes a cache imports it."""

@@ -1,0 +1,105 @@
+"""Arguments and answers of the backlog service as bytes, and requests in parts that any node takes."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import protocol
+from .protocol import Reader
+from .types import type_codes as codes
+
+REQUEST_BYTES = 4 << 20
+"""Most bytes of one request. A node takes a sixteenth of its heap, so every heap from 64 MiB on does."""
+
+_MIN_INT, _MAX_INT = -(1 << 31), (1 << 31) - 1
+_MAP_KIND = 1  # HASH_MAP of GridBinaryMarshaller
+_UNIT_HEAD = struct.Struct("<16sqii")  # unit, stamp of the expired keys, count of changes, 0
+_CHANGE_BYTES = 16  # number and hash
+
+
+def framed(keys: Sequence[bytes]) -> bytes:
+    """Keys, each with its length before it."""
+    return b"".join(struct.pack("<i", len(key)) + key for key in keys)
+
+
+def first_keys(keys: Sequence[bytes], at: int) -> Sequence[bytes]:
+    """As many keys from a position on as one request takes; at least one."""
+    end, size = at, 0
+    while end < len(keys) and (end == at or size + 4 + len(keys[end]) <= REQUEST_BYTES):
+        size += 4 + len(keys[end])
+        end += 1
+    return keys[at:end]
+
+
+def values_of(data: memoryview) -> list[bytes | None]:
+    """The values in an answer of `lookup`."""
+    (count,) = struct.unpack_from("<i", data)
+    lengths = np.frombuffer(data, "<i4", count, 4)
+    ends = 4 + 4 * count + np.cumsum(np.maximum(lengths, 0), dtype=np.int64)
+    return [bytes(data[end - size : end]) if size >= 0 else None for size, end in zip(lengths.tolist(), ends.tolist(), strict=True)]
+
+
+def acknowledgements(sent: bytes, most_bytes: int = REQUEST_BYTES) -> Iterator[bytes]:
+    """An acknowledgement as requests of at most so many bytes, or one; a unit with more changes comes in several of them."""
+    if len(sent) <= most_bytes:
+        yield sent
+        return
+    part, at = bytearray(), 0
+    most_changes = max(1, (most_bytes - _UNIT_HEAD.size) // _CHANGE_BYTES)
+    while at < len(sent):
+        unit, stamp, count, zero = _UNIT_HEAD.unpack_from(sent, at)
+        at += _UNIT_HEAD.size
+        for first in range(0, max(1, count), most_changes):
+            some = min(most_changes, count - first)
+            if part and len(part) + _UNIT_HEAD.size + _CHANGE_BYTES * some > most_bytes:
+                yield bytes(part)
+                part.clear()
+            part += _UNIT_HEAD.pack(unit, stamp, some, zero) + sent[at : at + _CHANGE_BYTES * some]
+            at += _CHANGE_BYTES * some
+    yield bytes(part)
+
+
+def encode(value: Any) -> bytes:
+    """A typed value: what the service takes as argument."""
+    if value is None:
+        return bytes([codes.NULL])
+    if isinstance(value, bool):
+        return struct.pack("<B?", codes.BOOL, value)
+    if isinstance(value, int) and _MIN_INT <= value <= _MAX_INT:
+        return struct.pack("<Bi", codes.INT, value)
+    if isinstance(value, str):
+        return protocol.string(value)
+    if isinstance(value, bytes):
+        return struct.pack("<Bi", codes.BYTE_ARRAY, len(value)) + value
+    if isinstance(value, list):
+        return struct.pack("<Bi", codes.STRING_ARRAY, len(value)) + b"".join(map(protocol.string, value))
+    if isinstance(value, dict):
+        pairs = b"".join(protocol.string(key) + protocol.string(text) for key, text in value.items())
+        return struct.pack("<BiB", codes.MAP, len(value), _MAP_KIND) + pairs
+    raise TypeError(f"{type(value).__name__} is no argument of the backlog service")
+
+
+def decode(reader: Reader) -> Any:
+    """A typed value: what the service answers."""
+    code = reader.byte()
+    if code == codes.NULL:
+        return None
+    if code == codes.INT:
+        return reader.int32()
+    if code == codes.LONG:
+        return reader.int64()
+    if code == codes.STRING:
+        return str(reader.take(reader.int32()), "utf-8")
+    if code == codes.BYTE_ARRAY:
+        return reader.take(reader.int32())
+    if code == codes.STRING_ARRAY:
+        return [decode(reader) for _ in range(reader.int32())]
+    if code == codes.MAP:
+        size = reader.int32()
+        reader.byte()
+        return {decode(reader): decode(reader) for _ in range(size)}
+    raise ValueError(f"type code {code} is none that the backlog service answers")

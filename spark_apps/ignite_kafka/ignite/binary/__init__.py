@@ -1,0 +1,19 @@
+"""Ignite's binary format to Arrow columns and to plain Python rows, and Arrow columns to Ignite's binary format.
+
+Imports ignite.types; ignite, convert and admin import it.
+"""
+
+from .decode import EntryGroup, TypeRef, decode_entries
+from .decode_rows import decode_rows
+from .decode_scalars import EnumPolicy
+from .encode import encode_objects, encoded
+from .entry_bounds import EntryBounds, entry_bounds, entry_cuts, joined_bounds, raw_entries
+from .object_layout import ObjectLayout
+from .page_buffer import Wire
+from .type_ids import type_ids_within
+
+__all__ = [
+    "EntryBounds", "EntryGroup", "EnumPolicy", "ObjectLayout", "TypeRef", "Wire",
+    "decode_entries", "decode_rows", "encode_objects", "encoded", "entry_bounds", "entry_cuts", "joined_bounds",
+    "raw_entries", "type_ids_within",
+]  # fmt: skip

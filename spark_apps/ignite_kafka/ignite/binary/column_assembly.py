@@ -1,0 +1,92 @@
+"""Columns put together from columns: lists, columns with nulls, and unions of several kinds."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ..types.type_table import field_of
+from .decode_scalars import Column
+from .page_buffer import Positions
+from .unify_types import fitted
+
+
+def list_of(offsets: npt.NDArray[np.int32], inner: Column) -> Column:
+    kind = pa.list_(field_of("item", inner.data.type, inner.mark))
+    return Column(pa.ListArray.from_arrays(pa.array(offsets), inner.data, type=kind))
+
+
+def spread(column: Column, rows: Positions, size: int) -> Column:
+    """The column's values at `rows` of a column of `size` rows, null elsewhere."""
+    if rows.size == size:
+        return column
+    there = np.zeros(size, bool)
+    there[rows] = True
+    quick = _spread_buffers(column.data, there)
+    if quick is not None:
+        return Column(quick, column.mark)
+    index = np.zeros(size, np.int64)
+    index[rows] = np.arange(rows.size)
+    return Column(column.data.take(pa.array(index, mask=~there)), column.mark)
+
+
+def _spread_buffers(data: pa.Array, there: npt.NDArray[np.bool_]) -> pa.Array | None:
+    """The same for strings, bytes and numbers without nulls of their own, straight in Arrow's buffers; None for other types."""
+    kind = data.type
+    if data.null_count or data.offset:
+        return None
+    valid = pa.py_buffer(np.packbits(there, bitorder="little"))
+    if pa.types.is_string(kind) or pa.types.is_binary(kind):
+        _, offsets, content = data.buffers()
+        ends = np.zeros(there.size, np.int32)
+        ends[there] = np.diff(np.frombuffer(offsets, np.int32, len(data) + 1))
+        bounds = np.zeros(there.size + 1, np.int32)
+        np.cumsum(ends, out=bounds[1:])
+        return pa.Array.from_buffers(kind, there.size, [valid, pa.py_buffer(bounds), content])
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_temporal(kind):
+        unit = f"V{kind.bit_width // 8}"
+        values = np.zeros(there.size, unit)
+        values[there] = np.frombuffer(data.buffers()[1], unit, len(data))
+        return pa.Array.from_buffers(kind, there.size, [valid, pa.py_buffer(values)])
+    return None
+
+
+def _one_type(columns: list[Column]) -> Column | None:
+    """The columns one after the other where they are of one type; a list or map without any element takes the others' type."""
+    arrays = [column.data for column in columns]
+    kind = next((array.type for array in arrays if not _empty(array)), arrays[0].type)
+    same = all(array.type == kind or (_empty(array) and array.type.id == kind.id) for array in arrays)
+    if not same or len({column.mark for column in columns}) > 1:
+        return None
+    return Column(pa.concat_arrays([fitted(array, kind, "") for array in arrays]), columns[0].mark)
+
+
+def _empty(array: pa.Array) -> bool:
+    """True for lists or maps that have no element at all, so that their elements' type was made up."""
+    lists, maps = pa.types.is_list(array.type), pa.types.is_map(array.type)
+    return bool((lists and not len(array.values)) or (maps and not len(array.keys)))
+
+
+def union(names: list[str], columns: list[Column], rows: list[Positions], size: int) -> Column:
+    """Values of several kinds as one dense union, marked mixed; rows of no kind are of a last kind that is null.
+
+    Kinds that are one Arrow type (an Object[] and a Collection of strings) are one plain column.
+    """
+    joined = _one_type(columns)
+    if joined is not None:
+        filled = np.concatenate(rows)
+        back = np.argsort(filled, kind="stable")
+        return spread(Column(joined.data.take(pa.array(back)), joined.mark), filled[back], size)
+    kind_of, offset = np.full(size, len(columns), np.int8), np.zeros(size, np.int32)
+    for kind, part in enumerate(rows):
+        kind_of[part] = kind
+        offset[part] = np.arange(part.size, dtype=np.int32)
+    left = np.flatnonzero(kind_of == len(columns))
+    if left.size:
+        offset[left] = np.arange(left.size, dtype=np.int32)
+        names, columns = [*names, "null"], [*columns, Column(pa.nulls(left.size))]
+    fields = [field_of(name, column.data.type, column.mark) for name, column in zip(names, columns, strict=True)]
+    kind = pa.dense_union(fields, list(range(len(fields))))
+    buffers = [None, pa.py_buffer(kind_of), pa.py_buffer(offset)]
+    return Column(pa.Array.from_buffers(kind, size, buffers, children=[column.data for column in columns]), "mixed")

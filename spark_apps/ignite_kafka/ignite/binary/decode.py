@@ -1,0 +1,123 @@
+"""Pages of entries to Arrow: one group for each pair of key type and value type."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from ..types import type_codes as codes
+from ..types.model import CacheInfo, Page, TypeSource
+from ..types.type_table import code_name
+from .decode_columns import ColumnDecoder
+from .decode_scalars import EnumPolicy
+from .entry_bounds import EntryBounds, joined_bounds
+from .field_order import FieldOrder
+from .java_classes import type_name
+from .object_headers import read_headers
+from .page_buffer import Positions, Wire
+
+
+@dataclass(frozen=True)
+class TypeRef:
+    """Type of a group's keys or values: type code, name, the binary type id of objects, and the mark of the column."""
+
+    code: int
+    name: str
+    type_id: int | None = None
+    mark: str | None = None
+
+
+@dataclass(frozen=True)
+class EntryGroup:
+    """Entries of one key type and one value type.
+
+    `rows` (int64) are their positions among all entries of the pages given, rising. Objects are a StructArray with fields by
+    :class:`FieldOrder`, absent ones null; other values are a plain array. Nullable at no level above the fields.
+    `key_samples` has one key of each layout (of objects: schema and flags), not wrapped, with its position in the group.
+    """
+
+    rows: Positions
+    key: pa.Array
+    value: pa.Array
+    key_type: TypeRef
+    value_type: TypeRef
+    key_samples: tuple[tuple[int, bytes], ...] = ()
+
+
+def decode_entries(
+    pages: Sequence[Page], cache: CacheInfo, types: TypeSource, *, enums: EnumPolicy = EnumPolicy.SHORT_NAME, documents: bool = False
+) -> list[EntryGroup]:
+    """All entries of `pages`, column by column. Give many small pages at once: below 20,000 rows the calls outweigh the work.
+
+    :param documents: objects by their own schemas, as documents have them: in keys those fields alone, in values those first; otherwise
+        all fields of the type in one order, as tables have them.
+    :raises DecodeError: for bytes that are no values, naming cache, partition, type id and position in the page's data.
+    :raises UnsupportedType: for a value that no Arrow column holds (raw-data objects, self-containing objects).
+    """
+    wire = Wire.of(pages, cache, types)
+    bounds = joined_bounds(pages, wire)
+    if bounds.key_start.size == 0:
+        return []
+    keys = _signatures(wire, bounds.key_start, bounds.key_end)
+    values = _signatures(wire, bounds.value_start, bounds.value_end)
+    orders = (FieldOrder.OWN, FieldOrder.OWN_FIRST) if documents else (FieldOrder.TYPE, FieldOrder.TYPE)
+    decoders = [ColumnDecoder(wire, enums, order) for order in orders]
+    return [_group(decoders, bounds, rows) for rows in _groups(keys, values)]
+
+
+def _signatures(wire: Wire, start: Positions, end: Positions) -> Positions:
+    """One number for each type: its code, and for objects the type id above it."""
+    code = wire.data[start]
+    signature: Positions = code.astype(np.int64)
+    objects = code == codes.OBJECT
+    if objects.all():
+        return signature | (wire.ints(start + 4) << 8)
+    if objects.any():
+        rows = np.flatnonzero(objects)
+        signature[rows] |= wire.ints(start[rows] + 4) << 8
+    return signature
+
+
+def _groups(keys: Positions, values: Positions) -> list[Positions]:
+    """Rows of each pair of signatures, in the order of their first entries."""
+    if (keys == keys[0]).all() and (values == values[0]).all():
+        return [np.arange(keys.size)]
+    key_index = np.unique(keys, return_inverse=True)[1].ravel()
+    value_kinds, value_index = np.unique(values, return_inverse=True)
+    pair = key_index * value_kinds.size + value_index.ravel()
+    order = np.argsort(pair, kind="stable")
+    parts = np.split(order, np.flatnonzero(np.diff(pair[order])) + 1)
+    return sorted(parts, key=lambda rows: int(rows[0]))
+
+
+def _group(decoders: Sequence[ColumnDecoder], bounds: EntryBounds, rows: Positions) -> EntryGroup:
+    if rows.size == bounds.key_start.size:
+        spans = bounds.key_start, bounds.key_end, bounds.value_start, bounds.value_end
+    else:
+        spans = bounds.key_start[rows], bounds.key_end[rows], bounds.value_start[rows], bounds.value_end[rows]
+    key, key_type = _column(decoders[0], spans[0], spans[1])
+    value, value_type = _column(decoders[1], spans[2], spans[3])
+    return EntryGroup(rows, key, value, key_type, value_type, _samples(decoders[0].wire, spans[0], spans[1], key_type.code))
+
+
+def _samples(wire: Wire, start: Positions, end: Positions, code: int) -> tuple[tuple[int, bytes], ...]:
+    """A row of each layout, and its bytes; of values that are no objects the first."""
+    rows = [0]
+    if code == codes.OBJECT:
+        layout = wire.ints(start + 16) << 16 | wire.at(start + 2, "<u2")
+        rows = [0] if (layout == layout[0]).all() else np.unique(layout, return_index=True)[1].tolist()
+    return tuple((row, wire.data[start[row] : end[row]].tobytes()) for row in rows)
+
+
+def _column(decoder: ColumnDecoder, start: Positions, end: Positions) -> tuple[pa.Array, TypeRef]:
+    wire = decoder.wire
+    code = int(wire.data[start[0]])
+    if code == codes.OBJECT:
+        headers = read_headers(wire, start, end)
+        type_id = int(headers.type_id[0])
+        return decoder.struct(headers, 0).data, TypeRef(code, type_name(wire.types, type_id), type_id)
+    column = decoder.decode(start, end)
+    return column.data, TypeRef(code, code_name(code), None, column.mark)

@@ -1,0 +1,240 @@
+"""Values at many positions to one Arrow column, by numpy gathers; containers and objects recursively."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from ...errors import DecodeError, UnsupportedType
+from ..types import type_codes as codes
+from ..types.model import BinaryType
+from ..types.type_table import BY_CODE, code_name, declared_field, field_of, mark_of
+from . import decode_scalars as scalars
+from .column_assembly import list_of, spread, union
+from .container_elements import Elements, element_places, ends_of, tree_places
+from .decode_decimals import decimals
+from .decode_scalars import Column, EnumPolicy
+from .field_order import FieldOrder, field_orders, order_column
+from .java_classes import TREE_MAP, TREE_SET, metadata, refreshed, type_name
+from .object_headers import FieldPlaces, Headers, field_places, read_headers
+from .optimized_temporal import are_temporal, optimized, rewrite
+from .page_buffer import MAX_DEPTH, Positions, Wire
+
+_INDIRECT = (codes.NULL, codes.HANDLE, codes.WRAPPED)
+_LISTS = codes.CODED_ARRAYS | codes.TYPED_ARRAYS | {codes.COLLECTION}
+_ONE_KIND = {codes.ENUM: codes.BINARY_ENUM}
+_CONTAINERS = _LISTS | {codes.MAP, codes.OBJECT, codes.WRAPPED}
+_MOST_HOPS = 8
+_COST_OF_COLUMN = 1024
+_MOST_KINDS = 126  # a union has 128 at most; one is for null
+_SIMPLE: dict[int, Callable[[Wire, Positions, Positions], Column]] = {
+    codes.CHAR: scalars.chars, codes.BOOL: scalars.booleans, codes.STRING: scalars.strings, codes.BYTE_ARRAY: scalars.binaries,
+    codes.UUID: scalars.uuids, codes.TIMESTAMP: scalars.timestamps, codes.DECIMAL: decimals, codes.CLASS: scalars.classes,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ColumnDecoder:
+    """Decodes columns of one wire buffer; `order` says which fields the objects have there, and in which order."""
+
+    wire: Wire
+    enums: EnumPolicy = EnumPolicy.SHORT_NAME
+    order: FieldOrder = FieldOrder.TYPE
+
+    def decode(self, at: Positions, end: Positions, declared: int = codes.OBJECT, depth: int = 0) -> Column:
+        """The values at `at` (-1: absent), each inside its `end`, as one column of as many rows.
+
+        `declared` is the type code of the metadata; it decides only where no value is there. Null and absent are null. Values of
+        several kinds become a dense union marked mixed.
+        """
+        if depth > 1 and at.size:
+            self.wire.spend(_COST_OF_COLUMN + at.size, int(at[0]))
+        if at.size and at.min() >= 0:
+            self.wire.require(at, at + 1, end, "A value")
+            code = self.wire.data[at]
+            if code[0] not in _INDIRECT and (code == code[0]).all():
+                return self._kind(int(code[0]), at, end, depth)
+        return self._with_nulls(at, end, declared, depth)
+
+    def _with_nulls(self, at: Positions, end: Positions, declared: int, depth: int) -> Column:
+        rows = np.flatnonzero(at >= 0)
+        place, limit = at[rows], end[rows]
+        place, limit = self.resolve(place, limit)
+        code = self.wire.data[place]
+        there = code != codes.NULL
+        rows, place, limit, code = rows[there], place[there], limit[there], code[there]
+        if rows.size == 0:
+            field = declared_field("", declared)
+            return Column(pa.nulls(at.size, field.type), mark_of(field))
+        if (code == code[0]).all():
+            return spread(self._kind(int(code[0]), place, limit, depth), rows, at.size)
+        for code_from, code_to in _ONE_KIND.items():
+            code = np.where(code == code_from, code_to, code)
+        kinds = np.unique(code)
+        if kinds.size == 1:
+            return spread(self._kind(int(kinds[0]), place, limit, depth), rows, at.size)
+        parts = [(code == kind) for kind in kinds]
+        columns = [self._kind(int(kind), place[part], limit[part], depth) for kind, part in zip(kinds, parts, strict=True)]
+        return union([code_name(int(kind)) for kind in kinds], columns, [rows[part] for part in parts], at.size)
+
+    def resolve(self, place: Positions, limit: Positions) -> tuple[Positions, Positions]:
+        """Follow handles (102: int32 back to an earlier value) and unwrap code 27 until a plain value is reached."""
+        self.wire.require(place, place + 1, limit, "A value")
+        place, limit = place.copy(), limit.copy()
+        for _ in range(_MOST_HOPS):
+            code = self.wire.data[place]
+            handles, wrapped = np.flatnonzero(code == codes.HANDLE), np.flatnonzero(code == codes.WRAPPED)
+            if not handles.size and not wrapped.size:
+                return place, limit
+            if handles.size:
+                self._follow(place, limit, handles)
+            if wrapped.size:
+                self._unwrap(place, limit, wrapped)
+        raise self.wire.error(int(place[0]), "Handles lead to handles without end")
+
+    def _follow(self, place: Positions, limit: Positions, rows: Positions) -> None:
+        start = place[rows]
+        self.wire.require(start, start + 5, limit[rows], "A handle")
+        back = self.wire.ints(start + 1)
+        wrong = (back <= 0) | (back > start)
+        if wrong.any():
+            raise self.wire.error(int(start[np.flatnonzero(wrong)[0]]), "A handle leads outside its page")
+        place[rows] = target = start - back
+        wrong = ~np.isin(self.wire.data[target], list(_CONTAINERS))
+        if wrong.any():
+            raise self.wire.error(int(start[np.flatnonzero(wrong)[0]]), "A handle leads to a value that has no handles")
+        inside = ends_of(self.wire, target) > start
+        if inside.any():
+            raise self.wire.unsupported(int(start[np.flatnonzero(inside)[0]]), "A value contains itself")
+
+    def _unwrap(self, place: Positions, limit: Positions, rows: Positions) -> None:
+        start = place[rows]
+        length = scalars.lengths(self.wire, start, limit[rows], 5, 1, "A wrapped object")
+        stop = start + 5 + length
+        self.wire.require(start, stop + 4, limit[rows], "A wrapped object")
+        offset = self.wire.ints(stop)
+        wrong = (offset < 0) | (offset >= length)
+        if wrong.any():
+            raise self.wire.error(int(start[np.flatnonzero(wrong)[0]]), "The offset of a wrapped object is outside its payload")
+        place[rows], limit[rows] = start + 5 + offset, stop
+
+    def _kind(self, code: int, at: Positions, end: Positions, depth: int) -> Column:
+        """Values of one code, all of them there."""
+        if code in scalars.NUMPY:
+            return scalars.fixed(self.wire, code, at, end)
+        if code in _SIMPLE:
+            return _SIMPLE[code](self.wire, at, end)
+        if code in (codes.ENUM, codes.BINARY_ENUM):
+            return scalars.enums(self.wire, at, end, self.enums)
+        if code in codes.ELEMENT_WIDTH:
+            return self._primitive_array(code, at, end)
+        if depth >= MAX_DEPTH:
+            raise self.wire.unsupported(int(at[0]), f"A value is nested deeper than {MAX_DEPTH} levels, or contains itself")
+        if code == codes.OPTIMIZED:
+            return self._optimized(at, end, depth)
+        if code in _LISTS:
+            return self._list(code, at, end, depth)
+        if code == codes.MAP:
+            return self._map(at, end, depth)
+        if code == codes.OBJECT:
+            return self._objects(at, end, depth)
+        if code in codes.KNOWN:
+            raise self.wire.unsupported(int(at[0]), f"A value of type code {code} has no column form")
+        raise self.wire.error(int(at[0]), f"There is no type code {code}")
+
+    def _optimized(self, at: Positions, end: Positions, depth: int) -> Column:
+        """java.sql.Date and java.time by themselves; other values rewritten as binary format and read from there."""
+        temporal = are_temporal(self.wire, at, end)
+        if temporal.all():
+            return optimized(self.wire, at, end)
+        rows = np.flatnonzero(~temporal)
+        rewritten = rewrite(self.wire, at[rows])
+        stops = rewritten.starts[1:]
+        try:
+            column = replace(self, wire=rewritten).decode(rewritten.starts[:-1], stops, codes.OBJECT, depth + 1)
+        except (DecodeError, UnsupportedType) as error:
+            raise self.wire.moved(error, int(at[rows[0]])) from None
+        if rows.size == at.size:
+            return column
+        others = np.flatnonzero(temporal)
+        parts = [column, optimized(self.wire, at[others], end[others])]
+        return union(["collection", "java.time"], parts, [rows, others], at.size)
+
+    def _primitive_array(self, code: int, at: Positions, end: Positions) -> Column:
+        width, element = codes.ELEMENT_WIDTH[code], BY_CODE[code].element
+        count = scalars.lengths(self.wire, at, end, 5, width, f"A {BY_CODE[code].name}")
+        offsets, data = self.wire.ragged(at + 5, count * width)
+        if element == codes.BOOL:
+            inner = Column(scalars.packed(self.wire, at, data))
+        elif element == codes.CHAR:
+            inner = Column(pa.array(data.view("<u2").astype(np.int32)), "char")
+        else:
+            inner = Column(pa.array(data.view(scalars.NUMPY[element or 0])))
+        return list_of(offsets // np.int32(width), inner)
+
+    def _list(self, code: int, at: Positions, end: Positions, depth: int) -> Column:
+        return self._list_of(element_places(self.wire, code, at, end), BY_CODE[code].element or codes.OBJECT, depth)
+
+    def _list_of(self, places: Elements, element: int, depth: int) -> Column:
+        inner = self.decode(places.at, places.end, element, depth + 1)
+        return list_of(places.offsets.astype(np.int32), inner)
+
+    def _map(self, at: Positions, end: Positions, depth: int) -> Column:
+        return self._map_of(element_places(self.wire, codes.MAP, at, end), at, depth)
+
+    def _map_of(self, places: Elements, at: Positions, depth: int) -> Column:
+        keys = self.decode(places.at[0::2], places.end[0::2], codes.OBJECT, depth + 1)
+        items = self.decode(places.at[1::2], places.end[1::2], codes.OBJECT, depth + 1)
+        if keys.data.null_count:
+            raise self.wire.unsupported(int(at[0]), "A Map has a null key, which no map column can hold")
+        if pa.types.is_null(keys.data.type):  # every map is empty, and Arrow takes no key of the null type
+            keys = Column(pa.array([], pa.string()))
+        kind = pa.map_(field_of("key", keys.data.type, keys.mark, False), field_of("value", items.data.type, items.mark))
+        offsets = pa.array((places.offsets // 2).astype(np.int32))
+        return Column(pa.MapArray.from_arrays(offsets, keys.data, items.data, kind))
+
+    def _objects(self, at: Positions, end: Positions, depth: int) -> Column:
+        headers = read_headers(self.wire, at, end)
+        type_ids = np.unique(headers.type_id)
+        if type_ids.size == 1:
+            return self.struct(headers, depth)
+        if type_ids.size > _MOST_KINDS:
+            raise self.wire.unsupported(int(at[0]), f"Objects of {type_ids.size} types in one field, more than {_MOST_KINDS}")
+        parts = [np.flatnonzero(headers.type_id == type_id) for type_id in type_ids]
+        columns = [self.struct(headers.of(part), depth) for part in parts]
+        return union([type_name(self.wire.types, int(type_id)) for type_id in type_ids], columns, parts, at.size)
+
+    def places(self, type_id: int, headers: Headers) -> tuple[BinaryType, FieldPlaces]:
+        """Metadata and field places; where they do not fit, once more with fresh metadata."""
+        binary = metadata(self.wire.types, type_id)
+        try:
+            return binary, field_places(self.wire, binary, headers)
+        except DecodeError:
+            fresh = refreshed(self.wire.types, type_id)
+            if fresh == binary:
+                raise
+            return fresh, field_places(self.wire, fresh, headers)
+
+    def struct(self, headers: Headers, depth: int) -> Column:
+        """Objects of one type id as a struct of their fields, ordered by :attr:`order`; trees as maps and lists.
+
+        Where rows differ in their order the last child, marked ``order``, has it of each row (field_order.py).
+        """
+        if headers.type_id[0] == TREE_MAP:
+            return self._map_of(tree_places(self.wire, headers.start, headers.stop, 2), headers.start, depth)
+        if headers.type_id[0] == TREE_SET:
+            return self._list_of(tree_places(self.wire, headers.start, headers.stop, 1), codes.OBJECT, depth)
+        binary, places = self.places(int(headers.type_id[0]), headers)
+        orders, order_of = field_orders(binary, places, self.order)
+        shown = orders[0] if order_of is None else sorted(set().union(*orders))
+        columns = [self.decode(places.at[one], headers.footer, binary.fields[one].type_code, depth + 1) for one in shown]
+        if not columns:
+            return Column(pa.array([{}] * headers.start.size, pa.struct([])))
+        names = [binary.fields[one].name for one in shown]
+        if order_of is not None:
+            columns, names = [*columns, order_column(orders, order_of, shown)], [*names, ""]
+        fields = [field_of(name, column.data.type, column.mark) for name, column in zip(names, columns, strict=True)]
+        return Column(pa.StructArray.from_arrays([column.data for column in columns], fields=fields))

@@ -1,0 +1,178 @@
+"""Columns of values without inner values: numbers, strings, byte arrays, UUIDs, times, enums, classes.
+
+Each function takes positions of values that are there and of one code, and returns a column of as many rows, no nulls.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ..types import type_codes as codes
+from ..types.type_table import BY_CODE
+from .java_classes import class_name, refreshed
+from .page_buffer import Positions, Wire
+from .text import repaired
+
+NUMPY = {
+    codes.BYTE: "<i1", codes.SHORT: "<i2", codes.INT: "<i4", codes.LONG: "<i8", codes.FLOAT: "<f4", codes.DOUBLE: "<f8",
+    codes.DATE: "<i8", codes.TIME: "<i8",
+}  # fmt: skip
+
+_HEX = np.array([[ord(char) for char in f"{byte:02x}"] for byte in range(256)], np.uint8)
+_UUID_BYTES = np.array([7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8])
+_UUID_COLUMNS = np.array([column for column in range(36) if column not in (8, 13, 18, 23)])
+
+
+class EnumPolicy(StrEnum):
+    """How an enum constant is written: ORDINAL an int32; RED; Color.RED; org.example.Color.RED."""
+
+    ORDINAL = "ORDINAL"
+    SHORT_NAME = "SHORT_NAME"
+    LONG_NAME = "LONG_NAME"
+    FULL_NAME = "FULL_NAME"
+
+
+@dataclass(frozen=True)
+class Column:
+    """An Arrow array and the mark of its field (see convert/types.py)."""
+
+    data: pa.Array
+    mark: str | None = None
+
+
+def fixed(wire: Wire, code: int, at: Positions, end: Positions) -> Column:
+    """byte, short, int, long, float, double, Date, Time."""
+    wire.require(at, at + codes.FIXED_SIZE[code], end, f"A value of type {BY_CODE[code].name}")
+    entry = BY_CODE[code]
+    values = pa.array(wire.at(at + 1, NUMPY[code]))
+    return Column(values.view(entry.arrow) if code == codes.DATE else values, entry.mark)
+
+
+def chars(wire: Wire, at: Positions, end: Positions) -> Column:
+    wire.require(at, at + 3, end, "A value of type char")
+    return Column(pa.array(wire.at(at + 1, "<u2").astype(np.int32)), "char")
+
+
+def booleans(wire: Wire, at: Positions, end: Positions) -> Column:
+    wire.require(at, at + 2, end, "A value of type boolean")
+    return Column(packed(wire, at, wire.data[at + 1]))
+
+
+def packed(wire: Wire, at: Positions, values: npt.NDArray[np.uint8]) -> pa.Array:
+    """Bytes 0 and 1 as an Arrow boolean array; raises DecodeError for another byte, at the place `at` of the first one."""
+    if (values > 1).any():
+        first = min(int(np.flatnonzero(values > 1)[0]), at.size - 1)
+        raise wire.error(int(at[first]), "A boolean is neither 0 nor 1")
+    bits = np.packbits(values, bitorder="little")
+    return pa.Array.from_buffers(pa.bool_(), values.size, [None, pa.py_buffer(bits)])
+
+
+def lengths(wire: Wire, at: Positions, end: Positions, header: int, width: int, what: str) -> Positions:
+    """int32 in the last 4 of `header` bytes at each value, checked: not negative, and `width` times it fits before `end`."""
+    wire.require(at, at + header, end, what)
+    count = wire.ints(at + (header - 4))
+    if (count < 0).any():
+        raise wire.error(int(at[np.flatnonzero(count < 0)[0]]), f"{what} has a negative length")
+    wire.require(at, at + header + count * width, end, what)
+    return count
+
+
+def strings(wire: Wire, at: Positions, end: Positions) -> Column:
+    """UTF-8; bytes that are no UTF-8 are tried as Ignite's other form (surrogate pairs of 3 + 3 bytes), else DecodeError."""
+    length = lengths(wire, at, end, 5, 1, "A String")
+    offsets, data = wire.ragged(at + 5, length)
+    array = pa.Array.from_buffers(pa.string(), at.size, [None, pa.py_buffer(offsets), pa.py_buffer(data)])
+    try:
+        array.validate(full=True)
+    except pa.ArrowInvalid:
+        array = repaired(wire, at, offsets, data)
+    return Column(array)
+
+
+def binaries(wire: Wire, at: Positions, end: Positions) -> Column:
+    offsets, data = wire.ragged(at + 5, lengths(wire, at, end, 5, 1, "A byte[]"))
+    return Column(pa.Array.from_buffers(pa.binary(), at.size, [None, pa.py_buffer(offsets), pa.py_buffer(data)]))
+
+
+def uuids(wire: Wire, at: Positions, end: Positions) -> Column:
+    wire.require(at, at + 17, end, "A UUID")
+    wire.spend(36 * at.size, int(at[0]))
+    raw = wire.at(at + 1, "V16").view(np.uint8).reshape(-1, 16)[:, _UUID_BYTES]
+    text = np.full((at.size, 36), ord("-"), np.uint8)
+    text[:, _UUID_COLUMNS] = _HEX[raw].reshape(-1, 32)
+    offsets = np.arange(at.size + 1, dtype=np.int32) * 36
+    return Column(pa.Array.from_buffers(pa.string(), at.size, [None, pa.py_buffer(offsets), pa.py_buffer(text)]), "uuid")
+
+
+def timestamps(wire: Wire, at: Positions, end: Positions) -> Column:
+    """int64 milliseconds and int32 nanoseconds to add, as java.sql.Timestamp.setNanos does; below 1 us is dropped."""
+    wire.require(at, at + 13, end, "A Timestamp")
+    millis, nanos = wire.at(at + 1, "<i8"), wire.ints(at + 9)
+    wrong = (nanos < 0) | ((millis % 1000) * 1_000_000 + nanos > 999_999_999)
+    if wrong.any():
+        raise wire.error(int(at[np.flatnonzero(wrong)[0]]), "A Timestamp has nanoseconds out of range")
+    limit = np.iinfo(np.int64).max // 1000 - 1000
+    beyond = (millis > limit) | (millis < -limit)
+    if beyond.any():
+        raise wire.unsupported(int(at[np.flatnonzero(beyond)[0]]), "A Timestamp is out of the range of microseconds in 64 bits")
+    return Column(pa.array(millis * 1000 + nanos // 1000).view(BY_CODE[codes.TIMESTAMP].arrow))
+
+
+def enums(wire: Wire, at: Positions, end: Positions, policy: EnumPolicy) -> Column:
+    """int32 type id and int32 ordinal, as ordinals or names."""
+    wire.require(at, at + 9, end, "An enum")
+    type_ids, ordinals = wire.at(at + 1, "<i4"), wire.at(at + 5, "<i4")
+    if policy is EnumPolicy.ORDINAL and (type_ids != 0).all():
+        return Column(pa.array(ordinals), "enum")
+    both = (type_ids.astype(np.int64) << 32) | ordinals.view(np.uint32)
+    _, first, index = np.unique(both, return_index=True, return_inverse=True)
+    names = [enum_text(wire, int(at[row]), int(type_ids[row]), int(ordinals[row]), policy) for row in first]
+    return Column(pa.array(names, pa.string()).take(pa.array(index.ravel())), "enum")
+
+
+def enum_text(wire: Wire, position: int, type_id: int, ordinal: int, policy: EnumPolicy) -> str:
+    """Text of one constant; raises DecodeError where the metadata has no name for the ordinal."""
+    if type_id == 0:
+        raise wire.unsupported(position, "An enum of a class that was never registered")
+    binary = wire.types.binary_type(type_id)
+    if ordinal not in binary.enum_values:
+        binary = refreshed(wire.types, type_id)
+    if ordinal not in binary.enum_values:
+        raise wire.error(position, f"The metadata of enum {binary.name} has no constant of ordinal {ordinal}", type_id)
+    name = binary.enum_values[ordinal]
+    if policy is EnumPolicy.SHORT_NAME:
+        return name
+    return f"{binary.name if policy is EnumPolicy.FULL_NAME else simple_name(binary.name)}.{name}"
+
+
+def simple_name(type_name: str) -> str:
+    """Class name without package and outer class."""
+    return type_name.rpartition(".")[2].rpartition("$")[2]
+
+
+def classes(wire: Wire, at: Positions, end: Positions) -> Column:
+    """int32 type id, by the name of its type; a class that was not registered has its name behind a type id of 0."""
+    wire.require(at, at + 5, end, "A Class")
+    type_ids = wire.at(at + 1, "<i4")
+    if (type_ids == 0).any():
+        named = np.flatnonzero(type_ids == 0)
+        inner = strings(wire, _named(wire, at[named], end[named]), end[named]).data.to_pylist()
+        texts = dict(zip(named.tolist(), inner, strict=True))
+        rows = [texts[row] if row in texts else class_name(wire.types, int(type_ids[row])) for row in range(at.size)]
+        return Column(pa.array(rows, pa.string()), "class")
+    distinct, index = np.unique(type_ids, return_inverse=True)
+    names = pa.array([class_name(wire.types, int(type_id)) for type_id in distinct], pa.string())
+    return Column(names.take(pa.array(index.ravel())), "class")
+
+
+def _named(wire: Wire, at: Positions, end: Positions) -> Positions:
+    wire.require(at, at + 6, end, "A class name")
+    wrong = wire.data[at + 5] != codes.STRING
+    if wrong.any():
+        raise wire.error(int(at[np.flatnonzero(wrong)[0]]), "A type id of 0 is not followed by a class name")
+    return at + 5

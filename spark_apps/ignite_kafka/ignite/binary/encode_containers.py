@@ -1,0 +1,98 @@
+"""Columns of arrays, collections and maps as bytes: heads, and the elements of all rows encoded as one column. See encode.py."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...errors import EncodeError
+from ..types import type_codes as codes
+from ..types.type_table import mark_of, type_code, type_name_of
+from .byte_columns import Pieces, fixed_rows, joined, offsets_of, or_null, sliced, structured, valid_of
+from .encode_scalars import numbers, refuse
+from .java_classes import java_hash
+
+_ARRAY_LIST, _HASH_MAP = 1, 1
+_ANY_OBJECT = -1
+_PRIMITIVES = {
+    codes.BYTE_ARRAY: "<i1", codes.SHORT_ARRAY: "<i2", codes.INT_ARRAY: "<i4", codes.LONG_ARRAY: "<i8", codes.FLOAT_ARRAY: "<f4",
+    codes.DOUBLE_ARRAY: "<f8", codes.CHAR_ARRAY: "<u2", codes.BOOL_ARRAY: "u1",
+}  # fmt: skip
+Encode = Callable[[pa.Array, pa.Field], Pieces]
+
+
+def container(array: pa.Array, field: pa.Field, encode: Encode) -> Pieces:
+    """Lists as arrays of their elements' type, or marked collection as ArrayList; maps as HashMap.
+
+    :param encode: of any column; gives the pieces of the elements.
+    :raises EncodeError: a null in an array of primitives, which Java has none for.
+    """
+    code = type_code(field)
+    lists = _entries(array) if code == codes.MAP else array
+    count = pc.fill_null(pc.list_value_length(lists), 0).to_numpy()
+    bounds = np.zeros(count.size + 1, np.int64)
+    np.cumsum(count, out=bounds[1:])
+    elements = lists.flatten()
+    heads: dict[str, Any] = {"code": ("u1", code)}
+    if code in codes.TYPED_ARRAYS:
+        heads["type_id"] = ("<i4", _element_type(code, field.type.value_field))
+    heads["count"] = ("<i4", count)
+    if code in (codes.COLLECTION, codes.MAP):
+        heads["kind"] = ("u1", _HASH_MAP if code == codes.MAP else _ARRAY_LIST)
+    try:
+        if code in _PRIMITIVES:
+            body = _primitives(elements, field.type.value_field, _PRIMITIVES[code], bounds)
+        elif code == codes.MAP:
+            key, item = elements.field(0), elements.field(1)
+            body = _rows(encode(key, field.type.key_field) + encode(item, field.type.item_field), bounds)
+        else:
+            body = _rows(encode(elements, field.type.value_field), bounds)
+    except EncodeError as error:
+        raise _of_row(error, field, bounds) from None
+    return [or_null(fixed_rows(structured(len(array), **heads)), valid_of(array)), body]
+
+
+def _element_type(code: int, element: pa.Field) -> int:
+    """The type id of an array's elements: that of an enum or binary type, the code of arrays (int[][]), or java.lang.Object's."""
+    if code == codes.ENUM_ARRAY or pa.types.is_struct(element.type):
+        return java_hash(type_name_of(element).lower())
+    inner = type_code(element)
+    return inner if inner in codes.CODED_ARRAYS or inner in codes.ELEMENT_WIDTH else _ANY_OBJECT
+
+
+def _entries(array: pa.MapArray) -> pa.ListArray:
+    """A map column as lists of its pairs, without copying."""
+    kind = array.type
+    pairs = pa.struct([kind.key_field, kind.item_field])
+    return array.cast(pa.list_(pa.field("entries", pairs, nullable=False)))
+
+
+def _rows(pieces: Pieces, bounds: npt.NDArray[np.int64]) -> pa.BinaryArray:
+    """The bytes of the elements [bounds[r], bounds[r + 1]) of each row."""
+    flat = joined(pieces)
+    data = flat.buffers()[2]
+    return sliced(offsets_of(flat)[bounds], data if data is not None else b"")
+
+
+def _primitives(elements: pa.Array, field: pa.Field, kind: str, bounds: npt.NDArray[np.int64]) -> pa.BinaryArray:
+    """Numbers one after the other, without codes."""
+    if elements.null_count:
+        refuse(field, elements.is_null().to_numpy(zero_copy_only=False), "A null in an array of primitives")
+    wide = numbers(elements, np.int64 if mark_of(field) == "char" else kind)
+    if mark_of(field) == "char":
+        refuse(field, (wide < 0) | (wide > 0xFFFF), "A number that is no UTF-16 code unit")
+    values = np.ascontiguousarray(wide.astype(kind))
+    return sliced(bounds * values.itemsize, values)
+
+
+def _of_row(error: EncodeError, field: pa.Field, bounds: npt.NDArray[np.int64]) -> EncodeError:
+    """An error of an element as one of the row that has it."""
+    where = dict(error.where)
+    if "row" in where:
+        where["row"] = int(np.searchsorted(bounds, where["row"], side="right")) - 1
+    return EncodeError(error.what, error.remedy, **where | {"field": f"{field.name}.{where.get('field', '')}"})

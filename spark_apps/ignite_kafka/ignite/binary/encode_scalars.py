@@ -1,0 +1,215 @@
+"""Columns of values without inner values as bytes: each with its type code, Ignite's null where the column has none.
+
+The inverse of scalars.py and decimals.py. Each function takes an array and its field, and returns pieces (see pieces.py).
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Callable
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...errors import EncodeError
+from ..types import type_codes as codes
+from ..types.type_table import ENUM_VALUES, mark_of, type_code, type_name_of
+from .byte_columns import (
+    Pieces,
+    data_of,
+    fixed_rows,
+    offsets_of,
+    or_nothing,
+    or_null,
+    sliced,
+    structured,
+    valid_of,
+)
+from .decode_scalars import NUMPY
+from .java_classes import java_hash
+from .optimized import SERIALIZABLE, SQL_DATE
+
+_DAY_MS = 86_400_000
+_HYPHENS = (8, 13, 18, 23)
+_UUID_PLACES = np.array([8 * half + 7 - byte for half in (0, 1) for byte in range(8)])
+_NIBBLE = np.full(256, 255, np.uint8)
+_NIBBLE[np.frombuffer(b"0123456789abcdef", np.uint8)] = _NIBBLE[np.frombuffer(b"0123456789ABCDEF", np.uint8)] = np.arange(16)
+_SQL_DATE_HEAD = struct.pack("<BiBih", codes.OPTIMIZED, 15, SERIALIZABLE, SQL_DATE, 0x6697)  # the last: checksum of its fields
+
+
+def refuse(field: pa.Field, wrong: npt.NDArray[np.bool_], what: str) -> None:
+    """Raise EncodeError where a row is wrong, naming the first one."""
+    if wrong.any():
+        raise EncodeError(f"{what} in field {field.name}", "Nothing was guessed", field=field.name, row=int(np.flatnonzero(wrong)[0]))
+
+
+def numbers(array: pa.Array, kind: Any) -> npt.NDArray[Any]:
+    """The values of a column of fixed width, 0 for null."""
+    plain = array.view(pa.int64()) if pa.types.is_temporal(array.type) and array.type.bit_width == 64 else array
+    return (plain.fill_null(0) if plain.null_count else plain).to_numpy(zero_copy_only=False).astype(kind, copy=False)
+
+
+def fixed(array: pa.Array, field: pa.Field) -> Pieces:
+    """byte, short, int, long, float, double, Date, Time."""
+    code = type_code(field)
+    rows = structured(len(array), code=("u1", code), value=(NUMPY[code], numbers(array, NUMPY[code])))
+    return [or_null(fixed_rows(rows), valid_of(array))]
+
+
+def booleans(array: pa.Array, field: pa.Field) -> Pieces:
+    values = pc.fill_null(array, False).to_numpy(zero_copy_only=False)
+    return [or_null(fixed_rows(structured(len(array), code=("u1", codes.BOOL), value=("u1", values))), valid_of(array))]
+
+
+def chars(array: pa.Array, field: pa.Field) -> Pieces:
+    values = numbers(array, np.int64)
+    refuse(field, (values < 0) | (values > 0xFFFF), "A number that is no UTF-16 code unit")
+    return [or_null(fixed_rows(structured(len(array), code=("u1", codes.CHAR), value=("<u2", values))), valid_of(array))]
+
+
+def timestamps(array: pa.Array, field: pa.Field) -> Pieces:
+    """int64 milliseconds, rounded down, and int32 nanoseconds to add, as java.sql.Timestamp has them."""
+    micros = numbers(array, np.int64)
+    millis = micros // 1000
+    nanos = (micros - millis * 1000) * 1000
+    rows = structured(len(array), code=("u1", codes.TIMESTAMP), millis=("<i8", millis), nanos=("<i4", nanos))
+    return [or_null(fixed_rows(rows), valid_of(array))]
+
+
+def sql_dates(array: pa.Array, field: pa.Field) -> Pieces:
+    """java.sql.Date at midnight UTC, by Java's optimized marshaller (see optimized.py)."""
+    head = np.frombuffer(_SQL_DATE_HEAD, f"V{len(_SQL_DATE_HEAD)}")[0]
+    millis = numbers(array.view(pa.int32()), np.int64) * _DAY_MS
+    rows = structured(len(array), head=(head.dtype, head), millis=("<i8", millis))
+    return [or_null(fixed_rows(rows), valid_of(array))]
+
+
+def strings(array: pa.Array, field: pa.Field) -> Pieces:
+    return sized(array.cast(pa.binary()), codes.STRING)
+
+
+def binaries(array: pa.Array, field: pa.Field) -> Pieces:
+    return sized(array, codes.BYTE_ARRAY)
+
+
+def sized(array: pa.BinaryArray, code: int) -> Pieces:
+    """Code and length, then the bytes themselves, which are not copied."""
+    heads = structured(len(array), code=("u1", code), length=("<i4", np.diff(offsets_of(array))))
+    valid = valid_of(array)
+    return [or_null(fixed_rows(heads), valid), or_nothing(array, valid)]
+
+
+def uuids(array: pa.Array, field: pa.Field) -> Pieces:
+    """From the usual text form of 36 characters: two little-endian longs."""
+    valid = valid_of(array)
+    texts = (array if valid is None else array.fill_null("0" * 8 + "-0000" * 3 + "-" + "0" * 12)).cast(pa.binary())
+    refuse(field, np.diff(offsets_of(texts)) != 36, "A text that is no UUID")
+    letters = data_of(texts).reshape(-1, 36)
+    nibbles = _NIBBLE[np.delete(letters, _HYPHENS, axis=1)]
+    refuse(field, (nibbles > 15).any(axis=1) | (letters[:, _HYPHENS] != ord("-")).any(axis=1), "A text that is no UUID")
+    rows = np.empty((len(array), 17), np.uint8)
+    rows[:, 0] = codes.UUID
+    rows[:, 1 + _UUID_PLACES] = nibbles[:, 0::2] << 4 | nibbles[:, 1::2]
+    return [or_null(fixed_rows(rows), valid)]
+
+
+def decimals(array: pa.Array, field: pa.Field) -> Pieces:
+    """int32 scale, int32 length, magnitude in the fewest big-endian bytes whose first bit is free, and that bit set where negative."""
+    if not pa.types.is_decimal128(array.type) or array.type.scale < 0:
+        return _decimals_by_row(array, field)
+    plain = array.fill_null(pa.scalar(Decimal(0), array.type)) if array.null_count else array
+    words = np.frombuffer(plain.buffers()[1], "<u8", 2 * len(plain), plain.offset * 16)
+    low, high = words[0::2], words[1::2]
+    negative = high >> 63 != 0
+    high = np.where(negative, ~high + (low == 0), high)
+    low = np.where(negative, ~low + np.uint64(1), low)
+    magnitude = np.stack([high, low], axis=1).astype(">u8").view(np.uint8)
+    every = np.arange(len(plain))
+    there = magnitude != 0
+    first = np.where(there.any(axis=1), there.argmax(axis=1), 15)
+    first -= magnitude[every, first] >= 0x80
+    magnitude[every, first] |= negative.astype(np.uint8) << 7
+    length = 16 - first
+    heads = structured(len(plain), code=("u1", codes.DECIMAL), scale=("<i4", array.type.scale), length=("<i4", length))
+    valid = valid_of(array)
+    digits = sliced(np.cumsum([0, *length]), magnitude[np.arange(16) >= first[:, None]])
+    return [or_null(fixed_rows(heads), valid), or_nothing(digits, valid)]
+
+
+def _decimals_by_row(array: pa.Array, field: pa.Field) -> Pieces:
+    """Texts of BigDecimals, each with a scale of its own, and decimals of more than 38 digits."""
+    rows = []
+    for row, value in enumerate(array.to_pylist()):
+        try:
+            number = None if value is None else Decimal(value)
+        except InvalidOperation:
+            number = Decimal("NaN")
+        if number is not None and not number.is_finite():
+            raise EncodeError(f"A text that is no decimal in field {field.name}", "Nothing was guessed", field=field.name, row=row)
+        rows.append(decimal_bytes(number))
+    return [pa.array(rows, pa.binary())]
+
+
+def decimal_bytes(value: Decimal | None) -> bytes:
+    """One BigDecimal with its scale, or null."""
+    if value is None:
+        return bytes([codes.NULL])
+    sign, digits, exponent = value.as_tuple()
+    unscaled = int("".join(map(str, digits)))
+    magnitude = bytearray(unscaled.to_bytes(unscaled.bit_length() // 8 + 1, "big"))
+    magnitude[0] |= 0x80 if sign and unscaled else 0
+    return struct.pack("<Bii", codes.DECIMAL, -int(exponent), len(magnitude)) + magnitude
+
+
+def enums(array: pa.Array, field: pa.Field) -> Pieces:
+    """int32 type id and int32 ordinal; from names or ordinals that the field's metadata knows."""
+    type_id = java_hash(type_name_of(field).lower())
+    known: dict[str, int] = json.loads((field.metadata or {}).get(ENUM_VALUES, b"{}"))
+    valid = valid_of(array)
+    if pa.types.is_string(array.type):
+        place = pc.index_in(array, pa.array(list(known), pa.string())).fill_null(len(known)).to_numpy()
+        ordinals = np.array([*known.values(), -1], np.int32)[place]
+        wrong = place == len(known)
+    else:
+        ordinals = numbers(array, np.int32)
+        wrong = ~np.isin(ordinals, list(known.values()))
+    refuse(field, wrong if valid is None else wrong & valid.to_numpy(zero_copy_only=False), "A value that is no constant of its enum")
+    rows = structured(len(array), code=("u1", codes.ENUM), type_id=("<i4", type_id), ordinal=("<i4", ordinals))
+    return [or_null(fixed_rows(rows), valid)]
+
+
+def classes(array: pa.Array, field: pa.Field) -> Pieces:
+    """A java.lang.Class by its name, as one that was never registered: type id 0, then the name."""
+    names = array.cast(pa.binary())
+    rows = structured(len(array), code=("u1", codes.CLASS), type_id=("<i4", 0))
+    valid = valid_of(array)
+    return [or_null(fixed_rows(rows), valid), *(or_nothing(piece, valid) for piece in sized(names, codes.STRING))]
+
+
+def nulls(array: pa.Array, field: pa.Field) -> Pieces:
+    return [fixed_rows(np.full((len(array), 1), codes.NULL, np.uint8))]
+
+
+def as_they_are(array: pa.Array, field: pa.Field) -> Pieces:
+    return [or_null(array, valid_of(array))]
+
+
+Encoder = Callable[[pa.Array, pa.Field], Pieces]
+_BY_CODE: dict[int, Encoder] = {
+    **dict.fromkeys(NUMPY, fixed), codes.BOOL: booleans, codes.CHAR: chars, codes.STRING: strings, codes.BYTE_ARRAY: binaries,
+    codes.UUID: uuids, codes.TIMESTAMP: timestamps, codes.DECIMAL: decimals, codes.ENUM: enums, codes.CLASS: classes,
+}  # fmt: skip
+
+
+def scalar_encoder(field: pa.Field) -> Encoder:
+    """What writes a field without inner values. Raises UnsupportedType for a type that Ignite has none for."""
+    if pa.types.is_null(field.type):
+        return nulls
+    if mark_of(field) == "encoded":
+        return as_they_are
+    return sql_dates if field.type == pa.date32() else _BY_CODE[type_code(field)]

@@ -1,0 +1,214 @@
+"""Where the entries of a page begin and end, without decoding them."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from ...errors import DecodeError
+from ..types import type_codes as codes
+from ..types.model import Page
+from .page_buffer import Bytes, Positions, Wire
+from .value_end import Malformed, end_of
+
+_int = struct.Struct("<i").unpack_from
+
+
+@dataclass(frozen=True)
+class EntryBounds:
+    """Positions in a page's data, one of each an entry. Values (and keys) that travel wrapped (code 27) are unwrapped."""
+
+    key_start: Positions
+    key_end: Positions
+    value_start: Positions
+    value_end: Positions
+
+
+def entry_bounds(page: Page, cache: str = "") -> EntryBounds:
+    """Positions of all keys and values of `page`; raises DecodeError (cache, partition, position) unless they fill it exactly."""
+    data = np.frombuffer(page.data, np.uint8)
+    if page.rows == 0 and data.size == 0:
+        none = np.zeros(0, np.int64)
+        return EntryBounds(none, none, none, none)
+    bounds = _fixed(data, page.rows) or _wrapped_objects(data, page.rows) or _wrapped_both(data, page.rows)
+    return bounds or _one_by_one(page, cache)
+
+
+def raw_entries(page: Page, cache: str = "") -> Iterator[tuple[bytes, bytes]]:
+    """Key and value of each entry of `page` as Ignite writes them, unwrapped; raises DecodeError as :func:`entry_bounds` does."""
+    bounds = entry_bounds(page, cache)
+    columns = (bounds.key_start, bounds.key_end, bounds.value_start, bounds.value_end)
+    for key_start, key_end, value_start, value_end in zip(*(column.tolist() for column in columns), strict=True):
+        yield bytes(page.data[key_start:key_end]), bytes(page.data[value_start:value_end])
+
+
+def joined_bounds(pages: Sequence[Page], wire: Wire) -> EntryBounds:
+    """Bounds of all pages' entries in the buffer that joins them; raises DecodeError as :func:`entry_bounds` does.
+
+    One look at the whole buffer serves where its entries are alike and each page begins with one; else each page is looked at alone.
+    """
+    counts = np.array([page.rows for page in pages], np.int64)
+    rows = int(counts.sum())
+    whole = _fixed(wire.data, rows) or _wrapped_objects(wire.data, rows) or _wrapped_both(wire.data, rows)
+    if whole is not None:
+        first = np.cumsum(counts) - counts
+        filled = counts > 0
+        sizes = np.diff(wire.starts)
+        if (whole.key_start[first[filled]] == wire.starts[:-1][filled]).all() and not sizes[~filled].any():
+            return whole
+    each = [entry_bounds(page, wire.cache) for page in pages]
+    shifts = wire.starts[:-1].tolist()
+
+    def join(parts: list[Positions]) -> Positions:
+        return np.concatenate([part + shift for part, shift in zip(parts, shifts, strict=True)]) if parts else np.zeros(0, np.int64)
+
+    return EntryBounds(
+        join([one.key_start for one in each]),
+        join([one.key_end for one in each]),
+        join([one.value_start for one in each]),
+        join([one.value_end for one in each]),
+    )
+
+
+def _fixed(data: Bytes, rows: int) -> EntryBounds | None:
+    """Key and value both of one fixed size."""
+    if rows <= 0 or data.size % rows or data.size < 2:
+        return None
+    key = int(codes.FIXED[data[0]])
+    stride = data.size // rows
+    if key == 0 or key >= stride or int(codes.FIXED[data[key]]) != stride - key or {int(data[0]), int(data[key])} & codes.NAMED:
+        return None
+    if (data[::stride] != data[0]).any() or (data[key::stride] != data[key]).any():
+        return None
+    start = np.arange(rows, dtype=np.int64) * stride
+    return EntryBounds(start, start + key, start + key, start + stride)
+
+
+def _wrapped_candidates(data: Bytes) -> tuple[Positions, Positions]:
+    """Every position that looks like a wrapped object (27, length, 103, protocol 1), and the length written there."""
+    if data.size < codes.HEADER + 9:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    at = np.flatnonzero(data[: data.size - codes.HEADER - 5] == codes.WRAPPED)
+    at = at[(data[at + 5] == codes.OBJECT) & (data[at + 6] == 1)]
+    length = np.ndarray((data.size - 3,), "<i4", data, 0, (1,))[at + 1].astype(np.int64)
+    fits = (length >= codes.HEADER) & (at + length + 9 <= data.size)
+    return at[fits], length[fits]
+
+
+def _plain_payload(data: Bytes, at: Positions, length: Positions) -> bool:
+    """True when each wrapped object starts at offset 0 of its payload and fills it."""
+    ints = np.ndarray((data.size - 3,), "<i4", data, 0, (1,))
+    return bool((ints[at + 5 + length] == 0).all() and (ints[at + 17] == length).all())
+
+
+def _wrapped_objects(data: Bytes, rows: int) -> EntryBounds | None:
+    """Keys of one simple code, values wrapped objects: values are found by their signature and proved by the chain of lengths."""
+    if data.size == 0 or data[0] not in (codes.STRING, *codes.FIXED_SIZE) or data[0] in codes.NAMED:
+        return None
+    at, length = _wrapped_candidates(data)
+    for _ in range(3):
+        if at.size < rows or rows == 0:
+            return None
+        after = at + length + 9
+        start = np.concatenate((np.zeros(1, np.int64), after[:-1]))
+        good = _key_sizes(data, start) == at - start
+        if at.size == rows and good.all() and after[-1] == data.size and _plain_payload(data, at, length):
+            return EntryBounds(start, at, at + 5, at + 5 + length)
+        keep = _reachable(data, at, after)
+        if keep.all():
+            return None
+        at, length = at[keep], length[keep]
+    return None
+
+
+def _reachable(data: Bytes, at: Positions, after: Positions) -> np.ndarray:
+    """False for a candidate that no entry can lead to: the key before it must start at 0 or where a candidate ends."""
+    starts = np.concatenate((np.zeros(1, np.int64), after))
+    starts = starts[starts < data.size]
+    sizes = _key_sizes(data, starts)
+    targets = np.sort((starts + sizes)[sizes > 0])
+    if targets.size == 0:
+        return np.zeros(at.size, bool)
+    index = np.minimum(np.searchsorted(targets, at), targets.size - 1)
+    reached: np.ndarray = targets[index] == at
+    return reached
+
+
+def _key_sizes(data: Bytes, start: Positions) -> Positions:
+    """Size of the key at each start, 0 where it has another code than the first one or does not fit."""
+    code = data[0]
+    inside = start + 5 <= data.size
+    safe = np.where(inside, start, 0)
+    if code == codes.STRING:
+        sizes = 5 + np.ndarray((data.size - 3,), "<i4", data, 0, (1,))[np.minimum(safe + 1, data.size - 4)].astype(np.int64)
+    else:
+        sizes = np.full(start.size, codes.FIXED[code], np.int64)
+    fits: Positions = np.where((data[safe] == code) & inside & (sizes > 0), sizes, 0)
+    return fits
+
+
+def _wrapped_both(data: Bytes, rows: int) -> EntryBounds | None:
+    """Keys and values both wrapped objects."""
+    if data.size == 0 or data[0] != codes.WRAPPED:
+        return None
+    at, length = _wrapped_candidates(data)
+    if at.size != 2 * rows or rows == 0 or at[0] != 0:
+        return None
+    after = at + length + 9
+    if (after[:-1] != at[1:]).any() or after[-1] != data.size or not _plain_payload(data, at, length):
+        return None
+    start, end = at + 5, at + 5 + length
+    return EntryBounds(start[0::2], end[0::2], start[1::2], end[1::2])
+
+
+def _one_by_one(page: Page, cache: str) -> EntryBounds:
+    """Any types, one value after the other."""
+    data = _bytes_of(page)
+    spans: list[int] = []
+    add = spans.extend
+    try:
+        for position, end in pairwise(entry_cuts(page, cache)):
+            add(_unwrap(data, position, end) if data[position] == codes.WRAPPED else (position, end))
+    except Malformed as error:
+        raise _broken(page, cache, error.position, error.what) from None
+    flat = np.array(spans, np.int64).reshape(-1, 4)
+    return EntryBounds(flat[:, 0].copy(), flat[:, 1].copy(), flat[:, 2].copy(), flat[:, 3].copy())
+
+
+def entry_cuts(page: Page, cache: str = "") -> list[int]:
+    """Where each key and each value of `page` begins, as it travels (wrapped or not), and where the last one ends: 2 * rows + 1 positions.
+
+    :raises DecodeError: they do not fill the page exactly: cache, partition, position.
+    """
+    data = _bytes_of(page)
+    size, position, cuts = len(data), 0, [0]
+    try:
+        for _ in range(2 * page.rows):
+            position = end_of(data, position, size)
+            cuts.append(position)
+    except Malformed as error:
+        raise _broken(page, cache, error.position, error.what) from None
+    if position != size:
+        raise _broken(page, cache, position, f"{size - position} bytes are left after the last of {page.rows} entries")
+    return cuts
+
+
+def _bytes_of(page: Page) -> memoryview:
+    return page.data if page.data.format == "B" else page.data.cast("B")
+
+
+def _unwrap(data: memoryview, position: int, end: int) -> tuple[int, int]:
+    """Start and end of the object inside a wrapped value (code, length, payload, offset of the object in the payload)."""
+    offset = _int(data, end - 4)[0]
+    start, limit = position + 5 + offset, end - 4
+    if offset < 0 or start >= limit:
+        raise Malformed(position, f"The offset {offset} of a wrapped object is outside its payload")
+    return start, end_of(data, start, limit)
+
+
+def _broken(page: Page, cache: str, position: int, what: str) -> DecodeError:
+    return DecodeError(what, "The page is broken; nothing of it was used", cache=cache or None, partition=page.partition, position=position)

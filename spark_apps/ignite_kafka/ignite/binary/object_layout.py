@@ -1,0 +1,76 @@
+"""What binary objects of one type look like: ids, the order of the fields, and the metadata to register.
+
+Source: `BinaryBasicIdMapper` (lower-cased names hashed as Java does), `BinaryUtils.updateSchemaId` of Ignite 2.17.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import pyarrow as pa
+
+from ...errors import UnsupportedType
+from ..types.model import BinaryField, BinaryType
+from ..types.type_table import type_code, type_name_of
+from .java_classes import java_hash
+
+_FNV_OFFSET, _FNV_PRIME = 0x811C9DC5, 0x01000193
+
+
+@dataclass(frozen=True)
+class ObjectLayout:
+    """A binary type and its fields in the order written.
+
+    :param affinity_field: the field that a key's partition is taken from, None for the whole key.
+    :param compact: whether footers are compact, as a cluster's nodes have it by default; keys of the other form are not found.
+    :raises UnsupportedType: two fields of one id: their names differ in case only, or have one hash.
+    """
+
+    type_name: str
+    fields: tuple[pa.Field, ...]
+    affinity_field: str | None = None
+    compact: bool = True
+
+    def __post_init__(self) -> None:
+        seen: dict[int, str] = {}
+        for field, field_id in zip(self.fields, self.field_ids, strict=True):
+            if field_id in seen:
+                what = f"Fields {seen[field_id]} and {field.name} of {self.type_name} have one field id"
+                raise UnsupportedType(
+                    what, "Rename one: Ignite does not tell their names apart", field=field.name, value_type=self.type_name
+                )
+            seen[field_id] = field.name
+
+    @classmethod
+    def of(cls, field: pa.Field, *, compact: bool = True) -> ObjectLayout:
+        """The layout of a struct field that names its binary type."""
+        return cls(type_name_of(field), tuple(field.type), compact=compact)
+
+    @cached_property
+    def type_id(self) -> int:
+        return java_hash(self.type_name.lower())
+
+    @cached_property
+    def field_ids(self) -> tuple[int, ...]:
+        return tuple(java_hash(field.name.lower()) for field in self.fields)
+
+    @cached_property
+    def schema_id(self) -> int:
+        """FNV1 over the bytes of the field ids; 0 without fields."""
+        if not self.fields:
+            return 0
+        number = _FNV_OFFSET
+        for field_id in self.field_ids:
+            for byte in field_id.to_bytes(4, "little", signed=True):
+                number = ((number ^ byte) * _FNV_PRIME) & 0xFFFFFFFF
+        return number - (1 << 32) if number >> 31 else number
+
+    @cached_property
+    def metadata(self) -> BinaryType:
+        """To register with the cluster. Raises UnsupportedType for a field without an Ignite type."""
+        fields = tuple(
+            BinaryField(field.name, type_code(field), field_id) for field, field_id in zip(self.fields, self.field_ids, strict=True)
+        )
+        schemas = {self.schema_id: self.field_ids} if fields else {}
+        return BinaryType(self.type_id, self.type_name, self.affinity_field, fields, schemas)

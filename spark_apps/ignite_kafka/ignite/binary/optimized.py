@@ -1,0 +1,109 @@
+"""java.sql.Date and java.time, which Java's side writes with its optimized marshaller (code 254); other classes: transcode.py.
+
+Layout: 254, int32 length, then 101 (Externalizable) or 102 (Serializable), int32 hash of the class name, int16 checksum, the class's own
+data, little-endian. Source: `OptimizedObjectOutputStream` of Ignite 2.17, `java.time.Ser` and the `writeExternal` methods of OpenJDK 17.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Any
+
+from ...common.redaction import in_message
+from .row_values import Instant, LocalDate, LocalDateTime, LocalTime, SqlDate
+
+EXTERNALIZABLE, SERIALIZABLE = 101, 102
+_HEAD = struct.Struct("<Bih")
+SQL_DATE, _JAVA_TIME = 1_087_757_882, 104_259_563  # "java.sql.Date".hashCode(), "java.time.Ser".hashCode()
+_YEARS, _NANOS = 999_999_999, 1_000_000_000
+_MONTH_DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+
+
+class NotReadable(Exception):
+    """A value of a class that is not read; the message names what is known of it."""
+
+
+def read_optimized(payload: memoryview) -> Any:
+    """The value of one payload (what follows code and length).
+
+    :raises NotReadable: another class. :raises ValueError: a known class whose data is broken.
+    """
+    if len(payload) < _HEAD.size:
+        raise NotReadable("A value of Java's optimized marshaller")
+    kind, class_hash, _ = _HEAD.unpack_from(payload)
+    data = payload[_HEAD.size :]
+    if (kind, class_hash) == (SERIALIZABLE, SQL_DATE):
+        return SqlDate(_whole("<q", data)[0])
+    if (kind, class_hash) == (EXTERNALIZABLE, _JAVA_TIME) and len(data) and data[0] in _JAVA_TIMES:
+        return _JAVA_TIMES[data[0]](data[1:])
+    raise NotReadable(f"A value of a class with name hash {class_hash}, written by Java's optimized marshaller")
+
+
+def is_temporal(payload: memoryview) -> bool:
+    """True for a payload that :func:`read_optimized` knows."""
+    if len(payload) <= _HEAD.size:
+        return False
+    kind, class_hash, _ = _HEAD.unpack_from(payload)
+    return temporal_size(kind, class_hash, payload[_HEAD.size :]) is not None
+
+
+def temporal_size(kind: int, class_hash: int, data: memoryview) -> int | None:
+    """Bytes of the data of a java.sql.Date or java.time value at the beginning of `data`; None for another class."""
+    if (kind, class_hash) == (SERIALIZABLE, SQL_DATE):
+        return 8
+    if (kind, class_hash) != (EXTERNALIZABLE, _JAVA_TIME) or not len(data) or data[0] not in _JAVA_TIMES:
+        return None
+    date = {2: 12, 3: 6, 4: 0, 5: 6}[data[0]]
+    clock = bytes(data[1 + date : 4 + date])
+    short = next((index + 1 for index, byte in enumerate(clock) if byte >= 0x80), 7)
+    return 1 + date + (short if data[0] in (4, 5) else 0)
+
+
+def _whole(form: str, data: memoryview) -> tuple[Any, ...]:
+    if len(data) != struct.calcsize(form):
+        raise ValueError(f"{len(data)} bytes where {struct.calcsize(form)} are due")
+    return struct.unpack(form, data)
+
+
+def _instant(data: memoryview) -> Instant:
+    seconds, nanos = _whole("<qi", data)
+    if not 0 <= nanos < _NANOS:
+        raise ValueError(f"{in_message(nanos)} nanoseconds in an Instant")
+    return Instant(seconds, nanos)
+
+
+def _local_date(data: memoryview) -> LocalDate:
+    year, month, day = _whole("<iBB", data)
+    if not (-_YEARS <= year <= _YEARS and 1 <= month <= 12 and 1 <= day <= _MONTH_DAYS[month - 1]):
+        raise ValueError(f"{in_message(f'{year}-{month}-{day}')} is no date")
+    if (month, day) == (2, 29) and (year % 4 or (year % 100 == 0 and year % 400)):
+        raise ValueError(f"{in_message(year)} is no leap year")
+    return LocalDate(year, month, day)
+
+
+def _local_time(data: memoryview) -> LocalTime:
+    """Hour, minute, second, nanosecond; the last one that is not zero ends the data, then written as its complement (~x)."""
+    parts: list[int] = []
+    form = "bbbi"
+    while len(parts) < len(form):
+        width = struct.calcsize(form[len(parts)])
+        if len(data) < width:
+            raise ValueError("a LocalTime ends early")
+        value = struct.unpack_from("<" + form[len(parts)], data)[0]
+        data = data[width:]
+        if value < 0 and len(parts) < 3:
+            parts += [~value, 0, 0, 0][: len(form) - len(parts)]
+        else:
+            parts.append(value)
+    hour, minute, second, nano = parts
+    if len(data) or not (hour < 24 and minute < 60 and second < 60 and 0 <= nano < _NANOS):
+        raise ValueError(f"{in_message(f'{hour}:{minute}:{second}.{nano}')} with {len(data)} bytes after it is no time")
+    return LocalTime(((hour * 60 + minute) * 60 + second) * _NANOS + nano)
+
+
+def _local_date_time(data: memoryview) -> LocalDateTime:
+    return LocalDateTime(_local_date(data[:6]), _local_time(data[6:]))
+
+
+_JAVA_TIMES: dict[int, Callable[[memoryview], Any]] = {2: _instant, 3: _local_date, 4: _local_time, 5: _local_date_time}

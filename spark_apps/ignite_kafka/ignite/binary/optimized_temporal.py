@@ -1,0 +1,113 @@
+"""Columns of values written by Java's optimized marshaller: java.sql.Date and java.time; see optimized.py."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from .column_assembly import union
+from .decode_scalars import Column, lengths
+from .optimized import NotReadable, is_temporal, read_optimized
+from .optimized_transcode import transcoded
+from .page_buffer import Positions, Wire
+from .row_values import Instant, LocalDate, LocalDateTime, LocalTime, SqlDate
+
+_DAY_MS, _DAY_US = 86_400_000, 86_400_000_000
+
+
+@dataclass(frozen=True)
+class _Form:
+    """How a class becomes a column: its name, the Arrow type, and the number that a value is in it."""
+
+    name: str
+    arrow: pa.DataType
+    number: Callable[[Any], int]
+
+
+def _days(value: SqlDate) -> int:
+    days, rest = divmod(value.millis, _DAY_MS)
+    if rest:
+        raise ValueError("A java.sql.Date is not midnight UTC: its writer's time zone, which the bytes do not name, is another one")
+    return days
+
+
+def _local_micros(value: LocalDateTime) -> int:
+    return value.date.epoch_day * _DAY_US + value.time.nanos // 1000
+
+
+_FORMS: dict[type, _Form] = {
+    SqlDate: _Form("java.sql.Date", pa.date32(), _days),
+    LocalDate: _Form("LocalDate", pa.date32(), lambda value: int(value.epoch_day)),
+    LocalTime: _Form("LocalTime", pa.time64("us"), lambda value: int(value.nanos) // 1000),
+    LocalDateTime: _Form("LocalDateTime", pa.timestamp("us"), _local_micros),
+    Instant: _Form("Instant", pa.timestamp("us", "UTC"), lambda value: int(value.seconds) * 1_000_000 + int(value.nanos) // 1000),
+}
+
+
+def optimized(wire: Wire, at: Positions, end: Positions) -> Column:
+    """Values of code 254, one by one; what is below 1 us is dropped. Several classes in one column become a union.
+
+    :raises UnsupportedType: for another class, a java.sql.Date that is not midnight UTC, or a value out of the Arrow type's range.
+    """
+    length = lengths(wire, at, end, 5, 1, "A value of Java's optimized marshaller")
+    data = wire.data.data
+    values = [_read(wire, data, start, size) for start, size in zip(at.tolist(), length.tolist(), strict=True)]
+    kinds = list(dict.fromkeys(type(value) for value in values))
+    rows = [np.array([row for row, value in enumerate(values) if type(value) is kind], np.int64) for kind in kinds]
+    columns = [_column(wire, kind, [(int(at[row]), values[row]) for row in part]) for kind, part in zip(kinds, rows, strict=True)]
+    return columns[0] if len(columns) == 1 else union([_FORMS[kind].name for kind in kinds], columns, rows, at.size)
+
+
+def are_temporal(wire: Wire, at: Positions, end: Positions) -> npt.NDArray[np.bool_]:
+    """For each value of code 254 whether :func:`optimized` reads it; checks that it is inside its `end`."""
+    length = lengths(wire, at, end, 5, 1, "A value of Java's optimized marshaller")
+    data = wire.data.data
+    return np.array(
+        [is_temporal(data[start + 5 : start + 5 + size]) for start, size in zip(at.tolist(), length.tolist(), strict=True)], bool
+    )
+
+
+def rewrite(wire: Wire, at: Positions) -> Wire:
+    """Values of other classes as a buffer of binary format; `starts` are their bounds."""
+    data, pieces = wire.data.data, []
+    for start, size in zip(at.tolist(), wire.ints(at + 1).tolist(), strict=True):
+        try:
+            pieces.append(transcoded(data[start + 5 : start + 5 + size]))
+        except NotReadable as error:
+            raise wire.unsupported(start, str(error)) from None
+        except ValueError as error:
+            raise wire.error(start, f"A value of Java's optimized marshaller is broken: {error}") from None
+        wire.spend(len(pieces[-1]), start)
+    starts = np.cumsum([0, *map(len, pieces)], dtype=np.int64)
+    joined = np.frombuffer(b"".join(pieces), np.uint8)
+    return Wire(joined, wire.cache, wire.types, starts, wire.partitions[:1], wire.budget)
+
+
+def _read(wire: Wire, data: memoryview, start: int, size: int) -> Any:
+    try:
+        return read_optimized(data[start + 5 : start + 5 + size])
+    except NotReadable as error:
+        raise wire.unsupported(start, str(error)) from None
+    except ValueError as error:
+        raise wire.error(start, f"A value of Java's optimized marshaller is broken: {error}") from None
+
+
+def _column(wire: Wire, kind: type, values: list[tuple[int, Any]]) -> Column:
+    form = _FORMS[kind]
+    number_type = pa.int32() if form.arrow == pa.date32() else pa.int64()
+    limit = 1 << (number_type.bit_width - 1)
+    numbers = []
+    for position, value in values:
+        try:
+            number = form.number(value)
+        except ValueError as error:
+            raise wire.unsupported(position, str(error)) from None
+        if not -limit <= number < limit:
+            raise wire.unsupported(position, f"The {form.name} is out of the range of {form.arrow}")
+        numbers.append(number)
+    return Column(pa.array(numbers, number_type).view(form.arrow))

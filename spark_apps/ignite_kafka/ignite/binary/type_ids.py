@@ -1,0 +1,116 @@
+"""The binary types that entries use, found without decoding fields that cannot hold one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from ..types import type_codes as codes
+from .container_elements import Elements, element_places, tree_places
+from .decode_columns import ColumnDecoder
+from .entry_bounds import EntryBounds
+from .java_classes import SYSTEM_TYPES, TREE_MAP, TREE_SET, metadata, refreshed
+from .object_headers import Headers, read_headers
+from .page_buffer import Positions, Wire
+
+Ids = npt.NDArray[np.int32]
+
+_ENUMS = (codes.ENUM, codes.BINARY_ENUM)
+_LISTS = (codes.COLLECTION, codes.MAP, codes.OBJECT_ARRAY, codes.ENUM_ARRAY)
+_HOLDERS = frozenset({codes.OBJECT, *_ENUMS, *_LISTS, codes.WRAPPED, codes.PROXY})
+"""Type codes under which a binary type can be found; a field declared as another one holds none."""
+
+
+def type_ids_within(wire: Wire, bounds: EntryBounds) -> set[int]:
+    """Ids of all binary types in keys and values, enums included; types that are part of Ignite itself are left out.
+
+    A type whose fields are all simple costs its headers only. Objects with raw data count with their own type alone, and so do
+    values of Java's optimized marshaller: their bytes name classes, not binary types.
+
+    :raises DecodeError: bytes that do not decode.
+    """
+    walker = _Walker(ColumnDecoder(wire))
+    walker.left = [(bounds.key_start, bounds.key_end), (bounds.value_start, bounds.value_end)]
+    while walker.left:
+        walker.visit(*walker.left.pop())
+    return walker.found - SYSTEM_TYPES - {0}
+
+
+@dataclass
+class _Walker:
+    decoder: ColumnDecoder
+    found: set[int] = field(default_factory=set)
+    left: list[tuple[Positions, Positions]] = field(default_factory=list)
+
+    def visit(self, at: Positions, end: Positions) -> None:
+        """Note the types of the values at these places (-1: absent)."""
+        wire = self.decoder.wire
+        there = at >= 0
+        wire.require(at[there], at[there] + 1, end[there], "A value")
+        there[there] = wire.data[at[there]] != codes.HANDLE  # what a handle leads to is met where it stands
+        place, limit = self.decoder.resolve(at[there], end[there])
+        code = wire.data[place]
+        for one in np.unique(code).tolist():
+            rows = np.flatnonzero(code == one)
+            self._kind(one, place[rows], limit[rows])
+
+    def _kind(self, code: int, at: Positions, end: Positions) -> None:
+        wire = self.decoder.wire
+        if code in _ENUMS:
+            wire.require(at, at + 9, end, "An enum")
+            self._constants(wire.at(at + 1, "<i4"), wire.at(at + 5, "<i4"))
+        elif code in _LISTS:
+            self._elements(element_places(wire, code, at, end))
+        elif code == codes.OBJECT:
+            headers = read_headers(wire, at, end)
+            for type_id in np.unique(headers.type_id).tolist():
+                self._objects(type_id, headers.of(np.flatnonzero(headers.type_id == type_id)))
+
+    def _constants(self, type_ids: Ids, ordinals: Ids) -> None:
+        """Note the enums; one of a constant that the metadata at hand lacks is asked for again: it has grown since."""
+        for type_id in np.unique(type_ids).tolist():
+            self.found.add(type_id)
+            if type_id:
+                known = metadata(self.decoder.wire.types, type_id).enum_values
+                if known and not known.keys() >= set(np.unique(ordinals[type_ids == type_id]).tolist()):
+                    refreshed(self.decoder.wire.types, type_id)
+
+    def _elements(self, places: Elements) -> None:
+        if places.at.size:
+            self.left.append((places.at, places.end))
+
+    def _objects(self, type_id: int, headers: Headers) -> None:
+        wire = self.decoder.wire
+        self.found.add(type_id)
+        if type_id in (TREE_MAP, TREE_SET):
+            self._elements(tree_places(wire, headers.start, headers.stop, 2 if type_id == TREE_MAP else 1))
+            return
+        raw = (headers.flags & codes.FLAG_HAS_RAW) != 0
+        self._schemas_of_raw(type_id, headers.of(np.flatnonzero(raw)))
+        headers = headers.of(np.flatnonzero(~raw))
+        if headers.start.size == 0 or self._flat(type_id, headers):
+            return
+        binary, places = self.decoder.places(type_id, headers)
+        for place, one in zip(places.at, binary.fields, strict=True):
+            if one.type_code in _HOLDERS and (place >= 0).any():
+                wire.spend(1024 + place.size, int(headers.start[0]))
+                self.left.append((place, headers.footer))
+
+    def _schemas_of_raw(self, type_id: int, headers: Headers) -> None:
+        """Require the schemas of objects whose fields are not looked into; others are when their fields are found."""
+        layout = codes.FLAG_HAS_SCHEMA | codes.FLAG_COMPACT
+        rows = np.flatnonzero((headers.flags & layout) == layout)
+        wanted = np.unique(headers.schema_id[rows]).tolist()
+        types = self.decoder.wire.types
+        for schema in wanted:
+            if schema not in metadata(types, type_id).schemas and schema not in refreshed(types, type_id).schemas:
+                what = f"The metadata of {metadata(types, type_id).name} has no schema {schema}"
+                raise self.decoder.wire.error(int(headers.start[rows[0]]), what, type_id)
+
+    def _flat(self, type_id: int, headers: Headers) -> bool:
+        """True when no field of the type can hold a binary type, and the metadata at hand knows all the schemas."""
+        binary = metadata(self.decoder.wire.types, type_id)
+        simple = not any(one.type_code in _HOLDERS for one in binary.fields)
+        return simple and all(schema in binary.schemas for schema in np.unique(headers.schema_id).tolist())

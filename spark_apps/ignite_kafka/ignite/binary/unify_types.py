@@ -1,0 +1,109 @@
+"""Arrow fields united and arrays cast, exactly: what does not fit raises, naming the field."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from ...errors import UnsupportedType
+from ..types.type_table import field_of, mark_of
+
+
+def united(first: pa.Field, second: pa.Field) -> pa.Field | None:
+    """A field that holds the values of both exactly, under the first one's name; None where there is none.
+
+    Integers widen, floats widen, the null type gives way, decimals of different scales become text, containers are united inside.
+    """
+    one, other = first.type, second.type
+    if pa.types.is_null(other) or one == other:
+        return first
+    if pa.types.is_null(one):
+        return second.with_name(first.name)
+    if mark_of(first) != mark_of(second):
+        return None
+    if mark_of(first) == "decimal":
+        return field_of(first.name, pa.string(), "decimal")
+    if (pa.types.is_integer(one) and pa.types.is_integer(other)) or (pa.types.is_floating(one) and pa.types.is_floating(other)):
+        return first.with_type(one if one.bit_width > other.bit_width else other)
+    inner = _united_inside(one, other)
+    return None if inner is None else first.with_type(inner)
+
+
+def _united_inside(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
+    if pa.types.is_list(one) and pa.types.is_list(other):
+        item = united(one.value_field, other.value_field)
+        return None if item is None else pa.list_(item)
+    if pa.types.is_map(one) and pa.types.is_map(other):
+        key, value = united(one.key_field, other.key_field), united(one.item_field, other.item_field)
+        return None if key is None or value is None else pa.map_(key.with_nullable(False), value)
+    if pa.types.is_struct(one) and pa.types.is_struct(other):
+        fields = {field.name: field for field in one}
+        for field in other:
+            joined = united(fields[field.name], field) if field.name in fields else field
+            if joined is None:
+                return None
+            fields[field.name] = joined
+        return pa.struct(list(fields.values()))
+    return None
+
+
+def fitted(array: pa.Array, target: pa.DataType, path: str) -> pa.Array:
+    """`array` as `target` with no value changed; `path` names the field for errors.
+
+    :raises UnsupportedType: a value that the target cannot hold.
+    """
+    source = array.type
+    if source == target:
+        return array
+    if pa.types.is_null(source) or array.null_count == len(array):
+        return pa.nulls(len(array), target)
+    if pa.types.is_struct(source) and pa.types.is_struct(target):
+        return _struct(array, target, path)
+    if pa.types.is_list(source) and pa.types.is_list(target):
+        values = fitted(array.values, target.value_type, f"{path}[]")
+        return pa.ListArray.from_arrays(array.offsets, values, type=target, mask=array.is_null() if array.null_count else None)
+    if pa.types.is_map(source) and pa.types.is_map(target):
+        keys, items = fitted(array.keys, target.key_type, f"{path} key"), fitted(array.items, target.item_type, f"{path} value")
+        offsets = pa.array(array.offsets.to_numpy())
+        return pa.MapArray.from_arrays(offsets, keys, items, target, mask=array.is_null() if array.null_count else None)
+    if not _castable(source, target):
+        raise _refused(path, source, target, "")
+    try:
+        return array.cast(target)
+    except pa.ArrowInvalid as error:
+        raise _refused(path, source, target, f": {error}") from None
+
+
+def _castable(source: pa.DataType, target: pa.DataType) -> bool:
+    """Casts that Arrow does exactly or refuses."""
+    kinds = pa.types
+    return (
+        (kinds.is_integer(source) and kinds.is_integer(target))
+        or (kinds.is_floating(source) and kinds.is_floating(target) and target.bit_width >= source.bit_width)
+        or (kinds.is_timestamp(source) and kinds.is_timestamp(target) and source.tz == target.tz)
+        or (kinds.is_decimal(source) and (kinds.is_decimal(target) or kinds.is_string(target)))
+        or (kinds.is_string(source) and kinds.is_decimal(target))
+        or (kinds.is_time(source) and kinds.is_string(target))
+    )
+
+
+def _struct(array: pa.StructArray, target: pa.StructType, path: str) -> pa.Array:
+    known = {field.name for field in target}
+    for field, column in zip(array.type, array.flatten(), strict=True):
+        if field.name not in known and column.null_count < len(column):
+            raise UnsupportedType(f"Field {path}.{field.name} is not in the schema", _REMEDY, field=f"{path}.{field.name}")
+    names = {field.name: index for index, field in enumerate(array.type)}
+    empty = pa.nulls(len(array))
+    columns = [
+        fitted(array.field(names[field.name]) if field.name in names else empty, field.type, f"{path}.{field.name}") for field in target
+    ]
+    mask = array.is_null() if array.null_count else None
+    if not columns:
+        return pa.array([{}] * len(array), target, mask=mask)
+    return pa.StructArray.from_arrays(columns, fields=list(target), mask=mask)
+
+
+_REMEDY = "Take the schema from more rows (sample_rows), give the cache a query entity, or copy it as JSON"
+
+
+def _refused(path: str, source: pa.DataType, target: pa.DataType, why: str) -> UnsupportedType:
+    return UnsupportedType(f"Field {path} holds {source}, its column is {target}{why}", _REMEDY, field=path)

@@ -1,0 +1,97 @@
+"""The end of one value of any type, found without decoding it."""
+
+from __future__ import annotations
+
+import struct
+
+from ..types import type_codes as codes
+
+_int = struct.Struct("<i").unpack_from
+_FIXED = tuple(0 if code in codes.NAMED else codes.FIXED_SIZE.get(code, 0) for code in range(256))
+_WIDTH = tuple(codes.ELEMENT_WIDTH.get(code, 0) for code in range(256))
+_PREFIX = {codes.STRING: 5, codes.WRAPPED: 9, codes.OPTIMIZED: 5}
+
+
+class Malformed(Exception):
+    """Bytes at `position` that are no value; callers turn it into a DecodeError with its place."""
+
+    def __init__(self, position: int, what: str) -> None:
+        super().__init__(what)
+        self.position = position
+        self.what = what
+
+
+def end_of(data: memoryview, position: int, limit: int) -> int:
+    """Position after the value at `position`; raises Malformed when it is no value or ends after `limit`."""
+    pending = 1
+    while pending:
+        pending -= 1
+        if position >= limit:
+            raise Malformed(position, "The bytes end where a value is due")
+        code = data[position]
+        end = position + _FIXED[code]
+        if end == position:
+            end, inner = _variable(data, position, code, limit)
+            pending += inner
+        if end > limit:
+            raise Malformed(position, f"A value of type code {code} ends {end - limit} bytes after its limit")
+        if pending > limit - end:
+            raise Malformed(position, f"A value of type code {code} has more elements than bytes are left")
+        position = end
+    return position
+
+
+def _variable(data: memoryview, position: int, code: int, limit: int) -> tuple[int, int]:
+    """(end of the value or of its header, number of values that follow inside it)."""
+    if code == codes.OBJECT:
+        length = _count(data, position, position + 12, limit)
+        if length < codes.HEADER:
+            raise Malformed(position, f"A binary object of {length} bytes is shorter than its header")
+        return position + length, 0
+    if code in _PREFIX:
+        return position + _PREFIX[code] + _count(data, position, position + 1, limit), 0
+    if _WIDTH[code]:
+        return position + 5 + _WIDTH[code] * _count(data, position, position + 1, limit), 0
+    if code == codes.DECIMAL:
+        return position + 9 + _count(data, position, position + 5, limit), 0
+    if code in codes.CODED_ARRAYS:
+        return position + 5, _count(data, position, position + 1, limit)
+    if code in (codes.COLLECTION, codes.MAP):
+        return position + 6, _count(data, position, position + 1, limit) * (2 if code == codes.MAP else 1)
+    if code in codes.TYPED_ARRAYS:
+        after = _after_type(data, position, limit)
+        return after + 4, _count(data, position, after, limit)
+    if code in codes.NAMED:
+        return _after_type(data, position, limit) + (0 if code == codes.CLASS else 4), 0
+    if code == codes.PROXY:
+        return _proxy(data, position, limit), 1
+    raise Malformed(position, f"There is no type code {code}")
+
+
+def _count(data: memoryview, position: int, at: int, limit: int) -> int:
+    if at + 4 > limit:
+        raise Malformed(position, "The bytes end within a length")
+    count: int = _int(data, at)[0]
+    if count < 0:
+        raise Malformed(position, f"The length {count} is negative")
+    return count
+
+
+def _after_type(data: memoryview, position: int, limit: int, at: int | None = None) -> int:
+    """Position after a type id at `at`, and after the class name that follows a type id of 0."""
+    at = position + 1 if at is None else at
+    if at + 4 > limit:
+        raise Malformed(position, "The bytes end within a type id")
+    if _int(data, at)[0] != 0:
+        return at + 4
+    if at + 4 >= limit or data[at + 4] != codes.STRING:
+        raise Malformed(position, "A type id of 0 is not followed by a class name")
+    return at + 9 + _count(data, position, at + 5, limit)
+
+
+def _proxy(data: memoryview, position: int, limit: int) -> int:
+    count = _count(data, position, position + 1, limit)
+    at = position + 5
+    for _ in range(min(count, limit - at)):
+        at = _after_type(data, position, limit, at)
+    return at

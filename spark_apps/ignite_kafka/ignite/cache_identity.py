@@ -1,0 +1,163 @@
+"""Whether a cache is still the one that a scan began with, told from the thin side.
+
+Thin clients see neither a cache's deployment id nor its start time. What they do see, tried on real nodes:
+- Each reply tells a changed affinity version, and destroying or making any cache changes it: no change, no doubt, no cost.
+- A cursor opened with the local flag fails with CacheStoppedException once its cache is destroyed, also when a cache of the same name
+  is there again. So one such cursor, kept open with rows left to read, is the proof when the version did change.
+- A cursor whose rows come from another node does *not* fail then: it ends early, without a word. Such scans are checked in `scan.py`.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+from ..errors import CacheDestroyed, CacheNotFound, IgniteKafkaError, IgniteUnreachable, ScanFailed
+from . import protocol
+from .cluster import Cluster
+from .connection import ThinConnection
+from .protocol import ThinError
+from .types.model import CacheInfo
+
+CURSOR = struct.Struct("<q")
+_STOPPED = "CacheStoppedException"
+_LOST = "partition has been lost"
+
+
+class _NoCursorFree(Exception):
+    """The node allows this connection no further cursor for now."""
+
+
+@dataclass(frozen=True)
+class _Pin:
+    connection: ThinConnection
+    partition: int
+    cursor: int
+
+
+class CacheWatch:
+    """Watches one cache from the affinity version on that it is given; for the thread of its cluster.
+
+    While nothing is pinned (no partition read yet held two entries on a node of its own) a changed version only leads to the question
+    whether the cache still exists.
+    """
+
+    def __init__(self, cluster: Cluster, cache: CacheInfo, affinity: tuple[int, int]) -> None:
+        self.cluster, self.cache, self.affinity = cluster, cache, affinity
+        self._pin: _Pin | None = None
+
+    @property
+    def pinned(self) -> bool:
+        """Whether a cursor is kept open as proof."""
+        return self._pin is not None
+
+    def pin(self, connection: ThinConnection, partition: int, cursor: int) -> None:
+        """Keep this local cursor, which has rows left, as proof; it belongs to the watch from now on."""
+        self._pin = _Pin(connection, partition, cursor)
+
+    def pin_partition(self, connection: ThinConnection, partition: int) -> bool:
+        """Open a cursor of one row a page on a partition of that node, and keep it when more rows follow.
+
+        :returns: False where the node allows this connection no further cursor.
+        """
+        try:
+            cursor = self._open(connection, partition)
+        except _NoCursorFree:
+            return False
+        if cursor is not None:
+            self.pin(connection, partition, cursor)
+        return True
+
+    def check(self, connection: ThinConnection) -> None:
+        """Raise CacheDestroyed when a version newer than the last one seen has come and the cache is another or gone."""
+        if connection.affinity is None or connection.affinity <= self.affinity:
+            return
+        if self._pin is None:
+            self._check_exists()
+        else:
+            self._prove(self._pin)
+        self.affinity = connection.affinity
+
+    def close(self) -> None:
+        """Close the cursor that is kept."""
+        if self._pin is not None:
+            close_cursor(self._pin.connection, self._pin.cursor)
+            self._pin = None
+
+    def _check_exists(self) -> None:
+        try:
+            self.cluster.cache(self.cache.name)
+        except CacheNotFound as error:
+            raise CacheDestroyed("the cache was destroyed while it was read", cache=self.cache.name) from error
+
+    def _prove(self, pin: _Pin) -> None:
+        """The successor is opened before the old cursor answers: so its cache is the old one's; without room for one the old stays."""
+        room, successor = True, None
+        try:
+            successor = self._open(pin.connection, pin.partition)
+        except _NoCursorFree:
+            room = False
+        try:
+            more = pin.connection.request(protocol.QUERY_SCAN_PAGE, CURSOR.pack(pin.cursor))[-1]
+        except ThinError as error:
+            raise failure(self.cache, pin.partition, pin.connection, error) from error
+        except IgniteUnreachable as error:
+            raise unreachable(self.cache, pin.partition, error) from error
+        if more and not room:
+            return
+        if more:
+            close_cursor(pin.connection, pin.cursor)
+        self._pin = None if successor is None else _Pin(pin.connection, pin.partition, successor)
+
+    def _open(self, connection: ThinConnection, partition: int) -> int | None:
+        try:
+            body = connection.request(protocol.QUERY_SCAN, protocol.scan_request(self.cache.cache_id, partition, 1, local=True))
+        except ThinError as error:
+            if error.status == protocol.TOO_MANY_CURSORS:
+                raise _NoCursorFree from error
+            raise failure(self.cache, partition, connection, error) from error
+        except IgniteUnreachable as error:
+            raise unreachable(self.cache, partition, error) from error
+        return int(CURSOR.unpack_from(body)[0]) if body[-1] else None
+
+
+def close_cursor(connection: ThinConnection, cursor: int) -> None:
+    """Close a cursor without waiting for the answer; a connection that is gone has none left."""
+    if not connection.closed:
+        connection.forget(connection.send(protocol.RESOURCE_CLOSE, CURSOR.pack(cursor)))
+
+
+def failure(cache: CacheInfo, partition: int, connection: ThinConnection, error: ThinError) -> IgniteKafkaError:
+    """What a node's refusal to read a partition means: CacheDestroyed, or ScanFailed.
+
+    A node that stops reports its caches as stopped too; only one that still answers for the cache tells of the cache itself.
+    """
+    if error.status == protocol.CACHE_DOES_NOT_EXIST or _STOPPED in error.message:
+        exists = _exists(cache, connection)
+        if exists is not None:
+            what = "the cache was destroyed and made again while it was read" if exists else "the cache was destroyed while it was read"
+            return CacheDestroyed(what, "Start a new snapshot if the cache is there on purpose", cache=cache.name, partition=partition)
+    remedy = "Read the partition again; the node's log says more"
+    if error.status == protocol.TOO_MANY_CURSORS:
+        remedy = "Raise ClientConnectorConfiguration.maxOpenCursorsPerConnection of the nodes"
+    if _LOST in error.message:
+        remedy = "Bring its owners back, or reset the lost partitions of the cache"
+    place = {"cache": cache.name, "partition": partition, "address": connection.address, "node": connection.node_id}
+    return ScanFailed(f"a node could not read a partition: {error.message or error}", remedy, **place)
+
+
+def unreachable(cache: CacheInfo, partition: int, error: IgniteUnreachable) -> ScanFailed:
+    """A partition whose node went away while it was read."""
+    place = {"cache": cache.name, "partition": partition, **error.where}
+    return ScanFailed(f"a partition could not be read: {error.what}", "Read the partition again", **place)
+
+
+def _exists(cache: CacheInfo, connection: ThinConnection) -> bool | None:
+    """Whether this node knows a cache of that name; None when it cannot answer."""
+    try:
+        connection.request(protocol.CACHE_CONFIGURATION, struct.pack("<iB", cache.cache_id, 0))
+    except ThinError as error:
+        return False if error.status == protocol.CACHE_DOES_NOT_EXIST else None
+    except IgniteUnreachable:
+        return None
+    return True

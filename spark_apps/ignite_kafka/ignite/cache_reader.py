@@ -1,0 +1,58 @@
+"""Entries by key: op 1003 (get all), whose reply has the same form as a scan page."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from .binary import encoded
+from .binary.byte_columns import data_of
+from .cluster import Cluster
+from .types.model import CacheInfo, Page
+
+_GET_ALL = 1003
+_KEEP_BINARY = b"\x01"
+_INTEGERS = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
+
+
+def encodable(key: object, column: pa.Field) -> bool:
+    """Whether all keys that such a column shows as this one can be asked for; not where it stands for another type (a UUID, a char)."""
+    kind = column.type
+    if column.metadata:
+        return False
+    if kind == pa.string():
+        return isinstance(key, str)
+    if kind not in _INTEGERS or not isinstance(key, int) or isinstance(key, bool):
+        return False
+    return _holds(kind, key)
+
+
+def get_all(cluster: Cluster, cache: CacheInfo, keys: Sequence[object], kind: pa.DataType) -> list[Page]:
+    """The entries of some keys, as one page; keys that are not there are left out. See :func:`encodable`."""
+    count, wanted = wire_keys(keys, kind)
+    payload = struct.pack("<i", cache.cache_id) + _KEEP_BINARY + struct.pack("<i", count) + wanted
+    body = cluster.connection().request(_GET_ALL, payload)
+    return [Page(-1, struct.unpack_from("<i", body)[0], body[4:], True)]
+
+
+def wire_keys(keys: Sequence[object], kind: pa.DataType) -> tuple[int, bytes]:
+    """How many keys, and their bytes, that entries may have which a column of that type shows with one of these keys.
+
+    Integers widen in a column, and to Ignite a Long 5 is another key than an Integer 5: each is asked for in every width that holds it.
+    """
+    distinct = list(dict.fromkeys(keys))
+    if kind not in _INTEGERS:
+        return len(distinct), _encoded(distinct, kind)
+    held = [([key for key in distinct if _holds(width, key)], width) for width in _INTEGERS]
+    return sum(len(some) for some, _ in held), b"".join(_encoded(some, width) for some, width in held)
+
+
+def _encoded(keys: list[Any], kind: pa.DataType) -> bytes:
+    return data_of(encoded(pa.array(keys, kind), pa.field("key", kind))).tobytes()
+
+
+def _holds(kind: pa.DataType, key: Any) -> bool:
+    return bool(-(1 << (kind.bit_width - 1)) <= key < 1 << (kind.bit_width - 1))

@@ -1,0 +1,264 @@
+"""The control side of a cluster: its caches, their configurations, binary types, nodes and partition owners.
+
+pyignite is not used here, though it knows these operations: its sockets wrap TLS without a server name, so that neither the host name
+can be checked nor a node told apart by SNI, speak TLS 1.2 and IPv4 only, and parse each reply value by value. The six operations needed
+are read in `control.py`. pyignite stays what tests and loaders write caches with.
+"""
+
+from __future__ import annotations
+
+import struct
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Self, TypeVar
+
+from ..errors import CacheNotFound, IgniteKafkaError, IgniteUnreachable, UnknownBinaryType
+from . import metadata_replies as control
+from . import protocol
+from .backlog_service import BacklogService, has_service
+from .connection import IgniteCredentials, IgniteEndpoint, ThinConnection, ThinError
+from .metadata_replies import Partitions
+from .types.model import BinaryType, CacheInfo
+
+MAX_PARTITIONS = 65_000
+_NEWEST = -1  # in place of a topology version
+_LOOK_MS = 2_000
+_INVALID_PARTITION = "Invalid partition number"
+T = TypeVar("T")
+
+
+class Cluster:
+    """A cluster as its thin clients see it; a context manager that owns the connections. For one thread.
+
+    Control requests change nothing, so one that loses its node is sent once more, to another address.
+
+    :raises IgniteUnreachable, AuthenticationFailed: from every method, as a connection is made when it is first needed.
+    """
+
+    def __init__(self, endpoint: IgniteEndpoint, credentials: IgniteCredentials | None = None) -> None:
+        self.endpoint = endpoint
+        self.credentials = credentials or IgniteCredentials()
+        self._any: ThinConnection | None = None
+        self._by_node: dict[uuid.UUID, ThinConnection] = {}
+        self._unreachable_nodes: set[uuid.UUID] = set()
+        self._untried = list(endpoint.addresses)
+        self._types: dict[int, BinaryType] = {}
+        self._partitions: dict[int, Partitions] = {}
+        self._deployed: tuple[tuple[int, int] | None, Mapping[str, str]] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close every connection."""
+        for connection in [self._any, *self._by_node.values()]:
+            if connection is not None:
+                connection.close()
+
+    def cache_names(self) -> list[str]:
+        """Names of the user's caches in alphabetical order; nodes do not list Ignite's own."""
+        try:
+            return sorted(control.read_names(self._request(protocol.CACHE_NAMES, b"")))
+        except ThinError as error:
+            raise IgniteKafkaError(f"Ignite does not list its caches: {error.message}") from error
+
+    def active(self) -> bool:
+        """Whether the cluster is active, for reading at least; also where a node is too old to tell."""
+        try:
+            return bool(self._request(protocol.CLUSTER_STATE, b"")[0])
+        except ThinError:
+            return True
+
+    def cache(self, name: str) -> CacheInfo:
+        """What the cluster says of one cache. Raises CacheNotFound.
+
+        `incarnation` is the cache's deployment id where the nodes have the backlog service, else empty: thin clients are told neither
+        that nor a start time (`watch.py` says how a scan still finds out). `partitions` of a LOCAL cache (before Ignite 2.14) is 0: no
+        other node can read it.
+        """
+        cache_id = protocol.cache_id(name)
+        try:
+            body = self._request(protocol.CACHE_CONFIGURATION, struct.pack("<iB", cache_id, 0))
+        except ThinError as error:
+            raise _cache_error(name, error) from error
+        info = control.read_cache(body, cache_id, lambda mode: 0 if mode == "LOCAL" else self._partition_count(name, cache_id))
+        return replace(info, incarnation=self._deployment_ids().get(name, ""))
+
+    def _deployment_ids(self) -> Mapping[str, str]:
+        """Of all caches, by name; asked again once the affinity has changed, as it does whenever a cache is made or destroyed."""
+        affinity = self.connection().affinity  # taken first: a cache that comes while the nodes are asked makes it old
+        if self._deployed is None or affinity != self._deployed[0]:
+            rows = self.ask(lambda connection: BacklogService(connection).caches() if has_service(connection) else [])
+            self._deployed = affinity, {name: deployment for name, _, deployment, *_ in rows}
+        return self._deployed[1]
+
+    def binary_type(self, type_id: int) -> BinaryType:
+        """Metadata of a binary type, asked for once. Raises UnknownBinaryType; IgniteUnreachable where a node does not tell it now."""
+        if type_id not in self._types:
+            try:
+                found = control.read_binary_type(self._request(protocol.BINARY_TYPE, struct.pack("<i", type_id)))
+            except ThinError as error:
+                raise _type_error(type_id, error) from error
+            if found is None:
+                remedy = "Register the type: put an object of it through any client"
+                raise UnknownBinaryType("the cluster holds no metadata of a binary type", remedy, type_id=type_id)
+            self._types[type_id] = found
+        return self._types[type_id]
+
+    def forget_types(self) -> None:
+        """Ask again for every binary type: a type may have got new fields and schemas."""
+        self._types.clear()
+
+    def primary_nodes(self, cache_id: int) -> dict[int, uuid.UUID]:
+        """Partition to the node that holds its primary copy; empty for REPLICATED caches, which every node holds. Asked each time."""
+        self._partitions.pop(cache_id, None)
+        return dict(self.partitions(cache_id).primary)
+
+    def partitions(self, cache_id: int, connection: ThinConnection | None = None) -> Partitions:
+        """Owners of the cache's partitions, as that node (else any) sees them; asked again once a reply told of an affinity change."""
+        source = connection or self.connection()
+        known = self._partitions.get(cache_id)
+        if known is None or source.affinity is None or source.affinity > known.affinity:
+            mappings = protocol.FEATURE_ALL_AFFINITY_MAPPINGS in source.features
+            payload = (b"\1" if mappings else b"") + struct.pack("<ii", 1, cache_id)
+            ask = source.request if connection else self._request
+            try:
+                body = ask(protocol.CACHE_PARTITIONS, payload)
+            except ThinError as error:
+                raise IgniteKafkaError(f"Ignite does not tell the owners of partitions: {error.message}", cache_id=cache_id) from error
+            known = control.read_partitions(body, cache_id, all_mappings=mappings)
+            self._partitions[cache_id] = known
+        return known
+
+    def connection(self, node: uuid.UUID | None = None) -> ThinConnection:
+        """A live connection, made once: to that node if one of its addresses answers, else to any node."""
+        if node is not None:
+            found = self._to_node(node)
+            if found is not None:
+                return found
+        if self._any is None or self._any.closed:
+            alive = [connection for connection in self._by_node.values() if not connection.closed]
+            self._any = alive[0] if alive else self._keep(ThinConnection(self.endpoint, self.credentials))
+        return self._any
+
+    def has_left(self, connection: ThinConnection, since: int) -> bool:
+        """Whether the node of a connection has left the topology, as another node says; False where none can tell.
+
+        Asked over a connection of its own, with short waits: one that others send by must not be given up for this question.
+
+        :param since: a topology version in which the node was; not of one that came later it is said that it left.
+        """
+        endpoint = replace(
+            self.endpoint,
+            connect_timeout_ms=min(self.endpoint.connect_timeout_ms, _LOOK_MS),
+            request_timeout_ms=min(self.endpoint.request_timeout_ms, _LOOK_MS),
+        )
+        known = [other.address for other in self._by_node.values() if other.node_id != connection.node_id]
+        for address in dict.fromkeys([*known, *self.endpoint.addresses]):
+            try:
+                with ThinConnection(endpoint, self.credentials, address) as other:
+                    if other.node_id == connection.node_id or protocol.FEATURE_NODE_ENDPOINTS not in other.features:
+                        continue
+                    body = other.request(protocol.NODE_ENDPOINTS, struct.pack("<qq", since, _NEWEST))
+            except (IgniteUnreachable, ThinError):
+                continue
+            return connection.node_id in control.read_left(body)
+        return False
+
+    def _to_node(self, node: uuid.UUID) -> ThinConnection | None:
+        known = self._by_node.get(node)
+        if known is not None and not known.closed:
+            return known
+        if node in self._unreachable_nodes:
+            return None
+        for address in self._addresses(node):
+            connection = self._try(address)
+            if connection is not None and connection.node_id == node:
+                return connection
+        self._unreachable_nodes.add(node)
+        return None
+
+    def _addresses(self, node: uuid.UUID) -> list[str]:
+        """Where the node may answer: where it says, the listed addresses first, then listed ones that no node has been met at."""
+        any_connection = self.connection()
+        said: tuple[str, ...] = ()
+        if protocol.FEATURE_NODE_ENDPOINTS in any_connection.features:
+            said = control.read_endpoints(self._request(protocol.NODE_ENDPOINTS, struct.pack("<qq", _NEWEST, _NEWEST))).get(node, ())
+        listed = [address for address in said if address in self.endpoint.addresses]
+        return list(dict.fromkeys([*listed, *said, *self._untried]))
+
+    def _try(self, address: str) -> ThinConnection | None:
+        if address in self._untried:
+            self._untried.remove(address)
+        try:
+            return self._keep(ThinConnection(self.endpoint, self.credentials, address))
+        except IgniteUnreachable:
+            return None
+
+    def _keep(self, connection: ThinConnection) -> ThinConnection:
+        if connection.address in self._untried:
+            self._untried.remove(connection.address)
+        if connection.node_id is not None:
+            known = self._by_node.get(connection.node_id)
+            if known is not None and not known.closed:
+                connection.close()
+                return known
+            self._by_node[connection.node_id] = connection
+        return connection
+
+    def _partition_count(self, name: str, cache_id: int) -> int:
+        """As many as have a primary; where the node gives no owners, the first number that it calls invalid."""
+        owners = self.partitions(cache_id).primary
+        if owners:
+            return len(owners)
+        low, high = 0, MAX_PARTITIONS
+        guesses = [512, 511, 1024, 1023]
+        while low < high:
+            number = next((guess for guess in guesses if low <= guess < high), (low + high) // 2)
+            if self._has_partition(name, cache_id, number):
+                low = number + 1
+            else:
+                high = number
+        return low
+
+    def _has_partition(self, name: str, cache_id: int, partition: int) -> bool:
+        try:
+            body = self._request(protocol.QUERY_SCAN, protocol.scan_request(cache_id, partition, 1, local=False))
+        except ThinError as error:
+            if _INVALID_PARTITION in error.message:
+                return False
+            raise _cache_error(name, error) from error
+        if body[-1]:
+            self._request(protocol.RESOURCE_CLOSE, bytes(body[:8]))
+        return True
+
+    def _request(self, op: int, payload: bytes) -> memoryview:
+        return self.ask(lambda connection: connection.request(op, payload))
+
+    def ask(self, question: Callable[[ThinConnection], T]) -> T:
+        """What a node answers; asked once more, of another one, where the first goes away: so the question must be repeatable."""
+        try:
+            return question(self.connection())
+        except IgniteUnreachable:
+            self._unreachable_nodes.clear()
+            return question(self.connection())
+
+
+def _cache_error(name: str, error: ThinError) -> IgniteKafkaError:
+    if error.status == protocol.CACHE_DOES_NOT_EXIST:
+        return CacheNotFound("the cluster has no such cache", "Check the name; upper and lower case differ", cache=name)
+    if error.status == protocol.SECURITY_VIOLATION:
+        what = f"Ignite does not let this user see a cache: {error.message}"
+        return IgniteKafkaError(what, "Give the user the right to read it", cache=name)
+    return IgniteKafkaError(f"Ignite cannot describe a cache: {error.message}", "The node's log says more", cache=name)
+
+
+def _type_error(type_id: int, error: ThinError) -> IgniteKafkaError:
+    what = f"Ignite does not tell the metadata of a binary type: {error.message}"
+    if error.status == protocol.SECURITY_VIOLATION:
+        return IgniteKafkaError(what, "Give the user the right to read it", type_id=type_id)
+    return IgniteUnreachable(what, "The node's log says more", type_id=type_id)  # a node that stops refuses whatever it is asked

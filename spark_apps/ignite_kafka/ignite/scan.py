@@ -1,0 +1,239 @@
+"""Scans of a cache's partitions over the thin protocol (op 2000 with keep-binary, then 2001), several outstanding at a time.
+
+A page's bytes are the node's own: key, value, key, value ...; a binary object stands wrapped as type code 27 (length, payload, offset).
+
+A partition is read from its primary node with the local flag: that node's own copy, where a cache that is destroyed or a node that stops
+gives an error. Where the primary's address cannot be reached, another node fetches the rows; such a scan can end early without an error
+(seen with Ignite 2.17 when the cache is destroyed), so it counts only if the partition can still be opened afterwards and the affinity
+version has not changed since it began.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections import deque
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
+
+from ..errors import IgniteKafkaError, IgniteUnreachable, ScanFailed
+from . import protocol
+from .cache_identity import CURSOR, CacheWatch, close_cursor, failure, unreachable
+from .cluster import Cluster
+from .connection import ThinConnection
+from .page_size import PROBE_ROWS, PageSize
+from .protocol import ThinError
+from .types.model import CacheInfo, Page
+
+_CURSOR_ROWS = struct.Struct("<qi")
+_ROWS = struct.Struct("<i")
+_MORE_IF_SMALL = 4
+_NOT_HERE = "No queryable nodes for partition"
+
+
+def scan_partitions(
+    cluster: Cluster, cache: CacheInfo, partitions: Sequence[int], *, page_bytes: int = 4 << 20, window: int = 8
+) -> Generator[Page, None, None]:
+    """Every entry of the partitions; the pages of one come in order and together, the partitions in about the order given.
+
+    The next page is asked for before one is yielded, and so are the first pages of the `window` partitions that follow: at most
+    `window` pages of about `page_bytes` are held or on their way; of small ones four times as many, if they hold no more than one page
+    may. A page may be larger where rows suddenly are. Closing the generator closes the open cursors.
+
+    :raises ScanFailed: a partition could not be read to its end; pages of it already yielded do not count, the caller reads it again.
+    :raises CacheDestroyed: the cache is not there any more, or was made again.
+    """
+    scan = Scan(cluster, cache, partitions, PageSize(page_bytes), window)
+    try:
+        yield from scan.pages()
+    finally:
+        scan.close()
+
+
+@dataclass
+class _PartitionScan:
+    """One partition on its way: the request outstanding, and how it was opened; its cursor once known; its last page while in doubt."""
+
+    connection: ThinConnection
+    partition: int
+    local: bool
+    rows: int
+    window: int
+    request_id: int
+    pages: int = 0
+    cursor: int | None = None
+    affinity: tuple[int, int] | None = None
+    checked: Page | None = None
+
+
+class Scan:
+    """The state of one :func:`scan_partitions`: what is left, what is asked for, who owns what, and how large pages are.
+
+    Used by itself where the nodes shall begin before the pages can be taken: :meth:`begin`, later :meth:`pages`, :meth:`close` at last.
+
+    :param size: may come from an earlier scan of the cache: partitions need not be opened again with larger pages then.
+    """
+
+    def __init__(self, cluster: Cluster, cache: CacheInfo, partitions: Sequence[int], size: PageSize, window: int = 8) -> None:
+        self.cluster, self.cache, self.window = cluster, cache, max(1, window)
+        self.left = deque(partitions)
+        self.outstanding: deque[_PartitionScan] = deque()
+        self.elsewhere: set[int] = set()
+        self.size = size
+        self.owners = cluster.partitions(cache.cache_id)
+        self.watch = CacheWatch(cluster, cache, self.owners.affinity)
+
+    def begin(self) -> None:
+        """Ask for as many first pages as may be on their way."""
+        while self.left and len(self.outstanding) < self.room:
+            self.open(self.left.popleft())
+
+    @property
+    def room(self) -> int:
+        """How many pages may be on their way: `window` of any size, more where they are small and together no more than a full one."""
+        return max(self.window, min(self.window * _MORE_IF_SMALL, self.size.page_bytes // self.size.page_mean))
+
+    def pages(self) -> Iterator[Page]:
+        while self.left or self.outstanding:
+            self.begin()
+            scan = self.outstanding.popleft()
+            try:
+                page = self.step(scan)
+            except IgniteKafkaError:
+                self.drop(scan)
+                raise
+            if page is not None:
+                yield page
+
+    def open(self, partition: int) -> None:
+        """Ask the partition's primary for its first page; of a node that must fetch it, only where it is known to be elsewhere."""
+        owner = self.owners.primary.get(partition)
+        try:
+            connection = self.cluster.connection(owner)
+            local = partition not in self.elsewhere and owner in (None, connection.node_id)
+            payload = protocol.scan_request(self.cache.cache_id, partition, self.size.rows, local=local)
+            request_id = connection.send(protocol.QUERY_SCAN, payload)
+        except IgniteUnreachable as error:
+            raise unreachable(self.cache, partition, error) from error
+        self.outstanding.append(_PartitionScan(connection, partition, local, self.size.rows, self.window, request_id))
+
+    def receive(self, scan: _PartitionScan) -> Page | None:
+        """The page asked for, or None when the partition was put back."""
+        try:
+            body = scan.connection.receive(scan.request_id)
+        except ThinError as error:
+            self.refused(scan, error)
+            return None
+        except IgniteUnreachable as error:
+            raise unreachable(self.cache, scan.partition, error) from error
+        if scan.checked is not None:
+            return self.confirm(scan, body)
+        if scan.cursor is None:
+            scan.cursor, rows = _CURSOR_ROWS.unpack_from(body)
+            scan.affinity = scan.connection.affinity
+            data = body[_CURSOR_ROWS.size : -1]
+        else:
+            rows = _ROWS.unpack_from(body)[0]
+            data = body[_ROWS.size : -1]
+        scan.pages += 1
+        self.size.saw(rows, len(data))
+        self.watch.check(scan.connection)
+        return Page(scan.partition, rows, data, not body[-1])
+
+    def step(self, scan: _PartitionScan) -> Page | None:
+        """Take one reply and ask for what comes next; None when there is nothing to yield yet."""
+        page = self.receive(scan)
+        if page is None or scan.checked is not None:
+            return page
+        if scan.pages == 1 and (self.moved(scan) or self.too_small(scan, page)):
+            self.left.appendleft(scan.partition)
+            return None
+        if not page.last:
+            self.ask(scan, protocol.QUERY_SCAN_PAGE, CURSOR.pack(scan.cursor))
+            return page
+        if scan.local:
+            if page.rows > 1 and not self.watch.pinned and not self.watch.pin_partition(scan.connection, scan.partition):
+                self.window = max(1, self.window // 2)  # the next partition finds room for the watch's cursor
+            return page
+        scan.checked = page
+        self.ask(scan, protocol.QUERY_SCAN, protocol.scan_request(self.cache.cache_id, scan.partition, 1, local=False))
+        return None
+
+    def moved(self, scan: _PartitionScan) -> bool:
+        """Whether a node that is not the primary any more gave the page: a backup may be some writes behind."""
+        affinity = scan.connection.affinity
+        if affinity is None or affinity <= self.owners.affinity:
+            return False
+        if not self.new_owner(scan):
+            return False
+        self.elsewhere.clear()
+        self.drop(scan)
+        return True
+
+    def new_owner(self, scan: _PartitionScan) -> bool:
+        """Ask the scan's node for the owners again: whether the partition's primary is another than was known."""
+        before = self.owners.primary.get(scan.partition)
+        try:
+            self.owners = self.cluster.partitions(self.cache.cache_id, scan.connection)
+        except IgniteUnreachable as error:
+            raise unreachable(self.cache, scan.partition, error) from error
+        return before != self.owners.primary.get(scan.partition)
+
+    def too_small(self, scan: _PartitionScan, page: Page) -> bool:
+        """Whether to read the partition with larger pages; the small cursor then serves the watch, which needs one with rows left."""
+        if page.last or scan.rows > PROBE_ROWS or not self.size.far_above(scan.rows):
+            return False
+        if scan.local and not self.watch.pinned and scan.cursor is not None:
+            self.watch.pin(scan.connection, scan.partition, scan.cursor)
+        else:
+            self.drop(scan)
+        return True
+
+    def refused(self, scan: _PartitionScan, error: ThinError) -> None:
+        """Put the partition back where another way of asking may help, else raise."""
+        if scan.pages or scan.checked is not None:
+            raise failure(self.cache, scan.partition, scan.connection, error)
+        if error.status == protocol.TOO_MANY_CURSORS and scan.window > 1:
+            self.window = min(self.window, scan.window // 2)
+        elif scan.local and _NOT_HERE in error.message:
+            if not self.new_owner(scan):
+                self.elsewhere.add(scan.partition)
+        else:
+            raise failure(self.cache, scan.partition, scan.connection, error)
+        self.left.appendleft(scan.partition)
+
+    def confirm(self, scan: _PartitionScan, body: memoryview) -> Page | None:
+        """The last page of a partition whose rows another node fetched, once nothing changed meanwhile."""
+        scan.cursor = _CURSOR_ROWS.unpack_from(body)[0] if body[-1] else None
+        self.drop(scan)
+        if scan.connection.affinity != scan.affinity:
+            what = "the cluster's topology changed while rows of a partition came through another node than its primary"
+            raise ScanFailed(what, "Read the partition again", cache=self.cache.name, partition=scan.partition)
+        return scan.checked
+
+    def ask(self, scan: _PartitionScan, op: int, payload: bytes) -> None:
+        try:
+            scan.request_id = scan.connection.send(op, payload)
+        except IgniteUnreachable as error:
+            raise unreachable(self.cache, scan.partition, error) from error
+        self.outstanding.appendleft(scan)  # before the partitions after it: their first pages wait
+
+    def drop(self, scan: _PartitionScan) -> None:
+        if scan.cursor is not None:
+            close_cursor(scan.connection, scan.cursor)
+            scan.cursor = None
+
+    def close(self) -> None:
+        """Take the replies that are still to come, because they hold the cursors to close; a lost connection has none."""
+        for scan in self.outstanding:
+            if scan.connection.closed:
+                continue
+            try:
+                body = scan.connection.receive(scan.request_id)
+            except (ThinError, IgniteUnreachable):
+                continue
+            if scan.cursor is None or scan.checked is not None:
+                scan.cursor = _CURSOR_ROWS.unpack_from(body)[0]
+            if body[-1]:
+                self.drop(scan)
+        self.outstanding.clear()
+        self.watch.close()

@@ -1,0 +1,257 @@
+"""What a cluster must have before entries are put: binary types (ops 3001, 3003) and caches (op 1054). Nothing that is there is changed.
+
+Formats: `PlatformUtils.readBinaryMetadata`, `ClientBinaryTypeNamePutRequest` and `ClientCacheConfigurationSerializer` of Ignite 2.17.
+"""
+
+from __future__ import annotations
+
+import struct
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NoReturn
+
+import pyarrow as pa
+
+from ..errors import TypeClash, UnknownBinaryType, UnsupportedType, WriteFailed
+from . import protocol
+from .cluster import Cluster
+from .metadata_replies import ATOMICITIES, MODES, WRITE_SYNCHRONIZATIONS
+from .protocol import ThinError
+from .types import type_codes as codes
+from .types.model import BinaryType, CacheInfo, QueryEntity, QueryField
+from .types.type_table import code_name, java_type
+
+_JAVA = 0
+_FULL_NAMES = 0
+_NAME, _MODE, _ATOMICITY, _BACKUPS, _WRITE_SYNCHRONIZATION = 0, 1, 2, 3, 4
+_DATA_REGION, _QUERY_ENTITIES, _GROUP = 100, 200, 400
+
+
+@dataclass(frozen=True)
+class NewCache:
+    """How a missing cache is made; None leaves a setting to the cluster.
+
+    :param mode: PARTITIONED or REPLICATED. :param atomicity: ATOMIC or TRANSACTIONAL.
+    :param write_synchronization: FULL_SYNC, so that what is acknowledged is on all backups and survives its primary node; the cluster's
+        own default, PRIMARY_SYNC, loses acknowledged entries with the node.
+    """
+
+    name: str
+    mode: str | None = None
+    atomicity: str | None = None
+    backups: int | None = None
+    write_synchronization: str | None = "FULL_SYNC"
+    data_region: str | None = None
+    group: str | None = None
+    query_entities: tuple[QueryEntity, ...] = ()
+
+
+def get_or_create_cache(cluster: Cluster, wanted: NewCache) -> CacheInfo:
+    """The cache of that name, made now if it was missing; one that is there stays as it is.
+
+    :raises WriteFailed: the cluster did not make it; says why.
+    """
+    try:
+        cluster.ask(lambda connection: connection.request(protocol.CACHE_GET_OR_CREATE, cache_configuration(wanted)))
+    except ThinError as error:
+        remedy = "Check the cache's settings, and that the user may make caches, or make it yourself"
+        raise WriteFailed(f"Ignite did not make a cache: {error.message}", remedy, cache=wanted.name) from error
+    return cluster.cache(wanted.name)
+
+
+def query_entity(table: str, key: pa.Field, value: pa.Field) -> QueryEntity:
+    """What makes SQL see a cache as a table: the fields of keys and values that are objects as columns of their types.
+
+    A key or value that is no object is the column of its field's name; without a name it is SQL's own _KEY or _VAL only. A name that key
+    and value share is the key's column. Decimals have precision and scale, which Ignite then checks of every value that is put.
+    """
+    key_columns, value_columns = _columns(key, is_key=True), _columns(value, is_key=False)
+    names = {column.name.lower() for column in key_columns}
+    return QueryEntity(
+        key_type=java_type(key),
+        value_type=java_type(value),
+        key_field=_single_column(key),
+        value_field=_single_column(value),
+        table=table,
+        fields=(*key_columns, *(column for column in value_columns if column.name.lower() not in names)),
+    )
+
+
+def _columns(field: pa.Field, *, is_key: bool) -> tuple[QueryField, ...]:
+    inner = tuple(field.type) if pa.types.is_struct(field.type) else (field,)
+    return tuple(_column(one, is_key=is_key) for one in inner if one.name)
+
+
+def _column(field: pa.Field, *, is_key: bool) -> QueryField:
+    digits = (field.type.precision, field.type.scale) if pa.types.is_decimal(field.type) else (-1, -1)
+    return QueryField(field.name, java_type(field), is_key, False, *digits)
+
+
+def _single_column(field: pa.Field) -> str | None:
+    return None if pa.types.is_struct(field.type) else field.name or None
+
+
+def cache_configuration(wanted: NewCache) -> bytes:
+    """Payload of op 1054: the length of what follows, the number of properties, then code and value of each."""
+    properties = {
+        _NAME: protocol.string(wanted.name),
+        _MODE: _ordinal(MODES, wanted.mode),
+        _ATOMICITY: _ordinal(ATOMICITIES, wanted.atomicity),
+        _BACKUPS: None if wanted.backups is None else struct.pack("<i", wanted.backups),
+        _WRITE_SYNCHRONIZATION: _ordinal(WRITE_SYNCHRONIZATIONS, wanted.write_synchronization),
+        _DATA_REGION: None if wanted.data_region is None else protocol.string(wanted.data_region),
+        _QUERY_ENTITIES: _list([_entity(entity) for entity in wanted.query_entities]) if wanted.query_entities else None,
+        _GROUP: None if wanted.group is None else protocol.string(wanted.group),
+    }
+    given = [struct.pack("<h", code) + value for code, value in properties.items() if value is not None]
+    body = struct.pack("<h", len(given)) + b"".join(given)
+    return struct.pack("<i", len(body)) + body
+
+
+def register_type(cluster: Cluster, wanted: BinaryType, *, unless_known: bool = False) -> None:
+    """Make the cluster know a binary type's fields, schemas and, so that Java's clients find their class, its name.
+
+    :param unless_known: leave a type as it is that the cluster knows, looked at last right before the type is sent. Another client that
+        sends it in that moment is not kept from it: then the cluster holds the schemas of both, and the later one at least sees them.
+    :raises TypeClash: the cluster has a field of it with another type: names type, field, both types.
+    :raises UnsupportedType: the cluster's nodes write objects in another form, by which they would not find the keys written here.
+    :raises WriteFailed: the cluster refused it for another reason.
+    """
+    _check_form(cluster)
+    known = known_type(cluster, wanted.type_id)
+    if known is not None:
+        if unless_known:
+            return
+        wanted = merged_type(known, wanted)
+        if _has(known, wanted):
+            return
+    try:
+        cluster.ask(lambda connection: connection.request(protocol.BINARY_TYPE_NAME_PUT, _type_name(wanted)))
+        if unless_known and known_type(cluster, wanted.type_id) is not None:
+            return
+        cluster.ask(lambda connection: connection.request(protocol.BINARY_TYPE_PUT, binary_type_bytes(wanted)))
+    except ThinError as error:
+        cluster.forget_types()
+        known = known_type(cluster, wanted.type_id)  # another client may have been quicker, with another type of a field
+        if known is not None:
+            merged_type(known, wanted)
+        what = f"Ignite did not take binary type {wanted.name}: {error.message}"
+        raise WriteFailed(what, "The node's log says more", value_type=wanted.name) from error
+    _await_type(cluster, wanted)
+
+
+def _await_type(cluster: Cluster, wanted: BinaryType) -> None:
+    """Ask until the node that is asked shows what was registered: it need not be the one that took it, and learns of it a little later."""
+    deadline = time.monotonic() + cluster.endpoint.request_timeout_ms / 1000
+    while True:
+        cluster.forget_types()
+        known = known_type(cluster, wanted.type_id)
+        if known is not None and _has(known, wanted):
+            return
+        if time.monotonic() > deadline:
+            raise WriteFailed("Ignite took a binary type and does not show it", "The node's log says more", value_type=wanted.name)
+
+
+def _check_form(cluster: Cluster) -> None:
+    """Nodes before 2.10 do not tell their form: it is taken for the default one, compact footers and full names."""
+    try:
+        compact, names = cluster.ask(lambda connection: connection.request(protocol.BINARY_CONFIGURATION, b""))
+    except ThinError as error:
+        if error.status == protocol.INVALID_OPERATION:
+            return
+        raise WriteFailed(f"Ignite does not tell its binary configuration: {error.message}", "The node's log says more") from error
+    if not compact or names != _FULL_NAMES:
+        what = "The cluster's binaryConfiguration is not the default one: footers that are not compact, or another name mapper"
+        raise UnsupportedType(what, "Objects can be written to clusters with compactFooter true and BinaryBasicNameMapper of full names")
+
+
+def known_type(cluster: Cluster, type_id: int) -> BinaryType | None:
+    """What the cluster holds of a type, None where it holds nothing."""
+    try:
+        return cluster.binary_type(type_id)
+    except UnknownBinaryType:
+        return None
+
+
+def merged_type(known: BinaryType, wanted: BinaryType) -> BinaryType:
+    """The wanted type where the cluster knows one of its id: a field that is Object there stays so, it takes values of any type.
+
+    :raises TypeClash: a field of both has another type in each, or two types have one id; one is an enum and the other is none, a
+        constant has two ordinals or names, or another field than the cluster's gives the affinity key.
+    """
+    if known.name != wanted.name:
+        what = f"Binary types {wanted.name} and {known.name} have one type id: Ignite does not tell their names apart"
+        raise TypeClash(what, "Name the type as the cluster does", value_type=wanted.name)
+    types = {field.field_id: field.type_code for field in known.fields}
+    for field in wanted.fields:
+        before = types.get(field.field_id, field.type_code)
+        if before not in (field.type_code, codes.OBJECT):
+            what = (
+                f"Field {field.name} of binary type {wanted.name} is {code_name(before)} in the cluster, "
+                f"and {code_name(field.type_code)} is to be written"
+            )
+            raise TypeClash(what, "Ignite never changes a field's type: use another field or type name", field=field.name)
+    _check_same_kind(known, wanted)
+    fields = tuple(replace(field, type_code=types.get(field.field_id, field.type_code)) for field in wanted.fields)
+    return replace(wanted, fields=fields, affinity_field=known.affinity_field)
+
+
+def _check_same_kind(known: BinaryType, wanted: BinaryType) -> None:
+    """Raise TypeClash where the cluster refuses to merge two types though their fields fit."""
+    if known.is_enum != wanted.is_enum:
+        kinds = ["an enum" if one.is_enum else "no enum" for one in (known, wanted)]
+        _clash(wanted, f"is {kinds[0]} in the cluster, and {kinds[1]} is to be written")
+    if wanted.affinity_field not in (None, known.affinity_field):
+        _clash(wanted, f"has the affinity key field {known.affinity_field} in the cluster, and {wanted.affinity_field} is to be written")
+    for ordinal, label in wanted.enum_values.items():
+        held = known.enum_values.get(ordinal, label)
+        other = next((number for number, name in known.enum_values.items() if name == label), ordinal)
+        if held != label or other != ordinal:
+            constants = ", ".join(f"{name} = {number}" for number, name in sorted(known.enum_values.items()))
+            _clash(wanted, f"has the constants {constants} in the cluster, and {label} = {ordinal} is to be written")
+
+
+def _clash(wanted: BinaryType, what: str) -> NoReturn:
+    remedy = "Ignite never changes what it knows of a type: use another type name"
+    raise TypeClash(f"Binary type {wanted.name} {what}", remedy, value_type=wanted.name)
+
+
+def binary_type_bytes(binary: BinaryType) -> bytes:
+    """Payload of op 3003; the inverse of `control.read_binary_type`."""
+    fields = [protocol.string(one.name) + struct.pack("<ii", one.type_code, one.field_id) for one in binary.fields]
+    values = [protocol.string(label) + struct.pack("<i", ordinal) for ordinal, label in binary.enum_values.items()]
+    schemas = [struct.pack(f"<ii{len(ids)}i", schema_id, len(ids), *ids) for schema_id, ids in binary.schemas.items()]
+    head = struct.pack("<i", binary.type_id) + protocol.string(binary.name) + protocol.string(binary.affinity_field)
+    return head + _list(fields) + (b"\1" + _list(values) if binary.is_enum else b"\0") + _list(schemas)
+
+
+def _has(known: BinaryType, wanted: BinaryType) -> bool:
+    ids = {field.field_id for field in known.fields}
+    values = wanted.enum_values.keys() <= known.enum_values.keys()
+    return values and all(field.field_id in ids for field in wanted.fields) and wanted.schemas.keys() <= known.schemas.keys()
+
+
+def _type_name(binary: BinaryType) -> bytes:
+    return struct.pack("<Bi", _JAVA, binary.type_id) + protocol.string(binary.name)
+
+
+def _ordinal(names: dict[int, str], name: str | None) -> bytes | None:
+    if name is None:
+        return None
+    return struct.pack("<i", {label: ordinal for ordinal, label in names.items()}[name])
+
+
+def _list(items: Sequence[bytes]) -> bytes:
+    return struct.pack("<i", len(items)) + b"".join(items)
+
+
+def _entity(entity: QueryEntity) -> bytes:
+    names = (entity.key_type, entity.value_type, entity.table, entity.key_field, entity.value_field)
+    no_aliases = no_indexes = _list([])
+    return b"".join(map(protocol.string, names)) + _list([_query_field(field) for field in entity.fields]) + no_aliases + no_indexes
+
+
+def _query_field(field: QueryField) -> bytes:
+    flags = struct.pack("<??B", field.is_key, field.not_null, codes.NULL)  # no default value
+    return protocol.string(field.name) + protocol.string(field.java_type) + flags + struct.pack("<ii", field.precision, field.scale)

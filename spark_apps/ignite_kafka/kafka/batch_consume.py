@@ -1,0 +1,190 @@
+"""Take whole batches of records out of librdkafka, as Arrow arrays.
+
+confluent-kafka makes a Python object of each record: 1 µs of Python a record, and as many small objects as there are keys and values.
+``rd_kafka_consume_batch_queue`` fills an array of pointers to ``rd_kafka_message_t``; numpy reads those structures where they lie, and
+Arrow copies keys and values together: 0.4 µs, of which giving the messages back is half. :func:`.batch_produce.supported` guards it.
+
+Source: librdkafka ``rdkafka.h`` (``rd_kafka_message_s``, ``rd_kafka_consume_batch_queue``).
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from confluent_kafka import Consumer, Message, cimpl
+
+from ..common.arrays import Int64Array
+from .records import Consumed
+
+Addresses = npt.NDArray[np.uint64]
+
+_OBJECT_HEAD = object.__basicsize__
+_WORDS = 8  # of rd_kafka_message_t, of 8 bytes each: err, rkt, partition, payload, len, key, key_len, offset
+_WINDOW_BITS = 30  # a buffer of an Arrow view array is addressed by 31 bits
+_INLINE = 12  # bytes that an Arrow view holds itself
+_VIEW = np.dtype({"names": ["length", "inline", "buffer", "offset"], "formats": ["<i4", "S12", "<i4", "<i4"], "offsets": [0, 4, 8, 12]})
+
+
+@dataclass(frozen=True)
+class Signal:
+    """What a consumer tells beside records: the end of a partition (with the position there), or an error."""
+
+    code: int
+    topic: str | None
+    partition: int
+    offset: int
+    text: str = ""
+
+
+def signal_of(message: Message) -> Signal:
+    """What a message without a record tells."""
+    error = message.error()
+    assert error is not None
+    partition, offset = message.partition(), message.offset()
+    return Signal(error.code(), message.topic(), -1 if partition is None else partition, -1 if offset is None else offset, error.str())
+
+
+@cache
+def _library() -> ctypes.CDLL:
+    library = ctypes.CDLL(cimpl.__file__)
+    library.rd_kafka_queue_new.restype = ctypes.c_void_p
+    library.rd_kafka_queue_new.argtypes = [ctypes.c_void_p]
+    library.rd_kafka_queue_get_partition.restype = ctypes.c_void_p
+    library.rd_kafka_queue_get_partition.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int32]
+    library.rd_kafka_queue_forward.restype = None
+    library.rd_kafka_queue_forward.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+    library.rd_kafka_queue_destroy.argtypes = [ctypes.c_void_p]
+    library.rd_kafka_consume_batch_queue.restype = ctypes.c_ssize_t
+    library.rd_kafka_consume_batch_queue.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t]
+    library.rd_kafka_message_destroy.restype = None
+    library.rd_kafka_message_destroy.argtypes = [ctypes.c_void_p]
+    library.rd_kafka_message_timestamp.restype = ctypes.c_int64
+    library.rd_kafka_message_timestamp.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+    library.rd_kafka_topic_name.restype = ctypes.c_char_p
+    library.rd_kafka_topic_name.argtypes = [ctypes.c_void_p]
+    return library
+
+
+class NativeQueue:
+    """A queue for what comes of some partitions, apart from the consumer's own; make it before they are assigned, close it before it goes.
+
+    What librdkafka has to tell of the connections stays in the consumer's own queue, and :meth:`consume` serves that through
+    confluent-kafka: a callback of Python that librdkafka makes while this module calls it finds no state of confluent-kafka, which then
+    aborts the process.
+
+    :param timed: whether timestamps are wanted, which costs a call each.
+    """
+
+    def __init__(self, consumer: Consumer, places: Sequence[tuple[str, int]], *, timed: bool = False) -> None:
+        self._consumer = consumer  # keeps the handle alive
+        self._timed = timed
+        handle = ctypes.c_void_p.from_address(id(consumer) + _OBJECT_HEAD).value
+        self._queue = _library().rd_kafka_queue_new(handle)
+        for topic, partition in places:
+            own = _library().rd_kafka_queue_get_partition(handle, topic.encode(), partition)
+            _library().rd_kafka_queue_forward(own, self._queue)
+            _library().rd_kafka_queue_destroy(own)
+
+    def consume(self, count: int, timeout_s: float) -> tuple[list[Consumed], list[Signal]]:
+        """At most that many records and signals; waits at most that long for the last of them."""
+        message = self._consumer.poll(0)
+        assert message is None or message.error() is not None, "a record in the consumer's own queue"
+        signals = [] if message is None else [signal_of(message)]
+        pointers = np.zeros(count, np.uint64)
+        got = _library().rd_kafka_consume_batch_queue(self._queue, int(timeout_s * 1000), pointers.ctypes.data, count)
+        if got <= 0:
+            return [], signals
+        pointers = pointers[:got]
+        try:
+            fetched, more = _read(pointers, self._timed)
+            return fetched, signals + more
+        finally:
+            destroy = _library().rd_kafka_message_destroy
+            for pointer in pointers.tolist():
+                destroy(pointer)
+
+    def close(self) -> None:
+        if self._queue:
+            _library().rd_kafka_queue_destroy(self._queue)
+            self._queue = None
+
+
+def _read(pointers: Addresses, timed: bool) -> tuple[list[Consumed], list[Signal]]:
+    error, topic, partition, value, value_length, key, key_length, offset = _words(pointers)
+    codes = error.astype(np.uint32).view(np.int32)
+    partitions = partition.astype(np.uint32).view(np.int32)
+    fetched, signals = [], []
+    for row in np.flatnonzero(codes).tolist():
+        text = ctypes.string_at(int(value[row])).decode(errors="replace") if value[row] else ""
+        signals.append(Signal(int(codes[row]), _name(int(topic[row])), int(partitions[row]), int(offset[row].view(np.int64)), text))
+    for rows in _by_partition(topic, partitions, np.flatnonzero(codes == 0)):
+        keys, values = binary_at(key[rows], key_length[rows]), binary_at(value[rows], value_length[rows])
+        name = _name(int(topic[rows[0]]))
+        assert name is not None, "a record without a topic"
+        times = _times_ms(pointers[rows]) if timed else None
+        fetched.append(Consumed(name, int(partitions[rows[0]]), keys, values, offset[rows].view(np.int64), times))
+    return fetched, signals
+
+
+def _times_ms(pointers: Addresses) -> Int64Array:
+    """They stand in what librdkafka keeps to itself."""
+    time_of, kind = _library().rd_kafka_message_timestamp, ctypes.byref(ctypes.c_int())
+    return np.array([time_of(pointer, kind) for pointer in pointers.tolist()], np.int64)
+
+
+def _words(pointers: Addresses) -> list[Addresses]:
+    """Each word of the structures that the pointers lead to; they are aligned to 8 bytes."""
+    first = int(pointers.min())
+    count = (int(pointers.max()) - first) // 8 + _WORDS
+    memory = np.ctypeslib.as_array((ctypes.c_uint64 * count).from_address(first))
+    at = ((pointers - np.uint64(first)) >> np.uint64(3)).astype(np.int64)
+    return [memory[at + word] for word in range(_WORDS)]
+
+
+def _name(topic: int) -> str | None:
+    return str(_library().rd_kafka_topic_name(topic).decode()) if topic else None
+
+
+def _by_partition(topics: Addresses, partitions: npt.NDArray[np.int32], rows: Int64Array) -> Iterator[Int64Array]:
+    """Rows of each partition, in their order."""
+    if not rows.size:
+        return
+    order = rows[np.lexsort((partitions[rows], topics[rows]))]  # stable
+    changes = (np.diff(topics[order]) != 0) | (np.diff(partitions[order]) != 0)
+    yield from np.split(order, np.flatnonzero(changes) + 1)
+
+
+def binary_at(addresses: Addresses, lengths: Addresses) -> pa.BinaryArray:
+    """Bytes that lie somewhere in memory, copied into one array; address 0 is a null."""
+    views = np.zeros(len(addresses), _VIEW)
+    views["length"] = lengths
+    absent = addresses == 0
+    there = np.flatnonzero(~absent & (lengths > 0))
+    short, long = there[lengths[there] <= _INLINE], there[lengths[there] > _INLINE]
+    buffers: list[pa.Buffer] = []
+    if short.size:
+        views["inline"][short] = _inline(addresses[short], lengths[short].astype(np.int64))
+    if long.size:
+        windows, of_window = np.unique(addresses[long] >> np.uint64(_WINDOW_BITS), return_inverse=True)
+        views["buffer"][long] = of_window
+        views["offset"][long] = addresses[long] & np.uint64((1 << _WINDOW_BITS) - 1)
+        buffers = [pa.foreign_buffer(int(window) << _WINDOW_BITS, (1 << 31) - 1) for window in windows]
+    valid = pa.array(~absent).buffers()[1] if absent.any() else None
+    array = pa.Array.from_buffers(pa.binary_view(), len(addresses), [valid, pa.py_buffer(views), *buffers])
+    return array.cast(pa.binary())
+
+
+def _inline(addresses: Addresses, lengths: Int64Array) -> np.ndarray:
+    """Twelve bytes for each value, with zeros behind it; nothing is read that is not the value's."""
+    first = int(addresses.min())
+    memory = np.ctypeslib.as_array((ctypes.c_uint8 * (int(addresses.max()) - first + _INLINE)).from_address(first))
+    column = np.arange(_INLINE)
+    at = (addresses - np.uint64(first)).astype(np.int64)[:, None] + np.minimum(column, lengths[:, None] - 1)
+    text = np.where(column < lengths[:, None], memory[at], 0).astype(np.uint8)
+    return np.ascontiguousarray(text).view("S12")[:, 0]

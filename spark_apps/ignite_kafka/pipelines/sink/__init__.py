@@ -1,1 +1,0 @@
-"""Kafka to Ignite: topics into caches, in order for each key, and nothing thrown away."""

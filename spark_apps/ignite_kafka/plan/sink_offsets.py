@@ -1,0 +1,125 @@
+"""Offsets of a sink: pure functions.
+
+The consumer group has them, as that of a Kafka Connect sink would; the offsets topic holds a copy, committed in the same transaction, which
+serves once the group has expired. Record layout, beside those of :mod:`.slots` in the connector's offsets topic (partition = slot):
+
+=========================================================== =======================================================================
+key (JSON)                                                  value (JSON)
+=========================================================== =======================================================================
+``["<connector>",{"kafka_topic":"t","kafka_partition":3}]`` ``{"kafka_offset":42,"topic_id":"…","generation":7}``
+=========================================================== =======================================================================
+
+The key is the layout of sink offsets in Kafka Connect's REST interface (KIP-875). The metadata of the group's offset is
+``{"topic_id":"…"}``: an offset is of one topic, not of whatever bears its name later.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..errors import RecordsLost, TopicError
+from ..settings.sink import EARLIEST, LATEST, NONE
+
+PASS_OVER = f"Records are lost. To pass over them set auto_offset_reset to {EARLIEST} or {LATEST}, or set the group's offsets."
+
+
+@dataclass(frozen=True)
+class PartitionKey:
+    """The key of a copy."""
+
+    connector: str
+    topic: str
+    partition: int
+
+    def to_json(self) -> bytes:
+        place = {"kafka_topic": self.topic, "kafka_partition": self.partition}
+        return json.dumps([self.connector, place], separators=(",", ":")).encode()
+
+
+@dataclass(frozen=True)
+class PartitionOffset:
+    """The next offset to read; ``topic_id`` empty: the group's, set by another program."""
+
+    offset: int
+    topic_id: str = ""
+    generation: int = 0
+
+    def to_json(self) -> bytes:
+        value = {"kafka_offset": self.offset, "topic_id": self.topic_id, "generation": self.generation}
+        return json.dumps(value, separators=(",", ":")).encode()
+
+    @staticmethod
+    def from_json(data: bytes) -> PartitionOffset:
+        value = json.loads(data)
+        return PartitionOffset(value["kafka_offset"], value["topic_id"], value["generation"])
+
+    @property
+    def metadata(self) -> str:
+        """What goes with the group's offset."""
+        return json.dumps({"topic_id": self.topic_id}, separators=(",", ":"))
+
+    @staticmethod
+    def of_group(offset: int, metadata: str | None) -> PartitionOffset:
+        """The group's offset; metadata of another form is another program's."""
+        try:
+            value = json.loads(metadata or "{}")
+        except ValueError:
+            value = {}
+        topic_id = value.get("topic_id", "") if isinstance(value, Mapping) else ""
+        return PartitionOffset(offset, topic_id if isinstance(topic_id, str) else "")
+
+
+@dataclass(frozen=True)
+class Log:
+    """What a partition is now: its first offset, and the one behind its last, whether a transaction is open or not."""
+
+    topic_id: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where a partition is read from; ``instead_of``: the offset that was to be read, and is gone."""
+
+    offset: int
+    instead_of: int | None = None
+
+
+def start_of(
+    topic: str, partition: int, log: Log, group: PartitionOffset | None, copy: PartitionOffset | None, begin: int | None, reset: str
+) -> Start:
+    """Where to go on: the group's offset, else the copy, else the beginning.
+
+    :param begin: where a partition without any offset begins; None: at its first record.
+    :param reset: auto_offset_reset.
+    :raises TopicError: the offset is of another topic of that name.
+    :raises RecordsLost: the offset is not in the log any more, and ``reset`` is none.
+    """
+    known = group or copy
+    if known is None:
+        return Start(log.start if begin is None else max(begin, log.start))
+    if known.topic_id not in ("", log.topic_id):
+        raise TopicError(
+            "the topic was deleted and made again since it was read",
+            "To read the new topic, set the group's offsets: kafka-consumer-groups --reset-offsets --to-earliest --execute, with --group "
+            "connect-<name of the connector>.",
+            topic=topic,
+            partition=partition,
+            topic_id=log.topic_id,
+            known_topic_id=known.topic_id,
+        )
+    if log.start <= known.offset <= log.end:
+        return Start(known.offset)
+    if reset == NONE:
+        lost = f"starts at offset {log.start}" if known.offset < log.start else f"ends at offset {log.end}"
+        raise RecordsLost(
+            f"the next record to read is offset {known.offset}, and the partition {lost}",
+            PASS_OVER,
+            topic=topic,
+            partition=partition,
+            offset=known.offset,
+        )
+    return Start(log.start if reset == EARLIEST else log.end, known.offset)

@@ -1,0 +1,194 @@
+"""What a run copies: settings plus what the clusters hold, as plain data that travels as JSON and holds no secret.
+
+A unit is (cache, Ignite partition); units of a slot are arithmetic ranges, so that a plan of a million units stays small.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, Protocol
+
+from ..errors import SettingsError
+from ..settings.connector import ConnectorSettings
+from ..settings.source import SourceSettings
+from .slots import partitions_of_slot, slot_of, slots_of_tasks
+
+__all__ = [
+    "CachePlan",
+    "RunPlan",
+    "SlotUnits",
+    "TransferPlan",
+    "differences",
+    "fingerprint",
+    "slot_of",
+    "slots_per_task",
+    "unit_count",
+    "units_of_slot",
+]
+
+
+@dataclass(frozen=True)
+class CachePlan:
+    """One cache: ``partitions`` of Ignite go to ``topic``, which has ``topic_partitions``.
+
+    :param load: whether a stream sends the entries that were there before it began.
+    :param topic_bytes: max.message.bytes of the topic; None: not known.
+    :param topic_id: Kafka's id of the topic; empty: not known yet.
+    :param deployment: of a stream: the cache's deployment id, another one once it is made again under its name; empty: not known.
+    """
+
+    name: str
+    cache_id: int
+    topic: str
+    partitions: int
+    topic_partitions: int
+    incarnation: str = ""
+    load: bool = True
+    topic_bytes: int | None = None
+    topic_id: str = ""
+    deployment: str = ""
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> CachePlan:
+        """What ``asdict`` gave; fields that this version does not know are left out.
+
+        :raises TypeError: a field is missing.
+        """
+        known = {item.name for item in fields(CachePlan)}
+        return CachePlan(**{name: value for name, value in data.items() if name in known})
+
+
+class RunPlan(Protocol):
+    """What the plans of both directions tell: whose they are."""
+
+    @property
+    def connector(self) -> str: ...
+
+    @property
+    def generation(self) -> int: ...
+
+    @property
+    def slots(self) -> int: ...
+
+    @property
+    def settings(self) -> ConnectorSettings: ...
+
+    def to_json(self) -> str: ...
+
+    @staticmethod
+    def from_json(text: str) -> RunPlan: ...
+
+
+@dataclass(frozen=True)
+class TransferPlan:
+    """A snapshot of some caches, or a stream that begins with one.
+
+    :param generation: of the run that follows the plan; 0 while none does (dry run).
+    :param max_batch_bytes: smallest max.message.bytes known of the topics: no batch of records may be larger.
+    :param max_letter_bytes: max.message.bytes of the dead-letter topic; 0: there is none, or it is not known.
+    :param capture_id: of the backlog service's capture that a stream reads; 0 for a snapshot alone.
+    """
+
+    connector: str
+    snapshot_id: str
+    generation: int
+    slots: int
+    settings: SourceSettings
+    caches: tuple[CachePlan, ...]
+    max_batch_bytes: int = 1_000_000
+    max_letter_bytes: int = 0
+    capture_id: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready form."""
+        names = ("connector", "snapshot_id", "generation", "slots", "max_batch_bytes", "max_letter_bytes", "capture_id")
+        own = {name: getattr(self, name) for name in names}
+        return {**own, "settings": self.settings.to_dict(), "caches": [asdict(cache) for cache in self.caches]}
+
+    def to_json(self) -> str:
+        return json.dumps(self.to_dict(), separators=(",", ":"))
+
+    @staticmethod
+    def from_dict(data: dict[str, Any]) -> TransferPlan:
+        """The plan that :meth:`to_dict` described.
+
+        Fields that this version does not know are left out; settings that it does not know are refused, as they may shape records.
+
+        :raises SettingsError: it was written by another version, or not by this program.
+        """
+        try:
+            caches = tuple(CachePlan.from_dict(cache) for cache in data["caches"])
+            settings = SourceSettings.from_dict(data["settings"], "the plan")
+            known = {item.name for item in fields(TransferPlan)}
+            given = {name: value for name, value in data.items() if name in known}
+            return TransferPlan(**{**given, "caches": caches, "settings": settings})
+        except (KeyError, TypeError) as error:
+            raise SettingsError(f"a plan cannot be read: {error}", "It was written by another version: begin a new snapshot") from error
+
+    @staticmethod
+    def from_json(text: str | bytes) -> TransferPlan:
+        return TransferPlan.from_dict(json.loads(text))
+
+
+@dataclass(frozen=True)
+class SlotUnits:
+    """The units of one cache that a slot owns: ``partitions`` is a range with a stride, never a list."""
+
+    cache: CachePlan
+    partitions: range
+
+
+def units_of_slot(plan: TransferPlan, slot: int) -> Iterator[SlotUnits]:
+    """What a slot has to copy, cache by cache; a cache of which it owns nothing is left out."""
+    for cache in plan.caches:
+        partitions = partitions_of_slot(cache.name, cache.partitions, slot, plan.slots)
+        if partitions:
+            yield SlotUnits(cache, partitions)
+
+
+def unit_count(plan: TransferPlan, slot: int | None = None) -> int:
+    """Units of the plan, or of one slot."""
+    if slot is None:
+        return sum(cache.partitions for cache in plan.caches)
+    return sum(len(units.partitions) for units in units_of_slot(plan, slot))
+
+
+def slots_per_task(slots: int, tasks: int) -> tuple[tuple[int, ...], ...]:
+    """Whole slots dealt to tasks, none more than one ahead of another; never more tasks than slots."""
+    return slots_of_tasks(slots, tasks)
+
+
+def fingerprint(plan: TransferPlan) -> str:
+    """SHA-256 (hex) of what is fixed under a snapshot id: caches, topics, slots and the settings that shape records.
+
+    Generation, addresses, time-outs and limits may differ between two runs of one snapshot.
+    """
+    return hashlib.sha256(json.dumps(_fixed(plan), sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def differences(before: TransferPlan, now: TransferPlan) -> list[str]:
+    """What is fixed under a snapshot id and yet differs, one text each; empty exactly when the fingerprints are equal."""
+    old, new = _flat(_fixed(before)), _flat(_fixed(now))
+    absent = "not there"
+    return [
+        f"{name}: {old.get(name, absent)!r} before, {new.get(name, absent)!r} now"
+        for name in sorted(old.keys() | new.keys())
+        if old.get(name, absent) != new.get(name, absent)
+    ]
+
+
+def _fixed(plan: TransferPlan) -> dict[str, Any]:
+    # a topic's limit may be raised meanwhile; its id is compared with that in the offsets
+    caches = {cache.name: asdict(replace(cache, topic_bytes=0, topic_id="")) for cache in plan.caches}
+    return {"connector": plan.connector, "slots": plan.slots, "setting": plan.settings.shape(), "cache": caches}
+
+
+def _flat(value: dict[str, Any], before: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, item in value.items():
+        place = f"{before} {name}".strip()
+        flat |= _flat(item, place) if isinstance(item, dict) else {place: item}
+    return flat

@@ -1,0 +1,95 @@
+"""What both clusters are asked before Spark is started, so that an unknown cache or topic, or a refused login, costs no Spark session."""
+
+from __future__ import annotations
+
+import logging
+
+from .errors import CacheNotFound, IgniteKafkaError, KafkaUnavailable
+from .events import NAME_MATCHES_NOTHING, RUN_FAILED, emit
+from .ignite.cluster import Cluster
+from .kafka.clients import BRIEF_S, KafkaClients
+from .kafka.topics import Topics
+from .runtime.clients import ignite_cluster, kafka_clients
+from .settings.connector import ConnectorSettings
+from .settings.secrets import Secrets
+from .settings.sink import SinkSettings
+from .settings.source import SourceSettings
+from .settings.suggestions import did_you_mean
+from .sink.caches import missing_caches
+from .sink.planning import cache_names, chosen_topics, known_topics
+from .source.planning import chosen_caches, unmatched
+from .state.configs import read_connector
+from .state.status import FAILED, RunStatus, StatusWriter, now_ms
+
+log = logging.getLogger(__name__)
+
+
+def preflight(settings: ConnectorSettings, secrets: Secrets, run_id: str, snapshot_id: str | None = None) -> None:
+    """Ask both clusters whether they let this connector in and hold what its settings name.
+
+    Brokers that do not answer are left to the run: it waits for them as long as for brokers that go away later. What ends the run here is
+    in its status record, as what ends it later.
+
+    :param snapshot_id: the snapshot that is to be begun or continued; None: see :class:`~ignite_kafka.runtime.connector_run.RunRequest`.
+    :raises CacheNotFound: the lists match no cache, or the template of a sink is not there.
+    :raises TopicError: a topic that is to be read is not there.
+    :raises IgniteUnreachable: no node answers.
+    :raises AuthenticationFailed: a cluster refuses user, password or certificate.
+    """
+    clients = kafka_clients(settings, secrets)
+    started_ms = now_ms()
+    try:
+        _ask(settings, secrets, clients, snapshot_id)
+    except IgniteKafkaError as error:
+        emit(RUN_FAILED, connector=settings.name, run_id=run_id, reason=str(error))
+        _record(
+            settings, clients, RunStatus(FAILED, settings.name, run_id, started_ms=started_ms, ended_ms=now_ms(), error=error.to_dict())
+        )
+        raise
+
+
+def _record(settings: ConnectorSettings, clients: KafkaClients, ended: RunStatus) -> None:
+    try:
+        clients.check(BRIEF_S)
+        StatusWriter.ensure_topic(Topics(clients), settings.internal_topic_prefix, settings.replication_factor)
+        StatusWriter(clients, settings.internal_topic_prefix).run(ended, BRIEF_S)
+    except IgniteKafkaError as unwritten:
+        log.warning("the status record could not be written: %s", unwritten)
+
+
+def _ask(settings: ConnectorSettings, secrets: Secrets, clients: KafkaClients, snapshot_id: str | None) -> None:
+    with ignite_cluster(settings, secrets) as cluster:
+        caches = cluster.cache_names()
+        try:
+            clients.check()
+            if isinstance(settings, SinkSettings):
+                _check_topics(settings, caches, clients, cluster)
+            elif isinstance(settings, SourceSettings):
+                _check_caches(settings, caches, clients, snapshot_id)
+        except KafkaUnavailable as error:
+            log.warning("Kafka does not answer yet, the run tries again: %s", error)
+
+
+def _check_topics(settings: SinkSettings, caches: list[str], clients: KafkaClients, cluster: Cluster) -> None:
+    topics = chosen_topics(settings, known_topics(settings, Topics(clients)))
+    wanted = cache_names(topics, settings.topic_prefix, settings.cache_prefix)
+    missing_caches(wanted.values(), caches, settings, cluster)
+
+
+def _check_caches(settings: SourceSettings, caches: list[str], clients: KafkaClients, snapshot_id: str | None) -> None:
+    try:
+        chosen_caches(settings, caches)
+    except CacheNotFound:
+        if _needs_a_plan(settings, clients, snapshot_id):
+            raise
+    for pattern in unmatched(settings, caches):
+        hint = did_you_mean(pattern, caches) or "The cluster has no cache of a similar name."
+        emit(NAME_MATCHES_NOTHING, setting="cache_whitelist", name=pattern, hint=hint)
+
+
+def _needs_a_plan(settings: SourceSettings, clients: KafkaClients, snapshot_id: str | None) -> bool:
+    """Whether caches are chosen anew: a snapshot that is complete copies nothing, and one that goes on has its caches."""
+    state = read_connector(clients, Topics(clients), settings.internal_topic_prefix, settings.name)
+    if state.snapshot is not None and not state.snapshot.complete and snapshot_id in (None, state.snapshot.id):
+        return False
+    return snapshot_id not in state.ended

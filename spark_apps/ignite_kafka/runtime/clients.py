@@ -1,0 +1,51 @@
+"""Clients of both clusters, from settings and secrets."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..ignite.cluster import Cluster
+from ..kafka.clients import BRIEF_S, KafkaClients
+from ..kafka.record_size import DEFAULT_MESSAGE_BYTES
+from ..kafka.topics import Topics
+from ..plan.slots import Owner
+from ..plan.source_plan import TransferPlan
+from ..settings.connector import ConnectorSettings
+from ..settings.secrets import Secrets
+from ..settings.transport_security import check_ignite, check_kafka
+from ..state.open_slots import SlotOpener
+from ..state.slot_writer import TransactionLimits
+
+
+def ignite_cluster(settings: ConnectorSettings, secrets: Secrets, backlog_secret: str | None = None) -> Cluster:
+    """A connected cluster: a context manager.
+
+    :param backlog_secret: of the connector's capture, for calls that change it; None: that of the secrets file, if it has one.
+    :raises SettingsError: the connection is not protected, and the settings do not allow that.
+    """
+    check_ignite(settings, secrets)
+    credentials = secrets.ignite if backlog_secret is None else replace(secrets.ignite, backlog_secret=backlog_secret)
+    return Cluster(settings.ignite_endpoint, credentials)
+
+
+def kafka_clients(settings: ConnectorSettings, secrets: Secrets) -> KafkaClients:
+    """Clients of every kind; the same error as :func:`ignite_cluster`."""
+    check_kafka(settings, secrets)
+    common = {**settings.kafka_common, **secrets.kafka}
+    return KafkaClients(common, settings.producer_override, settings.consumer_override)
+
+
+def slot_clients(settings: ConnectorSettings, secrets: Secrets) -> KafkaClients:
+    """Clients of a slot, whose calls wait no longer than a slot is tried again."""
+    clients = kafka_clients(settings, secrets)
+    return replace(clients, patience_s=min(clients.patience_s, max(BRIEF_S, settings.retry_timeout_ms / 1000)))
+
+
+def slot_opener(plan: TransferPlan, clients: KafkaClients, topics: Topics, owner: Owner) -> SlotOpener:
+    """Opens slots of a source. Their producers take dead letters as large as their topic allows."""
+    settings = plan.settings
+    limits = TransactionLimits(
+        settings.transaction_max_records, settings.transaction_max_bytes, settings.transaction_max_ms, settings.transaction_timeout_ms
+    )
+    producer = {"message.max.bytes": max(DEFAULT_MESSAGE_BYTES, plan.max_letter_bytes)} if plan.max_letter_bytes else {}
+    return SlotOpener(clients, topics, plan.connector, settings.internal_topic_prefix, owner, limits, plan.max_batch_bytes, producer)

@@ -1,0 +1,216 @@
+"""What every run of a connector does around its pipeline: check, tell the status topic, end with one record whatever happens."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from typing import Generic, TypeVar
+from zlib import crc32
+
+from pyspark.sql import SparkSession
+
+from .. import events
+from ..common.redaction import in_message
+from ..common.retry import retry
+from ..errors import IgniteKafkaError, Interrupted, KafkaUnavailable, SettingsError
+from ..kafka.clients import BRIEF_S, REQUEST_TIMEOUT_S
+from ..kafka.topics import Topics
+from ..settings.connector import ConnectorSettings
+from ..settings.secrets import Secrets
+from ..settings.secrets_file import SecretsSource
+from ..state import status
+from ..state.configs import ConnectorState, read_connector
+from ..state.configs_writer import ConfigsWriter
+from ..state.status import RunStatus, StatusWriter, read_runs
+from .clients import kafka_clients
+from .spark_job import Job, TaskErrors, Work
+
+log = logging.getLogger(__name__)
+
+POLL_S = 0.2
+_FORGET_EVERY = 10  # runs
+T = TypeVar("T")
+S = TypeVar("S", bound=ConnectorSettings, covariant=True)
+
+Report = Callable[[RunStatus], None]
+
+
+@dataclass(frozen=True)
+class RunRequest(Generic[S]):
+    """What to run.
+
+    :param snapshot_id: of a source; None continues the last unfinished snapshot of the connector, or begins one.
+    :param secrets_file: where executors find the secrets; None: there are none.
+    :param stop: set to have a run end after the batch in hand; a snapshot does not look at it.
+    """
+
+    settings: S
+    run_id: str
+    snapshot_id: str | None = None
+    secrets_file: SecretsSource | None = None
+    report: Report = lambda _status: None
+    stop: threading.Event = field(default_factory=threading.Event)
+
+
+class ConnectorRun(ABC, Generic[S]):
+    """One run. :meth:`run` is all of it; pipelines say what lies between."""
+
+    def __init__(self, spark: SparkSession, request: RunRequest[S], stack: ExitStack) -> None:
+        self._spark, self._request, self._settings, self._stack = spark, request, request.settings, stack
+        self._secrets = request.secrets_file.load() if request.secrets_file else Secrets()
+        self._clients = kafka_clients(self._settings, self._secrets)
+        self._status = RunStatus(status.RUNNING, self._settings.name, request.run_id, started_ms=status.now_ms())
+        self._writer: StatusWriter | None = None
+        self._errors = TaskErrors(spark)
+
+    @abstractmethod
+    def _run(self) -> None:
+        """From the connector's state to its end; :meth:`_end` tells a good one."""
+
+    def run(self) -> RunStatus:
+        """The run's last record.
+
+        :raises IgniteKafkaError: what ended the run; the record holds it.
+        """
+        _refuse_speculation(self._spark)
+        self._settings.emit_notices()
+        self._patiently(self._clients.check)
+        self._topics = Topics(self._clients)
+        prefix = self._settings.internal_topic_prefix
+        self._patiently(lambda: StatusWriter.ensure_topic(self._topics, prefix, self._settings.replication_factor))
+        self._writer = StatusWriter(self._clients, prefix)
+        try:
+            self._run()
+        except IgniteKafkaError as error:
+            event = {3: events.RUN_FENCED, 4: events.OUTCOME_UNKNOWN}.get(error.exit_code, events.RUN_FAILED)
+            events.emit(event, connector=self._settings.name, run_id=self._request.run_id, reason=str(error))
+            if self._end(_state_of(error), error=error.to_dict()):
+                self._forget_runs()
+            raise
+        except BaseException as error:
+            ended = _interrupted(error) or _foreign(error)
+            self._end(status.STOPPED if isinstance(ended, Interrupted) else status.FAILED, error=ended.to_dict())
+            raise
+        self._forget_runs()
+        return self._status
+
+    def _forget_runs(self) -> None:
+        """Remove the runs that are too many from the status topic. That reads all of it, so one run in some does it."""
+        if crc32(self._request.run_id.encode()) % _FORGET_EVERY:
+            return
+        assert self._writer is not None
+        try:
+            clients = replace(self._clients, patience_s=BRIEF_S)  # the run has ended: nothing waits for this
+            runs = read_runs(clients, self._settings.internal_topic_prefix, self._settings.name)
+            self._writer.forget(self._settings.name, list(runs)[: -self._settings.runs_kept])
+        except IgniteKafkaError as error:
+            log.warning("old runs could not be removed from the status topic, a later run does it: %s", error)
+
+    def _settle(self, control: ConfigsWriter) -> None:
+        """Abort what failed tasks left open, so that no reader waits for its time-out; not where a newer run owns the slots."""
+        try:
+            self._clients.check(BRIEF_S)
+            state = read_connector(self._clients, self._topics, self._settings.internal_topic_prefix, self._settings.name)
+            if state.connector is not None and state.connector.generation == control.record.generation:
+                control.fence_slots()
+        except IgniteKafkaError as error:
+            log.warning("open transactions could not be settled, they end by their time-out: %s", error)
+
+    def _patiently(self, call: Callable[[], T]) -> T:
+        """A call to Kafka that may be repeated, asked again while brokers are away, for as long as tasks go on trying."""
+        reasons: list[str] = []
+
+        def failed(error: IgniteKafkaError) -> None:
+            if not reasons:
+                seconds = self._settings.retry_timeout_ms // 1000
+                events.emit(events.KAFKA_AWAITED, connector=self._settings.name, seconds=seconds, reason=str(error))
+            elif str(error) != reasons[-1]:
+                log.warning("asked again: %s", error)
+            reasons.append(str(error))
+            self._check_tasks()
+
+        def may_pass(error: IgniteKafkaError) -> bool:
+            return isinstance(error, KafkaUnavailable) and not self._request.stop.is_set()
+
+        return retry(call, self._settings.retry_timeout_ms / 1000, may_pass, failed=failed)
+
+    def _state(self) -> ConnectorState:
+        """The connector's records as they are now."""
+        prefix, name = self._settings.internal_topic_prefix, self._settings.name
+        return self._patiently(lambda: read_connector(self._clients, self._topics, prefix, name))
+
+    def _configs_writer(self) -> ConfigsWriter:
+        """A writer of the connector's records, closed when the run ends."""
+        settings = self._settings
+        writer = ConfigsWriter(self._clients, self._topics, settings.internal_topic_prefix, settings.name, settings.runs_kept)
+        self._stack.callback(writer.close)
+        return writer
+
+    def _take(self, control: ConfigsWriter, slots: int, seen: ConnectorState) -> ConnectorState:
+        """Take the connector: see :meth:`.ConfigsWriter.take`."""
+        settings = self._settings
+        return self._patiently(lambda: control.take(slots, self._request.run_id, settings.to_dict(), settings.replication_factor, seen))
+
+    def _check_tasks(self) -> None:
+        """Raise the error of a task that gave up meanwhile: the driver does not go on trying for longer than its tasks."""
+
+    def _start(self, work: Work, tasks: int, description: str) -> Job:
+        """Run a job; see :class:`Job`."""
+        return Job(self._spark, self._errors, work, tasks, f"ignite-kafka-{self._request.run_id}", f"{self._settings.name}: {description}")
+
+    def _publish(self, wait_s: float = REQUEST_TIMEOUT_S) -> None:
+        if self._writer is not None:
+            self._writer.run(self._status, wait_s)
+        self._request.report(self._status)
+
+    def _publish_progress(self) -> None:
+        """A broker that is away ends the run only where the tasks give up, after retry_timeout_ms."""
+        try:
+            self._publish(BRIEF_S)
+        except KafkaUnavailable as error:
+            log.warning("progress could not be written: %s", error)
+
+    def _end(self, state: str, error: Mapping[str, object] | None = None) -> bool:
+        """Whether the run's last record was written; of a good end it is."""
+        good = error is None
+        self._status = replace(self._status, state=state, ended_ms=status.now_ms(), error=error)
+        try:
+            if good:
+                self._patiently(self._publish)
+            else:
+                self._publish(BRIEF_S)
+        except IgniteKafkaError as unwritten:
+            if good:
+                raise
+            log.error("the status record could not be written: %s", unwritten)
+            return False
+        return True
+
+
+def _refuse_speculation(spark: SparkSession) -> None:
+    if spark.sparkContext.getConf().get("spark.speculation", "false") == "true":
+        raise SettingsError(
+            "spark.speculation is on: two attempts of one task would fence each other",
+            "Set spark.speculation to false for this app.",
+            setting="spark.speculation",
+        )
+
+
+def _state_of(error: IgniteKafkaError) -> str:
+    return {3: status.FENCED, 4: status.UNKNOWN}.get(error.exit_code, status.FAILED)
+
+
+def _interrupted(error: BaseException) -> Interrupted | None:
+    """What a user's Ctrl-C, or SIGTERM, is to whoever reads the run's record."""
+    if not isinstance(error, (KeyboardInterrupt, SystemExit)):
+        return None
+    by = "Ctrl-C (SIGINT)" if isinstance(error, KeyboardInterrupt) else "SIGTERM"
+    return Interrupted(f"the run was ended by {by}", "Run it again: what was committed stays, and it goes on from there.")
+
+
+def _foreign(error: BaseException) -> IgniteKafkaError:
+    return IgniteKafkaError(f"{type(error).__name__}: {in_message(str(error)[:2000])}", "See the driver's log.")

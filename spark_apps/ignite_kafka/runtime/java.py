@@ -1,0 +1,50 @@
+"""Whether this machine has the Java that Spark needs: Spark's own message does not say what it looked for."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from ..errors import SettingsError
+from .spark_conf import configured
+
+_OLDEST = 17  # Spark 4's class files
+_INSTALL = f"Install Java {_OLDEST} or newer (Debian: openjdk-{_OLDEST}-jre-headless), or set JAVA_HOME to the folder that has its bin/java"
+_VERSION = re.compile(r'^JAVA_VERSION="(?:1\.)?(\d+)', re.MULTILINE)
+
+
+def require_java(environment: Mapping[str, str] = os.environ) -> None:
+    """Look for Java as Spark's start script does: in JAVA_HOME, and only without it on the path.
+
+    :raises SettingsError: there is none, or it is too old. The message says where it was looked for.
+    """
+    if configured(environment, "spark-env.sh"):  # it may set JAVA_HOME
+        return
+    home = environment.get("JAVA_HOME")
+    if home:
+        java = Path(home, "bin", "java")
+        if not os.access(java, os.X_OK):
+            what = f"Spark needs Java, and JAVA_HOME is not the folder of one: {java} is no program"
+            raise SettingsError(what, f"{_INSTALL}; unset it to take the java of PATH", JAVA_HOME=home)
+    else:
+        found = shutil.which("java", path=environment.get("PATH"))
+        if found is None:
+            what = "Spark needs Java, and there is none: JAVA_HOME is not set, and no folder of PATH has a program java"
+            raise SettingsError(what, _INSTALL, PATH=environment.get("PATH", ""))
+        java = Path(found)
+    version = _version(java)
+    if version is not None and version < _OLDEST:
+        raise SettingsError(f"Spark needs Java {_OLDEST} or newer, and this is Java {version}", _INSTALL, java=java, JAVA_HOME=home)
+
+
+def _version(java: Path) -> int | None:
+    """The version that the file `release` beside it tells; None where there is no such file."""
+    release = Path(os.path.realpath(java)).parent.parent / "release"
+    try:
+        found = _VERSION.search(release.read_text())
+    except OSError:
+        return None
+    return int(found[1]) if found else None

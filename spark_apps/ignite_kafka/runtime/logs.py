@@ -1,0 +1,53 @@
+"""What a process writes to its stderr: the log of the library, and the error that ends it."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from ..errors import IgniteKafkaError
+from ..events import MISCONFIGURED
+from .spark_conf import configured
+
+_LOG4J = Path(__file__).with_name("log4j2.properties")
+_SUBMIT_OPTIONS = "SPARK_SUBMIT_OPTS"  # Spark puts it before the driver's other Java options, and those before it are overridden
+
+
+def spark_environment(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Variables that have a driver in client mode log Spark's warnings and errors alone; none where the user configured Spark's log."""
+    given = environment.get(_SUBMIT_OPTIONS, "")
+    if configured(environment, _LOG4J.name) or "log4j" in given:
+        return {}
+    return {_SUBMIT_OPTIONS: f"-Dlog4j2.configurationFile={_LOG4J.as_uri()} {given}".strip()}
+
+
+def configure(level: int, form: str) -> None:
+    """Log to stderr: the library from a level on, others' warnings."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.addFilter(_is_no_finding)
+    logging.basicConfig(level=level, format=form, handlers=[handler])
+    logging.getLogger("py4j").setLevel(logging.WARNING)
+
+
+def show_error(error: IgniteKafkaError, *, as_json: bool = False) -> None:
+    """Write an error as the last line, ``ignite-kafka: <error> <message>``; of several findings each has a line of its own before.
+
+    :param as_json: write one line of JSON instead: ``{"error": {"type", "what", "remedy", "where", "findings"}, "exit_code"}``.
+    """
+    if as_json:
+        findings = [one.to_dict() for one in error.findings]
+        print(json.dumps({"error": {**error.to_dict(), "findings": findings}, "exit_code": error.exit_code}), file=sys.stderr)
+        return
+    for one in error.findings:
+        print(f"ignite-kafka: {type(one).__name__} {one}", file=sys.stderr)
+    text = f"{len(error.findings)} settings are wrong, see above" if error.findings else str(error)
+    print(f"ignite-kafka: {type(error).__name__} {text}", file=sys.stderr)
+
+
+def _is_no_finding(record: logging.LogRecord) -> bool:
+    """Event 15000 is not written here: its text is that of the error, which is."""
+    return record.__dict__.get("event_id") != MISCONFIGURED.id

@@ -1,0 +1,42 @@
+"""How many tasks and slots a run gets, from what Spark has."""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession
+
+from ..settings.connector import ConnectorSettings
+from ..state.configs import ConnectorState
+
+_SLOTS_A_CORE = 2  # so that tasks level out slots of unequal size
+_FEWEST_SLOTS, _MOST_SLOTS = 4, 64
+_ALL_EXECUTORS = 2_147_483_647  # Spark's default of the most executors
+
+
+def cores(spark: SparkSession) -> int:
+    """Cores that the app has, or will have where executors come on demand."""
+    context = spark.sparkContext
+    conf = context.getConf()
+    now = context.defaultParallelism
+    if conf.get("spark.dynamicAllocation.enabled", "false") != "true":
+        return now
+    executors = int(conf.get("spark.dynamicAllocation.maxExecutors", str(_ALL_EXECUTORS)) or _ALL_EXECUTORS)
+    of_each = int(conf.get("spark.executor.cores", "1") or 1)
+    return max(now, _MOST_SLOTS if executors == _ALL_EXECUTORS else executors * of_each)
+
+
+def slots(settings: ConnectorSettings, state: ConnectorState, spark_cores: int) -> int:
+    """Slots of a connector: those it has, else those that are set, else two a core of its first run, from 4 to 64.
+
+    They are few on a small machine because each costs a transaction of its own (docs/decisions/0010-slots-by-cores.md). That other ones are
+    set than it has is told when the connector is taken over.
+    """
+    if settings.slots is not None:
+        return settings.slots
+    if state.connector is not None:
+        return state.connector.slots
+    return min(max(_SLOTS_A_CORE * spark_cores, _FEWEST_SLOTS), _MOST_SLOTS)
+
+
+def tasks(settings: ConnectorSettings, spark_cores: int) -> int:
+    """Most tasks at the same time."""
+    return settings.tasks_max or spark_cores

@@ -1,0 +1,30 @@
+"""Where Spark's own configuration is, found as its start script finds it."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from ..errors import SettingsError
+
+
+def require_pyspark() -> None:
+    """
+    :raises SettingsError: this Python has no PySpark, which a run needs and no other command does.
+    """
+    if importlib.util.find_spec("pyspark") is None:
+        what = f"a run needs PySpark, which is not installed in {sys.prefix}"
+        raise SettingsError(what, "Install the wheel with its dependencies (docs/deploy.md), or `pip install pyspark==4.2.0`")
+
+
+def configured(environment: Mapping[str, str], name: str) -> bool:
+    """Whether Spark's configuration has a file of that name: in SPARK_CONF_DIR, else in SPARK_HOME, else beside pip's Spark."""
+    folder, home = environment.get("SPARK_CONF_DIR"), environment.get("SPARK_HOME")
+    if folder:
+        return Path(folder, name).exists()
+    if home:
+        return Path(home, "conf", name).exists()
+    package = importlib.util.find_spec("pyspark")
+    return package is not None and package.origin is not None and (Path(package.origin).parent / "conf" / name).exists()

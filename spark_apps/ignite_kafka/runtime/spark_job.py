@@ -1,0 +1,145 @@
+"""The Spark job of a run, whatever it moves: one task for each group of slots, one result for each slot.
+
+A task's error reaches the driver with the end of the task, in an accumulator: neither the tasks that still wait for a core, nor a Kafka
+that is away, delay the end of the run.
+
+An RDD, because nothing but those results comes back: a DataFrame's plan and its Arrow frames cost a tenth of a second a run
+(docs/decisions/0006-fixed-costs.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from functools import partial
+from typing import Any
+
+from pyspark import RDD, Accumulator, TaskContext
+from pyspark.accumulators import AccumulatorParam
+from pyspark.sql import SparkSession
+
+from ..common.redaction import set_log_values
+from ..errors import IgniteKafkaError
+from ..plan.source_plan import RunPlan
+from ..settings.secrets import Secrets
+from ..settings.secrets_file import SecretsSource
+from .counts import SlotResult
+
+Work = Callable[[Iterable[int]], Iterator[SlotResult]]
+"""Numbers of tasks -> the results of their slots: what Spark runs."""
+
+RunSlots = Callable[..., Iterator[SlotResult]]
+"""Runs some slots of a plan on an executor; one result a slot."""
+
+Errors = tuple[IgniteKafkaError, ...]
+
+
+def slot_work(
+    run_slots: RunSlots, plan: RunPlan, tasks: Sequence[Sequence[int]], secrets_file: SecretsSource | None, argument: Any
+) -> Work:
+    """Work of which each task runs its slots with ``run_slots(plan, secrets, slots, attempt, argument)``, on an executor.
+
+    :param tasks: slots of each task.
+    :param argument: sent to every task as it is.
+    """
+    return partial(_run_task, run_slots, type(plan).from_json, plan.to_json(), tasks, secrets_file, argument)
+
+
+def _run_task(
+    run_slots: RunSlots,
+    read_plan: Callable[[str], RunPlan],
+    plan_json: str,
+    tasks: Sequence[Sequence[int]],
+    secrets_file: SecretsSource | None,
+    argument: Any,
+    numbers: Iterable[int],
+) -> Iterator[SlotResult]:
+    plan = read_plan(plan_json)
+    set_log_values(plan.settings.log_values)
+    secrets = secrets_file.load() if secrets_file else Secrets()
+    context = TaskContext.get()
+    attempt = context.attemptNumber() if context else 0
+    for number in numbers:
+        yield from run_slots(plan, secrets, tasks[number], attempt, argument)
+
+
+def _noting(errors: Accumulator[Errors], work: Work, numbers: Iterable[int]) -> Iterator[SlotResult]:
+    """The results of a task; its errors are added to what the driver sees of tasks that have ended."""
+    for result in work(numbers):
+        if result.error is not None:
+            errors.add((result.error,))
+        yield result
+
+
+class _Joined(AccumulatorParam[Errors]):
+    """Errors of several tasks, one after the other."""
+
+    def zero(self, value: Errors) -> Errors:
+        return ()
+
+    def addInPlace(self, value1: Errors, value2: Errors) -> Errors:
+        return value1 + value2
+
+
+class TaskErrors:
+    """The errors of a run's tasks, as far as they have ended. One for a run: PySpark keeps every accumulator for as long as it lives."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self.accumulator: Accumulator[Errors] = spark.sparkContext.accumulator((), _Joined())
+
+    def forget(self) -> None:
+        self.accumulator.value = ()
+
+
+class Job:
+    """A Spark job in a thread of its own, so that the driver can watch and cancel it. The jobs of a run follow one another.
+
+    :param tasks: how many there are; ``work`` is called with the number of each.
+    """
+
+    def __init__(self, spark: SparkSession, errors: TaskErrors, work: Work, tasks: int, group: str, description: str) -> None:
+        self._context, self._group, self._description = spark.sparkContext, group, description
+        errors.forget()
+        self._errors = errors.accumulator
+        self._slots: RDD[SlotResult] = self._context.parallelize(range(tasks), tasks).mapPartitions(partial(_noting, self._errors, work))
+        self._thread = ThreadPoolExecutor(1, "spark-job")
+        self._results = self._thread.submit(self._collect)
+        self._thread.shutdown(wait=False)
+
+    def _collect(self) -> list[SlotResult]:
+        self._context.setJobGroup(self._group, self._description, interruptOnCancel=True)
+        return self._slots.collect()
+
+    def ended(self, wait_s: float) -> bool:
+        """Whether the job has ended; waits for it for at most that long."""
+        return bool(wait([self._results], wait_s).done)
+
+    def check(self) -> None:
+        """Raise the error of a task that has ended with one, whatever the other tasks do: it ends the run."""
+        _raise_first(self._errors.value)
+
+    def all_run(self) -> bool:
+        """Whether no task waits for a core."""
+        tracker = self._context.statusTracker()
+        for job_id in set(tracker.getJobIdsForGroup(self._group)) & set(tracker.getActiveJobsIds()):
+            job = tracker.getJobInfo(job_id)
+            stages = [tracker.getStageInfo(stage) for stage in job.stageIds] if job else []
+            if stages and all(stage and stage.numActiveTasks + stage.numCompletedTasks >= stage.numTasks for stage in stages):
+                return True
+        return False
+
+    def result(self) -> list[SlotResult]:
+        """Every slot's. Raises a slot's error (a final one before one that may pass), or what ended the job."""
+        results = self._results.result()
+        _raise_first([result.error for result in results if result.error is not None])
+        return results
+
+    def cancel(self) -> None:
+        self._context.cancelJobGroup(self._group)
+        wait([self._results])
+
+
+def _raise_first(errors: Sequence[IgniteKafkaError]) -> None:
+    """Raise one of some errors: a final one before one that may pass."""
+    if errors:
+        raise max(errors, key=lambda error: error.final)

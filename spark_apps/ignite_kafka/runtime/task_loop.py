@@ -1,0 +1,107 @@
+"""The attempts of a Spark task that goes on until its epoch ends: of a stream, and of a sink."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+
+from .. import events
+from ..common.deadline import Clock, Interval
+from ..common.retry import GROWING, RetryBudget, retry
+from ..errors import IgniteKafkaError, TransactionTimeout
+from ..kafka.clients import KafkaClients
+from ..plan.source_plan import RunPlan
+from ..state.status import StatusWriter, TaskProgress
+from .counts import Counts, SlotResult, summed
+from .epoch import Epoch, EpochEnd
+
+
+class _EpochOver(Exception):
+    """The driver ended the epoch while a task waited to try again."""
+
+
+@dataclass(frozen=True)
+class TaskServices:
+    """What a task uses beside its slots.
+
+    :param open_end: watches for the end of an epoch.
+    """
+
+    status: StatusWriter
+    open_end: Callable[[], EpochEnd]
+    clock: Clock = time.monotonic
+
+    @staticmethod
+    def of(plan: RunPlan, clients: KafkaClients, epoch: Epoch) -> TaskServices:
+        return TaskServices(StatusWriter(clients, plan.settings.internal_topic_prefix), partial(EpochEnd, clients, plan, epoch))
+
+
+class TaskLoop(ABC):
+    """The slots of one task from the beginning of an epoch to its end, over as many attempts as the retry budget allows."""
+
+    def __init__(self, plan: RunPlan, slots: Sequence[int], epoch: Epoch, services: TaskServices) -> None:
+        self._run_plan, self._slots, self._epoch, self._services = plan, slots, epoch, services
+        self._budget = RetryBudget(plan.settings.retry_timeout_ms / 1000, services.clock)
+        self._tells = Interval(plan.settings.progress_interval_ms / 1000)
+
+    @abstractmethod
+    def _attempt(self, end: EpochEnd) -> None:
+        """Work until the epoch ends, or until there is nothing more to do."""
+
+    @abstractmethod
+    def _results(self) -> list[SlotResult]:
+        """What the slots have done, without an error."""
+
+    def _verdict(self, error: IgniteKafkaError) -> IgniteKafkaError:
+        """The error that a last failure ends the task with."""
+        return error
+
+    def progressed(self) -> None:
+        """Something is committed: the time that failures may take begins anew."""
+        self._budget.reset()
+
+    def tell(self, slots: Iterable[Counts], *, loaded: bool, at_once: bool = False) -> None:
+        """Let the driver know how far this task is, at times or at once.
+
+        :param slots: what each slot has done in this epoch.
+        """
+        if not self._tells.due() and not at_once:
+            return
+        caches = {name: vars(count) for name, count in summed(slots).items()}
+        progress = TaskProgress(self._run_plan.generation, self._epoch.number, loaded, caches)
+        self._services.status.progress(self._run_plan.connector, min(self._slots), progress)
+
+    def run(self) -> list[SlotResult]:
+        """One result a slot."""
+        error = self._attempts()
+        results = self._results()
+        for result in results:
+            result.error = error
+        return results
+
+    def _attempts(self) -> IgniteKafkaError | None:
+        with closing(self._services.open_end()) as end:
+
+            def pause(seconds: float) -> None:
+                if end.told(seconds):  # its time alone is no way out while nothing works: the time that failures may take goes on
+                    raise _EpochOver
+
+            try:
+                retry(lambda: self._attempt(end), self._budget, _may_pass, failed=self._retried, backoff=GROWING, sleep=pause)
+            except _EpochOver:
+                return None
+            except IgniteKafkaError as failure:
+                return self._verdict(failure)
+            return None
+
+    def _retried(self, error: IgniteKafkaError) -> None:
+        events.emit(events.UNIT_REDONE, slot=", ".join(map(str, self._slots)), reason=str(error))
+
+
+def _may_pass(error: IgniteKafkaError) -> bool:
+    # a task that stood still goes on from what is committed; one that is always too slow ends when its time is over
+    return not error.final or isinstance(error, TransactionTimeout)

@@ -1,0 +1,189 @@
+"""Kafka client settings: what Java's names become, which the connector sets itself, and which settings may hold.
+
+librdkafka's names and who may set each: :mod:`.client_properties`. Java's names: kafka.apache.org/documentation, producer and consumer
+configurations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from .client_properties import COMMON, CONSUMER, PRODUCER, is_security, kept_from_settings
+from .fields import MAPPING, Kind
+from .secrets import is_secret
+from .suggestions import did_you_mean
+
+_RENAMED = {
+    "max.request.size": "message.max.bytes",
+    "send.buffer.bytes": "socket.send.buffer.bytes",
+    "receive.buffer.bytes": "socket.receive.buffer.bytes",
+    "fetch.max.wait.ms": "fetch.wait.max.ms",
+    # librdkafka's own two names of one setting, of which it takes the last: what is given would be lost under a default of the project, or
+    # pass by what is fixed here, if it had the other name. The name that is kept is the one that the project sets
+    "delivery.timeout.ms": "message.timeout.ms",
+    "queue.buffering.max.ms": "linger.ms",
+    "compression.codec": "compression.type",
+    "request.required.acks": "acks",
+    "message.send.max.retries": "retries",
+    "max.in.flight": "max.in.flight.requests.per.connection",
+    "max.partition.fetch.bytes": "fetch.message.max.bytes",
+    "auto.commit.enable": "enable.auto.commit",
+}
+_ALIASES = {"sasl.mechanism": "sasl.mechanisms"}  # librdkafka's too, but kept as given: nothing of the project sets it
+_BUFFER_MEMORY = "buffer.memory"
+_INSTEAD = {
+    "key.serializer": "use key_converter",
+    "value.serializer": "use value_converter",
+    "key.deserializer": "records are read as bytes",
+    "value.deserializer": "records are read as bytes",
+    "partitioner.class": "use partitioner (murmur2_random by default, which puts keys where Java clients put them)",
+    "partitioner.ignore.keys": "use partitioner",
+    "partitioner.availability.timeout.ms": "librdkafka has nothing like it",
+    "partitioner.adaptive.partitioning.enable": "librdkafka has nothing like it",
+    "interceptor.classes": "Java classes cannot run here",
+    "metric.reporters": "Java classes cannot run here",
+    "max.block.ms": "use message.timeout.ms",
+    "default.api.timeout.ms": "use socket.timeout.ms",
+    "ssl.truststore.location": "use ssl.ca.location with a PEM file",
+    "ssl.truststore.type": "use ssl.ca.location with a PEM file",
+    "ssl.truststore.certificates": "use ssl.ca.pem",
+    "ssl.keystore.type": "use ssl.keystore.location with a PKCS#12 file, or ssl.certificate.location and ssl.key.location with PEM files",
+    "ssl.keystore.certificate.chain": "use ssl.certificate.pem",
+    "ssl.protocol": "librdkafka negotiates it",
+    "ssl.enabled.protocols": "librdkafka negotiates them",
+    "sasl.login.callback.handler.class": "Java classes cannot run here; use sasl.oauthbearer.method",
+    "sasl.client.callback.handler.class": "Java classes cannot run here; use sasl.oauthbearer.method",
+}
+_OFFSETS = "offsets are committed with what was done, in one transaction"
+_SERVERS = "use the setting bootstrap_servers"
+_ADDRESSES = ("bootstrap.servers", "metadata.broker.list")
+_OURS = {
+    "bootstrap.servers": _SERVERS,
+    "metadata.broker.list": _SERVERS,
+    "transactional.id": "the connector's name and slots make it",
+    "transaction.timeout.ms": "use the setting transaction_timeout_ms",
+    "group.id": "the connector's name makes it",
+    "enable.auto.commit": _OFFSETS,
+    "enable.auto.offset.store": _OFFSETS,
+    "auto.commit.interval.ms": _OFFSETS,
+    "auto.offset.reset": "positions are given, never guessed; a sink has the setting auto_offset_reset",
+    "enable.partition.eof": "the connector needs it to find a topic's end",
+    "delivery.report.only.error": "the connector needs the reports as they are",
+    "allow.auto.create.topics": "a topic is made by the connector, with its settings, never by a client that misses it",
+}
+_TRUSTED = "no setting may do that; it belongs into the Airflow connection or the kafka part of the secrets file"
+_NO_OVERRIDE = "set it in kafka_config, or in the Airflow connection, which decides where it has any such name"
+_FIXED = {
+    "acks": ("all", "-1"),
+    "enable.idempotence": ("true",),
+    "isolation.level": ("read_committed",),
+}
+
+
+def librdkafka_settings(given: Mapping[str, str], known: frozenset[str], *, override: bool = False) -> dict[str, str]:
+    """Kafka client settings under librdkafka's names; what has them already comes back unchanged.
+
+    :param known: the names that this kind of client has: COMMON, PRODUCER or CONSUMER.
+    :param override: they are those of one kind of client, over the settings that all clients have.
+    :raises ValueError: a name is unknown or belongs elsewhere, or a value would break exactly-once delivery. No value is shown.
+    """
+    result: dict[str, str] = {}
+    wrong: list[str] = []
+    for name, value in given.items():
+        try:
+            _add(result, name, value, known, override=override)
+        except ValueError as error:
+            wrong.append(str(error))
+    if wrong:
+        raise ValueError("; ".join(wrong))
+    return result
+
+
+def _add(result: dict[str, str], name: str, value: str, known: frozenset[str], *, override: bool) -> None:
+    target, value = _renamed(name, value)
+    if is_secret(name):
+        raise ValueError(f"{name} is a secret: put it into the kafka part of the secrets file or into the Airflow connection")
+    if (reason := kept_from_settings(target, value)) is not None:
+        raise ValueError(f"{name} {reason}: {_TRUSTED}")
+    if override and is_security(target):
+        raise ValueError(f"{name} belongs to all clients of a connector alike: {_NO_OVERRIDE}")
+    if target in _OURS:
+        raise ValueError(f"{name} is not yours to set: {_OURS[target]}")
+    if target not in known:
+        raise ValueError(f"{name} is {_instead(name, known)}")
+    if target in _FIXED and value.lower() not in _FIXED[target]:
+        raise ValueError(f"{name} must be {_FIXED[target][0]}, or records could be lost or doubled")
+    if result.setdefault(target, value) != value:
+        raise ValueError(f"{name} and another name of the same setting have different values")
+
+
+@dataclass(frozen=True)
+class ByClient:
+    """Settings of Kafka clients under librdkafka's names, by the kind of client that has them.
+
+    :param common: of every client; also names that nobody knows, for a later check to refuse.
+    :param fixed: names that the connector sets itself -> why a given value is not used; empty where it is the same value.
+    """
+
+    common: Mapping[str, str]
+    producer: Mapping[str, str]
+    consumer: Mapping[str, str]
+    fixed: Mapping[str, str]
+
+
+def by_client(given: Mapping[str, str]) -> ByClient:
+    """Divide the settings of a connection that many kinds of clients share.
+
+    :param given: under librdkafka's names.
+    """
+    parts: dict[str, dict[str, str]] = {"common": {}, "producer": {}, "consumer": {}}
+    fixed: dict[str, str] = {}
+    for name, value in given.items():
+        target = _RENAMED.get(name, name)
+        if target in _OURS and target not in _ADDRESSES:
+            fixed[name] = _OURS[target]
+        elif target in _FIXED:
+            fixed[name] = "" if value.lower() in _FIXED[target] else f"the connector sets {_FIXED[target][0]}"
+        elif target in PRODUCER - COMMON:
+            parts["producer"][target] = value
+        elif target in CONSUMER - COMMON:
+            parts["consumer"][target] = value
+        else:
+            parts["common"][target] = value
+    return ByClient(**parts, fixed=fixed)
+
+
+def one_name(name: str) -> str:
+    """The one name of a setting that has several."""
+    name = _RENAMED.get(name, name)
+    return _ALIASES.get(name, name)
+
+
+def _renamed(name: str, value: str) -> tuple[str, str]:
+    if name == _BUFFER_MEMORY:
+        if not value.isdecimal():
+            raise ValueError(f"{name} is not a whole number of bytes")
+        return "queue.buffering.max.kbytes", str(max(1, int(value) // 1024))
+    return _RENAMED.get(name, name), value
+
+
+def _instead(name: str, known: frozenset[str]) -> str:
+    if name in _INSTEAD:
+        return f"a setting of the Java clients: {_INSTEAD[name]}"
+    hint = did_you_mean(name, known)
+    return "not a setting of librdkafka for this kind of client" + (f". {hint}" if hint else "")
+
+
+def _kind(known: frozenset[str], *, override: bool) -> Kind:
+    def parse(value: object) -> dict[str, str]:
+        mapping = MAPPING.parse(value)
+        assert isinstance(mapping, dict)
+        return librdkafka_settings(mapping, known, override=override)
+
+    without = "secrets and names of security" if override else "secrets and what acts on the host"
+    return Kind("mapping", f"a mapping of librdkafka's or Kafka's names to texts, without {without}", parse, shown=False)
+
+
+CLIENT_SETTINGS = _kind(COMMON, override=False)
+PRODUCER_SETTINGS, CONSUMER_SETTINGS = _kind(PRODUCER, override=True), _kind(CONSUMER, override=True)

@@ -1,0 +1,241 @@
+"""Names of Kafka Connect and of the reference -> our settings: so that a connector file loads as it is.
+
+Sources: Kafka's documentation of source connector, producer, consumer and worker settings; KIP-158 (topic.creation.*); KIP-458
+(producer.override.*).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ..errors import IgniteKafkaError, NotAvailableYet, SettingsError
+from .connector import DEAD_LETTER, LOG_ONLY, STOP, ConnectorSettings
+from .findings import Findings
+from .sink import SinkSettings
+from .source import SourceSettings
+from .suggestions import did_you_mean
+
+_CLASSES: Mapping[str, type[ConnectorSettings]] = {
+    "org.gridgain.kafka.source.IgniteSourceConnector": SourceSettings,
+    "IgniteSourceConnector": SourceSettings,
+    "IgniteSource": SourceSettings,
+    "org.gridgain.kafka.sink.IgniteSinkConnector": SinkSettings,
+    "IgniteSinkConnector": SinkSettings,
+    "IgniteSink": SinkSettings,
+}
+_CLASS = "connector.class"
+_TOPICS = ("topics", "topics.regex", "topics_regex")  # what only a sink has, and must have
+_CREATION = "topic.creation.default."
+_SECURITY = ("security.", "ssl.", "sasl.")
+_PROVIDED = re.compile(r"\$\{[^}:]+:[^}]*\}")
+
+_ALL_CONNECT = {
+    "name": "name",
+    "tasks.max": "tasks_max",
+    "key.converter": "key_converter",
+    "value.converter": "value_converter",
+    "key.converter.schemas.enable": "key_converter_schemas_enable",
+    "value.converter.schemas.enable": "value_converter_schemas_enable",
+    "key.converter.decimal.format": "decimal_format",
+    "value.converter.decimal.format": "decimal_format",
+    "transforms": "transforms",
+    "bootstrap.servers": "bootstrap_servers",
+    "errors.deadletterqueue.topic.name": "dead_letter_topic",
+    "errors.log.include.messages": "log_values",
+    "errors.deadletterqueue.topic.replication.factor": "replication_factor",
+}
+_OF_CONNECT: Mapping[type[ConnectorSettings], Mapping[str, str]] = {
+    SourceSettings: {
+        **_ALL_CONNECT,
+        f"{_CREATION}partitions": "topic_partitions",
+        f"{_CREATION}replication.factor": "replication_factor",
+    },
+    SinkSettings: {
+        **_ALL_CONNECT,
+        "topics.regex": "topics_regex",
+        "consumer.override.auto.offset.reset": "auto_offset_reset",
+        "consumer.auto.offset.reset": "auto_offset_reset",
+    },
+}
+_TOLERANCE = "errors.tolerance"
+_MAPPINGS = {
+    "producer.override.": "producer_override",
+    "consumer.override.": "consumer_override",
+    "producer.": "producer_override",
+    "consumer.": "consumer_override",
+    _CREATION: "topic_config",
+    "kafka_config.": "kafka_config",
+    "producer_override.": "producer_override",
+    "consumer_override.": "consumer_override",
+    "topic_config.": "topic_config",
+}
+_WORKER = "it is a setting of a Connect worker, and there is none here"
+_OTHERS = {SourceSettings: "it is a setting of the sink", SinkSettings: "it is a setting of the source"}
+_IGNORED = {
+    "header.converter": "headers are not converted",
+    "config.action.reload": "nothing is reloaded while a run lasts",
+    "predicates": "it is used only with transforms",
+    "errors.log.enable": "errors are always logged",
+    "errors.deadletterqueue.context.headers.enable": "dead letters always have the headers that tell their context",
+    "errors.retry.timeout": "see retry_timeout_ms",
+    "errors.retry.delay.max.ms": "see retry_timeout_ms",
+    "tasks.max.enforce": "there are never more tasks than tasks_max",
+    "connector.plugin.version": "there is one version, the one that is installed",
+    "key.converter.schemas.cache.size": "schemas are not written",
+    "value.converter.schemas.cache.size": "schemas are not written",
+    "key.converter.replace.null.with.default": "schemas are not written, so there are no defaults",
+    "value.converter.replace.null.with.default": "schemas are not written, so there are no defaults",
+    "group.id": _WORKER,
+    "client.id": _WORKER,
+    "plugin.path": _WORKER,
+    "plugin.discovery": _WORKER,
+    "exactly.once.source.support": _WORKER,
+    "connector.client.config.override.policy": _WORKER,
+}  # fmt: skip
+_IGNORED_BY: Mapping[type[ConnectorSettings], Mapping[str, str]] = {
+    SourceSettings: {
+        "exactly.once.support": "records are always sent exactly once",
+        "transaction.boundary": "transactions hold whole partitions of a cache, see the transaction_max_* settings",
+        "transaction.boundary.interval.ms": "see transaction_max_ms",
+        "offsets.storage.topic": "the topic's name follows from internal_topic_prefix and the connector's name",
+        "topic.creation.enable": "topics that are missing are always made",
+        "topics.regex": _OTHERS[SourceSettings],
+    },
+    SinkSettings: {},
+}
+_IGNORED_BEGINNINGS = {
+    "admin.override.": "the admin client has the settings of kafka_config",
+    "admin.": "the admin client has the settings of kafka_config",
+    "predicates.": "it is used only with transforms",
+    "offset.": _WORKER,
+    "config.storage.": _WORKER,
+    "status.storage.": _WORKER,
+    "internal.": _WORKER,
+    "rest.": _WORKER,
+    "listeners": _WORKER,
+    "task.shutdown.": _WORKER,
+    "scheduled.rebalance.": _WORKER,
+}
+
+
+def is_connect(data: Mapping[str, Any]) -> bool:
+    """Whether names are Connect's: it names the class of a connector, or has a name with a dot or of the reference."""
+    return any("." in name or any(name in _reference(settings) for settings in _OTHERS) for name in data)
+
+
+def settings_class(data: Mapping[str, Any], origin: Mapping[str, str]) -> type[ConnectorSettings]:
+    """The direction that settings are of: by the connector's class, else a sink where they name topics to read.
+
+    :raises SettingsError: the class is another connector's.
+    """
+    connector = data.get(_CLASS)
+    if connector is None:
+        return SinkSettings if any(name in data for name in _TOPICS) else SourceSettings
+    if connector not in _CLASSES:
+        allowed = f"Allowed: {', '.join(sorted(_CLASSES))}"
+        raise SettingsError(f"{_CLASS} is another connector's", allowed, setting=_CLASS, value=connector, set_in=origin.get(_CLASS))
+    return _CLASSES[connector]
+
+
+def translate(
+    given: Mapping[str, Any], origin: Mapping[str, str]
+) -> tuple[dict[str, Any], dict[str, str], dict[str, str], type[ConnectorSettings], tuple[IgniteKafkaError, ...]]:
+    """Connect's names -> (our values, where each was set, ignored name -> reason, the direction, what is wrong).
+
+    Wrong is a name that nobody knows, a secret, two names of one setting that disagree (SettingsError), or a feature of Connect that this
+    version does not have (NotAvailableYet).
+
+    :param origin: where each given name was set.
+    :raises SettingsError: another connector's class.
+    """
+    direction = settings_class(given, origin)
+    values: dict[str, Any] = {}
+    places: dict[str, str] = {}
+    ignored: dict[str, str] = {}
+    found = Findings()
+    for name, value in given.items():
+        if name == _CLASS:
+            continue
+        reason = _reason_to_ignore(name, direction)
+        if reason:
+            ignored[name] = reason
+            places[name] = origin.get(name, "")
+            continue
+        with found.check():
+            if name == _TOLERANCE:
+                _tolerate(values, places, given, origin)
+                continue
+            target, item = _target(name, origin.get(name), direction)
+            if target in direction.all_when_absent and isinstance(value, str) and not value.strip():
+                ignored[name] = "it is empty and chooses all, as its default does in the reference"
+                places[name] = origin.get(name, "")
+                continue
+            if isinstance(value, str) and _PROVIDED.search(value):
+                remedy = "Write the value itself, or, for a secret, put it into the secrets file"
+                raise SettingsError("configuration providers are not asked here", remedy, setting=name, set_in=origin.get(name))
+            _put(values, target, item, value, name, origin.get(name))
+            places[target] = origin.get(name, "")
+    for side in ("key", "value"):
+        if "JsonConverter" in str(given.get(f"{side}.converter")) and f"{side}.converter.schemas.enable" not in given:
+            ignored[f"{side}.converter.schemas.enable"] = "it is not set; Connect's default is true, and here it is false"
+    return values, places, ignored, direction, tuple(found.errors)
+
+
+def _tolerate(values: dict[str, Any], places: dict[str, str], given: Mapping[str, Any], origin: Mapping[str, str]) -> None:
+    """errors.tolerance: with a topic for dead letters none of them is lost, without one they are."""
+    tolerant = DEAD_LETTER if given.get("errors.deadletterqueue.topic.name") else LOG_ONLY
+    policy = {"none": STOP, "all": tolerant}.get(given[_TOLERANCE])
+    if policy is None:
+        raise SettingsError(f"{_TOLERANCE} is wrong", setting=_TOLERANCE, allowed="none or all", set_in=origin.get(_TOLERANCE))
+    _put(values, "error_handling_policy", None, policy, _TOLERANCE, origin.get(_TOLERANCE))
+    places["error_handling_policy"] = origin.get(_TOLERANCE, "")
+
+
+def _reference(direction: type[ConnectorSettings]) -> Mapping[str, str]:
+    """The reference's names of a direction -> ours."""
+    return {setting.reference: name for name, setting in direction.known().items() if setting.reference}
+
+
+def _reason_to_ignore(name: str, direction: type[ConnectorSettings]) -> str | None:
+    if name in _OF_CONNECT[direction] or name in direction.known() or name in _reference(direction):
+        return None
+    if (reason := _IGNORED.get(name) or _IGNORED_BY[direction].get(name)) is not None:
+        return reason
+    if any(name in names for other in _OTHERS if other is not direction for names in (_reference(other), _OF_CONNECT[other])):
+        return _OTHERS[direction]
+    if name in _TOPICS:
+        return _OTHERS[direction]
+    return next((reason for beginning, reason in _IGNORED_BEGINNINGS.items() if name.startswith(beginning)), None)
+
+
+def _target(name: str, place: str | None, direction: type[ConnectorSettings]) -> tuple[str, str | None]:
+    """Our setting, and the name within it where it is a mapping."""
+    known, connect, reference = direction.known(), _OF_CONNECT[direction], _reference(direction)
+    ours = connect.get(name) or reference.get(name) or (name if name in known else None)
+    if ours is not None:
+        return ours, None
+    if name.startswith("transforms."):
+        return "transforms", None
+    if name.startswith("topic.creation.") and not name.startswith(_CREATION):
+        raise NotAvailableYet("groups of topics are not available yet", "Use topic.creation.default.*", setting=name, set_in=place)
+    if name.startswith(_SECURITY):
+        return "kafka_config", name
+    for beginning, mapping in _MAPPINGS.items():
+        if name.startswith(beginning) and mapping in known:
+            return mapping, name.removeprefix(beginning)
+    direction.refuse_secret(name, place)
+    hint = did_you_mean(name, [*reference, *connect, *known])
+    raise SettingsError("there is no such setting", hint or "See docs/settings.md", setting=name, set_in=place)
+
+
+def _put(values: dict[str, Any], target: str, item: str | None, value: Any, name: str, place: str | None) -> None:
+    if target == "transforms" and name != target:
+        values.setdefault(target, ())
+    elif item is not None:
+        values[target] = {**values.get(target, {}), item: value}
+    elif values.setdefault(target, value) != value:
+        raise SettingsError(
+            f"{target} is set twice, to different values", "Keep one of its names", setting=name, value=repr(value), set_in=place
+        )

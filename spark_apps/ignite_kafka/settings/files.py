@@ -1,0 +1,190 @@
+"""Java `.properties` files, read as ``java.util.Properties.load(InputStream)`` reads them, and the file types that settings come in.
+
+Source: the specification of ``java.util.Properties.load`` (Java 17): ISO 8859-1, natural and logical lines, escapes, separators.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from ..errors import IgniteKafkaError, SettingsError
+from ..events import CONFIG_CHANGED, emit
+from .connect_names import is_connect, settings_class, translate
+from .connector import ConnectorSettings
+from .findings import Findings
+from .source import SourceSettings
+
+S = TypeVar("S", bound=ConnectorSettings)
+_BLANK = " \t\f"
+_NATURAL_LINE = re.compile(r"\r\n|\r|\n")
+_ESCAPES = {"t": "\t", "r": "\r", "n": "\n", "f": "\f"}
+_FOUR_HEX = re.compile(r"[0-9a-fA-F]{4}")
+
+
+@dataclass(frozen=True)
+class Property:
+    """One key and its element; ``line`` is the natural line, from 1, that the key begins in."""
+
+    line: int
+    key: str
+    value: str
+
+
+@dataclass(frozen=True)
+class LoadedSettings:
+    """Settings as they were found, before they are checked.
+
+    :param values: by our names.
+    :param origin: where each was set.
+    :param ignored: name -> why it was left out.
+    :param direction: the class of the settings.
+    :param findings: what is wrong with the names that were found.
+    """
+
+    values: Mapping[str, Any]
+    origin: Mapping[str, str]
+    ignored: Mapping[str, str] = field(default_factory=dict)
+    direction: type[ConnectorSettings] = SourceSettings
+    findings: tuple[IgniteKafkaError, ...] = ()
+
+    def with_values(self, values: Mapping[str, Any], origin: str) -> LoadedSettings:
+        """The same with other values on top, such as the command line's."""
+        return replace(self, values={**self.values, **values}, origin={**self.origin, **dict.fromkeys(values, origin)})
+
+    def settings(self) -> ConnectorSettings:
+        """The checked settings; logs event 15001 for each ignored name.
+
+        :raises SettingsError: see :meth:`ConnectorSettings.from_dict`.
+        """
+        for name, reason in self.ignored.items():
+            emit(CONFIG_CHANGED, reason=f"{name}: {reason}", setting=name, set_in=self.origin.get(name))
+        found = Findings(self.findings)
+        with found.check():
+            self.direction.refuse_empty(self.values, self.origin)
+        return self.direction.from_dict(self.values, self.origin, found.errors)
+
+    def settings_of(self, direction: type[S]) -> S:
+        """:meth:`settings`, which must be of that direction.
+
+        :raises SettingsError: they are of the other direction.
+        """
+        if self.direction is not direction:
+            what = f"settings of the other direction: {self.direction.__name__}, wanted are {direction.__name__}"
+            raise SettingsError(what, "Give those of a sink to what moves data to Ignite, those of a source to what moves data to Kafka")
+        return cast(S, self.settings())
+
+
+def load(path: str | Path) -> LoadedSettings:
+    """Read a file of settings.
+
+    A `.properties` file holds the reference's and Kafka Connect's names, ours too. A `.json` file holds ours, or is what Connect's REST
+    interface takes (``{"name", "config"}``, or the config alone).
+
+    :raises SettingsError: it cannot be read, has another type, or holds a name that nobody knows.
+    """
+    path = Path(path)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise SettingsError(f"the settings file cannot be read: {error.strerror}", "Check its path", file=path) from error
+    if path.suffix == ".properties":
+        return from_properties(content, path.name)
+    if path.suffix == ".json":
+        return from_json(content, path.name)
+    raise SettingsError("a settings file of unknown type", "Name it .properties or .json, by its content", file=path)
+
+
+def from_properties(content: bytes, file: str) -> LoadedSettings:
+    """Settings from the bytes of a `.properties` file; a key that is there twice counts as it is there last, as in Java."""
+    try:
+        entries = list(parse(content.decode("iso-8859-1")))
+    except ValueError as error:
+        raise SettingsError(f"the file is no properties file: {error}", "Write a backslash twice where it is meant", file=file) from error
+    return LoadedSettings(*translate({entry.key: entry.value for entry in entries}, {e.key: f"{file}, line {e.line}" for e in entries}))
+
+
+def from_json(content: bytes, file: str) -> LoadedSettings:
+    """Settings from the bytes of a `.json` file."""
+    try:
+        data = json.loads(content)
+    except ValueError as error:
+        raise SettingsError(f"the file is not JSON: {error}", file=file) from None
+    if not isinstance(data, dict):
+        raise SettingsError("the file holds no JSON object", 'Its form is {"name": …, "cache_whitelist": […], …}', file=file)
+    if isinstance(data.get("config"), dict) and data.keys() <= {"name", "config"}:
+        data = {**({"name": data["name"]} if "name" in data else {}), **data["config"]}
+    origin = dict.fromkeys(data, file)
+    return (
+        LoadedSettings(*translate(data, origin))
+        if is_connect(data)
+        else LoadedSettings(data, origin, direction=settings_class(data, origin))
+    )
+
+
+def parse(text: str) -> Iterator[Property]:
+    """The properties of a text, in its order.
+
+    :raises ValueError: a ``\\uxxxx`` that is not four hexadecimal digits; the message names the line.
+    """
+    for line, logical in _logical_lines(text):
+        key, value = _split(logical)
+        try:
+            yield Property(line, _unescaped(key), _unescaped(value))
+        except ValueError as error:
+            raise ValueError(f"line {line}: {error}") from error
+
+
+def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Lines with their continuations joined; without blank lines and comments, which are never continued."""
+    held: list[str] = []
+    first = 0
+    naturals = _NATURAL_LINE.split(text)
+    for number, natural in enumerate(naturals if naturals[-1] else naturals[:-1], 1):
+        line = natural.lstrip(_BLANK)
+        if not any(held):  # nothing of a logical line is there yet, not even by an empty line that is continued
+            held, first = [], number
+            if not line or line[0] in "#!":
+                continue
+        if (len(line) - len(line.rstrip("\\"))) % 2:
+            held.append(line[:-1])
+            continue
+        yield first, "".join([*held, line])
+        held = []
+    if any(held):
+        yield first, "".join(held)
+
+
+def _split(logical: str) -> tuple[str, str]:
+    """Key and element, still escaped: the key ends before the first `=`, `:` or blank that is not escaped."""
+    end = 0
+    while end < len(logical) and logical[end] not in "=:" + _BLANK:
+        end += 2 if logical[end] == "\\" else 1
+    key, rest = logical[:end], logical[end:].lstrip(_BLANK)
+    return key, rest[1:].lstrip(_BLANK) if rest[:1] in ("=", ":") else rest
+
+
+def _unescaped(text: str) -> str:
+    if "\\" not in text:
+        return text
+    result, position = [], 0
+    while position < len(text):
+        character = text[position]
+        position += 1
+        if character == "\\" and position < len(text):
+            character = text[position]
+            position += 1
+            if character == "u":
+                digits = text[position : position + 4]
+                if not _FOUR_HEX.fullmatch(digits):
+                    raise ValueError(f"\\u{digits} is not four hexadecimal digits")
+                character, position = chr(int(digits, 16)), position + 4
+            else:
+                character = _ESCAPES.get(character, character)
+        result.append(character)
+    # Java's characters are UTF-16 units: two of them can be one character here
+    return "".join(result).encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

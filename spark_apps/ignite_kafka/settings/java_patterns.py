@@ -1,0 +1,102 @@
+"""Regular expressions in Java's syntax: the whole name must match, as in Java's ``String.matches``.
+
+Syntax that Python writes differently is translated (``\\Q…\\E``, ``\\p{Alpha}``, named groups). An expression without a Python
+equivalent is refused, so that no expression changes its meaning. Matching time is bounded, see :mod:`~ignite_kafka.settings.patterns`.
+Source: java.util.regex.Pattern.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from functools import lru_cache
+
+from .patterns import NamePattern
+
+_TOKEN = re.compile(
+    r"\\[pP]\{(?P<long>\w+)\}|\\[pP](?P<short>\w)|\\Q(?P<quoted>.*?)(?:\\E|$)|\\k<(?P<back>\w+)>|\\.|\(\?<(?![=!])|.", re.DOTALL
+)
+# java.util.regex.Pattern, POSIX character classes (US-ASCII only)
+_CLASSES = {
+    "Lower": "a-z",
+    "Upper": "A-Z",
+    "Alpha": "a-zA-Z",
+    "Digit": "0-9",
+    "Alnum": "a-zA-Z0-9",
+    "XDigit": "0-9a-fA-F",
+    "Space": r" \t\n\x0b\f\r",
+    "Blank": r" \t",
+    "Cntrl": r"\x00-\x1f\x7f",
+    "Punct": r"!-/:-@\[-`{-~",
+    "Graph": "!-~",
+    "Print": " -~",
+    "ASCII": r"\x00-\x7f",
+}
+
+
+def check_pattern(pattern: str) -> None:
+    """Raise ValueError with the reason where a pattern cannot be used."""
+    _compiled(pattern)
+
+
+def matches_whole(text: str, pattern: str) -> bool:
+    """Whether a regular expression, as Java writes it, matches the whole text.
+
+    :raises ValueError: the pattern cannot be used, or not with a text of that length.
+    """
+    return _matches(pattern, text)
+
+
+def pattern_remedy(pattern: str) -> str:
+    """What to do about a pattern that does not compile."""
+    if pattern.startswith("*"):
+        return f"Lists hold regular expressions, not wildcards: write .{pattern}"
+    return "A comma separates expressions in a text: in JSON, write a list where an expression holds a comma"
+
+
+@lru_cache(maxsize=65_536)
+def _matches(pattern: str, name: str) -> bool:
+    return _compiled(pattern).fullmatch(name)
+
+
+@lru_cache(maxsize=1024)
+def _compiled(pattern: str) -> NamePattern:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", FutureWarning)  # set operations inside [...], which Java has and Python lacks
+            return NamePattern(_from_java(pattern), re.ASCII)
+    except FutureWarning:
+        raise ValueError(f"'{pattern}' has a set operation inside [...], which is not supported") from None
+    except (re.error, ValueError) as error:
+        raise ValueError(f"'{pattern}': {error}") from None
+
+
+def _from_java(pattern: str) -> str:
+    """The same regular expression as Python writes it."""
+    inside = False
+    result = []
+    for token in _TOKEN.finditer(pattern):
+        text, name = token[0], token["long"] or token["short"]
+        if name:
+            text = _java_class(pattern, name, negated=text[1] == "P", inside=inside)
+        elif text.startswith(r"\Q"):
+            text = re.escape(token["quoted"])
+        elif token["back"]:
+            text = f"(?P={token['back']})"
+        elif text == "(?<":
+            text = "(?P<"
+        elif text == r"\z":
+            text = r"\Z"
+        elif text == "[" and inside:
+            raise ValueError(f"'{pattern}' has a set inside [...], which is not supported")
+        elif text in "[]":
+            inside = text == "["
+        result.append(text)
+    return "".join(result)
+
+
+def _java_class(pattern: str, name: str, *, negated: bool, inside: bool) -> str:
+    characters = _CLASSES.get(name)
+    if characters is None or (negated and inside):
+        raise ValueError(f"'{pattern}' has the character class {name}, which is not supported")
+    return characters if inside else f"[{'^' if negated else ''}{characters}]"

@@ -1,0 +1,74 @@
+"""docs/settings.md, made from the settings themselves: ``python -m ignite_kafka.settings.reference_page > docs/settings.md``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from .connector import ConnectorSettings
+from .fields import Setting
+from .sink import SinkSettings
+from .source import SourceSettings
+
+_HEAD = """# Settings
+
+Names are those of the GridGain Kafka Connector in snake_case (with units where it has none), and so are the defaults. Its `.properties`
+files load as they are, and so does what Kafka Connect's REST interface takes; a name that has no meaning here is left out, and event 15001
+says so. `connector.class` says the direction; where it is missing, `topics` or `topics_regex` make a sink. A setting that is unknown,
+contradictory or out of range stops the run before anything is read. Secrets are no settings: they belong into the secrets file or into the
+Airflow connection.
+
+The column *fixed* marks what decides which records are sent and what is in them: it cannot change while a snapshot goes on.
+"""
+_COLUMNS = """
+| setting | default | allowed | reference | fixed | meaning |
+|---|---|---|---|---|---|
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    common = ConnectorSettings.known()
+    return "".join(
+        [
+            _HEAD,
+            _section("Both directions", ConnectorSettings, common),
+            _section("Ignite to Kafka", SourceSettings, SourceSettings.known().keys() - common.keys()),
+            _section("Kafka to Ignite", SinkSettings, SinkSettings.known().keys() - common.keys()),
+        ]
+    )
+
+
+def _section(title: str, settings: type[ConnectorSettings], names: Iterable[str]) -> str:
+    chosen = set(names)
+    rows = (_row(name, setting, settings.defaults()[name]) for name, setting in settings.known().items() if name in chosen)
+    return f"\n## {title}\n{_COLUMNS}" + "".join(f"{row}\n" for row in rows)
+
+
+def _row(name: str, setting: Setting, default: object) -> str:
+    reference = f"`{setting.reference}`" if setting.reference else ""
+    cells = [f"`{name}`", _shown(name, default), setting.kind.allowed, reference, "yes" if setting.shapes else "", _meaning(setting)]
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _shown(name: str, value: object) -> str:
+    if name == "name":
+        return "must be given"
+    if value in ("", (), {}, None):
+        return "empty" if value is not None else "none"
+    text = ", ".join(value) if isinstance(value, tuple) else str(value).lower() if isinstance(value, bool) else str(value)
+    return f"`{text}`"
+
+
+def _meaning(setting: Setting) -> str:
+    parts = [setting.help]
+    if setting.later is None:
+        parts.append("Not available yet")
+    elif setting.later:
+        parts.append("Not available yet: " + ", ".join(str(value).lower() if value is True else str(value) for value in setting.later))
+    if setting.idle:
+        parts.append(f"Another value has no effect: {setting.idle}")
+    return ". ".join(parts) + "."
+
+
+if __name__ == "__main__":
+    print(page(), end="")

@@ -1,0 +1,151 @@
+"""Passwords and the like: kept apart from settings and plans, read from a file that only its owner can read.
+
+The file is JSON: ``{"ignite": {"username", "password", "key_password", "backlog_secret"}, "kafka": {"sasl.password": …}}``; both parts may
+be missing. ``backlog_secret`` is that of a data source's capture; connectors keep theirs in Kafka (:mod:`~ignite_kafka.state.configs`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from ..errors import SettingsError
+from ..ignite.connection import IgniteCredentials
+from .client_properties import check_trusted, kept_from_settings
+
+_SECRET = re.compile(r"(?i)passw|secret|credential|token|jaas|private|passphrase|\.pem$|_pem$|basic\.auth\.user\.info|user_info")
+_NOT_SECRET = frozenset(
+    {
+        "sasl.oauthbearer.token.endpoint.url",
+        "sasl.oauthbearer.client.credentials.client.id",
+        "sasl.oauthbearer.assertion.private.key.file",
+        "ssl.certificate.pem",
+        "ssl.ca.pem",
+        "https.ca.pem",
+    }
+)
+_FORM = 'Its form is {"ignite": {"username": …, "password": …, "key_password": …}, "kafka": {"sasl.password": …}}'
+
+
+@dataclass(frozen=True, repr=False)
+class Secrets:
+    """What no plan, log or command line may hold. ``kafka`` has librdkafka's names, such as ``sasl.password``."""
+
+    ignite: IgniteCredentials = field(default_factory=IgniteCredentials)
+    kafka: Mapping[str, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"Secrets(ignite={self.ignite!r}, kafka={dict.fromkeys(self.kafka, '***')!r})"
+
+
+def is_secret(name: str) -> bool:
+    """Whether a setting of that name holds a secret, by its name."""
+    return name not in _NOT_SECRET and _SECRET.search(name) is not None
+
+
+def split_kafka(config: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """A Kafka connection's settings in two parts: what settings may hold, and what belongs beside the secrets."""
+    hidden = {name: value for name, value in config.items() if is_secret(name) or kept_from_settings(name, value)}
+    return {name: value for name, value in config.items() if name not in hidden}, hidden
+
+
+def load(path: str | Path, allowed: Collection[str] = ()) -> Secrets:
+    """Read a secrets file.
+
+    :param allowed: properties of Kafka clients that may act on the host, each ``name=value``; see :mod:`.client_properties`.
+    :raises SettingsError: it cannot be read, others can read it, or it has another form. The message never shows its content.
+    """
+    path = Path(path)
+    try:
+        with path.open("rb") as file:
+            _check_access(path, os.fstat(file.fileno()))
+            content = file.read()
+    except OSError as error:
+        raise SettingsError(f"the secrets file cannot be read: {error.strerror}", "Check its path and owner", file=path) from error
+    return from_json(content, path, allowed)
+
+
+def from_json(content: bytes | str, origin: str | Path = "secrets", allowed: Collection[str] = ()) -> Secrets:
+    """Secrets from JSON text; the same errors as :func:`load`."""
+    try:
+        data = json.loads(content)
+    except ValueError:
+        raise SettingsError("the secrets are not JSON", _FORM, file=origin) from None
+    if not isinstance(data, dict) or not all(isinstance(part, dict) for part in data.values()):
+        raise SettingsError("the secrets are no JSON object of objects", _FORM, file=origin)
+    known = {"ignite": {item.name for item in fields(IgniteCredentials)}, "kafka": data.get("kafka", {})}
+    for part, content_of in data.items():
+        for name, value in content_of.items():
+            if name not in known.get(part, {}):
+                raise SettingsError("the secrets have an unknown name", _FORM, name=f"{part}.{name}", file=origin)
+            if not isinstance(value, str) and not (value is None and part == "ignite"):
+                raise SettingsError("a secret is not text", _FORM, name=f"{part}.{name}", file=origin)
+        if part not in known:
+            raise SettingsError("the secrets have an unknown part", _FORM, name=part, file=origin)
+    check_trusted(data.get("kafka", {}), allowed, file=origin)
+    return Secrets(IgniteCredentials(**data.get("ignite", {})), data.get("kafka", {}))
+
+
+def to_dict(secrets: Secrets) -> dict[str, Any]:
+    """The file's content."""
+    return {"ignite": asdict(secrets.ignite), "kafka": dict(secrets.kafka)}
+
+
+def dump(secrets: Secrets, path: str | Path) -> None:
+    """Write a new file that its owner alone can read.
+
+    :raises FileExistsError: something is there already; it is never written over, nor followed if it is a link.
+    """
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        json.dump(to_dict(secrets), file)
+
+
+def restrict(path: str | Path) -> None:
+    """Take a file that a program copied here (Spark does, with the mode of its umask) from all but its owner."""
+    os.chmod(path, 0o600)
+
+
+def _check_access(path: Path, found: os.stat_result) -> None:
+    """A mounted file may belong to another user and be readable by a group, as the orchestrator decides; no file may be open to all."""
+    mode, mounted = stat.S_IMODE(found.st_mode), _is_mounted(path)
+    if mode & (0o007 if mounted else 0o077):
+        raise SettingsError(
+            f"others can read the secrets file (mode {mode:04o})",
+            "Give its mount a mode without rights for others: defaultMode 0400 of a Kubernetes secret, with fsGroup where the process is "
+            "not root, or mode 0400 of a Docker secret"
+            if mounted
+            else f"Take it from them: chmod 600 {path}",
+            file=path,
+        )
+    if not mounted and found.st_uid not in _owners():
+        raise SettingsError(
+            f"the secrets file belongs to another user (uid {found.st_uid})",
+            "Use a file of the user that runs this process, or of root",
+            file=path,
+        )
+
+
+def _owners() -> set[int]:
+    """Users whose files are trusted: this process's, and root."""
+    return {0, os.geteuid()}
+
+
+def _is_mounted(path: Path) -> bool:
+    """Whether an orchestrator put the file there: on a read-only file system, or as a mount of its own."""
+    real = os.path.realpath(path)
+    return bool(os.statvfs(real).f_flag & os.ST_RDONLY) or real in _mount_points()
+
+
+def _mount_points(table: Path = Path("/proc/self/mountinfo")) -> frozenset[str]:
+    """Mount points of this process; none where the system has no such table (proc_pid_mountinfo(5), octal escapes for blanks)."""
+    if not table.exists():
+        return frozenset()
+    points = (line.split(" ")[4] for line in table.read_text().splitlines())
+    return frozenset(re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), point) for point in points)

@@ -1,0 +1,109 @@
+"""Connections to other hosts that anybody between could read or answer: credentials without TLS, and TLS that verifies nothing."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from ..errors import SettingsError
+from ..events import INSECURE_CONNECTION, emit
+from ..ignite.connection import IgniteCredentials, IgniteEndpoint, split_address
+from .secrets import Secrets
+
+if TYPE_CHECKING:
+    from .connector import ConnectorSettings
+
+ALLOW = "allow_insecure_connections"
+_TOKEN_URL = "sasl.oauthbearer.token.endpoint.url"
+_SAFE_MECHANISMS = {"GSSAPI"}  # Kerberos sends no credential that could be used again
+
+
+@dataclass(frozen=True)
+class Weakness:
+    """What is wrong with a connection.
+
+    :param setting: the name that decides it.
+    """
+
+    reason: str
+    setting: str
+
+
+def kafka_weaknesses(config: Mapping[str, Any]) -> Iterator[Weakness]:
+    """Of Kafka clients with these properties, secrets included."""
+    remote = _remote(str(config.get("bootstrap.servers", "")).split(","))
+    protocol = str(config.get("security.protocol", "plaintext")).lower()
+    mechanism = str(config.get("sasl.mechanisms") or config.get("sasl.mechanism") or "GSSAPI")
+    if remote and protocol == "sasl_plaintext" and mechanism not in _SAFE_MECHANISMS:
+        yield Weakness(f"credentials are sent to Kafka at {remote} without TLS", "security.protocol")
+    if remote and protocol in ("ssl", "sasl_ssl"):
+        if str(config.get("enable.ssl.certificate.verification", "true")).lower() == "false":
+            yield Weakness(f"the certificate of Kafka at {remote} is not verified", "enable.ssl.certificate.verification")
+        elif str(config.get("ssl.endpoint.identification.algorithm", "https")).lower() == "none":
+            yield Weakness(f"the host name of Kafka at {remote} is not verified", "ssl.endpoint.identification.algorithm")
+    url = urlsplit(str(config.get(_TOKEN_URL, "")))
+    if url.scheme == "http" and (host := _remote([url.netloc.rpartition("@")[2]])):
+        yield Weakness(f"the client secret is sent to {host} without TLS", _TOKEN_URL)
+
+
+def ignite_weaknesses(endpoint: IgniteEndpoint, credentials: IgniteCredentials) -> Iterator[Weakness]:
+    """Of connections to Ignite nodes."""
+    remote, tls = _remote(endpoint.addresses), endpoint.tls
+    if not remote:
+        return
+    if not tls.enabled and (credentials.username or credentials.password):
+        yield Weakness(f"user and password are sent to Ignite at {remote} without TLS", "ignite_tls_enabled")
+    if tls.enabled and not tls.verify:
+        yield Weakness(f"the certificate of Ignite at {remote} is not verified", "ignite_tls_verify")
+    elif tls.enabled and not tls.check_hostname:
+        yield Weakness(f"the host name of Ignite at {remote} is not verified", "ignite_tls_check_hostname")
+
+
+def check_kafka(settings: ConnectorSettings, secrets: Secrets) -> None:
+    """:func:`check` of a connector's Kafka clients."""
+    check(kafka_weaknesses({**settings.kafka_common, **secrets.kafka}), settings.allow_insecure_connections)
+
+
+def check_ignite(settings: ConnectorSettings, secrets: Secrets) -> None:
+    """:func:`check` of a connector's connections to Ignite."""
+    check(ignite_weaknesses(settings.ignite_endpoint, secrets.ignite), settings.allow_insecure_connections)
+
+
+def check(weaknesses: Iterable[Weakness], allowed: bool, how: str = f"set {ALLOW} to true") -> None:
+    """Refuse weaknesses, or say by event 15185, once in this process, that they are accepted.
+
+    :param allowed: whether somebody has accepted what these connections are.
+    :param how: how it is accepted, for the message.
+    :raises SettingsError: there is a weakness, and it is not allowed.
+    """
+    for weakness in weaknesses:
+        if not allowed:
+            remedy = f"Use TLS that verifies the other side; or, where the network between is trusted, {how}"
+            raise SettingsError(f"a connection is not protected: {weakness.reason}", remedy, setting=weakness.setting)
+        _report(weakness)
+
+
+@lru_cache(maxsize=1024)
+def _report(weakness: Weakness) -> None:
+    emit(INSECURE_CONNECTION, reason=weakness.reason, setting=weakness.setting)
+
+
+def _remote(addresses: Iterable[str]) -> str:
+    """The first address that is not of this host; empty where there is none."""
+    return next((address.strip() for address in addresses if address.strip() and not _is_loopback(address.strip())), "")
+
+
+def _is_loopback(address: str) -> bool:
+    text = address.rpartition("://")[2]  # librdkafka takes a protocol before the host
+    try:
+        host = split_address(text)[0]
+    except ValueError:
+        host = text
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() in ("localhost", "localhost.localdomain") or host.lower().endswith(".localhost")

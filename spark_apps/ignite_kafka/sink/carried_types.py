@@ -1,0 +1,79 @@
+"""Binary types of records in Ignite's binary format: those of the cluster, and those that the source's types topic adds to it."""
+
+from __future__ import annotations
+
+from .. import events
+from ..convert.to_ignite import ClusterTypes
+from ..errors import TypeClash, UnknownBinaryType
+from ..ignite.types.model import BinaryType
+from ..ignite.types.type_table import code_name
+from ..state.types import TypesTopic
+
+
+class CarriedTypes:
+    """Types of the cluster. One that it does not know, or not in the form of a record, is registered from the topic first.
+
+    The topic is read, and the cluster asked again, once a batch at most: what a batch's records name was there before them. For one thread.
+    """
+
+    def __init__(self, types: ClusterTypes, topic: TypesTopic) -> None:
+        self._types, self._topic = types, topic
+        self._registered: dict[int, int] = {}
+        self.new_batch()
+
+    def new_batch(self) -> None:
+        """Allow one more look at the topic and at the cluster."""
+        self._read = self._stale = False
+
+    def forget_types(self) -> None:
+        """Say that some type is not known in the form of a record."""
+        if not self._stale:
+            self._stale = True
+            self._types.forget_types()
+
+    def binary_type(self, type_id: int) -> BinaryType:
+        """Metadata of a binary type.
+
+        :raises UnknownBinaryType: neither the cluster nor the topic holds it.
+        :raises TypeClash: the cluster holds it in a form that does not fit the topic's.
+        """
+        if self._stale:
+            self._register(type_id)
+        try:
+            return self._types.binary_type(type_id)
+        except UnknownBinaryType as unknown:
+            if self._register(type_id):
+                return self._types.binary_type(type_id)
+            name = self._topic.name
+            what = f"{unknown.what}, and topic {name} has none either"
+            remedy = "Set types_topic to the types topic of the source, or register the type: put an object of it through any client"
+            raise UnknownBinaryType(what, remedy, type_id=type_id, types_topic=name) from unknown
+
+    def _register(self, type_id: int) -> bool:
+        """Add to the cluster what the topic holds of a type and is not registered yet; whether it holds anything."""
+        if not self._read:
+            self._topic.read()
+            self._read = True
+        forms = self._topic.forms(type_id)
+        for form in forms[self._registered.get(type_id, 0) :]:
+            self._add(form)
+        self._registered[type_id] = len(forms)
+        return bool(forms)
+
+    def _add(self, form: BinaryType) -> None:
+        try:
+            self._types.register(form)
+        except TypeClash as clash:
+            held = self._types.binary_type(form.type_id)
+            what = f"{clash.what}. The cluster holds {described(held)}; topic {self._topic.name} holds {described(form)}"
+            raise TypeClash(what, clash.remedy, **{**clash.where, "types_topic": self._topic.name}) from clash
+        events.emit(events.TYPE_REGISTERED, type=form.name, topic=self._topic.name)
+
+
+def described(kind: BinaryType) -> str:
+    """A type in words: its name with its fields, or constants, and its affinity key field."""
+    if kind.is_enum:
+        constants = ", ".join(f"{name} = {ordinal}" for ordinal, name in sorted(kind.enum_values.items()))
+        return f"{kind.name} as an enum ({constants})"
+    fields = ", ".join(f"{one.name} {code_name(one.type_code)}" for one in sorted(kind.fields, key=lambda one: one.name))
+    return f"{kind.name} ({fields}{f'; affinity key field {kind.affinity_field}' if kind.affinity_field else ''})"

@@ -1,0 +1,134 @@
+"""From settings and what the clusters hold to the plan of a sink; nothing is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from confluent_kafka.admin import OffsetSpec
+
+from ..errors import SettingsError, TopicError
+from ..kafka.clients import KafkaClients
+from ..kafka.topics import Place, Topics, TopicState, read_to_end
+from ..plan.sink_offsets import PartitionKey
+from ..plan.sink_plan import SinkPlan, TopicPlan
+from ..settings.java_patterns import matches_whole
+from ..settings.sink import LATEST, SinkSettings
+from ..settings.suggestions import did_you_mean
+from ..settings.topic_names import is_internal_topic
+from ..state.configs import offsets_topic
+from ..state.offsets import key_of
+
+_SHOWN_TOPICS = 20
+
+
+def make_plan(settings: SinkSettings, topics: Topics, slots: int) -> SinkPlan:
+    """The plan of a run, before a generation is taken.
+
+    :raises TopicError: a topic is not there, or none matches and the run is to end.
+    :raises SettingsError: two topics go to one cache.
+    """
+    if settings.types_topic and not topics.exists(settings.types_topic):
+        remedy = "Set types_topic to the types topic of the source, or leave it empty."
+        raise TopicError("the topic of binary types does not exist", remedy, setting="types_topic", topic=settings.types_topic)
+    names = chosen_topics(settings, known_topics(settings, topics))
+    caches = cache_names(names, settings.topic_prefix, settings.cache_prefix)
+    states = topics.describe(names)
+    plans = tuple(TopicPlan(name, states[name].topic_id, caches[name], states[name].partitions) for name in names if name in states)
+    if not settings.streams:
+        plans = _with_ends(plans, topics)
+    return SinkPlan(settings.name, 0, slots, settings, plans)
+
+
+def known_topics(settings: SinkSettings, topics: Topics) -> Iterable[str]:
+    """Names of the topics that a broker knows, and of those that the settings name and that it does not know yet."""
+    known = topics.existing().keys()
+    return known | topics.counts(set(settings.topics) - known).keys()
+
+
+def chosen_topics(settings: SinkSettings, existing: Iterable[str]) -> list[str]:
+    """Names of the topics to read, sorted; of those that match the expression neither internal ones nor that of dead letters.
+
+    :raises TopicError: see :func:`make_plan`.
+    """
+    there = set(existing)
+    missing = [topic for topic in settings.topics if topic not in there]
+    if missing:
+        hints = dict.fromkeys(hint for topic in missing if (hint := did_you_mean(topic, there)))
+        one = len(missing) == 1
+        what = "a topic that is to be read does not exist" if one else f"{len(missing)} topics that are to be read do not exist"
+        raise TopicError(what, " ".join([*hints, "Make it, or leave it out of topics."]), topic=", ".join(missing))
+    if settings.topics:
+        return sorted(set(settings.topics))
+    found = [
+        topic
+        for topic in sorted(there)
+        if matches_whole(topic, settings.topics_regex)
+        and not is_internal_topic(topic, settings.internal_topic_prefix)
+        and topic not in (settings.dead_letter_topic, settings.types_topic)
+    ]
+    if not found and not settings.streams:
+        shown = ", ".join(sorted(there)[:_SHOWN_TOPICS]) or "none"
+        raise TopicError(f"no topic matches topics_regex {settings.topics_regex!r}", f"The brokers have: {shown}.")
+    return found
+
+
+def cache_names(topics: Iterable[str], topic_prefix: str, cache_prefix: str) -> dict[str, str]:
+    """Topic -> cache: ``cache_prefix`` and the topic's name without ``topic_prefix``, which it need not have.
+
+    :raises SettingsError: two topics go to one cache, or a name is empty.
+    """
+    caches: dict[str, str] = {}
+    for topic in topics:
+        cache = cache_prefix + topic.removeprefix(topic_prefix)
+        if not cache:
+            raise SettingsError("a topic's name leaves none for its cache", "Choose another topic_prefix, or a cache_prefix", topic=topic)
+        other = next((name for name, taken in caches.items() if taken == cache), None)
+        if other is not None:
+            what = f"topics {other} and {topic} go to one cache"
+            raise SettingsError(
+                what, "Leave one of them out, or give it a connector and a cache_prefix of its own", cache=cache, topic=topic
+            )
+        caches[topic] = cache
+    return caches
+
+
+def places_of(plans: Iterable[TopicPlan]) -> list[Place]:
+    return [(topic.name, partition) for topic in plans for partition in range(topic.partitions)]
+
+
+def with_begins(plan: SinkPlan, topics: Topics, clients: KafkaClients) -> SinkPlan:
+    """The plan of a first start that begins at the topics' ends, if that is wanted.
+
+    Where the connector has any offset, what has none is new, and read from its first record.
+    """
+    if plan.settings.auto_offset_reset != LATEST or _has_offsets(plan, topics, clients):
+        return plan
+    ends = _ends(plan.topics, topics)
+    begins = (tuple(ends[topic.name, partition] for partition in range(topic.partitions)) for topic in plan.topics)
+    return replace(plan, topics=tuple(replace(topic, begins=begin) for topic, begin in zip(plan.topics, begins, strict=True)))
+
+
+def _has_offsets(plan: SinkPlan, topics: Topics, clients: KafkaClients) -> bool:
+    """Whether the group, or the offsets topic, has one of the connector."""
+    if topics.group_offsets(plan.settings.group_id, places_of(plan.topics)):
+        return True
+    name = offsets_topic(plan.settings.internal_topic_prefix, plan.connector)
+    slots = range(topics.counts([name]).get(name, 0))
+    return any(isinstance(key_of(message), PartitionKey) for message in read_to_end(clients, topics, name, list(slots)))
+
+
+def with_batch_bytes(plan: SinkPlan, states: Mapping[str, TopicState]) -> SinkPlan:
+    """The plan with batches of dead letters no larger than their topic allows, where that is known."""
+    known = [state.max_message_bytes for state in states.values() if state.max_message_bytes is not None]
+    return replace(plan, max_batch_bytes=min(known, default=plan.max_batch_bytes))
+
+
+def _with_ends(plans: tuple[TopicPlan, ...], topics: Topics) -> tuple[TopicPlan, ...]:
+    ends = _ends(plans, topics)
+    return tuple(replace(topic, ends=tuple(ends[topic.name, number] for number in range(topic.partitions))) for topic in plans)
+
+
+def _ends(plans: Iterable[TopicPlan], topics: Topics) -> Mapping[Place, int]:
+    """Where what is committed ends."""
+    return topics.offsets(places_of(plans), OffsetSpec.latest(), committed=True)

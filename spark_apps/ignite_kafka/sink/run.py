@@ -1,0 +1,148 @@
+"""The run of a sink: topics into caches, up to where the topics ended when it began, or until it is stopped."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+
+from pyspark.sql import SparkSession
+
+from .. import events
+from ..errors import IgniteKafkaError, SettingsError
+from ..kafka.topics import TopicSpec
+from ..plan.sink_plan import SinkPlan
+from ..runtime import parallelism
+from ..runtime.clients import ignite_cluster
+from ..runtime.connector_run import RunRequest
+from ..runtime.counts import SlotResult, counts_of
+from ..runtime.epoch import LONGEST_S, Epoch
+from ..runtime.epoch_run import EpochRun
+from ..runtime.progress import RunFollower
+from ..runtime.spark_job import Work, slot_work
+from ..settings.sink import SinkSettings
+from ..state import status
+from ..state import target_state as target
+from ..state.configs import ConnectorState
+from ..state.status import CacheStatus, RunStatus, TaskProgress
+from .caches import ensure_caches
+from .planning import make_plan, with_batch_bytes, with_begins
+from .task import sink_slots
+
+log = logging.getLogger(__name__)
+
+
+def run_sink(spark: SparkSession, request: RunRequest[SinkSettings]) -> RunStatus:
+    """Read topics into caches.
+
+    :returns: the run's record: COMPLETED where the ends are reached, STOPPED where it was asked to stop.
+    :raises IgniteKafkaError: what ended the run; what was stored and committed stays, and the next run goes on from there.
+    """
+    with ExitStack() as stack:
+        return SinkRun(spark, request, stack).run()
+
+
+class SinkRun(EpochRun[SinkSettings]):
+    """The run of a sink."""
+
+    def _run(self) -> None:
+        settings = self._settings
+        self._cluster = self._stack.enter_context(ignite_cluster(settings, self._secrets))
+        self._cluster.cache_names()  # what the cluster refuses, it refuses before anything is taken over
+        events.emit(events.IGNITE_CONNECTED, address=", ".join(settings.ignite_addresses))
+        state = self._state()
+        _check_direction(settings, state)
+        if not settings.streams and self._target_wanted() == target.PAUSED:
+            remedy = f"Resume it with `ignite-kafka resume {settings.name}`"
+            raise SettingsError("the connector is paused", remedy, connector=settings.name)
+        slots = parallelism.slots(settings, state, parallelism.cores(self._spark))
+        chosen = self._patiently(lambda: make_plan(settings, self._topics, slots))
+        ensure_caches(chosen, self._cluster)
+        plan = self._patiently(lambda: self._with_letters(chosen))
+        self._control = self._configs_writer()
+        self._take(self._control, slots, state)
+        plan_now = self._patiently(lambda: with_begins(plan, self._topics, self._clients))
+        self._plan = replace(plan_now, generation=self._control.record.generation)
+        self._patiently(self._control.begin)
+        self._follower = self._patiently(lambda: RunFollower(self._clients, self._topics, self._plan))
+        self._stack.callback(self._follower.close)
+        self._take_up_target()
+        events.emit(events.RUN_STARTED, connector=settings.name, run_id=self._request.run_id, generation=self._plan.generation)
+        self._status = replace(self._status, generation=self._plan.generation, caches=planned(self._plan), state=self._target)
+        self._patiently(self._publish)
+        self._close_run(status.COMPLETED if self._epochs(ends=not settings.streams) else status.STOPPED)
+
+    def _with_letters(self, plan: SinkPlan) -> SinkPlan:
+        """The plan with batches as the dead letter topic takes them; it is made where it is missing."""
+        name = self._settings.dead_letter_topic
+        if not name:
+            return plan
+        self._topics.ensure([TopicSpec(name, 1, self._settings.replication_factor)])
+        return with_batch_bytes(plan, self._topics.describe([name]))
+
+    @property
+    def _run_plan(self) -> SinkPlan:
+        return self._plan
+
+    @property
+    def _refresh_interval_ms(self) -> int:
+        return self._settings.topic_list_poll_interval_ms
+
+    def _next_epoch(self, number: int, configs_offset: int) -> Epoch:
+        return Epoch(number, configs_offset, seconds=LONGEST_S)
+
+    def _work(self, epoch: Epoch, tasks: Sequence[Sequence[int]]) -> Work | None:
+        if not self._plan.topics:
+            return None
+        return slot_work(sink_slots, self._plan, tasks, self._request.secrets_file, epoch)
+
+    def _on_epoch_end(self, epoch: Epoch, results: Sequence[SlotResult]) -> None:
+        self._add([result.caches for result in results], planned(self._plan))
+        self._publish_progress()
+
+    def _on_progress(self, tasks: Sequence[TaskProgress], of: int) -> None:
+        self._add([counts_of(one) for one in tasks], planned(self._plan))
+        self._publish_progress()
+
+    # topics that come, or grow
+
+    def _now(self) -> SinkPlan:
+        """The plan as the brokers would have it now; that of before while they do not tell."""
+        try:
+            now = make_plan(self._settings, self._topics, self._plan.slots)
+        except IgniteKafkaError as error:
+            if error.final:
+                raise
+            log.warning("the brokers do not tell their topics: %s", error)
+            return self._plan
+        # a first start has happened: what is new is read from its first record
+        begins = {topic.name: topic.begins for topic in self._plan.topics}
+        topics = tuple(replace(topic, begins=begins.get(topic.name, ())) for topic in now.topics)
+        return replace(now, topics=topics, generation=self._plan.generation, max_batch_bytes=self._plan.max_batch_bytes)
+
+    def _changed(self) -> bool:
+        return self._now() != self._plan
+
+    def _refresh_plan(self, epoch: int) -> None:
+        if not self._settings.streams:
+            return
+        now = self._now()
+        if now == self._plan:
+            return
+        before = {(topic.name, topic.partitions) for topic in self._plan.topics}
+        added = [f"{topic.name} ({topic.partitions} partitions)" for topic in now.topics if (topic.name, topic.partitions) not in before]
+        events.emit(events.TOPICS_CHANGED, connector=self._settings.name, added=", ".join(added) or "none")
+        ensure_caches(now, self._cluster)
+        self._plan = now
+        self._status = replace(self._status, caches={**planned(now), **self._status.caches})
+
+
+def planned(plan: SinkPlan) -> dict[str, CacheStatus]:
+    return {topic.cache: CacheStatus(topic.name, units=topic.partitions) for topic in plan.topics}
+
+
+def _check_direction(settings: SinkSettings, state: ConnectorState) -> None:
+    """Refuse the name of a source: its offsets are of another kind."""
+    if state.connector is not None and state.connector.is_source:
+        raise SettingsError("a source connector has this name", "Give the sink another one.", setting="name", value=settings.name)

@@ -1,0 +1,81 @@
+"""The open slots of a task that sinks: where their partitions go on, and the transactions that commit it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from .. import events
+from ..errors import TopicError
+from ..kafka.clients import KafkaClients
+from ..kafka.dead_letters import DeadLetter
+from ..kafka.producer import DEFAULTS
+from ..kafka.record_size import DEFAULT_MESSAGE_BYTES
+from ..kafka.topics import Place, Topics
+from ..plan.sink_offsets import PartitionOffset
+from ..plan.sink_plan import SinkPlan, TopicPlan
+from ..plan.slots import Owner
+from ..state.open_slots import OpenSlots, SlotOpener
+from ..state.slot_writer import TransactionLimits
+from .start_offsets import Starts, resolved
+
+
+class SinkSlots:
+    """The slots of one task; after any error they are closed and never used again."""
+
+    def __init__(self, plan: SinkPlan, clients: KafkaClients, slots: Iterable[int], owner: Owner) -> None:
+        self._plan, self._settings = plan, plan.settings
+        self._topics = Topics(clients)
+        self._plans: dict[Place, TopicPlan] = {}
+        self.slot_of: dict[Place, int] = {}
+        for slot, topic, partition in plan.places(slots):
+            self._plans[topic.name, partition] = topic
+            self.slot_of[topic.name, partition] = slot
+        settings = plan.settings
+        limits = TransactionLimits(timeout_ms=settings.transaction_timeout_ms)
+        producer = {"message.max.bytes": max(plan.max_batch_bytes, DEFAULT_MESSAGE_BYTES), "batch.size": DEFAULTS["batch.size"]}
+        opener = SlotOpener(
+            clients, self._topics, plan.connector, settings.internal_topic_prefix, owner, limits, plan.max_batch_bytes, producer
+        )
+        self._writers = OpenSlots(opener, sorted(set(self.slot_of.values())))
+
+    def starts(self) -> Starts:
+        """Where each partition goes on; raises as :func:`~ignite_kafka.sink.start_offsets.resolved`."""
+        self.check_topics()
+        copies = {place: copy for slot in self._writers for place, copy in self._writers[slot].state.by_topic.items()}
+        found = resolved(self._plans, self._settings, self._topics, copies)
+        for (topic, partition), start in found.reset.items():
+            reason = f"auto_offset_reset is {self._settings.auto_offset_reset}"
+            where = {"topic": topic, "partition": partition, "start": start.offset, "wanted": start.instead_of}
+            events.emit(events.OFFSET_RESET, **where, reason=reason)
+        return found
+
+    def check_topics(self) -> None:
+        """Raise TopicError where a topic is not the one that was planned."""
+        planned = {topic.name: topic.topic_id for topic in self._plans.values()}
+        found = self._topics.describe(list(planned))
+        for name, topic_id in planned.items():
+            if name not in found or found[name].topic_id != topic_id:
+                how = "deleted" if name not in found else "deleted and made again"
+                raise TopicError(f"the topic was {how} during the run", "Start again: its offsets are checked then.", topic=name)
+
+    def commit(self, offsets: Mapping[Place, int], letters: Mapping[Place, Sequence[DeadLetter]], group_metadata: Any) -> None:
+        """Commit next offsets and dead letters, one transaction a slot; on return all of them are."""
+        by_slot: dict[int, dict[Place, PartitionOffset]] = defaultdict(dict)
+        for place, offset in offsets.items():
+            topic_id = self._plans[place].topic_id
+            by_slot[self.slot_of[place]][place] = PartitionOffset(offset, topic_id, self._plan.generation)
+
+        def commit_slot(slot: int) -> None:
+            writer = self._writers[slot]
+            for place in by_slot[slot]:
+                writer.send_letters(letters.get(place, ()))
+            writer.positions(by_slot[slot], group_metadata)
+            writer.commit()
+
+        self._writers.each(commit_slot, by_slot)
+
+    def close(self) -> None:
+        """Close every slot; what is open is aborted."""
+        self._writers.close()

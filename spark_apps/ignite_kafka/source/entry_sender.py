@@ -1,0 +1,128 @@
+"""Converts entries of caches and queues them in the open transaction of a slot; bad entries are handled by the error policy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import events
+from ..convert import Converter, converter
+from ..convert.rules.stage import Stage
+from ..convert.to_kafka.bad_entries import ENTRY_ERRORS, BadEntry, Narrowed, narrowed
+from ..convert.to_kafka.key_types import key_types_in
+from ..errors import AmbiguousKeys, IgniteKafkaError, UnsupportedType
+from ..ignite.cluster import Cluster
+from ..ignite.types.model import CacheInfo, Page
+from ..kafka.dead_letters import DeadLetter, context_headers, entry_headers
+from ..kafka.producer import TransactionalProducer
+from ..kafka.records import KeyType, Records, with_tombstones
+from ..plan.source_plan import CachePlan, TransferPlan
+from ..settings.connector import DEAD_LETTER, STOP
+from ..settings.topic_names import types_topic
+from ..state.slot_writer import SlotWriter
+from ..state.types import write_types
+
+REFUSE = "REFUSE"
+
+
+class EntrySender:
+    """Sends the entries of one task's slots. For one thread.
+
+    :param value_converter: None: that of the settings.
+    """
+
+    def __init__(self, plan: TransferPlan, cluster: Cluster, value_converter: Converter | None = None) -> None:
+        settings = plan.settings
+        self._connector, self._generation, self._settings, self._cluster = plan.connector, plan.generation, settings, cluster
+        self._types_topic = types_topic(settings.internal_topic_prefix)
+        self._converter: Converter = value_converter or converter(
+            settings.value_converter, decimal_format=settings.decimal_format, enum_policy=settings.enum_policy
+        )
+
+    def send(
+        self,
+        writer: SlotWriter,
+        slot: int,
+        cache: CachePlan,
+        info: CacheInfo,
+        pages: Sequence[Page],
+        partitions: npt.NDArray[np.integer[Any]],
+        removed: npt.NDArray[np.bool_] | None = None,
+    ) -> tuple[Records, npt.NDArray[np.int64]]:
+        """Queue the N entries of pages, and dead letters of those that cannot be converted.
+
+        :param partitions: N Ignite partitions.
+        :param removed: N flags: the entry is a tombstone; None: none is, and the order of the entries does not count.
+        :returns: the records, and the positions of the bad entries.
+        :raises AmbiguousKeys: keys of two types can give the same Kafka key, and setting `coinciding_keys` refuses that.
+        :raises DecodeError, UnsupportedType, RecordTooLarge: of a bad entry if the policy is to stop; whatever the policy, of a page whose
+            entry boundaries cannot be found.
+        """
+        made = self._made(writer, cache, info, pages, in_order=removed is not None)
+        records, rows = made.records, np.array([bad.row for bad in made.bad], np.int64)
+        if removed is not None:
+            records = with_tombstones(records, np.delete(removed, rows))
+        self.meet(cache.name, records.key_types)
+        write_types(writer, self._types_topic, records.type_ids, self._cluster)
+        writer.send(cache.topic, cache.topic_partitions, records, cache.topic_id)
+        for bad, partition in zip(made.bad, partitions[rows].tolist(), strict=True):
+            self._skip(writer, slot, cache, partition, bad)
+        return records, rows
+
+    def meet(self, cache: str, types: Iterable[KeyType]) -> None:
+        """Note types of a cache's keys; report or refuse types that can give the same Kafka key as an earlier one of this run.
+
+        :raises AmbiguousKeys: there are two such types, and setting `coinciding_keys` refuses that.
+        """
+        met = key_types_in(self._connector, self._generation, cache)
+        new = met.meet(types)
+        if met.coinciding and self._settings.coinciding_keys == REFUSE:
+            first, second = met.coinciding[0]
+            what = f"keys are of {first.name} (such as {first.example or '?'}) and of {second.name} (such as {second.example or '?'})"
+            remedy = "Use the ignite-binary converter or keys of one type, or set coinciding_keys to EVENT."
+            raise AmbiguousKeys(f"{what}, which can give the same Kafka key", remedy, cache=cache)
+        for first, second in new:
+            shown = {"first_example": first.example or "?", "second_example": second.example or "?"}
+            events.emit(events.KEYS_MAY_COINCIDE, cache=cache, first=first.name, second=second.name, **shown)
+
+    def _made(self, writer: SlotWriter, cache: CachePlan, info: CacheInfo, pages: Sequence[Page], *, in_order: bool) -> Narrowed:
+        """Convert the batch as a whole; entry by entry only if it has a bad one."""
+        if self._settings.error_handling_policy == STOP:
+            return Narrowed(self._all_or_none(info, pages, in_order=in_order))
+
+        def refuses(records: Records) -> Mapping[int, IgniteKafkaError]:
+            return writer.too_large(cache.topic, cache.topic_bytes, records)
+
+        try:
+            records = self._converter.convert(pages, info, self._cluster, in_order=in_order)
+            if not refuses(records):
+                return Narrowed(records)
+        except ENTRY_ERRORS:
+            pass
+        return narrowed(self._converter, pages, info, self._cluster, refuses)
+
+    def _all_or_none(self, info: CacheInfo, pages: Sequence[Page], *, in_order: bool) -> Records:
+        """Convert the whole batch; an error that does not name its entry is raised as the error of the first bad entry."""
+        try:
+            return self._converter.convert(pages, info, self._cluster, in_order=in_order)
+        except UnsupportedType as error:
+            if "partition" in error.where:
+                raise
+            found = narrowed(self._converter, pages, info, self._cluster, lambda _: {})
+            if not found.bad:
+                raise
+            raise found.bad[0].error from error
+
+    def _skip(self, writer: SlotWriter, slot: int, cache: CachePlan, partition: int, bad: BadEntry) -> None:
+        """Send a bad entry to the dead letters, or report it by an event only."""
+        error = type(bad.error)(bad.error.what, "", **bad.error.where | {"partition": partition})
+        if self._settings.error_handling_policy != DEAD_LETTER:
+            events.emit(events.CONVERTER_FAILED, reason=error.what, stage=str(bad.stage), **error.where)
+            return
+        component = TransactionalProducer if bad.stage == Stage.PRODUCE else type(self._converter)
+        context = context_headers(error, bad.stage, component, self._connector, slot, {})
+        headers = [*context, *entry_headers(cache.name, partition, cache.topic)]
+        writer.send_letters([DeadLetter(self._settings.dead_letter_topic, bad.key, bad.value, headers)])

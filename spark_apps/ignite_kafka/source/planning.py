@@ -1,0 +1,137 @@
+"""Planning of a source: from settings and from what the clusters hold to a plan. Only :func:`ensure_topics` writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from ..convert import converter
+from ..errors import CacheNotFound, SnapshotConflict, TopicError, UnsupportedType
+from ..ignite.cluster import Cluster
+from ..kafka.topics import Topics, TopicSpec
+from ..plan.routing import routes, select
+from ..plan.source_plan import CachePlan, TransferPlan
+from ..settings import validation as setting_checks
+from ..settings.java_patterns import matches_whole
+from ..settings.source import SourceSettings
+from ..settings.suggestions import did_you_mean
+from ..settings.topic_names import types_topic
+
+_LARGEST_BATCH = 1_000_000
+_SHOWN_NAMES = 20
+
+
+def make_plan(settings: SourceSettings, cluster: Cluster, topics: Topics, snapshot_id: str, slots: int) -> TransferPlan:
+    """Plan a new snapshot or a stream, before a generation is claimed.
+
+    :raises CacheNotFound: the lists match no cache of the cluster.
+    :raises UnsupportedType: the converter does not support a type in a cache's metadata, or a cache has no partitions.
+    :raises TopicError: a cache's topic cannot be used.
+    :raises SettingsError: a cache's topic is the dead-letter topic.
+    """
+    chosen = chosen_caches(settings, cluster.cache_names())
+    value_converter = converter(settings.value_converter, decimal_format=settings.decimal_format, enum_policy=settings.enum_policy)
+    existing = topics.existing()
+    caches = []
+    copied = chosen if settings.load_initial_data or settings.streams else ()
+    topic_names = routes(copied, settings.topic_prefix, settings.internal_topic_prefix)
+    _check_dead_letter_topic(settings, topic_names.values())
+    for name, topic in topic_names.items():
+        info = cluster.cache(name)
+        if not info.partitions:
+            raise UnsupportedType(
+                f"a {info.mode} cache has no partitions that a client can read", "Leave it out with cache_blacklist.", cache=name
+            )
+        value_converter.check(info, cluster)
+        partitions = existing.get(topic, max(0, settings.topic_partitions))  # 0: the broker's default, known once the topic exists
+        caches.append(CachePlan(name, info.cache_id, topic, info.partitions, partitions, info.incarnation))
+    return TransferPlan(settings.name, snapshot_id, 0, slots, settings, tuple(caches))
+
+
+def chosen_caches(settings: SourceSettings, names: Sequence[str]) -> list[str]:
+    """Choose caches by whitelist and blacklist.
+
+    :param names: of all caches of the cluster.
+    :raises CacheNotFound: none is chosen, and the run ends by itself: it would copy nothing.
+    """
+    chosen = select(names, settings.cache_whitelist, settings.cache_blacklist, settings.backlog_cache_name)
+    if not chosen and settings.load_initial_data and settings.run_mode == "once":
+        hints = [hint for pattern in unmatched(settings, names) if (hint := did_you_mean(pattern, names))]
+        there = f"The cluster has {len(names)} caches: {', '.join(sorted(names)[:_SHOWN_NAMES]) or 'none'}."
+        raise CacheNotFound(
+            f"no cache matches cache_whitelist {list(settings.cache_whitelist)} and cache_blacklist {list(settings.cache_blacklist)}",
+            " ".join([*dict.fromkeys(hints), there]),
+        )
+    return chosen
+
+
+def unmatched(settings: SourceSettings, names: Iterable[str]) -> list[str]:
+    """Expressions of the whitelist that match no cache.
+
+    :param names: of all caches of the cluster.
+    """
+    there = list(names)
+    return [pattern for pattern in settings.cache_whitelist if not any(matches_whole(name, pattern) for name in there)]
+
+
+def continue_plan(stored: TransferPlan, settings: SourceSettings, topics: Topics) -> TransferPlan:
+    """Continue the stored plan of an unfinished snapshot.
+
+    :raises SnapshotConflict: settings differ from those that the snapshot was begun with; the message names each.
+    :raises TopicError: a topic of the plan is gone or has another partition count.
+    :raises SettingsError: a topic of the plan is the dead-letter topic.
+    """
+    now, then = settings.shape(), stored.settings.shape()
+    differing = sorted(name for name in now if now[name] != then[name])
+    if differing:
+        shown = "; ".join(f"{name} was {then.get(name)!r}, is {now.get(name)!r}" for name in differing)
+        raise SnapshotConflict(
+            f"settings differ from those the snapshot was begun with: {shown}",
+            "Set them back to finish this snapshot, or begin a new one under another snapshot id.",
+            snapshot_id=stored.snapshot_id,
+        )
+    _check_dead_letter_topic(settings, [cache.topic for cache in stored.caches])
+    existing = topics.existing()
+    for cache in stored.caches:
+        found = existing.get(cache.topic)
+        if found is not None and found != cache.topic_partitions:
+            raise TopicError(
+                f"the topic has {found} partitions now, and had {cache.topic_partitions} when the snapshot was planned",
+                "Begin a new snapshot.",
+                topic=cache.topic,
+                cache=cache.name,
+            )
+    return replace(stored, settings=settings)
+
+
+def _check_dead_letter_topic(settings: SourceSettings, topics: Iterable[str]) -> None:
+    if settings.dead_letter_topic in topics:
+        raise setting_checks.wrong(settings, "dead_letter_topic", "it is the topic of a cache", "Choose another topic")
+
+
+def ensure_topics(plan: TransferPlan, topics: Topics) -> TransferPlan:
+    """Create the topics that are missing.
+
+    :returns: the plan with the ids of the topics, and a batch limit that each of them accepts.
+    :raises TopicError: a topic was deleted meanwhile.
+    """
+    settings, dead_letters = plan.settings, plan.settings.dead_letter_topic
+    specs = [
+        TopicSpec(cache.topic, cache.topic_partitions or -1, settings.replication_factor, settings.topic_config) for cache in plan.caches
+    ]
+    if settings.value_converter == "ignite-binary":
+        specs.append(TopicSpec(types_topic(settings.internal_topic_prefix), 1, settings.replication_factor, {"cleanup.policy": "compact"}))
+    if dead_letters:
+        specs.append(TopicSpec(dead_letters, 1, settings.replication_factor))
+    counts = topics.ensure(specs)
+    states = topics.describe([cache.topic for cache in plan.caches] + ([dead_letters] if dead_letters else []))
+    for cache in plan.caches:
+        if cache.topic not in states:
+            raise TopicError("the topic was deleted while the run began", "Start again.", topic=cache.topic, cache=cache.name)
+    limits = {name: state.max_message_bytes for name, state in states.items() if state.max_message_bytes is not None}
+    caches = tuple(
+        replace(cache, topic_partitions=counts[cache.topic], topic_bytes=limits.get(cache.topic), topic_id=states[cache.topic].topic_id)
+        for cache in plan.caches
+    )
+    largest_batch = min([_LARGEST_BATCH, *limits.values()])
+    return replace(plan, caches=caches, max_batch_bytes=largest_batch, max_letter_bytes=limits.get(dead_letters, 0))

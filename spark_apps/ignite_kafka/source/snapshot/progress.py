@@ -1,0 +1,39 @@
+"""Live progress of a snapshot, from the offsets that its tasks have committed."""
+
+from __future__ import annotations
+
+from confluent_kafka import Message, TopicPartition
+
+from ...kafka.clients import KafkaClients
+from ...kafka.topics import Topics
+from ...plan.source_plan import TransferPlan
+from ...runtime.counts import CacheCount
+from ...runtime.progress import RunFollower
+from ...state.configs import offsets_topic
+from ...state.offsets import unit_of
+
+
+class SnapshotProgress(RunFollower):
+    """Follows a snapshot: its offsets too.
+
+    :param from_start: count also what earlier runs of the same snapshot committed.
+    """
+
+    def __init__(self, clients: KafkaClients, topics: Topics, plan: TransferPlan, *, from_start: bool) -> None:
+        self._plan, self._from_start = plan, from_start
+        self.caches: dict[str, CacheCount] = {cache.name: CacheCount() for cache in plan.caches}
+        super().__init__(clients, topics, plan)
+
+    def _places(self, topics: Topics) -> list[TopicPartition]:
+        offsets = offsets_topic(self._plan.settings.internal_topic_prefix, self._plan.connector)
+        slots = list(range(self._plan.slots))
+        starts = dict.fromkeys(slots, 0) if self._from_start else topics.ends(offsets, slots)
+        return [TopicPartition(offsets, slot, offset) for slot, offset in starts.items()]
+
+    def _record(self, message: Message) -> None:
+        parsed = unit_of(message)
+        if parsed is None or parsed[0].cache not in self.caches:
+            return
+        place, unit = parsed
+        if unit.done and unit.snapshot_id == self._plan.snapshot_id:
+            self.caches[place.cache].add(CacheCount(records=unit.records, units=1, bad=unit.bad))

@@ -1,0 +1,172 @@
+"""The snapshot pipeline: every entry of the planned caches into their topics, exactly once under a snapshot id.
+
+One Spark task copies whole slots (:mod:`.task`); the driver plans, takes the connector, follows progress and closes the snapshot.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import replace
+
+from pyspark.sql import SparkSession
+
+from ... import events
+from ...common.deadline import Interval
+from ...errors import IgniteKafkaError, SnapshotConflict
+from ...plan.slots import slots_of_tasks
+from ...plan.source_plan import TransferPlan
+from ...runtime import parallelism
+from ...runtime.clients import ignite_cluster
+from ...runtime.connector_run import POLL_S, ConnectorRun, RunRequest
+from ...runtime.counts import added
+from ...runtime.spark_job import Job, slot_work
+from ...settings.source import SourceSettings
+from ...state import status
+from ...state.configs import ConnectorState, SnapshotRecord
+from ...state.configs_writer import ConfigsWriter
+from ...state.sent_topics import check_complete, check_plan
+from ...state.status import CacheStatus, RunStatus
+from ..planning import continue_plan, ensure_topics, make_plan
+from .progress import SnapshotProgress
+from .task import copy_slots
+
+__all__ = ["RunRequest", "run_snapshot"]
+
+
+def run_snapshot(spark: SparkSession, request: RunRequest[SourceSettings]) -> RunStatus:
+    """Run or continue a snapshot to its end; the status record of the run is written whatever happens.
+
+    :returns: the run's record, state COMPLETED.
+    :raises IgniteKafkaError: what ended the run; what was committed stays and is not sent again under the same snapshot id.
+    """
+    with ExitStack() as stack:
+        return SnapshotRun(spark, request, stack).run()
+
+
+class SnapshotRun(ConnectorRun[SourceSettings]):
+    """The run of a snapshot."""
+
+    def _run(self) -> None:
+        state = self._state()
+        snapshot_id = self._request.snapshot_id or _snapshot_id(state)
+        self._status = replace(self._status, snapshot_id=snapshot_id)
+        if self._already_complete(state, snapshot_id):
+            return
+        planned, resumed = self._patiently(lambda: self._plan(state, snapshot_id))
+        self._patiently(lambda: check_plan(planned, state.snapshot, self._clients, self._topics))
+        plan = self._patiently(lambda: ensure_topics(planned, self._topics))
+        control = self._configs_writer()
+        found = self._take(control, plan.slots, state)
+        if found.snapshot != state.snapshot:
+            raise SnapshotConflict("another run of the connector began or ended a snapshot meanwhile", "Start the run again.")
+        plan = replace(plan, generation=control.record.generation)
+        record = SnapshotRecord(snapshot_id, plan.to_dict())
+        # of a snapshot that goes on the record is written for the ids of its topics, which that of 0.1.0 has not
+        ends = self._patiently(lambda: control.begin(record, found.snapshot))
+        events.emit(events.RUN_STARTED, connector=plan.connector, run_id=self._request.run_id, generation=plan.generation)
+        if resumed:
+            events.emit(events.SNAPSHOT_CONTINUED, connector=plan.connector, snapshot_id=snapshot_id)
+        else:
+            units = sum(cache.partitions for cache in plan.caches)
+            events.emit(events.SNAPSHOT_BEGUN, connector=plan.connector, snapshot_id=snapshot_id, units=units)
+            self._tell_superseded(found, snapshot_id)
+        self._copy(plan, control, record, None if resumed else ends)
+
+    def _tell_superseded(self, found: ConnectorState, snapshot_id: str) -> None:
+        before = found.snapshot
+        if before is not None and not before.complete:
+            events.emit(events.SNAPSHOT_SUPERSEDED, connector=self._settings.name, snapshot_id=before.id, newer=snapshot_id)
+
+    def _already_complete(self, state: ConnectorState, snapshot_id: str) -> bool:
+        ended = state.ended.get(snapshot_id)
+        if ended and ended["superseded_by"]:
+            raise SnapshotConflict(
+                f"snapshot {ended['superseded_by']!r} was begun before this one was complete",
+                "Begin a new snapshot under a new id: what this one has sent can no longer be told apart.",
+                snapshot_id=snapshot_id,
+            )
+        if not ended or not ended["complete"]:
+            return False
+        if state.snapshot is not None and state.snapshot.id == snapshot_id:
+            check_complete(state.snapshot, self._topics)
+        caches = {name: CacheStatus(**counts) for name, counts in ended["caches"].items()}
+        events.emit(events.SNAPSHOT_ALREADY_COMPLETE, connector=self._settings.name, snapshot_id=snapshot_id)
+        self._status = replace(self._status, caches=caches, already_complete=True)
+        self._end(status.COMPLETED)
+        return True
+
+    def _plan(self, state: ConnectorState, snapshot_id: str) -> tuple[TransferPlan, bool]:
+        """The plan, and whether it continues a snapshot begun before."""
+        with ignite_cluster(self._settings, self._secrets) as cluster:
+            events.emit(events.IGNITE_CONNECTED, address=", ".join(self._settings.ignite_addresses))
+            if state.snapshot is not None and state.snapshot.id == snapshot_id:
+                stored = TransferPlan.from_dict(dict(state.snapshot.plan))
+                return continue_plan(stored, self._settings, self._topics), True
+            slots = parallelism.slots(self._settings, state, parallelism.cores(self._spark))
+            return make_plan(self._settings, cluster, self._topics, snapshot_id, slots), False
+
+    def _copy(self, plan: TransferPlan, control: ConfigsWriter, record: SnapshotRecord, ends: tuple[int, ...] | None) -> None:
+        """:param ends: of the slots' offsets, where the snapshot is new; None where it goes on."""
+        progress = self._patiently(lambda: SnapshotProgress(self._clients, self._topics, plan, from_start=ends is None))
+        self._stack.callback(progress.close)
+        self._status = replace(self._status, generation=plan.generation, caches=planned(plan))
+        self._patiently(self._publish)
+        tasks = slots_of_tasks(plan.slots, parallelism.tasks(self._settings, parallelism.cores(self._spark)))
+        work = slot_work(copy_slots, plan, tasks, self._request.secrets_file, ends)
+        job = self._start(work, len(tasks), f"snapshot {plan.snapshot_id}")
+        try:
+            self._follow(job, progress, plan)
+            caches = added(planned(plan), [result.caches for result in job.result()])
+        except BaseException:
+            job.cancel()
+            self._settle(control)
+            raise
+        _check_all_done(plan, caches)
+        self._status = replace(self._status, caches=caches)
+        counts = {name: vars(count) for name, count in caches.items()}
+        self._patiently(lambda: control.end_snapshot(record, counts))
+        records = sum(count.records for count in caches.values())
+        events.emit(events.SNAPSHOT_COMPLETE, connector=plan.connector, snapshot_id=plan.snapshot_id, records=records)
+        events.emit(events.RUN_COMPLETED, connector=plan.connector, run_id=self._request.run_id)
+        self._end(status.COMPLETED)
+
+    def _follow(self, job: Job, progress: SnapshotProgress, plan: TransferPlan) -> None:
+        """Until the job ends: report what is committed, and end the job at the first task that failed for good."""
+        report = Interval(self._settings.progress_interval_ms / 1000)
+        while not job.ended(POLL_S):
+            job.check()
+            progress.poll()
+            if progress.error is not None:
+                raise progress.error
+            if report.due():
+                self._status = replace(self._status, caches=added(planned(plan), [progress.caches]))
+                self._publish_progress()
+
+
+def _snapshot_id(state: ConnectorState) -> str:
+    """The last unfinished snapshot's id, else a new one."""
+    if state.snapshot is not None and not state.snapshot.complete:
+        return state.snapshot.id
+    return new_snapshot_id()
+
+
+def new_snapshot_id() -> str:
+    return time.strftime("%Y%m%dT%H%M%SZ-", time.gmtime()) + uuid.uuid4().hex[:8]
+
+
+def planned(plan: TransferPlan) -> dict[str, CacheStatus]:
+    return {cache.name: CacheStatus(cache.topic, units=cache.partitions) for cache in plan.caches}
+
+
+def _check_all_done(plan: TransferPlan, caches: Mapping[str, CacheStatus]) -> None:
+    for cache in plan.caches:
+        if caches[cache.name].units_done != cache.partitions:
+            raise IgniteKafkaError(
+                f"{caches[cache.name].units_done} of {cache.partitions} partitions are done although no task failed",
+                "This is a fault of the program: please report it with the driver's log. The snapshot stays unfinished.",
+                cache=cache.name,
+                snapshot_id=plan.snapshot_id,
+            )

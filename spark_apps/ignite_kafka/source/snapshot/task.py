@@ -1,0 +1,263 @@
+"""What a Spark task does: copy whole slots, each unit exactly once. Runs in executors' Python workers.
+
+settings → plan → scan → convert → slot writer → offsets: read, convert and send happen in one Python process, so no record crosses the
+JVM (docs/decisions/0001-fused-copy.md).
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ...common.deadline import Clock
+from ...common.retry import GROWING, RetryBudget, retry
+from ...errors import CacheDestroyed, CacheNotFound, IgniteKafkaError, OutcomeUnknown
+from ...events import UNIT_REDONE, emit
+from ...ignite.cluster import Cluster
+from ...ignite.page_batches import batches
+from ...ignite.page_size import PageSize
+from ...ignite.scan import Scan
+from ...ignite.types.model import CacheInfo, Page
+from ...kafka.clients import BRIEF_S
+from ...kafka.topics import Topics
+from ...plan.slots import Owner, partitions_of_slot
+from ...plan.source_plan import CachePlan, TransferPlan
+from ...runtime.clients import ignite_cluster, slot_clients, slot_opener
+from ...runtime.counts import CacheCount, SlotResult
+from ...runtime.memory import tune_allocation
+from ...settings.secrets import Secrets
+from ...state.open_slots import SlotOpener
+from ...state.sent_topics import check_units
+from ...state.slot_writer import SlotWriter
+from ..entry_sender import EntrySender
+
+MIN_BATCH_ROWS = 20_000  # numpy's call overhead eats the gain below it
+_THREADS = 8  # slots whose producers wait for a coordinator or a commit, while one slot of the task copies
+
+
+def copy_slots(
+    plan: TransferPlan, secrets: Secrets, slots: Sequence[int], attempt: int, ends: Sequence[int] | None = None
+) -> Iterator[SlotResult]:
+    """Copy slots; one result each. The first error ends the others at their next batch.
+
+    :param ends: of every slot's offsets when the snapshot began; None: it goes on from what an earlier run has done.
+
+    Opening a slot and its last commit are waits, so they overlap with the copying of other slots; copying itself goes one slot at a time,
+    which bounds memory to one slot's batch and lets all slots share one connection.
+    """
+    tune_allocation()
+    owner = Owner(plan.generation, attempt=attempt)
+    with ignite_cluster(plan.settings, secrets) as cluster, ThreadPoolExecutor(_THREADS, "slot") as pool:
+        clients = slot_clients(plan.settings, secrets)
+        turn = Turn(cluster, slot_opener(plan, clients, Topics(clients), owner))
+        copies = [pool.submit(SlotCopy(plan, slot, turn, ends[slot] if ends else None).run) for slot in slots]
+        for copy in copies:
+            yield copy.result()
+
+
+@dataclass
+class Turn:
+    """What the slots of a task share: the cluster, used by the one whose turn it is, how slots are opened, and the signal to stop.
+
+    ``page_sizes`` are by cache: what one slot has learned of its pages serves the next.
+    """
+
+    cluster: Cluster
+    opener: SlotOpener
+    stop: threading.Event = field(default_factory=threading.Event)
+    page_sizes: dict[str, PageSize] = field(default_factory=dict)
+    _queue: deque[Callable[[], None]] = field(default_factory=deque)
+    _moved: threading.Condition = field(default_factory=threading.Condition)
+
+    @contextmanager
+    def taken(self, begin: Callable[[], None]) -> Iterator[None]:
+        """Wait for the turn; the order is that of the calls.
+
+        :param begin: asks the nodes for what the slot reads first; called by the slot that has the turn before, or not at all.
+        """
+        with self._moved:
+            self._queue.append(begin)
+            self._moved.wait_for(lambda: self._queue[0] is begin)
+        try:
+            yield
+        finally:
+            with self._moved:
+                self._queue.popleft()
+                self._moved.notify_all()
+
+    def begin_next(self) -> None:
+        """Let the nodes work for the next slot while this one, whose turn it is, converts what it has read."""
+        with self._moved:
+            following = self._queue[1] if len(self._queue) > 1 else None
+        if following is not None:
+            with suppress(IgniteKafkaError):  # the slot itself will meet it
+                following()
+
+
+class _Stopped(Exception):
+    """Another slot of this task failed."""
+
+
+class SlotCopy:
+    """One slot from its first unit to its last, over as many attempts as the retry budget allows."""
+
+    def __init__(self, plan: TransferPlan, slot: int, turn: Turn, end: int | None = None, clock: Clock = time.monotonic) -> None:
+        self._plan, self._slot, self._turn = plan, slot, turn
+        self._settings = plan.settings
+        self._sender = EntrySender(plan, turn.cluster)
+        self._end = end
+        self._outcome_unknown = False
+        self._unit_rows: dict[int, int] = {}  # rows so far of units that go on in the next batch
+        self._unit_bad: Counter[int] = Counter()  # of which are no records
+        self._begun: tuple[CacheInfo, Scan] | None = None  # asked for before the slot had its turn
+        self._budget = RetryBudget(plan.settings.retry_timeout_ms / 1000, clock)  # from the first failure after the last commit
+
+    def run(self) -> SlotResult:
+        result = SlotResult(self._slot)
+        try:
+            result.caches = retry(self._attempt, self._budget, self._may_pass, failed=self._retried, backoff=GROWING, sleep=self._pause)
+        except _Stopped:
+            pass
+        except IgniteKafkaError as error:
+            self._turn.stop.set()
+            result.error = self._verdict(error)
+        return result
+
+    def _may_pass(self, error: IgniteKafkaError) -> bool:
+        # a slot that another one's error stops still tells of a commit whose outcome it does not know
+        return not error.final and not (self._turn.stop.is_set() and self._outcome_unknown)
+
+    def _retried(self, error: IgniteKafkaError) -> None:
+        emit(UNIT_REDONE, slot=self._slot, reason=str(error))
+
+    def _pause(self, seconds: float) -> None:
+        self._turn.stop.wait(seconds)
+
+    def _verdict(self, error: IgniteKafkaError) -> IgniteKafkaError:
+        if self._outcome_unknown and not error.final:
+            return OutcomeUnknown(
+                f"a commit got no answer and the slot could not be read since: {error}",
+                "Run the same snapshot again: it reads what was committed and goes on from there.",
+                connector=self._plan.connector,
+                slot=self._slot,
+            )
+        return error
+
+    def _attempt(self) -> dict[str, CacheCount]:
+        if self._turn.stop.is_set():
+            raise _Stopped
+        self._unit_rows, self._unit_bad = {}, Counter()
+        # the last try is no longer than the time that is left
+        opener, plan = self._turn.opener, self._plan
+        clients = replace(opener.clients, patience_s=min(opener.clients.patience_s, max(BRIEF_S, self._budget.remaining())))
+        writer = replace(opener, clients=clients)(self._slot, self._end)
+        self._outcome_unknown = False
+        try:
+            for cache in plan.caches:
+                check_units(plan, cache, writer.state.by_cache.get(cache.name, {}))
+            with self._turn.taken(lambda: self._begin_first(writer)):
+                try:
+                    counts = {cache.name: self._copy_cache(writer, cache) for cache in self._plan.caches}
+                finally:
+                    if self._begun is not None:
+                        self._begun[1].close()
+                        self._begun = None
+            self._commit(writer)
+            for count in counts.values():
+                count.ended = time.time() if count.started else 0.0
+            return counts
+        finally:
+            self._outcome_unknown = self._outcome_unknown or writer.commit_asked
+            writer.close()
+
+    def _left(self, writer: SlotWriter, cache: CachePlan) -> list[int]:
+        """Partitions of a cache that this slot has yet to do."""
+        mine = partitions_of_slot(cache.name, cache.partitions, self._slot, self._plan.slots)
+        done = writer.state.done(self._plan.snapshot_id, cache.name, cache.incarnation)
+        return [partition for partition in mine if partition not in done]
+
+    def _begin_first(self, writer: SlotWriter) -> None:
+        """Ask for the first pages of the first cache that has any left; they wait in the connection."""
+        if self._begun is None:
+            every = ((cache, self._left(writer, cache)) for cache in self._plan.caches)
+            first = next(((cache, left) for cache, left in every if left), None)
+            self._begun = self._begin(*first) if first else None
+
+    def _begin(self, cache: CachePlan, left: list[int]) -> tuple[CacheInfo, Scan]:
+        info = same_cache(self._turn.cluster, cache)
+        size = self._turn.page_sizes.setdefault(cache.name, PageSize(self._settings.page_bytes))
+        scan = Scan(self._turn.cluster, info, left, size)
+        try:
+            scan.begin()
+        except IgniteKafkaError:
+            scan.close()
+            raise
+        return info, scan
+
+    def _copy_cache(self, writer: SlotWriter, cache: CachePlan) -> CacheCount:
+        """Queue what is not done yet; the transaction stays open over small caches."""
+        done = writer.state.done(self._plan.snapshot_id, cache.name, cache.incarnation)
+        bad = sum(unit.bad for unit in done.values())
+        records = sum(unit.records for unit in done.values())
+        count = CacheCount(entries=records + bad, records=records, units=len(done), bad=bad)
+        left = self._left(writer, cache)
+        if left:
+            count.started = time.time()
+            info, scan = self._begun or self._begin(cache, left)
+            self._begun = None
+            # closed here, not when an error's traceback goes: the next slot has the connection then
+            with closing(scan):
+                for batch in batches(scan.pages(), MIN_BATCH_ROWS, self._settings.page_bytes * 2):
+                    if not scan.left and cache is self._plan.caches[-1]:  # all that this slot reads has been asked for
+                        self._turn.begin_next()
+                    self._copy_batch(writer, cache, info, batch, count)
+        return count
+
+    def _copy_batch(self, writer: SlotWriter, cache: CachePlan, info: CacheInfo, batch: list[Page], count: CacheCount) -> None:
+        """Send whole units of a batch one after the other; only the last unit of a batch may go on in the next."""
+        if self._turn.stop.is_set():
+            raise _Stopped
+        if any(page.rows for page in batch):
+            partitions = np.repeat([page.partition for page in batch], [page.rows for page in batch])
+            records, bad = self._sender.send(writer, self._slot, cache, info, batch, partitions)
+            self._unit_bad.update(partitions[bad].tolist())
+            count.bytes += records.nbytes
+        for page in batch:
+            self._unit_rows[page.partition] = self._unit_rows.get(page.partition, 0) + page.rows
+            if page.last:
+                rows, passed = self._unit_rows.pop(page.partition), self._unit_bad.pop(page.partition, 0)
+                unit = cache.name, page.partition, cache.incarnation, self._plan.snapshot_id
+                writer.unit_done(*unit, rows - passed, passed, cache.topic_id)
+                count.add(CacheCount(entries=rows, records=rows - passed, units=1, bad=passed))
+        if writer.past_limits and not self._unit_rows:
+            self._commit(writer)
+
+    def _commit(self, writer: SlotWriter) -> None:
+        writer.commit()
+        self._budget.reset()
+
+
+def same_cache(cluster: Cluster, planned: CachePlan) -> CacheInfo:
+    """The cache as it is now.
+
+    :raises CacheDestroyed: it is gone, or was made again since the plan.
+    """
+    remedy = "Begin a new snapshot."
+    try:
+        info = cluster.cache(planned.name)
+    except CacheNotFound as cause:
+        raise CacheDestroyed("the cache was destroyed after the snapshot was planned", remedy, cache=planned.name) from cause
+    unknown = not info.incarnation or not planned.incarnation
+    same = (info.cache_id, info.partitions) == (planned.cache_id, planned.partitions) and (
+        unknown or info.incarnation == planned.incarnation
+    )
+    if not same:
+        raise CacheDestroyed("the cache was destroyed and made again after the snapshot was planned", remedy, cache=planned.name)
+    return info

@@ -1,0 +1,105 @@
+"""The backlog service as a stream's task calls it: ask, read, look up, barrier, acknowledge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ...common.arrays import Int64Array, Mask
+from ...errors import CacheDestroyed
+from ...ignite.backlog_service import BacklogService, ChangedUnits, Changes, UnitStates
+from ...ignite.cluster import Cluster
+from ...plan.source_plan import CachePlan
+
+_KEYS_AT_ONCE = 10_000  # in one look-up
+
+T = TypeVar("T")
+
+
+class BacklogClient:
+    """Calls the backlog service for one connector, over one cluster connection. For one thread.
+
+    Every call may be repeated, so a call that loses its node is made once more, on another node. Each raises what
+    :class:`~ignite_kafka.ignite.backlog_service.BacklogService` raises.
+
+    :param service: makes the service of a connection, given the capture's secret.
+    """
+
+    def __init__(self, cluster: Cluster, connector: str, service: Callable[..., BacklogService] = BacklogService) -> None:
+        self.cluster, self._connector, self._service = cluster, connector, service
+
+    def _ask(self, question: Callable[[BacklogService], T]) -> T:
+        secret = self.cluster.credentials.backlog_secret
+        return self.cluster.ask(lambda connection: question(self._service(connection, secret)))
+
+    def changed(self, place: bytes) -> ChangedUnits:
+        """Units that have changed since an answer.
+
+        :param place: position that the answer gave; empty: every unit.
+        """
+        return self._ask(lambda service: service.changed(self._connector, place))
+
+    def read(self, units: npt.NDArray[np.void], most_bytes: int) -> Changes:
+        """Changes of units, those with the lowest update numbers first.
+
+        :param units: dtype UNIT.
+        :param most_bytes: size of the answer.
+        """
+        return self._ask(lambda service: service.read(self._connector, units, most_bytes))
+
+    def units(self) -> UnitStates:
+        """Every unit that has a backlog or is marked."""
+        return self._ask(lambda service: service.units(self._connector))
+
+    def servers(self) -> frozenset[str]:
+        """Ids of the server nodes that are alive."""
+        return frozenset(self._ask(lambda service: service.status(self._connector))["servers"])
+
+    def look_up(self, cache: str, keys: Sequence[bytes]) -> list[bytes | None]:
+        """Value of each key on its primary node, None for a key that the cache does not have. Keys and values are not wrapped."""
+        parts = [keys[at : at + _KEYS_AT_ONCE] for at in range(0, len(keys), _KEYS_AT_ONCE)]
+        return [value for part in parts for value in self._look_up(cache, part)]
+
+    def _look_up(self, cache: str, keys: Sequence[bytes]) -> list[bytes | None]:
+        return self._ask(lambda service: service.lookup(self._connector, cache, keys))
+
+    def locate(self, cache: str, keys: Sequence[bytes]) -> tuple[npt.NDArray[np.int32], Mask]:
+        """Partition of each of N keys, and whether its primary node has it."""
+        return self._ask(lambda service: service.locate(self._connector, cache, keys))
+
+    def barrier(self) -> None:
+        """Return when all that was captured before is in the backlog."""
+        self._ask(lambda service: service.barrier(self._connector))
+
+    def acknowledge(self, sent: bytes) -> None:
+        """Remove committed changes from the backlog.
+
+        :param sent: as :meth:`~ignite_kafka.ignite.backlog_service.Changes.acknowledgement` gives it.
+        """
+        self._ask(lambda service: service.acknowledge(self._connector, sent))
+
+    def clear(self, units: npt.NDArray[np.void], mark_numbers: Int64Array) -> None:
+        """Remove the marks of U units (dtype UNIT), and what the backlog has of them.
+
+        :param mark_numbers: U numbers of the marks that were read; a mark that was set since stays.
+        """
+        self._ask(lambda service: service.clear(self._connector, units, mark_numbers))
+
+    def check_same(self, cache: CachePlan) -> None:
+        """Make sure that what was just read from a cache is of the captured one.
+
+        A cache that is made again under its name keeps its incarnation until the driver has it captured; then it is sent from its
+        beginning, and what was sent of it under the old incarnation would come twice. A deployment id never comes back, and every node
+        knows the new one before the new cache takes its first entry: so the answer holds for all that was read before.
+
+        :raises CacheDestroyed: it may be of another cache.
+        """
+        if not cache.deployment:
+            return
+        found = {name: deployment for name, _, deployment, *_ in self._ask(lambda service: service.caches())}
+        if found.get(cache.name) != cache.deployment:
+            how = "destroyed and made again" if cache.name in found else "destroyed"
+            raise CacheDestroyed(f"the cache was {how} while it was read", "Start again.", cache=cache.name)

@@ -1,0 +1,137 @@
+"""The reader of a stream: batches of changes, of loaded units, and of tombstones, from the backlog and the cache.
+
+What the backlog holds is a to-do list: it is read, classified (:mod:`.dedup`), and acknowledged once it is committed. The parts:
+
+===================== ==================================================================================
+:mod:`.change_reader` changes of loaded units
+:mod:`.loader`        units that are sent from the cache
+:mod:`.reconcile`     tombstones for keys that the topic has and the cache has not
+:mod:`.unit_reader`   reads and classifies the backlog of units, for all three
+:mod:`.state_lookup`  looks up keys whose changes cannot tell the state, for all three
+:mod:`.node_watch`    which keys a node's death makes doubtful
+:mod:`.unit_states`   what is known of each unit, and what its offset record will say
+===================== ==================================================================================
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+
+from ...common.deadline import Clock
+from ...convert.to_kafka.object_keys import Kind
+from ...ignite.scan import scan_partitions
+from ...kafka.clients import KafkaClients
+from ...kafka.topics import Topics
+from ...plan.slots import UnitOffset
+from ...plan.source_plan import TransferPlan
+from ...runtime.epoch import Unit
+from .backlog_client import BacklogClient
+from .batch import ChangeBatch
+from .cache_infos import CacheInfos
+from .change_reader import ChangeReader
+from .loader import Loader, Scan
+from .node_watch import NodeWatch
+from .reconcile import Reconciler
+from .state_lookup import StateLookup
+from .unit_reader import UnitReader
+from .unit_states import UnitStates
+from .unit_table import UnitTable
+
+
+class BacklogReader:
+    """Reads the units of one task. For one thread; after any error it is closed and thrown away, and the offsets say where to begin.
+
+    Each batch it gives carries all that a sender needs (`ChangeBatch.progress`); it is committed, remembered here and acknowledged before
+    the next one is read.
+
+    :param clients: reach the topics, to reconcile them.
+    :param most_records: that one batch should hold, of changes and beside them of loaded entries; None: any number.
+    """
+
+    def __init__(
+        self,
+        plan: TransferPlan,
+        table: UnitTable,
+        client: BacklogClient,
+        infos: CacheInfos,
+        clients: KafkaClients,
+        topics: Topics,
+        most_records: int | None = None,
+        *,
+        scan: Scan = scan_partitions,
+        clock: Clock = time.monotonic,
+    ) -> None:
+        self._table, self._client = table, client
+        self.states = states = UnitStates(plan, table, clock)
+        nodes = NodeWatch(client, states)
+        reader = UnitReader(client, states, nodes)
+        lookup = StateLookup(client, states, reader, nodes)
+        self._changes = ChangeReader(client, states, reader, nodes, lookup, most_records)
+        self._loader = Loader(client, infos, states, reader, lookup, most_records, scan)
+        self._reconciler = Reconciler(client, infos, states, lookup, clients, topics)
+
+    def restore(self, offsets: Iterable[tuple[int, UnitOffset | None, bool]]) -> None:
+        """Take over offset records: unit, its record, and whether the topic may hold keys of it that are older than this capture."""
+        for unit, offset, sent_before in offsets:
+            self.states.restore(unit, offset, sent_before)
+
+    def changes(self) -> list[ChangeBatch]:
+        """What one read gives of the units that are loaded."""
+        return [self._with_progress(batch) for batch in self._changes.read()]
+
+    def load(self) -> list[ChangeBatch]:
+        """The next units that are to be sent from the cache, about ``batch_bytes`` of them; none when there are none."""
+        return [self._with_progress(batch) for batch in self._loader.load()]
+
+    def reconcile(self, *, ends: bool = False) -> Iterator[ChangeBatch]:
+        """The next step of tombstone reconciliation; each batch is committed before the next one is made.
+
+        :param ends: whether this task ends: what was found so far is sent, and the next task continues from there.
+        """
+        for batch in self._reconciler.step(ends=ends):
+            yield self._with_progress(batch)
+
+    def _with_progress(self, batch: ChangeBatch) -> ChangeBatch:
+        batch.progress = self.states.progress(batch)
+        return batch
+
+    def remember(self, batch: ChangeBatch, key_kinds: Mapping[str, Iterable[Kind]]) -> None:
+        """Take over what a committed batch has changed.
+
+        :param key_kinds: cache to the kinds of the keys that were sent.
+        """
+        self.states.remember(batch, key_kinds)
+        self._changes.remember(batch)
+        self._reconciler.remember(batch)
+
+    def acknowledge(self, batch: ChangeBatch) -> None:
+        """Remove what a committed batch has settled from the backlog."""
+        sent = batch.changes.acknowledgement(self._table.units[batch.units], batch.done, batch.expired_done)
+        if sent:
+            self._client.acknowledge(sent)
+
+    @property
+    def all_loaded(self) -> bool:
+        """True once loading and reconciliation are done."""
+        return self.states.all_loaded
+
+    @property
+    def more(self) -> bool:
+        """Whether there is something to do at once."""
+        return self._reconciler.more or bool(self.states.to_load.size) or self._changes.more
+
+    def caught_up(self, until: Mapping[Unit, int]) -> bool:
+        """True once loading and reconciliation are done and every change that was in the backlog at the start has been committed.
+
+        :param until: the highest update number of each unit at the start.
+        """
+        return self.all_loaded and self._changes.caught_up(until)
+
+    def forget(self) -> None:
+        """Cut what is remembered of sent changes to the last seconds."""
+        self.states.forget()
+
+    def close(self) -> None:
+        """Close the consumer of the topics."""
+        self._reconciler.close()

@@ -1,0 +1,198 @@
+"""One batch of a stream: classified changes, looked-up states, loaded units, and what their offset records will say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from ...common.arrays import Int64Array, Mask
+from ...ignite.backlog_service import EXPIRED, Changes
+from ...ignite.binary import raw_entries
+from ...ignite.types import type_codes as codes
+from ...ignite.types.model import Page
+from .dedup import Classification
+
+MOST_OF_UNIT = 50_000
+"""Limit of changes of a unit in one batch: its offset record has some 11 bytes of each, and brokers accept a megabyte."""
+
+LocatedKey = tuple[int, bytes]
+"""A unit's position in the unit table, and a key in Ignite's binary form, not wrapped."""
+
+ReconcilePosition = tuple[int, int]
+"""How far a topic is reconciled: its partitions below the first number, and that one below the second, an offset."""
+
+
+@dataclass(frozen=True)
+class UnitProgress:
+    """What the offset record of a unit says once a batch is committed.
+
+    :param rows: entries, changes and looked-up states that the batch has of the unit.
+    :param loaded: whether all that the cache held of the unit before is sent.
+    :param high: the highest update number that is sent; -1: none.
+    :param recent: numbers and hashes of the changes that were settled in the last seconds, as :func:`.dedup.pack_settled` gives them.
+    :param reconcile: how far the topic is reconciled for the unit; None: it need not be.
+    :param topology: topology version at which everything that the backlog held of the unit is sent; -1: unknown.
+    """
+
+    rows: int
+    loaded: bool
+    high: int
+    recent: str
+    reconcile: ReconcilePosition | None
+    topology: int
+
+
+@dataclass
+class ChangeBatch:
+    """N changes of U units that are sent, committed and acknowledged together.
+
+    :param units: U positions of the units that were asked for, ascending.
+    :param classified: the classes of the changes.
+    :param done: N flags: the change is settled with this batch, whether it is sent or not.
+    :param expired_done: U flags: all expired keys of the unit are settled.
+    :param sound: U flags: changes of the unit may be sent; not those of units that are marked, gone, or sent again from the cache.
+    :param topology: U topology versions at which everything the backlog held for the unit is sent once this batch commits; -1 if unknown.
+    :param states: looked-up values, sent after the changes; None: the cache does not have the key.
+    :param scanned: unit to its entries; the unit is loaded with this batch, and its changes follow.
+    :param moved: units that another batch settles.
+    :param unloaded: units that must be loaded again after this batch.
+    :param reconciled: unit to how far the topic is reconciled for it with this batch; None: completely.
+    :param progress: unit to what its offset record will say, of the units that have one in this batch.
+    """
+
+    changes: Changes
+    units: Int64Array
+    classified: Classification
+    done: Mask
+    expired_done: Mask
+    sound: Mask
+    topology: Int64Array
+    states: dict[LocatedKey, bytes | None] = field(default_factory=dict)
+    scanned: Mapping[int, Sequence[Page]] = field(default_factory=dict)
+    moved: Int64Array = field(default_factory=lambda: np.zeros(0, np.int64))
+    unloaded: frozenset[int] = frozenset()
+    reconciled: Mapping[int, ReconcilePosition | None] = field(default_factory=dict)
+    progress: Mapping[int, UnitProgress] = field(default_factory=dict)
+
+    @cached_property
+    def keys(self) -> pa.BinaryArray:
+        """Key of each change, not wrapped."""
+        return self.changes.keys()
+
+    @property
+    def active(self) -> Int64Array:
+        """Positions of the units that the batch has something of, ascending: most units have no change in a poll."""
+        found = self.changes.count > 0
+        others = [*self.scanned, *self.unloaded, *self.reconciled, *(unit for unit, _ in self.states)]
+        if others:
+            found |= np.isin(self.units, others)
+        return self.units[found]
+
+    @property
+    def states_by_unit(self) -> dict[int, list[tuple[bytes, bytes | None]]]:
+        """Unit to its looked-up states: key and value."""
+        found: dict[int, list[tuple[bytes, bytes | None]]] = {}
+        for (unit, key), value in self.states.items():
+            found.setdefault(unit, []).append((key, value))
+        return found
+
+    @property
+    def settled(self) -> Mask:
+        """U flags: the backlog had no more of the unit than this batch settles."""
+        unit_of = np.repeat(np.arange(self.units.size), self.changes.count)
+        settled: Mask = ~self.changes.more & (np.bincount(unit_of[~self.done], minlength=self.units.size) == 0)
+        return settled
+
+    def located_keys(self, rows: Int64Array) -> list[LocatedKey]:
+        """Unit and key of some changes.
+
+        :param rows: positions of changes.
+        """
+        return list(zip(self.classified.unit[rows].tolist(), self.keys.take(pa.array(rows)).to_pylist(), strict=True))
+
+    def rows_of(self, first: int, last: int) -> slice:
+        """The changes of the units from position `first` to `last`."""
+        start, end = np.searchsorted(self.classified.unit, [first, last + 1]).tolist()
+        return slice(start, end)
+
+    def move_out(self, units: Int64Array) -> None:
+        """Leave these units to another batch."""
+        self.moved = units
+        self.classified = self.classified.only(~np.isin(self.classified.unit, units))
+        self.done = self.done & ~np.isin(self.classified.unit, units)
+
+    def has_open_changes(self, limits: Int64Array, gone: Mask) -> bool:
+        """Whether the backlog still has a change that must be sent after this batch.
+
+        :param limits: the highest update number that counts, of every unit of the table.
+        :param gone: a flag for every unit of the table: it does not count.
+        """
+        unit, number = self.classified.unit, self.changes.number
+        counts = ~gone
+        counts[self.moved] = False
+        last = np.full(self.units.size, -1, np.int64)  # numbers rise within a unit, and none below the last was left out
+        np.maximum.at(last, np.repeat(np.arange(self.units.size), self.changes.count), number)
+        unread = self.changes.more & (last < limits[self.units]) & counts[self.units]
+        return bool(unread.any() or (~self.done & (number >= 0) & (number <= limits[unit]) & counts[unit]).any())
+
+
+def first_of_each(changes: Changes, most: int | None, most_of_unit: int = MOST_OF_UNIT) -> Changes:
+    """The first changes of each unit, the same share of each and at least one.
+
+    Expired keys of a unit stay together: they are acknowledged by one stamp.
+
+    :param most: changes in all; None: any number.
+    :param most_of_unit: changes of one unit.
+    """
+    before = changes.count
+    rank = np.arange(changes.number.size) - np.repeat(np.cumsum(before) - before, before)
+    limit = most_of_unit if most is None or rank.size <= most else min(most_of_unit, max(1, int(np.partition(rank, most)[most])))
+    kept = rank < limit
+    if kept.all():
+        return changes
+    unit, expired = np.repeat(np.arange(before.size), before), changes.kind == EXPIRED
+    kept |= expired & np.isin(unit, unit[kept & expired])
+    rows = np.flatnonzero(kept)
+    count = np.bincount(unit[rows], minlength=before.size).astype(np.int32)
+    cut = count < before
+    columns = {name: getattr(changes, name)[rows] for name in ("number", "time_ms", "hash", "kind", "key_length", "value_length")}
+    stamps = np.where(cut, 0, changes.expired_stamp)
+    entries = page_of_rows(changes, rows).data
+    return replace(changes, count=count, more=changes.more | cut, expired_stamp=stamps, entries=entries, **columns)
+
+
+def page_of_rows(changes: Changes, rows: Int64Array) -> Page:
+    """Some changes as a page of entries.
+
+    :param rows: positions of the changes, ascending.
+    """
+    offsets = changes.entry_offsets()
+    cuts = np.flatnonzero(np.diff(rows) != 1) + 1
+    firsts, lasts = rows[np.concatenate(([0], cuts))], rows[np.append(cuts, rows.size) - 1]
+    parts = [changes.entries[offsets[first] : offsets[last + 1]] for first, last in zip(firsts.tolist(), lasts.tolist(), strict=True)]
+    return Page(-1, rows.size, parts[0] if len(parts) == 1 else memoryview(b"".join(parts)), True)
+
+
+def page_of_states(states: Sequence[tuple[bytes, bytes | None]]) -> Page:
+    """Keys and values, not wrapped, as a page of entries; a value of None becomes Ignite's null."""
+    data = b"".join(_entry(key) + (bytes([codes.NULL]) if value is None else _entry(value)) for key, value in states)
+    return Page(-1, len(states), memoryview(data), True)
+
+
+def _entry(value: bytes) -> bytes:
+    if value[0] != codes.OBJECT:
+        return value
+    return bytes([codes.WRAPPED]) + len(value).to_bytes(4, "little") + value + bytes(4)
+
+
+def without_keys(page: Page, keys: set[bytes], cache: str) -> Page:
+    """The entries of a page without those of some keys.
+
+    :param keys: in Ignite's binary form, not wrapped.
+    """
+    kept = [(key, value) for key, value in raw_entries(page, cache) if key not in keys]
+    return Page(page.partition, len(kept), page_of_states(kept).data, page.last)

@@ -1,0 +1,163 @@
+"""The capture of a connector on the nodes, as the driver sees it: which caches, under which incarnations."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from ...common.retry import retry
+from ...errors import BacklogMissing, BacklogRefused, BacklogUnavailable, IgniteUnreachable
+from ...ignite.backlog_service import REMEDIES, BacklogService, has_service
+from ...ignite.cluster import Cluster
+from ...kafka.topics import Topics
+from ...plan.routing import select
+from ...plan.source_plan import CachePlan
+from ...runtime.epoch import Unit
+from ...settings.source import SourceSettings
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+_PATIENCE_S = 60.0
+
+Deployments = Mapping[str, str]
+"""Cache to its deployment id, which changes when the cache is made again; of captured caches `<deployment id>/<incarnation>`."""
+
+
+@dataclass(frozen=True)
+class Captured:
+    """A capture, as the service answers it.
+
+    :param incarnations: by cache name.
+    """
+
+    capture_id: int
+    incarnations: Mapping[str, str]
+
+    def seen(self, deployments: Deployments) -> Deployments:
+        """Those of some caches that are captured, with their incarnations: a cache that was emptied keeps its deployment id."""
+        return {name: f"{deployments[name]}/{number}" for name, number in self.incarnations.items() if name in deployments}
+
+    @staticmethod
+    def of(answer: Mapping[str, Any]) -> Captured:
+        """Read an answer of the service."""
+        prefix = "incarnation."
+        found = {name.removeprefix(prefix): str(value) for name, value in answer.items() if name.startswith(prefix)}
+        return Captured(int(answer["captureId"]), found)
+
+    def named(self, cache: CachePlan, deployment: str = "") -> CachePlan:
+        """A planned cache with the incarnation under which its units are sent.
+
+        :param deployment: id that was seen before the capture began.
+        """
+        return replace(cache, incarnation=self.incarnations[cache.name], deployment=deployment)
+
+
+def deployment_of(seen: str) -> str:
+    """The deployment id in a value of :meth:`Captured.seen`."""
+    return seen.partition("/")[0]
+
+
+def owner_of(topics: Topics, prefix: str) -> str:
+    """The owner of a capture, which differs between connectors of one name: Kafka cluster and prefix of the topics with the offsets."""
+    return f"{topics.cluster_id()}/{prefix}"
+
+
+def check_owner(connector: str, status: Mapping[str, Any], owner: str) -> None:
+    """Make sure that a capture belongs to this connector.
+
+    :param status: of the capture, as the service answers it.
+    :raises BacklogRefused: it belongs to another connector of that name.
+    """
+    if status["owner"] != owner:
+        what = f"connector {connector!r} captures for {status['owner']!r}, not for {owner!r}"
+        raise BacklogRefused(what, REMEDIES["OTHER_OWNER"], code="OTHER_OWNER")
+
+
+class Capture:
+    """Starts, checks and ends the capture of one connector."""
+
+    def __init__(self, settings: SourceSettings, cluster: Cluster, owner: str) -> None:
+        """Make no call yet.
+
+        :param owner: see :func:`owner_of`: several connectors may have one name.
+        :ivar secret: of the capture, for calls that change it; at first that of the cluster's credentials.
+        """
+        self._settings, self._cluster, self._owner = settings, cluster, owner
+        self.secret = cluster.credentials.backlog_secret
+
+    def check(self) -> None:
+        """Make sure that the cluster can capture for this connector.
+
+        :raises BacklogMissing: no node has the service.
+        :raises BacklogRefused: something else captures under the connector's name, or the nodes' jar is older than this program.
+        """
+        if not self._cluster.ask(has_service):
+            remedy = "Put its jar on the class path of every server node (docs/deploy.md)"
+            raise BacklogMissing("no node of the cluster has the backlog service", remedy)
+        self._retry(lambda service: service.version())
+        status = self._retry(self._status)
+        if status is not None:
+            check_owner(self._settings.name, status, self._owner)
+
+    def present(self) -> Captured | None:
+        """The capture that exists already; None: there is none."""
+        status = self._retry(self._status)
+        return None if status is None else Captured.of(status)
+
+    def start(self, caches: Sequence[str]) -> Captured:
+        """Capture these caches, from before this returns; other caches are no longer captured."""
+        settings = self._settings
+        named = {
+            "backlogCacheName": settings.backlog_cache_name,
+            "backlogServiceName": settings.backlog_service_name,
+            "backlogCacheBackups": str(settings.backlog_cache_backups),
+            "backlogMemoryRegionName": settings.backlog_memory_region_name,
+            "backlogFlushFreq": str(settings.backlog_flush_freq_ms),
+            "backlogOwner": self._owner,
+        }
+        return Captured.of(self._retry(lambda service: service.start(settings.name, named, caches)))
+
+    def stop(self) -> None:
+        """End the capture, if there is one, and destroy its backlog."""
+        self._retry(lambda service: service.stop(self._settings.name, True))
+
+    def deployments(self) -> dict[str, str]:
+        """The caches that the connector's lists choose now, with their deployment ids."""
+        found = {name: deployment for name, _, deployment, *_ in self._ask(lambda service: service.caches())}
+        settings = self._settings
+        return {
+            name: found[name] for name in select(found, settings.cache_whitelist, settings.cache_blacklist, settings.backlog_cache_name)
+        }
+
+    def seen(self) -> Deployments:
+        """The caches that the connector's lists choose now; the captured ones with their incarnations."""
+        deployments, status = self.deployments(), self._ask(self._status)
+        return deployments if status is None else {**deployments, **Captured.of(status).seen(deployments)}
+
+    def highest_numbers(self) -> dict[Unit, int]:
+        """Cache id and partition to the highest update number in the backlog, once everything captured so far is in it."""
+        name = self._settings.name
+        self._retry(lambda service: service.barrier(name))
+        units = self._retry(lambda service: service.units(name))
+        places = zip(units.unit["cache_id"].tolist(), units.unit["partition"].tolist(), strict=True)
+        return {place: high for place, high in zip(places, units.high.tolist(), strict=True) if high >= 0}
+
+    def _status(self, service: BacklogService) -> Mapping[str, Any] | None:
+        """The service's status of the connector's capture; None: there is none."""
+        name = self._settings.name
+        return service.status(name) if name in service.connectors() else None
+
+    def _retry(self, question: Callable[[BacklogService], T]) -> T:
+        """Ask until the service answers: while nodes come and go it cannot, and every call may be repeated."""
+        return retry(
+            lambda: self._ask(question),
+            min(_PATIENCE_S, self._settings.retry_timeout_ms / 1000),
+            lambda error: isinstance(error, (BacklogUnavailable, IgniteUnreachable)),
+            failed=lambda error: log.warning("the backlog service is asked again: %s", error),
+        )
+
+    def _ask(self, question: Callable[[BacklogService], T]) -> T:
+        return self._cluster.ask(lambda connection: question(BacklogService(connection, self.secret)))

@@ -1,0 +1,89 @@
+"""Reads the changes of loaded units: of those that may have news, as the nodes say (docs/decisions/0013-changed-units.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ...common.arrays import Int64Array
+from ...common.deadline import Interval
+from ...ignite.backlog_service import Changes
+from ...runtime.epoch import Unit
+from .backlog_client import BacklogClient
+from .batch import ChangeBatch, first_of_each
+from .node_watch import NodeWatch
+from .state_lookup import StateLookup
+from .unit_reader import UnitReader
+from .unit_states import UnitStates
+
+_USUAL_BYTES = 1 << 10  # of a change: only so many bytes are read for a batch that may not hold many
+_READ_ALL_S = 300.0  # every unit is read, whatever the nodes say of changes
+
+
+class ChangeReader:
+    """Reads changes, batch after batch. For one thread.
+
+    :param most_records: that one batch should hold; None: any number.
+    """
+
+    def __init__(
+        self,
+        client: BacklogClient,
+        states: UnitStates,
+        reader: UnitReader,
+        nodes: NodeWatch,
+        lookup: StateLookup,
+        most_records: int | None,
+    ) -> None:
+        self._client, self._states, self._reader, self._nodes, self._lookup = client, states, reader, nodes, lookup
+        self._table, self._most_records, most_bytes = states.table, most_records, states.plan.settings.batch_bytes
+        self._most_bytes = most_bytes if most_records is None else min(most_bytes, most_records * _USUAL_BYTES)
+        self._news = np.ones(len(self._table), bool)  # units that may have more in the backlog than was settled
+        self._place = b""
+        self._read_all = Interval(_READ_ALL_S, states.clock)
+        self._batches: list[ChangeBatch] = []
+        self._limits: Int64Array | None = None
+
+    def read(self) -> list[ChangeBatch]:
+        """What one read gives of the units that are loaded."""
+        units, changes = self._read_news()
+        self._batches = self._lookup.settle(self._reader.batch(units, first_of_each(changes, self._most_records)))
+        return self._batches
+
+    def _read_news(self) -> tuple[Int64Array, Changes]:
+        """The units that may have news, and what the backlog has of them."""
+        self._nodes.start()
+        changed = self._client.changed(self._place)
+        self._place = changed.place
+        if changed.units is None or self._nodes.has_pending_lookups or self._read_all.due():
+            self._news[:] = True
+        else:
+            self._news[self._table.positions(changed.units)] = True
+        units = np.flatnonzero(self._states.ready & self._news)
+        changes = self._reader.read(units, self._most_bytes) if units.size else Changes.none(changed.topology)
+        if changes.topology == self._nodes.topology or self._news.all():
+            return units, changes
+        self._news[:] = True  # a node came or went in between: look-ups after its death need the backlog of each unit
+        units = np.flatnonzero(self._states.ready)
+        return units, self._reader.read(units, self._most_bytes)
+
+    @property
+    def more(self) -> bool:
+        """Whether the last read left something that can be read at once."""
+        return any(bool(batch.changes.more.any()) for batch in self._batches)
+
+    def caught_up(self, until: Mapping[Unit, int]) -> bool:
+        """True once every change that was in the backlog at the start has been committed, given that the last batches are.
+
+        :param until: the highest update number of each unit at the start.
+        """
+        if self._limits is None:
+            units = self._table.units[["cache_id", "partition"]].tolist()
+            self._limits = np.array([until.get(unit, -1) for unit in units], np.int64)
+        limits = self._limits
+        return bool(self._batches) and not any(batch.has_open_changes(limits, self._states.gone) for batch in self._batches)
+
+    def remember(self, batch: ChangeBatch) -> None:
+        """Note what is left in the backlog after a batch is committed."""
+        self._news[batch.units] = ~batch.settled

@@ -1,0 +1,283 @@
+"""Deduplication of changes: whether a change that is read is new, a duplicate, or must be looked up.
+
+An update number is a position, not an identity: it may return with another content, and low numbers may come after higher ones
+(docs/decisions/0007-backlog-ground.md). Numbers and hashes of the last seconds are remembered exactly; older ones are cut to one floor
+number a unit. A change that neither can classify is not sent: its key is looked up in the cache.
+
+A hash (int64) has the CRC-32 of key and value in its high half and FNV-1a of the key alone in its low half (source: `Change.hash` in
+backlog-service/). So the state that was sent last for a key is known even where the bytes of the key are not.
+"""
+
+from __future__ import annotations
+
+import base64
+import struct
+import zlib
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ...common.arrays import Int64Array, Mask
+from ...ignite.backlog_service import EXPIRED, Changes
+from ...plan.slots import UnitOffset
+
+REMEMBERED_S = 30.0  # longer than owners hold captured changes back (2 s), and than a transaction that took its number early
+MOST_REMEMBERED = 2_000_000
+RECENT_S = 10.0  # stored for the next task: a node that was suspended for seconds may write acknowledged changes again
+MOST_RECENT = 256  # a unit: its offset record is written with each batch that has changes of it
+
+SETTLED = np.dtype([("number", "<i8"), ("hash", "<i8"), ("sent", "?"), ("time_s", "<f8")])
+"""A settled change: update number, hash, whether its content was sent then, and when (seconds on the clock, not stored).
+
+A looked-up state has the number -1. The content was not sent where the key was looked up instead, or where a failed task had sent it
+before."""
+
+_SIZES = struct.Struct("<ii")
+_NONE = np.empty(0, SETTLED)
+
+
+def change_hash(key: bytes, value: bytes | None) -> int:
+    """The hash of a key and its value, both in Ignite's binary form and not wrapped.
+
+    :param value: None: the key was removed.
+    """
+    of_key = 0x811C9DC5
+    for byte in key:
+        of_key = (of_key ^ byte) * 0x01000193 & 0xFFFFFFFF
+    both = zlib.crc32(b"\0" if value is None else b"\1" + value, zlib.crc32(key)) << 32 | of_key
+    return both - (1 << 64) if both >> 63 else both
+
+
+def key_hash(hashed: int) -> int:
+    """The low half of a hash, which depends on the key alone."""
+    return hashed & 0xFFFFFFFF
+
+
+def settled_rows(numbers: Int64Array, hashes: Int64Array, sent: Mask, now_s: float) -> npt.NDArray[np.void]:
+    """N rows of dtype SETTLED.
+
+    :param numbers: N update numbers, `hashes` their hashes.
+    :param sent: N flags: whether the content was sent.
+    :param now_s: time of all of them.
+    """
+    rows = np.empty(numbers.size, SETTLED)
+    rows["number"], rows["hash"], rows["sent"], rows["time_s"] = numbers, hashes, sent, now_s
+    return rows
+
+
+def concat_settled(*parts: npt.NDArray[np.void]) -> npt.NDArray[np.void]:
+    """Concatenate rows of dtype SETTLED; as bytes, because numpy copies structured rows field by field."""
+    return np.frombuffer(bytearray().join(part.tobytes() for part in parts), SETTLED)
+
+
+def pack_settled(rows: npt.NDArray[np.void]) -> str:
+    """Rows of dtype SETTLED without their times, in base64.
+
+    Layout: count, length of the compressed part; number differences and flags, compressed; hashes, which do not compress."""
+    if not rows.size:
+        return ""
+    steps = zlib.compress(np.diff(rows["number"], prepend=0).astype("<i8").tobytes() + rows["sent"].tobytes(), 1)
+    return base64.b64encode(_SIZES.pack(rows.size, len(steps)) + steps + rows["hash"].astype("<i8").tobytes()).decode()
+
+
+def unpack_settled(text: str, now_s: float) -> npt.NDArray[np.void]:
+    """The rows that :func:`pack_settled` was given, with the time `now_s`."""
+    if not text:
+        return _NONE
+    data = base64.b64decode(text)
+    count, size = _SIZES.unpack_from(data)
+    steps = zlib.decompress(data[_SIZES.size : _SIZES.size + size])
+    numbers, sent = np.cumsum(np.frombuffer(steps, "<i8", count)), np.frombuffer(steps, "?", count, 8 * count)
+    return settled_rows(numbers, np.frombuffer(data, "<i8", count, _SIZES.size + size), sent, now_s)
+
+
+@dataclass(frozen=True)
+class Classification:
+    """The class of each of N changes; a change without a class waits for the next read.
+
+    :param unit: N positions of units.
+    :param new: N flags: the change is sent, in order.
+    :param duplicate: N flags: the change was sent before; it is acknowledged only.
+    :param lookup: N flags: the key must be looked up in the cache.
+    """
+
+    unit: Int64Array
+    new: Mask
+    duplicate: Mask
+    lookup: Mask
+
+    def only(self, rows: Mask) -> Classification:
+        """The classes of the flagged rows; the others get none."""
+        return Classification(self.unit, self.new & rows, self.duplicate & rows, self.lookup & rows)
+
+
+@dataclass
+class _Seen:
+    """Changes that were settled together, as columns; see SETTLED."""
+
+    time_s: float
+    unit: Int64Array
+    number: Int64Array
+    hash: Int64Array
+    keys: pa.BinaryArray
+    """Null where the key is unknown."""
+    sent: Mask
+
+
+@dataclass
+class _UnitWindow:
+    """The remembered changes of one unit."""
+
+    hashes: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
+    newest: dict[int, int] = field(default_factory=dict)
+    """Key hash to the highest number sent for the key."""
+    state: dict[int, int] = field(default_factory=dict)
+    """Key hash to the hash of the state that was sent last for the key."""
+
+
+class ChangeDeduplicator:
+    """Classifies the changes of U units, by their positions in the task's unit table. For one thread.
+
+    :param most_remembered: changes that are remembered exactly, in all units.
+    """
+
+    def __init__(self, units: int, most_remembered: int = MOST_REMEMBERED) -> None:
+        self._most_remembered = most_remembered
+        self._high = np.full(units, -1, np.int64)
+        self._floor = np.full(units, -1, np.int64)
+        self._loaded_s = np.full(units, -np.inf)
+        self._seen: deque[_Seen] = deque()
+        self._count = 0
+        self._recent: OrderedDict[int, npt.NDArray[np.void]] = OrderedDict()  # the unit with the latest change is last
+
+    def restore(self, unit: int, offset: UnitOffset, now_s: float) -> None:
+        """Restore a unit from its offset record."""
+        self._high[unit] = self._floor[unit] = offset.high
+        rows = unpack_settled(offset.recent, now_s)
+        if rows.size:
+            keys = pa.nulls(rows.size, pa.binary())
+            self._add(_Seen(now_s, np.full(rows.size, unit), rows["number"], rows["hash"], keys, rows["sent"]))
+
+    def high(self, unit: int) -> int:
+        """The highest update number sent of a unit; -1: none."""
+        return int(self._high[unit])
+
+    def classify(self, units: Int64Array, changes: Changes) -> Classification:
+        """Classify the changes that were read of these units; remembers nothing.
+
+        :param units: positions of the units that were asked for, in the order of the answer.
+        """
+        unit = np.repeat(units, changes.count)
+        expired = changes.kind == EXPIRED
+        again = (unit[1:] == unit[:-1]) & (changes.number[1:] == changes.number[:-1])
+        conflict = (np.append(again, False) | np.insert(again, 0, False)) & ~expired
+        send = (changes.number > self._high[unit]) & ~conflict & ~expired
+        known, ask = np.zeros(unit.size, bool), expired.copy()
+        rest = np.flatnonzero(~send & ~expired)
+        if rest.size:
+            self._classify_rest(rest, unit, changes, conflict, Classification(unit, send, known, ask))
+        return Classification(unit, send, known, ask)
+
+    def _classify_rest(self, rest: Int64Array, unit: Int64Array, changes: Changes, conflict: Mask, classified: Classification) -> None:
+        windows = self._windows(set(unit[rest].tolist()))
+        for row in rest.tolist():
+            number, hashed, window = int(changes.number[row]), int(changes.hash[row]), windows[int(unit[row])]
+            sent = window.hashes.get(number, ())
+            if hashed in sent:
+                classified.duplicate[row] = True
+            elif conflict[row] or sent or number <= self._floor[unit[row]] or window.newest.get(key_hash(hashed), -1) > number:
+                classified.lookup[row] = True
+            else:
+                classified.new[row] = True  # late, and nothing newer of its key was sent
+
+    def remember(self, classified: Classification, rows: Mask, changes: Changes, now_s: float) -> None:
+        """Remember committed changes.
+
+        :param rows: a flag a change: whether it is committed.
+        """
+        kept = np.flatnonzero(rows & (changes.number >= 0))
+        if not kept.size:
+            return
+        unit, number = classified.unit[kept], changes.number[kept]
+        np.maximum.at(self._high, unit, number)
+        # a key that was looked up may have another state than its change
+        index = pa.array(kept, mask=~(classified.new | classified.duplicate)[kept])  # a null index gives a null key
+        self._add(_Seen(now_s, unit, number, changes.hash[kept], changes.keys().take(index), classified.new[kept]))
+
+    def remember_state(self, unit: int, key: bytes, value: bytes | None, now_s: float) -> None:
+        """Remember a looked-up state that is committed."""
+        state = np.array([change_hash(key, value)])
+        self._add(_Seen(now_s, np.array([unit]), np.array([-1]), state, pa.array([key], pa.binary()), np.ones(1, bool)))
+
+    def loaded(self, unit: int, now_s: float) -> None:
+        """Record that the unit was sent from the cache: the state that was sent last for its earlier keys is unknown from now on."""
+        self._loaded_s[unit] = now_s
+        if unit in self._recent:
+            self._recent[unit]["sent"] = False
+
+    def recent(self, unit: int, now_s: float) -> npt.NDArray[np.void]:
+        """Changes of a unit that were settled in the last seconds, oldest first: rows of dtype SETTLED. Read only."""
+        rows = self._recent.get(unit)
+        return _NONE if rows is None else rows[np.searchsorted(rows["time_s"], now_s - RECENT_S) :]
+
+    def loaded_since(self, time_s: float) -> Mask:
+        """A flag a unit: whether it was sent from the cache since then."""
+        found: Mask = self._loaded_s >= time_s
+        return found
+
+    def last_sent(self, units: Iterable[int]) -> dict[tuple[int, int], int]:
+        """Unit and key hash to the hash of the state that was sent last, of the keys of these units that are remembered."""
+        return {(unit, key): hashed for unit, window in self._windows(set(units)).items() for key, hashed in window.state.items()}
+
+    def sent_since(self, time_s: float) -> set[tuple[int, bytes]]:
+        """Unit and key of each change that was sent since then."""
+        return {
+            (unit, key)
+            for seen in self._seen
+            if seen.time_s >= time_s
+            for unit, key in zip(seen.unit.tolist(), seen.keys.to_pylist(), strict=True)
+            if key is not None
+        }
+
+    def forget(self, now_s: float) -> None:
+        """Cut what is too old, or more than may be remembered, to the floor number."""
+        while self._seen and (self._seen[0].time_s < now_s - REMEMBERED_S or self._count > self._most_remembered):
+            old = self._seen.popleft()
+            self._count -= old.number.size
+            np.maximum.at(self._floor, old.unit, old.number)
+        while self._recent and next(iter(self._recent.values()))["time_s"][-1] < now_s - RECENT_S:
+            self._recent.popitem(last=False)
+
+    def _add(self, seen: _Seen) -> None:
+        """Remember changes.
+
+        :param seen: of ascending units.
+        """
+        self._seen.append(seen)
+        self._count += seen.number.size
+        cuts = np.flatnonzero(np.diff(seen.unit)) + 1
+        rows = settled_rows(seen.number, seen.hash, seen.sent, seen.time_s)
+        for start, end in zip([0, *cuts.tolist()], [*cuts.tolist(), rows.size], strict=True):
+            unit = int(seen.unit[start])
+            new = rows[max(start, end - MOST_RECENT) : end]
+            before = self.recent(unit, seen.time_s)
+            self._recent[unit] = concat_settled(before[max(0, before.size + new.size - MOST_RECENT) :], new)
+            self._recent.move_to_end(unit)
+
+    def _windows(self, units: Iterable[int]) -> dict[int, _UnitWindow]:
+        wanted = np.array(sorted(units), np.int64)
+        windows = {int(unit): _UnitWindow() for unit in wanted}
+        for seen in self._seen:
+            for row in np.flatnonzero(np.isin(seen.unit, wanted)).tolist():
+                window, number, hashed = windows[int(seen.unit[row])], int(seen.number[row]), int(seen.hash[row])
+                window.hashes[number].add(hashed)
+                if seen.sent[row]:
+                    key = key_hash(hashed)
+                    window.newest[key] = max(number, window.newest.get(key, -1))
+                    if seen.time_s >= self._loaded_s[seen.unit[row]]:
+                        window.state[key] = hashed
+        return windows

@@ -1,0 +1,113 @@
+"""Loads units from the cache: scan, barrier, read the changes; a key that has a change by then is not sent as scanned.
+
+Before a unit that was loaded is loaded again, its offset record says that it is not loaded: its mark, and with it what its backlog has, is
+cleared, and would be forgotten if the task died between that and the commit.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Generator
+from contextlib import closing
+
+import numpy as np
+
+from ...common.arrays import Int64Array
+from ...ignite.scan import scan_partitions
+from ...ignite.types.model import Page
+from ...plan.source_plan import CachePlan
+from .backlog_client import BacklogClient
+from .batch import ChangeBatch, without_keys
+from .cache_infos import CacheInfos
+from .state_lookup import StateLookup
+from .unit_reader import UnitReader
+from .unit_states import UnitStates
+
+_FIRST_LOAD = 4  # units loaded at once before their size is known
+
+Scan = Callable[..., Generator[Page, None, None]]
+
+
+class Loader:
+    """Loads units, about ``batch_bytes`` of them at a time. For one thread.
+
+    :param most_records: that one batch should hold, at least one unit; None: any number.
+    :param scan: reads the entries of partitions.
+    """
+
+    def __init__(
+        self,
+        client: BacklogClient,
+        infos: CacheInfos,
+        states: UnitStates,
+        reader: UnitReader,
+        lookup: StateLookup,
+        most_records: int | None,
+        scan: Scan = scan_partitions,
+    ) -> None:
+        self._settings, self._table, self._client, self._infos = states.plan.settings, states.table, client, infos
+        self._states, self._reader, self._lookup, self._most_records, self._scan = states, reader, lookup, most_records, scan
+        self._unit_bytes = self._unit_rows = 0.0  # means of the units that were loaded; 0: none was
+
+    def load(self) -> list[ChangeBatch]:
+        """The next units that are to be sent from the cache; none when there are none."""
+        units = self._next_units()
+        if not units.size:
+            return []
+        if self._states.loaded[units].any():
+            return [self._unload(units)]
+        self._clear(units)
+        cache = self._table.cache_of(int(units[0]))
+        pages = self._pages(cache, units)
+        self._client.check_same(cache)
+        self._client.barrier()
+        batch = self._lookup.settle_loaded(self._reader.whole(units))
+        changed: dict[int, set[bytes]] = defaultdict(set)
+        for unit, key in batch.located_keys(np.flatnonzero(batch.classified.new)):
+            changed[unit].add(key)
+        batch.scanned = {
+            unit: [without_keys(page, changed[unit], cache.name) if changed[unit] else page for page in pages[unit]]
+            for unit in units[batch.sound].tolist()
+        }
+        return [batch]
+
+    def _unload(self, units: Int64Array) -> ChangeBatch:
+        """A batch that says of units that they are not loaded, and settles none of their changes."""
+        batch = self._reader.batch(units, self._reader.read(units, 1))
+        batch.move_out(units)
+        batch.unloaded = frozenset(units.tolist())
+        return batch
+
+    def _clear(self, units: Int64Array) -> None:
+        marked, numbers = self._states.unmark(units.tolist())
+        if marked.size:
+            self._client.clear(self._table.units[marked], numbers)
+
+    def _next_units(self) -> Int64Array:
+        """Units of one cache, the marked ones first."""
+        waiting = self._states.to_load
+        if not waiting.size:
+            return waiting
+        of_cache = waiting[self._table.cache[waiting] == self._table.cache[waiting[0]]]
+        return of_cache[: max(1, self._units_at_once())]
+
+    def _units_at_once(self) -> int:
+        """How many units make a batch, by the mean size of those that were loaded."""
+        if not self._unit_bytes:
+            return _FIRST_LOAD if self._most_records is None else 1
+        fitting = self._settings.batch_bytes / self._unit_bytes
+        return int(fitting if self._most_records is None else min(fitting, self._most_records / max(0.01, self._unit_rows)))
+
+    def _pages(self, cache: CachePlan, units: Int64Array) -> dict[int, list[Page]]:
+        """Unit to its entries."""
+        unit_of = {self._table.partition(unit): unit for unit in units.tolist()}
+        pages: dict[int, list[Page]] = {unit: [] for unit in unit_of.values()}
+        info = self._infos.of(cache)
+        with closing(self._scan(self._client.cluster, info, list(unit_of), page_bytes=self._settings.page_bytes)) as scan:
+            for page in scan:
+                pages[unit_of[page.partition]].append(page)
+        every = [page for each in pages.values() for page in each]
+        size, rows = max(1.0, sum(len(page.data) for page in every) / units.size), sum(page.rows for page in every) / units.size
+        known = bool(self._unit_bytes)
+        self._unit_bytes, self._unit_rows = ((self._unit_bytes + size) / 2, (self._unit_rows + rows) / 2) if known else (size, rows)
+        return pages

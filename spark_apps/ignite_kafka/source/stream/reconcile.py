@@ -1,0 +1,116 @@
+"""Tombstone reconciliation: tombstones for keys that a topic still has alive and the cache no longer has.
+
+Whatever made a unit be sent again (changes given up or missed, `clear()`, a new capture) may have hidden removals. So a unit that is loaded
+though it was sent before must be reconciled, and its offset record says so until that is done (`UnitOffset.sweep`). The topic is read in
+small steps beside the stream, one partition after the other up to the end that it had when the reconciliation began. What is found so far,
+and how far the topic was read, is committed at times, so that a later task continues there; what is found twice in that way is sent twice.
+
+Only keys of the task's own units that the cache lacks are held. A tombstone is a looked-up state (:mod:`.state_lookup`): a key with a newer
+change gets none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from ...common.arrays import Int64Array
+from ...convert import converter
+from ...convert.to_kafka.json_keys import declared_kinds
+from ...kafka.clients import KafkaClients
+from ...kafka.topics import Topics
+from ...plan.source_plan import CachePlan
+from .backlog_client import BacklogClient
+from .batch import ChangeBatch, ReconcilePosition
+from .cache_infos import CacheInfos
+from .state_lookup import StateLookup
+from .topic_scan import TopicKeys, TopicScan
+from .unit_states import UnitStates
+
+_UNITS_AT_ONCE = 64  # whose backlog is read together
+
+
+class Reconciler:
+    """Reconciles the topics of a task's caches, one after the other. For one thread."""
+
+    def __init__(
+        self, client: BacklogClient, infos: CacheInfos, states: UnitStates, lookup: StateLookup, clients: KafkaClients, topics: Topics
+    ) -> None:
+        self._client, self._infos, self._states, self._lookup = client, infos, states, lookup
+        self._clients, self._topics = clients, topics
+        self._scan: TopicScan | None = None
+
+    @property
+    def more(self) -> bool:
+        """Whether a topic is being read that has more to read at once."""
+        return self._scan is not None and not self._scan.idle
+
+    def step(self, *, ends: bool = False) -> Iterator[ChangeBatch]:
+        """Read on in the topic of a cache that must be reconciled; when it is read, the tombstones of the keys that are gone. Each batch is
+        committed before the next one is made.
+
+        :param ends: whether this task ends: what was found so far is sent, and the next task continues from there.
+        """
+        if self._scan is None and not ends:
+            self._scan = self._next_scan()
+        scan = self._scan
+        if scan is None:
+            return
+        if not ends:
+            scan.step()
+        if not (ends or scan.finished or scan.full):
+            return
+        position = None if scan.finished else scan.position
+        found, units = scan.take(), scan.units
+        for at in range(0, units.size, _UNITS_AT_ONCE):
+            yield self._tombstones(scan, units[at : at + _UNITS_AT_ONCE], found, position)
+        if ends or position is None:
+            self._scan = None
+            scan.close()
+
+    def _tombstones(
+        self, scan: TopicScan, units: Int64Array, found: Mapping[int, list[bytes]], position: ReconcilePosition | None
+    ) -> ChangeBatch:
+        """Tombstones for the keys of some units that are gone, unless a change says otherwise."""
+        states = self._lookup.look_up([(unit, key) for unit in units.tolist() for key in found.get(unit, ())])
+        batch, _ = self._lookup.with_states(units, {key: None for key, value in states.items() if value is None}, set())
+        unsound = units[~batch.sound].tolist()
+        scan.drop_units(unsound)  # gone, or sent again once more
+        batch.reconciled = {unit: position for unit in units.tolist() if unit not in unsound}
+        return batch
+
+    def remember(self, batch: ChangeBatch) -> None:
+        """Drop the units that a committed batch loads, or says are to be loaded: they begin anew."""
+        if self._scan is not None:
+            self._scan.drop_units(batch.unloaded | batch.scanned.keys())
+
+    def _next_scan(self) -> TopicScan | None:
+        """Of a cache of which nothing is left to be loaded here."""
+        states, table = self._states, self._states.table
+        if not states.pending_reconcile:
+            return None
+        waiting = np.zeros(len(table.caches), bool)
+        waiting[table.cache[(~states.loaded & ~states.gone) | np.isin(np.arange(len(table)), list(states.marked))]] = True
+        ready = [unit for unit in states.pending_reconcile if not states.gone[unit] and not waiting[table.cache[unit]]]
+        if not ready:
+            return None
+        cache = table.cache_of(min(ready))
+        units = [unit for unit in ready if table.cache_of(unit) is cache]
+        position = min(states.pending_reconcile[unit] for unit in units)
+        return TopicScan(self._clients, self._topics, cache, {table.partition(unit): unit for unit in units}, position, self._keys(cache))
+
+    def _keys(self, cache: CachePlan) -> TopicKeys:
+        settings, info = self._states.plan.settings, self._infos.of(cache)
+        return TopicKeys(
+            converter(settings.value_converter, decimal_format=settings.decimal_format, enum_policy=settings.enum_policy),
+            info,
+            self._client.cluster,
+            self._states.key_kinds[cache.name] or declared_kinds(info),
+            lambda wanted: self._client.locate(cache.name, wanted),
+        )
+
+    def close(self) -> None:
+        """Close the consumer."""
+        if self._scan is not None:
+            self._scan.close()

@@ -1,0 +1,241 @@
+"""The run of a stream: sends what the chosen caches hold, then every change, once and in order.
+
+The driver captures the caches, plans and claims the connector. Then it runs epoch after epoch (:mod:`~ignite_kafka.runtime.epoch`), each
+with the caches and cores that there are, and follows the target state. With ``run_mode`` once it ends when everything that had changed
+before the run is sent.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+
+from pyspark.sql import SparkSession
+
+from ... import events
+from ...errors import BacklogRefused, CacheDestroyed, CacheNotFound, IgniteKafkaError, SettingsError
+from ...plan.source_plan import TransferPlan
+from ...runtime import parallelism
+from ...runtime.clients import ignite_cluster
+from ...runtime.connector_run import RunRequest
+from ...runtime.counts import SlotResult, counts_of
+from ...runtime.epoch import LOADING_S, LONGEST_S, STREAMING_S, Epoch
+from ...runtime.epoch_run import EpochRun
+from ...runtime.progress import RunFollower
+from ...runtime.spark_job import Work, slot_work
+from ...settings.source import SourceSettings
+from ...state import status
+from ...state import target_state as target
+from ...state.configs import SnapshotRecord
+from ...state.sent_topics import check_plan
+from ...state.status import RunStatus, TaskProgress
+from ..planning import ensure_topics, make_plan
+from ..snapshot.run import new_snapshot_id, planned
+from .capture import Capture, Deployments, deployment_of, owner_of
+from .start_policy import StartState, loads_after_change, start_policy
+from .task import stream_slots
+
+log = logging.getLogger(__name__)
+
+
+def run_backlog(spark: SparkSession, request: RunRequest[SourceSettings]) -> RunStatus:
+    """Stream until stopped, or with ``run_mode`` once until caught up.
+
+    :returns: the run's record: COMPLETED when caught up, STOPPED when stopped.
+    :raises IgniteKafkaError: what ended the run; the next run continues from what was committed.
+    """
+    with ExitStack() as stack:
+        return BacklogRun(spark, request, stack).run()
+
+
+class BacklogRun(EpochRun[SourceSettings]):
+    """The run of a stream."""
+
+    def _run(self) -> None:
+        settings = self._settings
+        cluster = self._stack.enter_context(ignite_cluster(settings, self._secrets))
+        owner = self._patiently(lambda: owner_of(self._topics, settings.internal_topic_prefix))
+        self._cluster, self._capture = cluster, Capture(settings, cluster, owner)
+        self._capture.check()
+        events.emit(events.IGNITE_CONNECTED, address=", ".join(settings.ignite_addresses))
+        self._begin()
+        events.emit(events.RUN_STARTED, connector=settings.name, run_id=self._request.run_id, generation=self._plan.generation)
+        self._status = replace(
+            self._status,
+            snapshot_id=self._plan.snapshot_id,
+            generation=self._plan.generation,
+            caches=planned(self._plan),
+            state=self._target,
+        )
+        self._patiently(self._publish)
+        once = settings.run_mode == "once"
+        self._until = self._capture.highest_numbers() if once else None
+        self._due_s = time.monotonic()
+        if self._epochs(ends=once):
+            self._close_run(status.COMPLETED)
+        else:
+            self._stopped()
+
+    def _begin(self) -> None:
+        """Plan, claim the connector, capture the caches, and record the snapshot that begins."""
+        settings, state = self._settings, self._state()
+        if settings.run_mode == "once" and self._target_wanted() == target.PAUSED:
+            remedy = f"Resume it with `ignite-kafka resume {settings.name}`"
+            raise SettingsError("the connector is paused", remedy, connector=settings.name)
+        # settings and caches are checked before the connector is claimed
+        slots = parallelism.slots(settings, state, parallelism.cores(self._spark))
+        snapshot_id = self._request.snapshot_id or new_snapshot_id()
+        plan = self._patiently(lambda: make_plan(settings, self._cluster, self._topics, snapshot_id, slots))
+        self._control = control = self._configs_writer()
+        found = self._take(control, slots, state)
+        self._capture.secret = self._patiently(lambda: control.ensure_capture_secret(found))
+        captured, self._deployments = self._start_capture(plan, found.snapshot)
+        self._patiently(lambda: check_plan(captured, found.snapshot, self._clients, self._topics))
+        self._plan = replace(self._patiently(lambda: ensure_topics(captured, self._topics)), generation=control.record.generation)
+        self._loaded = False
+        self._patiently(lambda: control.begin(self._record(), found.snapshot))
+        self._follower = self._patiently(lambda: RunFollower(self._clients, self._topics, self._plan))
+        self._stack.callback(self._follower.close)
+        self._take_up_target()
+
+    # capture
+
+    def _start_capture(self, plan: TransferPlan, before: SnapshotRecord | None) -> tuple[TransferPlan, Deployments]:
+        """Capture the caches.
+
+        :returns: the plan as :func:`.start_policy` decides, and the captured caches.
+        """
+        settings = self._settings
+        present = self._capture.present()
+        if settings.failover_policy == "NONE" and present is not None:
+            self._capture.stop()  # changes of the time when nothing ran are not sent
+        deployments = self._capture.deployments()
+        planned_caches = [cache for cache in plan.caches if cache.name in deployments]
+        captured = self._capture.start([cache.name for cache in planned_caches])
+        events.emit(events.CAPTURE_BEGUN, connector=plan.connector, caches=len(planned_caches), capture_id=captured.capture_id)
+        state = StartState(before, self._request.snapshot_id, present.capture_id if present else None, captured.capture_id)
+        decision = start_policy(settings.failover_policy, settings.load_initial_data, state, plan.snapshot_id, new_snapshot_id())
+        if decision.lost_capture is not None:
+            events.emit(events.CAPTURE_LOST, connector=plan.connector, capture_id=decision.lost_capture)
+        caches = tuple(
+            replace(captured.named(cache, deployments[cache.name]), load=decision.loads.get(cache.name, decision.load))
+            for cache in planned_caches
+        )
+        plan = replace(plan, caches=caches, snapshot_id=decision.snapshot_id, capture_id=captured.capture_id)
+        return plan, captured.seen({cache.name: deployments[cache.name] for cache in planned_caches})
+
+    def _record(self) -> SnapshotRecord:
+        return SnapshotRecord(self._plan.snapshot_id, self._plan.to_dict())
+
+    # epochs
+
+    @property
+    def _run_plan(self) -> TransferPlan:
+        return self._plan
+
+    @property
+    def _refresh_interval_ms(self) -> int:
+        return self._settings.cache_list_poll_interval_ms
+
+    def _next_epoch(self, number: int, configs_offset: int) -> Epoch:
+        return Epoch(number, configs_offset, self._until, LONGEST_S, max(0.0, self._due_s - time.monotonic()))
+
+    @property
+    def _cores_s(self) -> float:
+        return STREAMING_S if self._loaded else LOADING_S
+
+    def _work(self, epoch: Epoch, tasks: Sequence[Sequence[int]]) -> Work | None:
+        if not self._plan.caches:
+            return None
+        return slot_work(stream_slots, self._plan, tasks, self._request.secrets_file, epoch)
+
+    def _tolerates(self, error: BaseException) -> bool:
+        return _is_gone(error) and self._settings.run_mode != "once"
+
+    def _on_epoch_end(self, epoch: Epoch, results: Sequence[SlotResult]) -> None:
+        self._add([result.caches for result in results], planned(self._plan))
+        self._due_s = time.monotonic() + sum(result.ahead_s for result in results) / len(results)
+        self._publish_progress()
+        if all(result.loaded for result in results):
+            self._all_loaded()
+
+    def _on_progress(self, tasks: Sequence[TaskProgress], of: int) -> None:
+        self._add([counts_of(one) for one in tasks], planned(self._plan))
+        self._publish_progress()
+        if len(tasks) == of and all(one.loaded for one in tasks):
+            self._all_loaded()
+
+    def _all_loaded(self) -> None:
+        if not self._loaded:
+            self._loaded = True
+            counts = {name: vars(count) for name, count in self._status.caches.items()}
+            self._patiently(lambda: self._control.end_snapshot(self._record(), counts))
+
+    # caches that come and go
+
+    def _changed(self) -> bool:
+        return self._seen() != self._deployments
+
+    def _seen(self) -> Deployments:
+        """The caches that exist; those seen last while the nodes do not answer."""
+        try:
+            return self._capture.seen()
+        except IgniteKafkaError as error:
+            if error.final:
+                raise
+            log.warning("the caches of the cluster cannot be read: %s", error)
+            return self._deployments
+
+    def _refresh_plan(self, epoch: int) -> None:
+        """Add new caches to the plan and drop those that are gone. A cache that was made again is both, as is one that a deactivation of
+        the cluster emptied, or whose captured changes are lost."""
+        before, now = self._deployments, self._seen()
+        if now == before:
+            return
+        try:
+            plan = make_plan(self._settings, self._cluster, self._topics, self._plan.snapshot_id, self._plan.slots)
+            captured = self._capture.start([cache.name for cache in plan.caches])
+        except IgniteKafkaError as error:
+            if error.final and not _is_gone(error):
+                raise
+            log.warning("the caches changed while they were read: %s", error)
+            return
+        now = captured.seen({name: deployment_of(value) for name, value in now.items()})  # a cache made again since is seen next time
+        fresh = {name for name in now if now[name] != before.get(name)}
+        lost = {name for name in fresh if deployment_of(now[name]) == deployment_of(before.get(name, ""))}
+        settings, loads = self._settings, {cache.name: cache.load for cache in self._plan.caches}
+        loads = loads_after_change(settings.failover_policy, settings.load_initial_data, loads, fresh, lost)
+        named = [captured.named(cache, deployment_of(now[cache.name])) for cache in plan.caches if cache.name in now]
+        caches = [replace(cache, load=loads.get(cache.name, True)) for cache in named]
+        if captured.capture_id != self._plan.capture_id:
+            events.emit(events.CAPTURE_LOST, connector=self._plan.connector, capture_id=self._plan.capture_id)
+        dropped = sorted(before.keys() - now.keys())
+        events.emit(
+            events.CACHES_CHANGED,
+            connector=self._plan.connector,
+            added=", ".join(sorted(fresh)) or "none",
+            dropped=", ".join(dropped) or "none",
+        )
+        plan = replace(plan, caches=tuple(caches), capture_id=captured.capture_id)
+        self._patiently(lambda: check_plan(plan, self._record(), self._clients, self._topics))
+        self._plan = replace(self._patiently(lambda: ensure_topics(plan, self._topics)), generation=self._plan.generation)
+        self._loaded = self._loaded and not fresh
+        self._patiently(lambda: self._control.begin_epoch(epoch + 1, self._record()))
+        counts = {**planned(self._plan), **self._status.caches}
+        self._status = replace(self._status, caches=counts)
+        self._deployments = now
+
+    def _stopped(self) -> None:
+        """End the run; a policy other than BACKLOG will not read the capture again, so it ends too."""
+        if self._settings.failover_policy != "BACKLOG":
+            self._capture.stop()
+        self._close_run(status.STOPPED)
+
+
+def _is_gone(error: BaseException) -> bool:
+    """Whether an error means that a cache does not exist any more; a stream continues without it."""
+    refused = isinstance(error, BacklogRefused) and error.where.get("code") == "UNKNOWN_CACHE"
+    return refused or isinstance(error, (CacheDestroyed, CacheNotFound))

@@ -1,0 +1,182 @@
+"""The sender of a stream: batches → records → one transaction a slot, with the offset records of their units."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...common.arrays import Int64Array, Mask
+from ...convert.to_kafka.key_types import remembered
+from ...convert.to_kafka.object_keys import Kind
+from ...ignite.backlog_service import REMOVED
+from ...ignite.cluster import Cluster
+from ...ignite.types.model import Page
+from ...plan.slots import UnitOffset
+from ...plan.source_plan import CachePlan, TransferPlan
+from ...runtime.counts import CacheCount
+from ...state.open_slots import OpenSlots
+from ...state.sent_topics import check_units
+from ...state.slot_writer import SlotWriter
+from ..entry_sender import EntrySender
+from .batch import ChangeBatch, page_of_rows, page_of_states
+from .cache_infos import CacheInfos
+from .unit_table import UnitTable
+
+Counts = Mapping[int, Mapping[str, CacheCount]]
+State = tuple[bytes, bytes | None]
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What a commit has sent.
+
+    :param records: number of records, offset records not counted.
+    :param key_kinds: cache to the kinds of the keys that the connector has sent so far.
+    """
+
+    records: int
+    key_kinds: Mapping[str, frozenset[Kind]]
+
+
+class SlotsSender:
+    """The open slots of one task. After any error it is closed and never used again.
+
+    :param infos: describe the caches.
+    :param counts: slot and cache to what was sent, added to as batches are committed.
+    :param open_slot: opens a slot; called in several threads.
+    """
+
+    def __init__(
+        self,
+        plan: TransferPlan,
+        table: UnitTable,
+        cluster: Cluster,
+        infos: CacheInfos,
+        counts: Counts,
+        open_slot: Callable[[int], SlotWriter],
+    ) -> None:
+        self._plan, self._settings, self._table, self._infos, self._counts = plan, plan.settings, table, infos, counts
+        self._entries = EntrySender(plan, cluster)
+        self._batch: dict[int, dict[str, CacheCount]] = defaultdict(lambda: defaultdict(CacheCount))  # what is not committed yet
+        self._records = np.zeros(len(table), np.int64)
+        self._key_kinds: dict[str, set[Kind]] = defaultdict(set)
+        self._writers = OpenSlots(open_slot, counts)
+
+    def offsets(self) -> Iterator[tuple[int, UnitOffset | None, bool]]:
+        """The offset records of the slots: unit, its record, and whether the topic may hold keys of it that are older than this capture.
+        Read once, before anything is sent.
+
+        :raises TopicError: they count what is in another topic than the plan's.
+        """
+        for units in self._table.by_slot_and_cache(np.arange(len(self._table))):
+            cache = self._table.cache_of(int(units[0]))
+            offsets = self._writers[int(self._table.slot[units[0]])].state.by_cache.get(cache.name, {})
+            # of a cache that was made again with more partitions, any unit may hold keys that were another's
+            check_units(self._plan, cache, offsets)
+            now = cache.incarnation, self._plan.snapshot_id
+            sent_before = any((offset.incarnation, offset.snapshot_id) != now for offset in offsets.values())
+            for unit in units.tolist():
+                offset = offsets.get(self._table.partition(unit))
+                if offset is not None:
+                    self._key_kinds[cache.name].update(offset.key_kinds)
+                    if offset.snapshot_id == self._plan.snapshot_id:
+                        self._records[unit] = offset.records
+                yield unit, offset, sent_before
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether a commit was asked for and not answered."""
+        return self._writers.in_doubt
+
+    def commit(self, batches: Sequence[ChangeBatch]) -> Sent:
+        """Send batches and their offset records (`ChangeBatch.progress`), and commit them."""
+        for batch in batches:
+            states = batch.states_by_unit
+            for units in self._table.by_slot_and_cache(batch.active):
+                self._send(batch, units, states)
+        records = sum(count.records for counts in self._batch.values() for count in counts.values())
+        self._writers.each(self._commit_slot, self._writers)
+        return Sent(records, {name: frozenset(kinds) for name, kinds in self._key_kinds.items()})
+
+    def _commit_slot(self, slot: int) -> None:
+        self._writers[slot].commit()
+        for name, count in self._batch.pop(slot, {}).items():
+            self._counts[slot][name].add(count)
+
+    def _send(self, batch: ChangeBatch, units: Int64Array, states: Mapping[int, Sequence[State]]) -> None:
+        """Queue what a batch has of some units of one slot and one cache: entries, changes, looked-up states, offset records."""
+        cache = self._table.cache_of(int(units[0]))
+        self._send_entries(batch, units, cache)
+        self._send_changes(batch, units, cache)
+        self._send_states(units, states, cache)
+        for unit in units.tolist():
+            if unit in batch.progress:
+                self._send_offset(batch, unit, cache)
+
+    def _send_entries(self, batch: ChangeBatch, units: Int64Array, cache: CachePlan) -> None:
+        count = self._batch[int(self._table.slot[units[0]])][cache.name]
+        pages = {unit: [page for page in batch.scanned.get(unit, ()) if page.rows] for unit in units.tolist()}
+        rows = [sum(page.rows for page in mine) for mine in pages.values()]
+        if any(rows):
+            self._convert(cache, np.repeat(units, rows), [page for mine in pages.values() for page in mine], None)
+        count.entries += sum(rows)
+        count.units += sum(unit in batch.scanned for unit in units.tolist())
+
+    def _send_changes(self, batch: ChangeBatch, units: Int64Array, cache: CachePlan) -> None:
+        span = batch.rows_of(int(units[0]), int(units[-1]))
+        rows = np.flatnonzero(batch.classified.new[span]) + span.start
+        kept = rows if self._settings.process_removals else rows[batch.changes.kind[rows] != REMOVED]
+        if kept.size:
+            removed = batch.changes.kind[kept] == REMOVED
+            self._convert(cache, batch.classified.unit[kept], [page_of_rows(batch.changes, kept)], removed)
+
+    def _send_states(self, units: Int64Array, states: Mapping[int, Sequence[State]], cache: CachePlan) -> None:
+        tombstones = self._settings.process_removals
+        kept = [(unit, state) for unit in units.tolist() for state in states.get(unit, ()) if state[1] is not None or tombstones]
+        if kept:
+            removed = np.array([value is None for _, (_, value) in kept])
+            self._convert(cache, np.array([unit for unit, _ in kept]), [page_of_states([state for _, state in kept])], removed)
+
+    def _convert(self, cache: CachePlan, units: Int64Array, pages: Sequence[Page], removed: Mask | None) -> None:
+        """Queue the entries of pages.
+
+        :param units: of each entry, all of one slot.
+        :param removed: which entries are tombstones; None: none, and their order does not count.
+        """
+        slot = int(self._table.slot[units[0]])
+        count, partitions = self._batch[slot][cache.name], self._table.units["partition"][units]
+        self._entries.meet(cache.name, remembered(self._key_kinds[cache.name]))
+        records, bad = self._entries.send(self._writers[slot], slot, cache, self._infos.of(cache), pages, partitions, removed)
+        self._key_kinds[cache.name] |= records.key_kinds
+        np.subtract.at(self._records, units[bad], 1)  # :meth:`_send_offset` adds all
+        count.bad += bad.size
+        count.records += len(records)
+        count.bytes += records.nbytes
+        count.started = count.started or time.time()
+        count.ended = time.time()
+
+    def _send_offset(self, batch: ChangeBatch, unit: int, cache: CachePlan) -> None:
+        progress = batch.progress[unit]
+        self._records[unit] += progress.rows
+        offset = UnitOffset(
+            self._plan.generation,
+            cache.incarnation,
+            self._plan.snapshot_id,
+            progress.loaded,
+            int(self._records[unit]),
+            ((0, progress.high),) if progress.high >= 0 else (),
+            progress.recent,
+            progress.reconcile,
+            tuple(sorted(self._key_kinds[cache.name])),
+            progress.topology,
+            topic_id=cache.topic_id,
+        )
+        self._writers[int(self._table.slot[unit])].unit_offset(cache.name, self._table.partition(unit), offset)
+
+    def close(self) -> None:
+        """Close every slot; what is open is aborted."""
+        self._writers.close()

@@ -1,0 +1,79 @@
+"""How a stream starts: under which snapshot id, and which caches it loads. Pure functions of what was there before and of the settings."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from ...state.configs import SnapshotRecord
+
+
+@dataclass(frozen=True)
+class StartState:
+    """What a start finds.
+
+    :param before: the snapshot that the connector began last; None: it never ran.
+    :param requested_id: snapshot id that the request names; None: it names none.
+    :param present_capture: id of the capture that existed before the start; None: there was none.
+    :param capture: id of the capture as it is now.
+    """
+
+    before: SnapshotRecord | None
+    requested_id: str | None
+    present_capture: int | None
+    capture: int
+
+
+@dataclass(frozen=True)
+class StartDecision:
+    """How the stream starts.
+
+    :param snapshot_id: under which it sends.
+    :param load: whether caches are loaded that `loads` does not name.
+    :param loads: cache to whether it is loaded, as the continued snapshot has it.
+    :param lost_capture: id of the capture whose changes are lost although the policy relies on them; None: nothing is lost.
+    """
+
+    snapshot_id: str
+    load: bool
+    loads: Mapping[str, bool] = field(default_factory=dict)
+    lost_capture: int | None = None
+
+
+def start_policy(policy: str, load_initial_data: bool, state: StartState, planned_id: str, spare_id: str) -> StartDecision:
+    """Decide how a stream starts.
+
+    It continues the snapshot before if the capture lasted, and the policy is BACKLOG or the request names that snapshot. What the caches
+    held before is loaded once, whatever the policy; a load that did not come to its end is begun anew. FULL_SNAPSHOT, and BACKLOG whose
+    capture is lost, load everything again, whatever `load_initial_data` says.
+
+    :param policy: the setting `failover_policy`.
+    :param planned_id: snapshot id of a new snapshot.
+    :param spare_id: snapshot id of a new snapshot where the planned one belongs to the snapshot before, whose offsets count for another
+        capture.
+    """
+    before = state.before
+    known_capture = before.plan.get("capture_id") if before is not None else None
+    lasted = known_capture is not None and known_capture == state.present_capture == state.capture
+    if before is not None and lasted and (policy == "BACKLOG" or before.id == state.requested_id):
+        loads = {cache["name"]: cache["load"] for cache in before.plan["caches"]}
+        return StartDecision(before.id, _load(policy, load_initial_data, before), loads)
+    load = _load(policy, load_initial_data, before) if before is None or policy == "NONE" else True
+    lost = known_capture if known_capture and policy == "BACKLOG" else None
+    return StartDecision(spare_id if before is not None and planned_id == before.id else planned_id, load, {}, lost)
+
+
+def _load(policy: str, load_initial_data: bool, before: SnapshotRecord | None) -> bool:
+    return load_initial_data and (policy != "NONE" or before is None or not before.complete)
+
+
+def loads_after_change(
+    policy: str, load_initial_data: bool, loads: Mapping[str, bool], fresh: Collection[str], lost: Collection[str]
+) -> dict[str, bool]:
+    """Cache to whether it is loaded, after caches came, went, or lost what was captured of them.
+
+    :param loads: as it was.
+    :param fresh: caches that are new, were made again, or lost their capture.
+    :param lost: those of `fresh` that are the same caches as before.
+    """
+    return {**loads, **dict.fromkeys(fresh, load_initial_data), **dict.fromkeys(lost, policy != "NONE")}

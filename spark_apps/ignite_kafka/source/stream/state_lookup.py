@@ -1,0 +1,130 @@
+"""Looks keys up in the cache where their changes alone cannot tell the state.
+
+Look up, barrier, read the backlog once more: a key that has a newer change by then needs no looked-up state.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from ...common.arrays import Int64Array, Mask
+from ...ignite.backlog_service import EXPIRED
+from ...plan.source_plan import CachePlan
+from .backlog_client import BacklogClient
+from .batch import ChangeBatch, LocatedKey
+from .dedup import change_hash, key_hash
+from .node_watch import NodeWatch
+from .unit_reader import UnitReader
+from .unit_states import UnitStates
+
+LocatedChange = tuple[int, bytes, int, int]
+"""Unit, key, update number and hash of a change."""
+
+
+class StateLookup:
+    """Looks up states, and makes batches of them. For one thread."""
+
+    def __init__(self, client: BacklogClient, states: UnitStates, reader: UnitReader, nodes: NodeWatch) -> None:
+        self._client, self._states, self._reader, self._nodes = client, states, reader, nodes
+
+    def look_up(self, keys: Iterable[LocatedKey]) -> dict[LocatedKey, bytes | None]:
+        """The value of each key as its primary node has it; None: the cache does not have the key.
+
+        :raises CacheDestroyed: a cache is not the captured one any more.
+        """
+        by_cache: dict[CachePlan, list[LocatedKey]] = defaultdict(list)
+        for located in sorted(keys):
+            by_cache[self._states.table.cache_of(located[0])].append(located)
+        states: dict[LocatedKey, bytes | None] = {}
+        for cache, mine in by_cache.items():
+            states |= zip(mine, self._client.look_up(cache.name, [key for _, key in mine]), strict=True)
+            self._client.check_same(cache)
+        return states
+
+    def settle(self, batch: ChangeBatch) -> list[ChangeBatch]:
+        """The batch, and behind it one of the keys that must be looked up; their units move to the second batch."""
+        open_rows = batch.classified.lookup | (batch.done & self._nodes.other_topology(batch))
+        keys = set(batch.located_keys(np.flatnonzero(open_rows))) | self._nodes.keys_to_look_up(batch)
+        if not keys:
+            return [batch]
+        states = self.look_up(keys)
+        units = np.array(sorted({unit for unit, _ in keys}), np.int64)
+        before, questions = set(_located_changes(batch, batch.classified.new)), set(_located_changes(batch, batch.classified.lookup))
+        inside = np.isin(units, batch.units)  # keys of dead nodes may be of units that were not read
+        stamps, topology = np.zeros(units.size, np.int64), self._states.topology[units]
+        stamps[inside] = batch.changes.expired_stamp[np.searchsorted(batch.units, units[inside])]
+        topology[inside] = batch.topology[np.searchsorted(batch.units, units[inside])]
+        batch.move_out(units)
+        again, newer = self.with_states(units, states, before)
+        again.topology = topology
+        again.changes = replace(again.changes, expired_stamp=np.minimum(again.changes.expired_stamp, stamps))
+        _leave_unread_changes(again, before)
+        _close_questions(again, questions, newer)
+        return [batch, again]
+
+    def settle_loaded(self, batch: ChangeBatch) -> ChangeBatch:
+        """A batch that is read after its units were scanned, with the states that a node's death makes doubtful."""
+        doubtful = batch.located_keys(np.flatnonzero(batch.classified.new & self._nodes.other_topology(batch)))
+        if not doubtful:
+            return batch
+        again, _ = self.with_states(batch.units, self.look_up(set(doubtful)), set(_located_changes(batch, batch.classified.new)))
+        again.topology = batch.topology
+        return again
+
+    def with_states(
+        self, units: Int64Array, states: Mapping[LocatedKey, bytes | None], before: set[LocatedChange]
+    ) -> tuple[ChangeBatch, set[LocatedKey]]:
+        """The backlog of units read once more, with those of the looked-up states that nothing in it may be newer than.
+
+        :param before: changes that were read before the look-up.
+        :returns: the batch, and the keys that have a newer change.
+        """
+        self._client.barrier()
+        again = self._reader.whole(units)
+        newer = {(unit, key) for unit, key, _, _ in set(_located_changes(again, again.classified.new)) - before}
+        rows = again.classified.new
+        hashes = zip(again.classified.unit[rows].tolist(), again.changes.hash[rows].tolist(), strict=True)
+        last = self._states.deduplicator.last_sent(units.tolist()) | {(unit, key_hash(hashed)): hashed for unit, hashed in hashes}
+        unsound = set(units[~again.sound].tolist())
+
+        def is_news(located: LocatedKey, value: bytes | None) -> bool:
+            hashed = change_hash(located[1], value)
+            return last.get((located[0], key_hash(hashed))) != hashed
+
+        again.states = {
+            located: value
+            for located, value in states.items()
+            if located not in newer and located[0] not in unsound and is_news(located, value)
+        }
+        return again, newer
+
+
+def _leave_unread_changes(batch: ChangeBatch, before: set[LocatedChange]) -> None:
+    """Where the topology is another one, changes that were not looked up wait for the next read."""
+    left: Mask = np.repeat(batch.topology != batch.changes.topology, batch.changes.count) & batch.classified.new
+    changes = _located_changes(batch, batch.classified.new)
+    left[np.flatnonzero(batch.classified.new)] &= np.array([change not in before for change in changes], bool)
+    batch.classified, batch.done = batch.classified.only(~left), batch.done & ~left
+
+
+def _close_questions(batch: ChangeBatch, questions: set[LocatedChange], newer: set[LocatedKey]) -> None:
+    """Settle what was asked before the look-up; the expired keys of a unit only all together, and none of which a change came since:
+    without a number, either may be the newer one."""
+    rows = np.flatnonzero(batch.classified.lookup)
+    answered = np.zeros(batch.done.size, bool)
+    answered[rows] = [question in questions for question in _located_changes(batch, batch.classified.lookup)]
+    expired = np.flatnonzero(answered & (batch.changes.kind == EXPIRED))
+    unclear = expired[[located in newer for located in batch.located_keys(expired)]]
+    batch.done |= answered
+    batch.done[unclear] = False
+    batch.expired_done = batch.sound & ~np.isin(batch.units, batch.classified.unit[unclear])
+
+
+def _located_changes(batch: ChangeBatch, which: Mask) -> list[LocatedChange]:
+    rows = np.flatnonzero(which)
+    numbers, hashes = batch.changes.number[rows].tolist(), batch.changes.hash[rows].tolist()
+    return [(*key, number, hashed) for key, number, hashed in zip(batch.located_keys(rows), numbers, hashes, strict=True)]

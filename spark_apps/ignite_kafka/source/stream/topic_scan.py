@@ -1,0 +1,181 @@
+"""Reads a topic in small steps, for keys that are alive in it and gone from the cache."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
+
+from ... import events
+from ...common.arrays import Int64Array
+from ...common.redaction import in_message
+from ...convert import Converter
+from ...convert.to_kafka.json_keys import SIMPLE_KINDS, key_forms, key_of
+from ...convert.to_kafka.object_keys import Kind
+from ...ignite.cluster import Cluster
+from ...ignite.types.model import CacheInfo
+from ...kafka.clients import KafkaClients, translate
+from ...kafka.topics import Topics
+from ...plan.source_plan import CachePlan
+from .batch import LocatedKey, ReconcilePosition, page_of_states
+
+_STEP, _STEP_S = 10_000, 0.2
+_LOCATED = 10_000  # keys in one question
+_MOST_HELD = 100_000  # keys
+
+Locate = Callable[[Sequence[bytes]], tuple[npt.NDArray[np.int32], npt.NDArray[np.bool_]]]
+"""Keys to their partitions, and whether the cache has them."""
+
+
+class TopicKeys:
+    """Keys of one cache's records and the keys of Ignite that they stand for.
+
+    :param kinds: of the cache's keys.
+    """
+
+    def __init__(self, converter: Converter, info: CacheInfo, cluster: Cluster, kinds: Iterable[Kind], locate: Locate) -> None:
+        self._converter, self._info, self._cluster, self._kinds = converter, info, cluster, frozenset(kinds)
+        self._raw = converter.name == "ignite-binary"
+        self._locate = locate
+
+    def read_back(self, texts: Sequence[bytes]) -> list[bytes | None]:
+        """Keys in Ignite's binary form, not wrapped; None for one that cannot be turned back."""
+        return list(texts) if self._raw else [key_of(text, self._kinds, self._cluster) for text in texts]
+
+    def located(self, keys: Sequence[bytes]) -> tuple[Int64Array, npt.NDArray[np.bool_]]:
+        """Partition of each key, and whether the cache has it."""
+        parts = [self._locate(keys[at : at + _LOCATED]) for at in range(0, len(keys), _LOCATED)]
+        if not parts:
+            return np.zeros(0, np.int64), np.zeros(0, bool)
+        return np.concatenate([part for part, _ in parts]).astype(np.int64), np.concatenate([there for _, there in parts])
+
+    def gone(self, absent: Mapping[bytes, bytes]) -> tuple[set[bytes], set[bytes]]:
+        """Of records' keys whose key of Ignite is absent: those that are gone, and those that cannot be told.
+
+        A key that gives other bytes when it is converted anew cannot be told; one that the cache has under another type is not gone.
+        """
+        if self._raw or not absent:
+            return set(absent), set()
+        texts = list(absent)
+        made = self._converter.convert([page_of_states([(absent[text], None) for text in texts])], self._info, self._cluster, in_order=True)
+        same = {text for text, found in zip(texts, made.keys.to_pylist(), strict=True) if text == found}
+        forms = [(text, form) for text in texts if text in same for form in key_forms(text, SIMPLE_KINDS | self._kinds, self._cluster)]
+        there = self.located([form for _, form in forms])[1]
+        present = {text for (text, _), found in zip(forms, there.tolist(), strict=True) if found}
+        return same - present, set(texts) - same
+
+
+class TopicScan:
+    """Reads the topic of a cache, for keys that are alive there and gone from the cache.
+
+    :param units: partition to unit, of those that are to be reconciled.
+    :param position: where to begin.
+    """
+
+    def __init__(
+        self,
+        clients: KafkaClients,
+        topics: Topics,
+        cache: CachePlan,
+        units: Mapping[int, int],
+        position: ReconcilePosition,
+        keys: TopicKeys,
+    ) -> None:
+        self._cache, self._keys, self.position = cache, keys, position
+        self._unit_of = dict(units)
+        self._held: dict[bytes, LocatedKey] = {}
+        self._unread, self._example = 0, b""
+        self.idle = False
+        self._ends = topics.ends(cache.topic, list(range(cache.topic_partitions)))
+        self._consumer: Consumer = clients.reader()
+        self._assigned: int | None = None
+        self._skip_ends()
+
+    @property
+    def units(self) -> Int64Array:
+        """Ascending."""
+        return np.array(sorted(self._unit_of.values()), np.int64)
+
+    def drop_units(self, units: Iterable[int]) -> None:
+        """Reconcile these units no longer: they are sent again once more."""
+        left = set(units)
+        self._unit_of = {partition: unit for partition, unit in self._unit_of.items() if unit not in left}
+        self._held = {text: place for text, place in self._held.items() if place[0] not in left}
+
+    @property
+    def finished(self) -> bool:
+        """Whether the topic is read, or nobody needs it any more."""
+        return self.position[0] >= self._cache.topic_partitions or not self._unit_of
+
+    @property
+    def full(self) -> bool:
+        """Whether as many keys are held as may be."""
+        return len(self._held) >= _MOST_HELD
+
+    def take(self) -> dict[int, list[bytes]]:
+        """Unit to keys of Ignite that seem to be gone, of what was read so far; they are not held any more."""
+        found: dict[int, list[bytes]] = defaultdict(list)
+        for unit, key in self._held.values():
+            found[unit].append(key)
+        self._held = {}
+        return found
+
+    def step(self) -> None:
+        """Read on a little; nothing where it is finished.
+
+        :raises KafkaUnavailable: the topic cannot be read.
+        """
+        if self.finished:
+            return
+        partition, offset = self.position
+        if self._assigned != partition:
+            self._consumer.assign([TopicPartition(self._cache.topic, partition, offset)])
+            self._assigned = partition
+        messages = self._consumer.consume(_STEP, _STEP_S)
+        self.idle = not messages
+        alive: dict[bytes, bool] = {}
+        for message in messages:
+            if self._is_record(message):
+                alive[message.key() or b""] = message.value() is not None
+        self._find_gone(alive)
+        self._skip_ends()
+
+    def _is_record(self, message: Message) -> bool:
+        """Whether it is one to be looked at; the position moves behind it."""
+        error, partition, offset = message.error(), message.partition(), message.offset()
+        if partition is None or offset is None or partition != self.position[0]:
+            return False  # of a partition that is done
+        if error is not None and error.code() != KafkaError._PARTITION_EOF:
+            raise translate(error, "reconciling a topic", topic=self._cache.topic, partition=partition)
+        self.position = partition, max(self.position[1], offset + (error is None))
+        return error is None and offset < self._ends[partition]
+
+    def _skip_ends(self) -> None:
+        while self.position[0] < self._cache.topic_partitions and self.position[1] >= self._ends[self.position[0]]:
+            self.position = self.position[0] + 1, 0
+
+    def _find_gone(self, alive: Mapping[bytes, bool]) -> None:
+        for text, there in alive.items():
+            if not there:
+                self._held.pop(text, None)
+        texts = [text for text, there in alive.items() if there and text not in self._held]
+        keys = dict(zip(texts, self._keys.read_back(texts), strict=True))
+        known = {text: key for text, key in keys.items() if key is not None}
+        partitions, present = self._keys.located(list(known.values()))
+        units = {text: self._unit_of.get(partition) for text, partition in zip(known, partitions.tolist(), strict=True)}
+        absent = {text: key for (text, key), there in zip(known.items(), present.tolist(), strict=True) if not there}
+        gone, doubtful = self._keys.gone({text: key for text, key in absent.items() if units[text] is not None})
+        self._held |= {text: (unit, known[text]) for text in gone if (unit := units[text]) is not None}
+        unread = doubtful.union(text for text, key in keys.items() if key is None)
+        self._unread += len(unread)
+        self._example = next(iter(unread), self._example)
+
+    def close(self) -> None:
+        """Tell what could not be read back, and end."""
+        if self._unread:
+            example = in_message(self._example[:80].decode(errors="replace"))
+            events.emit(events.KEYS_NOT_READ_BACK, cache=self._cache.name, topic=self._cache.topic, count=self._unread, example=example)
+        self._consumer.close()

@@ -1,0 +1,187 @@
+"""What a task knows of its units: loaded, marked, gone, to be reconciled; and what their offset records will say."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...common.arrays import Int64Array, Mask
+from ...common.deadline import Clock
+from ...convert.to_kafka.object_keys import Kind
+from ...plan.slots import UnitOffset
+from ...plan.source_plan import TransferPlan
+from .batch import MOST_OF_UNIT, ChangeBatch, ReconcilePosition, UnitProgress
+from .dedup import ChangeDeduplicator, change_hash, concat_settled, pack_settled, settled_rows
+from .unit_table import UnitTable
+
+BEGINNING: ReconcilePosition = (0, 0)
+
+_MOST_STATES = MOST_OF_UNIT // 2  # looked-up states of a unit that its offset record has room for
+
+
+@dataclass(frozen=True)
+class UnitMark:
+    """Why a unit must be loaded again.
+
+    :param number: of the mark that was read; clearing it leaves later ones.
+    :param bits: marks of the backlog service, and those of the reader.
+    """
+
+    number: int
+    bits: int
+
+
+class UnitStates:
+    """The states of U units, by their position in the task's unit table. For one thread.
+
+    Restored from offset records, changed only by batches that are committed, and by marks.
+
+    :ivar deduplicator: the changes that were sent.
+    :ivar loaded: U flags: all that the cache held of the unit before is committed.
+    :ivar gone: U flags: the unit is captured no more.
+    :ivar topology: U topology versions at which everything that the backlog held is sent; -1: unknown.
+    :ivar marked: units that must be loaded again.
+    :ivar pending_reconcile: unit to how far its topic is reconciled.
+    :ivar key_kinds: cache to the kinds of the keys that were sent.
+    """
+
+    def __init__(self, plan: TransferPlan, table: UnitTable, clock: Clock = time.monotonic) -> None:
+        size = len(table)
+        self.plan, self.table, self.clock = plan, table, clock
+        self.deduplicator = ChangeDeduplicator(size)
+        self.loaded, self.gone = np.zeros(size, bool), np.zeros(size, bool)
+        self.topology = np.full(size, -1, np.int64)
+        self.marked: dict[int, UnitMark] = {}
+        self.pending_reconcile: dict[int, ReconcilePosition] = {}
+        self.key_kinds: dict[str, set[Kind]] = defaultdict(set)
+        self._sent_before = np.zeros(size, bool)
+
+    def restore(self, unit: int, offset: UnitOffset | None, sent_before: bool) -> None:
+        """Take over a unit's offset record.
+
+        :param sent_before: whether the topic may hold keys of the unit that are older than this capture.
+        """
+        cache = self.table.cache_of(unit)
+        self._sent_before[unit] = sent_before or offset is not None or not cache.load
+        if offset is not None:
+            self.key_kinds[cache.name].update(offset.key_kinds)
+        if offset is not None and (offset.incarnation, offset.snapshot_id) == (cache.incarnation, self.plan.snapshot_id):
+            self.deduplicator.restore(unit, offset, self.clock())
+            self.topology[unit] = offset.topology
+            self.loaded[unit] = offset.done
+            if offset.sweep is not None and self.plan.settings.process_removals:
+                self.pending_reconcile[unit] = offset.sweep
+        else:
+            self.loaded[unit] = not cache.load
+
+    @property
+    def ready(self) -> Mask:
+        """U flags: changes of the unit are sent as they come."""
+        ready = self.loaded & ~self.gone
+        ready[list(self.marked)] = False
+        return ready
+
+    @property
+    def to_load(self) -> Int64Array:
+        """Units that are to be sent from the cache, ascending: the marked ones while there are any."""
+        if self.marked:
+            return np.array(sorted(self.marked), np.int64)
+        return np.flatnonzero(~self.loaded & ~self.gone)
+
+    @property
+    def all_loaded(self) -> bool:
+        """True once loading and reconciliation are done."""
+        return not self.to_load.size and all(self.gone[unit] for unit in self.pending_reconcile)
+
+    def mark(self, units: Int64Array, numbers: Int64Array, bits: Int64Array) -> None:
+        """Have units loaded again; the three arrays have a row a unit."""
+        for unit, number, bit in zip(units.tolist(), numbers.tolist(), bits.tolist(), strict=True):
+            self.marked[unit] = UnitMark(number, bit)
+
+    def unmark(self, units: Iterable[int]) -> tuple[Int64Array, Int64Array]:
+        """Forget the marks of units.
+
+        :returns: those that were marked, and the numbers of their marks.
+        """
+        found = [(unit, self.marked.pop(unit).number) for unit in units if unit in self.marked]
+        return np.array([unit for unit, _ in found], np.int64), np.array([number for _, number in found], np.int64)
+
+    # offset records
+
+    def progress(self, batch: ChangeBatch) -> dict[int, UnitProgress]:
+        """What the offset records say once a batch is committed, of the units of which there is news."""
+        states, now = batch.states_by_unit, self.clock()
+        found = {}
+        for unit in batch.active.tolist():
+            rows = int(np.count_nonzero(batch.classified.new[batch.rows_of(unit, unit)])) + len(states.get(unit, ()))
+            if rows or unit in batch.scanned or unit in batch.unloaded or unit in batch.reconciled:
+                found[unit] = self._progress(batch, unit, rows, states.get(unit, ()), now)
+        return found
+
+    def _progress(
+        self, batch: ChangeBatch, unit: int, rows: int, states: Sequence[tuple[bytes, bytes | None]], now_s: float
+    ) -> UnitProgress:
+        span = batch.rows_of(unit, unit)
+        done = np.flatnonzero(batch.done[span] & (batch.changes.number[span] >= 0)) + span.start
+        numbers, scanned = batch.changes.number[done], unit in batch.scanned
+        before = self.deduplicator.recent(unit, now_s)
+        if scanned:
+            before = before.copy()
+            before["sent"] = False  # any of its keys may be sent now as it was scanned
+        changes = settled_rows(numbers, batch.changes.hash[done], batch.classified.new[done], now_s)
+        hashes = [] if len(states) > _MOST_STATES else [change_hash(key, value) for key, value in states]  # else a restart sends them again
+        looked_up = settled_rows(np.full(len(hashes), -1), np.array(hashes, np.int64), np.ones(len(hashes), bool), now_s)
+        return UnitProgress(
+            rows + sum(page.rows for page in batch.scanned.get(unit, ())),
+            scanned or (bool(self.loaded[unit]) and unit not in batch.unloaded),
+            max(self.deduplicator.high(unit), int(numbers.max(initial=-1))),
+            pack_settled(concat_settled(before, changes, looked_up)),
+            batch.reconciled[unit] if unit in batch.reconciled else self._reconcile_position(unit, scanned),
+            int(batch.topology[np.searchsorted(batch.units, unit)]),
+        )
+
+    def _reconcile_position(self, unit: int, loading: bool) -> ReconcilePosition | None:
+        """How far the topic is reconciled for a unit once a batch is committed; None: it need not be.
+
+        :param loading: whether the batch loads the unit.
+        """
+        if loading:
+            return BEGINNING if self.plan.settings.process_removals and self._sent_before[unit] else None
+        return self.pending_reconcile.get(unit)
+
+    # batches that are committed
+
+    def remember(self, batch: ChangeBatch, key_kinds: Mapping[str, Iterable[Kind]]) -> None:
+        """Take over what a committed batch has changed.
+
+        :param key_kinds: cache to the kinds of the keys that were sent.
+        """
+        now = self.clock()
+        for cache, kinds in key_kinds.items():
+            self.key_kinds[cache].update(kinds)
+        self.deduplicator.remember(batch.classified, batch.done, batch.changes, now)
+        self.topology[batch.units] = batch.topology
+        for unit in batch.unloaded:
+            self.loaded[unit] = False
+        for unit in batch.scanned:
+            self._set_reconcile(unit, self._reconcile_position(unit, loading=True))
+            self.loaded[unit] = self._sent_before[unit] = True
+            self.deduplicator.loaded(unit, now)
+        for unit, position in batch.reconciled.items():
+            self._set_reconcile(unit, position)
+        for (unit, key), value in batch.states.items():
+            self.deduplicator.remember_state(unit, key, value, now)
+
+    def _set_reconcile(self, unit: int, position: ReconcilePosition | None) -> None:
+        if position is None:
+            self.pending_reconcile.pop(unit, None)
+        else:
+            self.pending_reconcile[unit] = position
+
+    def forget(self) -> None:
+        """Cut what the deduplicator remembers to the last seconds."""
+        self.deduplicator.forget(self.clock())

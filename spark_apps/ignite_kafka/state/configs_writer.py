@@ -1,0 +1,222 @@
+"""The driver's writer of a connector's records in the configs topic; it writes under the transactional id `<connector>-control`."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, replace
+from typing import Any
+
+from ..errors import OffsetsLost, TopicError
+from ..kafka.clients import KafkaClients
+from ..kafka.producer import ProducerFenced, TransactionalProducer, fenced_by_newer
+from ..kafka.topics import COMPACTED, Topics, TopicSpec
+from ..plan.slots import Owner, SlotKey
+from .configs import (
+    ENDED,
+    ConnectorRecord,
+    ConnectorState,
+    SnapshotRecord,
+    configs_topic,
+    offsets_topic,
+    read_connector,
+    slot_transactional_id,
+)
+from .internal_records import FORMAT_HEADERS
+
+MOST_KEPT = 1_000
+_FENCE_THREADS = 16
+_SECRET_BYTES = 32
+_RECORD_AND_MARKER = 2  # a transaction's own record, and the marker that commits it
+# a driver that dies inside a control transaction holds up the readers of the configs topic for this long
+_CONTROL_TIMEOUT_MS = 30_000
+_Record = tuple[str, bytes, bytes | None, int]  # topic, key, value, partition
+
+
+class ConfigsWriter:
+    """The driver's hold on a connector.
+
+    :meth:`take` ends what an older driver may write; :meth:`begin` makes the new generation known to tasks.
+
+    :param kept: how many of the snapshots that ended are remembered; what is forgotten would begin anew under its id.
+    :raises Fenced: from any method, once a newer driver has taken the connector.
+    """
+
+    def __init__(self, clients: KafkaClients, topics: Topics, prefix: str, connector: str, kept: int = MOST_KEPT) -> None:
+        self._clients, self._topics, self._prefix, self._connector, self._kept = clients, topics, prefix, connector, kept
+        self._ended: list[str] = []
+        self._producer: TransactionalProducer | None = None
+        self._in_doubt = False  # a call got no answer: its producer is not used again
+        self._capture_secret: str | None = None
+        self.record = ConnectorRecord()
+
+    def take(
+        self, slots: int, run_id: str, settings: Mapping[str, Any], replication_factor: int, seen: ConnectorState | None = None
+    ) -> ConnectorState:
+        """Fence older drivers and make the offsets topic on the first start; :attr:`record` is what :meth:`begin` will write.
+
+        :param seen: what :func:`read_connector` told before; it is read again only if the configs topic has grown since.
+        :returns: the state as it was found.
+        :raises OffsetsLost: a known connector's offsets topic is missing, was made again, or is not compacted.
+        :raises TopicError: the offsets topic has another number of partitions than the connector has slots, or its settings may not be
+            described.
+        :raises KafkaUnavailable: brokers are away, or do not know the offsets topic yet. The call may be repeated.
+        """
+        configs = configs_topic(self._prefix)
+        self._topics.ensure([TopicSpec(configs, 1, replication_factor, COMPACTED)])
+        self.close()
+        self._producer = self._initialised()
+        state = seen
+        if state is None or self._topics.ends(configs, [0])[0] != state.end:
+            state = read_connector(self._clients, self._topics, self._prefix, self._connector)
+        known, self._ended = state.connector, list(state.ended)
+        offsets_id = self._offsets_topic(known, slots, replication_factor)
+        generation = (known.generation if known else 0) + 1
+        target = known.target_state if known else "RUNNING"
+        self.record = ConnectorRecord(generation, slots, offsets_id, target, run_id, settings)
+        return state
+
+    def _offsets_topic(self, known: ConnectorRecord | None, slots: int, replication_factor: int) -> str:
+        name = offsets_topic(self._prefix, self._connector)
+        if known is None:
+            self._topics.ensure([TopicSpec(name, slots, replication_factor, COMPACTED)])
+        found = self._topics.describe([name]).get(name)
+        reset = "Restore it; or, if its progress may be forgotten, give the connector a new name (docs/operations.md)."
+        if found is None or (known is not None and known.offsets_topic_id != found.topic_id):
+            why = "is missing" if found is None else "was deleted and made again"
+            raise OffsetsLost(f"the offsets topic of a known connector {why}", reset, topic=name, connector=self._connector)
+        if found.cleanup_policy is None:  # not taken on trust: a topic that is not compacted forgets offsets, and entries would come twice
+            raise TopicError(
+                "the settings of the offsets topic may not be described, so whether it keeps offsets is not known",
+                f"Grant the user of the Kafka connection DESCRIBE_CONFIGS on the topics {self._prefix}-*.",
+                topic=name,
+            )
+        if "compact" not in found.cleanup_policy.split(","):
+            raise OffsetsLost(
+                f"the offsets topic has cleanup.policy {found.cleanup_policy!r} and forgets offsets", "Set it to compact.", topic=name
+            )
+        if found.partitions != slots or (known is not None and known.slots != slots):
+            raise TopicError(
+                f"the offsets topic has {found.partitions} partitions and the connector {known.slots if known else slots} slots, "
+                f"but the setting slots is {slots}",
+                "The number of slots is fixed for a connector's life: set slots back, or give the connector a new name.",
+                topic=name,
+            )
+        return found.topic_id
+
+    def begin(self, snapshot: SnapshotRecord | None = None, before: SnapshotRecord | None = None) -> tuple[int, ...]:
+        """Make the generation known, in one transaction: to drivers by the configs topic, to tasks by a record in every slot.
+
+        A task that opens a slot from here on reads the generation and ends where it is not its own. One that has its slot open goes on
+        until this run opens that slot, or its driver sees the new generation; what it commits until then, the new run reads first.
+
+        :param snapshot: a snapshot that begins; an unfinished one ``before`` it is marked as superseded, so that the two never mix.
+        :returns: for each slot, where its offsets end now. As long as they end there, nobody has written to the slot since.
+        """
+        slots = range(self.record.slots)
+        offsets, owner = offsets_topic(self._prefix, self._connector), Owner(self.record.generation).to_json()
+        records = self._snapshot_begun(snapshot, before) if snapshot else []
+        records.append(self._config(asdict(self.record), "connector"))
+        records += [(offsets, SlotKey(self._connector, slot).to_json(), owner, slot) for slot in slots]
+        written = self._write(records)
+        return tuple(written[offsets, slot] + _RECORD_AND_MARKER for slot in slots)
+
+    def _snapshot_begun(self, snapshot: SnapshotRecord, before: SnapshotRecord | None) -> list[_Record]:
+        records = [self._config(asdict(snapshot), "snapshot")]
+        if before is not None and not before.complete and before.id != snapshot.id:
+            records += self._ended_records(before.id, {**ENDED, "superseded_by": snapshot.id})
+        return records
+
+    def _ended_records(self, snapshot_id: str, how: Mapping[str, Any]) -> list[_Record]:
+        """How a snapshot ended; the oldest that are too many are forgotten with it."""
+        self._ended = [one for one in self._ended if one != snapshot_id] + [snapshot_id]
+        forgotten, self._ended = self._ended[: -self._kept], self._ended[-self._kept :]
+        tombstones = [self._config(None, "snapshot", one) for one in forgotten]
+        return [self._config(how, "snapshot", snapshot_id), *tombstones]
+
+    def fence_slots(self) -> None:
+        """Abort what is open in any slot, and fence who opened it, for the time being: who opens it again reads the generation."""
+        with ThreadPoolExecutor(_FENCE_THREADS) as pool:
+            list(pool.map(self._fence_slot, range(self.record.slots)))
+
+    def _fence_slot(self, slot: int) -> None:
+        producer = TransactionalProducer(self._clients, slot_transactional_id(self._connector, slot), _CONTROL_TIMEOUT_MS)
+        try:
+            producer.init()
+        finally:
+            producer.close()
+
+    def ensure_capture_secret(self, found: ConnectorState) -> str:
+        """The secret of the connector's capture on the nodes, one for its life; made, and committed here before any node knows it.
+
+        :param found: what :meth:`take` returned.
+        """
+        self._capture_secret = found.capture_secret or secrets.token_urlsafe(_SECRET_BYTES)
+        if found.capture_secret is None:
+            self._write([self._config({"capture_secret": self._capture_secret}, "secret")])
+        return self._capture_secret
+
+    def begin_epoch(self, number: int, snapshot: SnapshotRecord | None = None) -> None:
+        """Let the tasks of the epochs before end; a snapshot whose plan has changed is recorded with it."""
+        changed = [self._config(asdict(snapshot), "snapshot")] if snapshot else []
+        epoch: dict[str, Any] = {"generation": self.record.generation, "epoch": number}
+        if self._capture_secret is not None:
+            epoch["capture_secret"] = self._capture_secret
+        self._write([*changed, self._config(epoch, "epoch")])
+
+    def end_snapshot(self, snapshot: SnapshotRecord, caches: Mapping[str, Any]) -> None:
+        """Record that a snapshot is complete."""
+        done = replace(snapshot, complete=True)
+        ended = {**ENDED, "complete": True, "caches": caches}
+        self._write([self._config(asdict(done), "snapshot"), *self._ended_records(snapshot.id, ended)])
+
+    def _config(self, value: Any, kind: str, *rest: str) -> _Record:
+        """A record of the configs topic; a value of None removes what was there."""
+        return configs_topic(self._prefix), _json([kind, self._connector, *rest]), None if value is None else _json(value), 0
+
+    def _write(self, records: Sequence[_Record]) -> Mapping[tuple[str, int], int]:
+        """All records in one transaction; the last offset by topic and partition. Where it failed it may be asked again."""
+        assert self._producer is not None, "take() comes first"
+        try:
+            if self._producer.spent or self._in_doubt:
+                fresh = self._initialised()
+                self._producer.close()
+                self._producer, self._in_doubt = fresh, False
+                if (theirs := self._newest_generation()) > self.record.generation:
+                    raise fenced_by_newer(self._connector, None, self.record.generation, theirs)
+            self._in_doubt = True
+            self._producer.begin()
+            for record in records:
+                self._producer.produce(*record, headers=FORMAT_HEADERS)
+            self._producer.commit()
+            self._in_doubt = False
+            return self._producer.written
+        except ProducerFenced as cause:
+            raise fenced_by_newer(self._connector, None, self.record.generation, self._newest_generation()) from cause
+        except TopicError as cause:
+            raise self._topics.unknown_topic(cause, sorted({topic for topic, *_ in records})) from cause
+
+    def _initialised(self) -> TransactionalProducer:
+        told = {"delivery.report.only.error": False}
+        producer = TransactionalProducer(self._clients, f"{self._connector}-control", _CONTROL_TIMEOUT_MS, settings=told)
+        try:
+            producer.init()
+        except BaseException:
+            producer.close()
+            raise
+        return producer
+
+    def _newest_generation(self) -> int:
+        state = read_connector(self._clients, self._topics, self._prefix, self._connector)
+        return state.connector.generation if state.connector else 0
+
+    def close(self) -> None:
+        if self._producer is not None:
+            self._producer.close()
+            self._producer = None
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()

@@ -1,0 +1,84 @@
+"""Reads a connector's offsets topic, whose partitions are its slots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from confluent_kafka import Message
+
+from ..errors import OffsetsLost
+from ..kafka.clients import KafkaClients
+from ..kafka.topics import Topics, read_to_end
+from ..plan.sink_offsets import PartitionKey
+from ..plan.slots import SlotKey, SlotState, UnitKey, UnitOffset, parse_key
+from .configs import offsets_topic
+from .internal_records import format_of, pass_over, place_of, refuse_newer
+
+if TYPE_CHECKING:
+    from .slot_writer import SlotClaim
+
+_SLOTS_AT_ONCE = 16  # bounds what is held of an offsets topic
+
+
+def read_slot(clients: KafkaClients, topics: Topics, claim: SlotClaim) -> SlotState:
+    """A slot's offsets, folded; of a unit's records only the last is parsed, as the topic may hold many that are not compacted yet."""
+    state = SlotState(claim.slot)
+    owner_key = SlotKey(claim.connector, claim.slot).to_json()
+    last: dict[bytes, Message] = {}
+    for message in read_to_end(clients, topics, claim.offsets_topic, [claim.slot]):
+        key = message.key() or b""
+        if key == owner_key:
+            apply(state, message)
+        else:
+            last[key] = message
+    for message in last.values():
+        apply(state, message)
+    return state
+
+
+def apply(state: SlotState, message: Message) -> None:
+    """Fold a record of the offsets topic in. One that is none of this program, and so stands for no unit, is passed over with an event.
+
+    :raises NewerFormat: a newer version wrote it.
+    """
+    refuse_newer(format_of(message), place_of(message))
+    try:
+        state.apply(message.key() or b"", message.value())
+    except OffsetsLost as error:
+        pass_over(error.what, place_of(message))
+
+
+def key_of(message: Message) -> UnitKey | SlotKey | PartitionKey | None:
+    """What a record of the offsets topic is of; None: it is none of this program."""
+    try:
+        return parse_key(message.key() or b"")
+    except OffsetsLost:
+        return None
+
+
+def unit_of(message: Message) -> tuple[UnitKey, UnitOffset] | None:
+    """The unit and the offset of a record of the offsets topic; None where it has another content, or cannot be read."""
+    key, value = key_of(message), message.value()
+    try:
+        return (key, UnitOffset.from_json(value)) if isinstance(key, UnitKey) and value is not None else None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def read_slots(clients: KafkaClients, topics: Topics, prefix: str, connector: str, slots: int) -> Iterator[SlotState]:
+    """A connector's offsets, slot by slot; some slots at once are held in memory.
+
+    :raises OffsetsLost: the topic is not there, or the offset of a unit cannot be read.
+    :raises NewerFormat: a newer version wrote to it.
+    """
+    name = offsets_topic(prefix, connector)
+    for first in range(0, slots, _SLOTS_AT_ONCE):
+        states = {slot: SlotState(slot) for slot in range(first, min(first + _SLOTS_AT_ONCE, slots))}
+        for message in read_to_end(clients, topics, name, list(states)):
+            partition = message.partition()
+            if partition is not None:
+                apply(states[partition], message)
+        for state in states.values():
+            state.check(connector)
+            yield state

@@ -1,0 +1,85 @@
+"""The slots that one task has open, and how they are opened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..kafka.clients import KafkaClients
+from ..kafka.topics import Topics
+from ..plan.slots import Owner
+from .slot_writer import SlotClaim, SlotWriter, TransactionLimits
+
+_THREADS = 8  # opening a slot and committing it are waits for the broker
+
+
+@dataclass(frozen=True)
+class SlotOpener:
+    """Opens slots of a connector for one attempt of a task. It is a function of the slot's number; threads may share it.
+
+    :param prefix: of the internal topics.
+    :param max_batch_bytes: see :class:`.SlotWriter`.
+    :param producer: librdkafka settings of the producers beside the user's own.
+    """
+
+    clients: KafkaClients
+    topics: Topics
+    connector: str
+    prefix: str
+    owner: Owner
+    limits: TransactionLimits
+    max_batch_bytes: int
+    producer: Mapping[str, Any] = field(default_factory=dict)
+
+    def __call__(self, slot: int, end: int | None = None) -> SlotWriter:
+        """Open a slot.
+
+        :param end: see :class:`.SlotClaim`.
+        :raises Fenced: a newer run or attempt owns the slot.
+        :raises KafkaUnavailable: brokers did not answer.
+        """
+        claim = SlotClaim.of(self.connector, slot, self.owner, self.prefix, end)
+        return SlotWriter(self.clients, claim, self.limits, self.max_batch_bytes, self.topics, self.producer)
+
+
+class OpenSlots:
+    """Open slots, by number. After any error they are closed and never used again.
+
+    :param open_slot: opens a slot; called in several threads.
+    """
+
+    def __init__(self, open_slot: Callable[[int], SlotWriter], slots: Iterable[int]) -> None:
+        self._writers: dict[int, SlotWriter] = {}
+        self._pool = ThreadPoolExecutor(_THREADS, "slot")
+
+        def opened(slot: int) -> None:
+            self._writers[slot] = open_slot(slot)
+
+        try:
+            self.each(opened, slots)
+        except BaseException:
+            self.close()
+            raise
+
+    def __getitem__(self, slot: int) -> SlotWriter:
+        return self._writers[slot]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._writers)
+
+    def each(self, step: Callable[[int], object], slots: Iterable[int]) -> None:
+        """Call a step with each slot, in several threads; returns once all are done. Raises the error of the first slot that has one."""
+        list(self._pool.map(step, slots))
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether a commit was requested and not answered."""
+        return any(writer.commit_asked for writer in self._writers.values())
+
+    def close(self) -> None:
+        """Close every slot; what is open is aborted."""
+        self._pool.shutdown()
+        for writer in self._writers.values():
+            writer.close()

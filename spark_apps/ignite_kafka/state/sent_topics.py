@@ -1,0 +1,109 @@
+"""Whether the records that offsets count are still in the topic that they were sent to.
+
+An offset record names its topic by Kafka's id. A topic that was deleted, and made again under its name, has another id and none of the
+records: going on in it would leave it incomplete for good.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from .. import events
+from ..errors import TopicError
+from ..kafka.clients import KafkaClients
+from ..kafka.topics import Topics
+from ..plan.slots import UnitOffset
+from ..plan.source_plan import CachePlan, TransferPlan
+from ..settings.source import SourceSettings
+from .configs import SnapshotRecord
+from .offsets import read_slots
+
+_NONE = "none"
+
+
+def check_units(plan: TransferPlan, cache: CachePlan, units: Mapping[int, UnitOffset], before: CachePlan | None = None) -> None:
+    """Compare the topic in the offsets of a cache's units with that of the plan.
+
+    :param units: by partition; those that are not done under the plan do not count: they are sent again.
+    :param before: the cache in the plan of an earlier run; its topic is that of units whose offset names none.
+    :raises TopicError: a unit's records are in another topic.
+    """
+    known = before.topic_id if before else ""
+    for unit in units.values():
+        if not unit.done or (unit.snapshot_id, unit.incarnation) != (plan.snapshot_id, cache.incarnation):
+            continue
+        sent_to = unit.topic_id or known
+        if sent_to and sent_to != cache.topic_id:
+            raise _incomplete(cache, sent_to, before, send_again(plan.settings, cache))
+
+
+def check_plan(plan: TransferPlan, before: SnapshotRecord | None, clients: KafkaClients, topics: Topics) -> None:
+    """Before topics are made: refuse a run that goes on in another topic than the one that holds what was sent.
+
+    :param before: the snapshot that was begun last, or the stream.
+    :raises TopicError: a cache's records are in another topic, and it is not sent again.
+    """
+    if before is None:
+        return
+    replaced = replaced_topics(plan.caches, before.plan, topics)
+    if not replaced:
+        return
+    if plan.snapshot_id == before.id:
+        prefix = plan.settings.internal_topic_prefix
+        for state in read_slots(clients, topics, prefix, plan.connector, plan.slots):  # rare: else they are read by tasks alone
+            for cache, old in replaced:
+                check_units(plan, cache, state.by_cache.get(cache.name, {}), old)
+        return
+    for cache, old in replaced:
+        if not cache.load and plan.settings.load_initial_data:
+            remedy = "To send all entries again start once with failover_policy FULL_SNAPSHOT; or give the connector a new name."
+            raise _incomplete(cache, old.topic_id, old, remedy)
+        events.emit(events.TOPIC_REPLACED, cache=cache.name, topic=cache.topic, before=f"{old.topic} ({old.topic_id})")
+
+
+def check_complete(before: SnapshotRecord, topics: Topics) -> None:
+    """Refuse to call a snapshot complete whose topics are gone.
+
+    :raises TopicError: what a cache's entries were sent to is no more.
+    """
+    caches = tuple(map(_cache_of, before.plan.get("caches", ())))
+    for cache, old in replaced_topics(caches, before.plan, topics):
+        raise _incomplete(cache, old.topic_id, old, "Begin a new snapshot: a new Dag run, or --snapshot-id with a new id.")
+
+
+def replaced_topics(caches: Iterable[CachePlan], before: Mapping[str, Any], topics: Topics) -> list[tuple[CachePlan, CachePlan]]:
+    """Caches whose topic is another one than in an earlier plan, or is not there: as they are now, with the topic's id, and as they were.
+
+    A topic whose id the earlier plan does not name cannot be told from another one.
+    """
+    old = {cache.name: cache for cache in map(_cache_of, before.get("caches", ())) if cache.topic_id}
+    known = [cache for cache in caches if cache.name in old]
+    found = topics.identities({cache.topic for cache in known})
+    now = [replace(cache, topic_id=found[cache.topic][0] if cache.topic in found else _NONE) for cache in known]
+    return [(cache, old[cache.name]) for cache in now if cache.topic_id != old[cache.name].topic_id]
+
+
+def send_again(settings: SourceSettings, cache: CachePlan) -> str:
+    """The commands that send a cache's entries into the topic that there is now."""
+    clusters = f"--kafka {settings.bootstrap_servers} --internal-topic-prefix {settings.internal_topic_prefix}"
+    reset = f"`ignite-kafka offsets reset {settings.name} --cache {cache.name} {clusters}`"
+    text = f"To send all its entries again: {reset}, then start the connector"
+    if not cache.load:
+        text += f" and run `ignite-kafka resend {cache.name} --name {settings.name} {clusters}`"
+    return f"{text}. Or give the connector a new name."
+
+
+def _incomplete(cache: CachePlan, sent_to: str, before: CachePlan | None, remedy: str) -> TopicError:
+    if before is not None and before.topic != cache.topic:
+        why = f"the cache was sent to topic {before.topic} until now, and its offsets count what is there"
+    elif cache.topic_id == _NONE:
+        why = "the topic was deleted, and the offsets of the cache count what was in it"
+    else:
+        why = "the topic was deleted and made again, and the offsets of the cache count what was in the old one"
+    return TopicError(why, remedy, cache=cache.name, topic=cache.topic, topic_id=cache.topic_id, known_topic_id=sent_to)
+
+
+def _cache_of(stored: Mapping[str, Any]) -> CachePlan:
+    return CachePlan.from_dict(stored)

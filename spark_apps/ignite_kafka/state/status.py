@@ -1,0 +1,227 @@
+"""The status topic: one record a run, one a task of a stream. Compacted, one partition, written without a transaction.
+
+============================================= =====================================================================================
+key (JSON)                                    value (JSON)
+============================================= =====================================================================================
+``["run","<connector>","<run id>"]``          :class:`RunStatus`
+``["progress","<connector>",<slot>]``         :class:`TaskProgress` of the task whose first slot that is
+============================================= =====================================================================================
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from confluent_kafka import KafkaError, Message
+
+from ..errors import KafkaUnavailable
+from ..kafka.clients import REQUEST_TIMEOUT_S, KafkaClients
+from ..kafka.topics import COMPACTED, Topics, TopicSpec, read_to, read_to_end
+from .internal_records import FORMAT_HEADERS, InternalRecord, known_fields, pass_over
+
+RUNNING, PAUSED, COMPLETED, FAILED, FENCED, STOPPED, UNKNOWN = (
+    "RUNNING", "PAUSED", "COMPLETED", "FAILED", "FENCED", "STOPPED", "UNKNOWN"
+)  # fmt: skip
+
+_QUEUED = 10_000  # records: librdkafka's queue takes ten times that
+_FIRST_PART, _LARGER = 1_000, 8  # offsets, of a topic that is read backwards; each part is that many times larger
+
+
+@dataclass(frozen=True)
+class CacheStatus:
+    """Counts of one cache. ``entries`` were read, ``records`` sent, ``bytes`` of keys and values, ``units_done`` of ``units`` partitions;
+    ``bad`` were passed over, or are dead letters.
+
+    Of a sink ``records`` were read, ``entries`` stored or removed; units are partitions of the topic.
+    """
+
+    topic: str
+    entries: int = 0
+    records: int = 0
+    bytes: int = 0
+    units: int = 0
+    units_done: int = 0
+    seconds: float = 0.0
+    bad: int = 0
+
+
+@dataclass(frozen=True)
+class RunStatus:
+    """One run of a connector, as the status topic holds it. Times in milliseconds since 1970."""
+
+    state: str
+    connector: str
+    run_id: str
+    snapshot_id: str = ""
+    generation: int = 0
+    worker: str = field(default_factory=socket.gethostname)
+    started_ms: int = 0
+    ended_ms: int | None = None
+    caches: Mapping[str, CacheStatus] = field(default_factory=dict)
+    error: Mapping[str, Any] | None = None
+    already_complete: bool = False
+
+    def to_json(self) -> bytes:
+        return json.dumps(asdict(self), separators=(",", ":")).encode()
+
+    @staticmethod
+    def from_dict(value: Mapping[str, Any]) -> RunStatus:
+        """What :meth:`to_json` wrote, fields of a newer version left out.
+
+        :raises TypeError, AttributeError: it is of another form.
+        """
+        caches = {name: CacheStatus(**known_fields(CacheStatus, cache)) for name, cache in value.get("caches", {}).items()}
+        return RunStatus(**{**known_fields(RunStatus, value), "caches": caches})
+
+
+@dataclass(frozen=True)
+class TaskProgress:
+    """How far a task of a stream is in an epoch: ``caches`` has its counts by name; ``loaded``: all that was there before is sent."""
+
+    generation: int
+    epoch: int
+    loaded: bool
+    caches: Mapping[str, Mapping[str, Any]]
+
+    def to_json(self) -> bytes:
+        return json.dumps(asdict(self), separators=(",", ":")).encode()
+
+    @staticmethod
+    def from_dict(value: Mapping[str, Any]) -> TaskProgress:
+        """What :meth:`to_json` wrote, fields of a newer version left out.
+
+        :raises TypeError: it is of another form.
+        """
+        return TaskProgress(**known_fields(TaskProgress, value))
+
+
+def status_topic(prefix: str) -> str:
+    return f"{prefix}-status"
+
+
+class StatusWriter:
+    """Writes status records; each call but that of progress waits until the broker has the record, or raises KafkaUnavailable: it may still
+    be written then."""
+
+    def __init__(self, clients: KafkaClients, prefix: str) -> None:
+        self._producer = clients.writer()
+        self._topic = status_topic(prefix)
+        self._refused: KafkaError | None = None
+
+    @staticmethod
+    def ensure_topic(topics: Topics, prefix: str, replication_factor: int) -> None:
+        topics.ensure([TopicSpec(status_topic(prefix), 1, replication_factor, COMPACTED)])
+
+    def run(self, status: RunStatus, wait_s: float = REQUEST_TIMEOUT_S) -> None:
+        self._send(["run", status.connector, status.run_id], status.to_json(), wait_s)
+
+    def progress(self, connector: str, slot: int, progress: TaskProgress) -> None:
+        """Does not wait: a later record tells more."""
+        self._queue(["progress", connector, slot], progress.to_json())
+        self._producer.poll(0)
+
+    def forget(self, connector: str, run_ids: Sequence[str]) -> None:
+        """Remove runs."""
+        for at in range(0, len(run_ids), _QUEUED):
+            for run_id in run_ids[at : at + _QUEUED]:
+                self._queue(["run", connector, run_id], None)
+            if self._producer.flush(REQUEST_TIMEOUT_S):
+                raise KafkaUnavailable("the removal of old runs was not taken by the broker", topic=self._topic)
+
+    def _queue(self, key: list[Any], value: bytes | None) -> None:
+        record = json.dumps(key, separators=(",", ":")).encode()
+        self._producer.produce(self._topic, value, record, 0, on_delivery=self._on_delivery, headers=[*FORMAT_HEADERS])
+
+    def _on_delivery(self, error: KafkaError | None, _: Message) -> None:
+        self._refused = error or self._refused
+
+    def _send(self, key: list[Any], value: bytes, wait_s: float) -> None:
+        self._refused = None
+        self._queue(key, value)
+        if self._producer.flush(wait_s):
+            raise KafkaUnavailable("a status record was not taken by the broker", topic=self._topic)
+        if self._refused is not None:
+            raise KafkaUnavailable(f"a status record was not taken by the broker: {self._refused.str()}", topic=self._topic)
+
+
+def read_runs(clients: KafkaClients, prefix: str, connector: str) -> dict[str, RunStatus]:
+    """Every run of a connector that the topic still holds, by run id, oldest first."""
+    topics = Topics(clients)
+    runs: dict[str, RunStatus] = {}
+    if not topics.exists(status_topic(prefix)):
+        return runs
+    for record in filter(None, map(InternalRecord.of, read_to_end(clients, topics, status_topic(prefix), [0]))):
+        if (record.kind, record.name, len(record.rest)) == ("run", connector, 1):
+            run = _run_of(record)
+            if run is not None or record.value is None:
+                runs.pop(record.rest[0], None)
+            if run is not None:
+                runs[record.rest[0]] = run
+    return runs
+
+
+def read_run(clients: KafkaClients, prefix: str, connector: str, run_id: str) -> RunStatus | None:
+    """One run's record, or None where it never wrote one, or was forgotten.
+
+    The topic is read from its end backwards, in parts, until one has the run: what is asked for is mostly recent.
+    """
+    return _last_of_run(clients, prefix, connector, run_id)[0]
+
+
+def written_ms(clients: KafkaClients, prefix: str, connector: str, run_id: str) -> int:
+    """When a run wrote its record last, in milliseconds since 1970 by the topic's timestamps; 0 where it wrote none."""
+    return _last_of_run(clients, prefix, connector, run_id)[1]
+
+
+def _last_of_run(clients: KafkaClients, prefix: str, connector: str, run_id: str) -> tuple[RunStatus | None, int]:
+    """A run's last record that can be read, and its timestamp in milliseconds since 1970; (None, 0): there is none."""
+    topics, topic = Topics(clients), status_topic(prefix)
+    if not topics.exists(topic):
+        return None, 0
+    end, size = topics.ends(topic, [0])[0], _FIRST_PART
+    while end > 0:
+        start, found = max(0, end - size), None
+        for message in read_to(clients, topic, {0: end}, {0: start}):
+            record = InternalRecord.of(message)
+            if record is None or (record.kind, record.name, record.rest) != ("run", connector, (run_id,)):
+                continue
+            run = _run_of(record)
+            if run is not None or record.value is None:
+                found = run, message.timestamp()[1] if run else 0
+        if found is not None:
+            return found
+        end, size = start, size * _LARGER
+    return None, 0
+
+
+def _run_of(record: InternalRecord) -> RunStatus | None:
+    """None: a tombstone, or, with an event, a record that cannot be read."""
+    value = record.telling()
+    if value is None:
+        return None
+    try:
+        return RunStatus.from_dict(value)
+    except (TypeError, AttributeError):
+        pass_over("it is no status of a run", record.where)
+        return None
+
+
+def progress_of(record: InternalRecord) -> TaskProgress | None:
+    """What a task of a stream told; None: a tombstone, or, with an event, a record that cannot be read."""
+    value = record.telling()
+    if value is None:
+        return None
+    try:
+        return TaskProgress.from_dict(value)
+    except TypeError:
+        pass_over("it is no progress of a task", record.where)
+        return None
+
+
+def now_ms() -> int:
+    return int(time.time() * 1000)

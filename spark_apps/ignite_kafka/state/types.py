@@ -1,0 +1,105 @@
+"""The types topic: Ignite binary type metadata, for records whose values travel as Ignite binary.
+
+Compacted, one partition: key = :func:`type_key`, value = JSON of :class:`~ignite_kafka.ignite.types.model.BinaryType`.
+A type's record is in the same transaction as the first data record of a slot that holds the type, or a newer schema of it, and before it.
+
+Each form of a type has a key of its own: tasks write side by side, and with one key for all forms compaction would keep that of the
+task which came last, whose form may be the older one. Version 0.1.0 wrote one record a type, under the type id as text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Set
+from dataclasses import asdict, fields
+from typing import Any
+
+from .. import events
+from ..ignite.types.model import BinaryField, BinaryType, TypeSource
+from ..kafka.clients import KafkaClients
+from ..kafka.topics import Topics, read_to
+from .slot_writer import SlotWriter
+
+_FIELDS = frozenset(one.name for one in fields(BinaryType))
+_FIELD_FIELDS = frozenset(one.name for one in fields(BinaryField))
+
+
+def write_types(writer: SlotWriter, topic: str, type_ids: Set[int], types: TypeSource) -> None:
+    """Queue the metadata of each of these types that this writer has not sent in this form yet."""
+    for type_id in sorted(type_ids):
+        kind = types.binary_type(type_id)
+        if writer.types_sent.get(type_id) != kind:
+            writer.send_control(topic, type_key(kind), type_to_json(kind))
+            writer.types_sent[type_id] = kind
+
+
+def type_key(kind: BinaryType) -> bytes:
+    """Key of a form's record: ``["type",<type id>,"<digest of the form>"]``; the order of fields, a node's own, does not count."""
+    form = asdict(kind)
+    form["fields"] = sorted(form["fields"], key=lambda one: int(one["field_id"]))
+    digest = hashlib.sha256(json.dumps(form, sort_keys=True).encode()).hexdigest()[:16]
+    return json.dumps(["type", kind.type_id, digest], separators=(",", ":")).encode()
+
+
+def type_to_json(kind: BinaryType) -> bytes:
+    return json.dumps(asdict(kind), separators=(",", ":")).encode()
+
+
+def type_from_json(data: bytes) -> BinaryType:
+    """The type of a record; what a newer version says beyond is passed over.
+
+    :raises ValueError: the record describes no type.
+    """
+    try:
+        value: dict[str, Any] = {name: item for name, item in json.loads(data).items() if name in _FIELDS}
+        value["fields"] = tuple(
+            BinaryField(**{name: item for name, item in one.items() if name in _FIELD_FIELDS}) for one in value["fields"]
+        )
+        value["schemas"] = {int(schema): tuple(ids) for schema, ids in value["schemas"].items()}
+        value["enum_values"] = {int(ordinal): name for ordinal, name in value["enum_values"].items()}
+        return BinaryType(**value)
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ValueError(f"{type(error).__name__}: {error}") from error
+
+
+class TypesTopic:
+    """The types that the topic holds, read as far as it goes each time. For one thread."""
+
+    def __init__(self, clients: KafkaClients, name: str) -> None:
+        self.name, self._clients = name, clients
+        self._position = 0
+        self._forms: dict[int, list[BinaryType]] = {}
+
+    def forms(self, type_id: int) -> tuple[BinaryType, ...]:
+        """Every form of a type that was read."""
+        return tuple(self._forms.get(type_id, ()))
+
+    def read(self) -> None:
+        """Read what was appended since the last call; a topic that is not there has nothing.
+
+        Read uncommitted: a type is known to the source's cluster whatever becomes of the transaction, and a record's type stands in the
+        topic before the record can be seen, but perhaps behind what another transaction has still open.
+
+        :raises KafkaUnavailable: no broker answers.
+        """
+        topics = Topics(self._clients)
+        end = topics.ends(self.name, [0])[0] if topics.exists(self.name) else 0
+        if end < self._position:  # deleted and made again
+            self._position = 0
+        if end > self._position:
+            for message in read_to(self._clients, self.name, {0: end}, {0: self._position}, committed=False):
+                self._take(message.offset(), message.value())
+            self._position = end
+
+    def _take(self, offset: int | None, data: bytes | None) -> None:
+        if data is None:
+            return
+        try:
+            kind = type_from_json(data)
+        except ValueError as error:
+            events.emit(events.TYPE_NOT_READ, topic=self.name, offset=offset, reason=str(error))
+            return
+        forms = self._forms.setdefault(kind.type_id, [])
+        if kind not in forms:
+            forms.append(kind)

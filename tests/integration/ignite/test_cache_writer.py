@@ -1,0 +1,349 @@
+"""Entries put into caches of a real cluster and read again."""
+
+from __future__ import annotations
+
+import struct
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from threading import Barrier
+from typing import Any
+
+import psutil
+import pyarrow as pa
+import pytest
+from pyignite.datatypes.cluster_state import ClusterState
+
+from ignite_kafka.errors import CacheDestroyed, IgniteUnreachable, OutcomeUnknown, TypeClash, UnsupportedType, WriteFailed
+from ignite_kafka.ignite.binary import ObjectLayout, decode_rows, encode_objects, encoded
+from ignite_kafka.ignite.binary.java_classes import java_hash
+from ignite_kafka.ignite.cache_writer import CacheWriter, WriteLimits
+from ignite_kafka.ignite.cluster import Cluster
+from ignite_kafka.ignite.connection import IgniteEndpoint
+from ignite_kafka.ignite.scan import scan_partitions
+from ignite_kafka.ignite.schema import NewCache, get_or_create_cache, register_type
+from ignite_kafka.ignite.types.model import BinaryType, CacheInfo
+from tests.integration.ignite.nodes import THIRD, OneNodeCluster, endpoint_of
+from tests.integration.ignite.nodes import writer as writer_of
+from tests.support import QUICK_JVM
+from tests.support.processes import await_value
+from tests.support.tcp_proxy import TcpProxy
+from tools.servers import IgniteCluster, Jars
+
+LONG, TEXT = pa.field("long", pa.int64()), pa.field("text", pa.string())
+LAYOUT = ObjectLayout("Put", (LONG, TEXT))
+_DESTROY = 1056
+NewCacheOf = Callable[..., CacheInfo]
+
+
+@pytest.fixture
+def new_cache(cluster: Cluster) -> Iterator[NewCacheOf]:
+    """`new_cache(**settings)`: an empty cache with a name of its own, destroyed after the test."""
+    made: list[CacheInfo] = []
+
+    def make(**settings: Any) -> CacheInfo:
+        made.append(get_or_create_cache(cluster, NewCache(f"put-{uuid.uuid4().hex[:8]}", **settings)))
+        return made[-1]
+
+    yield make
+    for info in made:
+        destroy(cluster, info)
+
+
+def destroy(cluster: Cluster, cache: CacheInfo) -> None:
+    cluster.ask(lambda connection: connection.request(_DESTROY, struct.pack("<i", cache.cache_id)))
+
+
+def rows_of(cluster: Cluster, cache: CacheInfo) -> list[tuple[Any, Any]]:
+    pages = [page for page in scan_partitions(cluster, cache, range(cache.partitions)) if page.rows]
+    return list(decode_rows(pages, cache, cluster))
+
+
+def entries_of(cluster: Cluster, cache: CacheInfo) -> dict[Any, Any]:
+    rows = rows_of(cluster, cache)
+    assert len(dict(rows)) == len(rows)
+    return dict(rows)
+
+
+def longs(*numbers: int) -> pa.BinaryArray:
+    return encoded(pa.array(numbers, pa.int64()), LONG)
+
+
+def texts(*values: str) -> pa.BinaryArray:
+    return encoded(pa.array(values, pa.string()), TEXT)
+
+
+KINDS = [
+    {"atomicity": "ATOMIC", "mode": "PARTITIONED", "backups": 1},
+    {"atomicity": "TRANSACTIONAL", "mode": "PARTITIONED", "backups": 1},
+    {"atomicity": "ATOMIC", "mode": "REPLICATED"},
+]
+
+
+@pytest.mark.parametrize("settings", KINDS, ids=lambda settings: f"{settings['atomicity']}-{settings['mode']}")
+def test_entries_are_put_and_removed(cluster: Cluster, new_cache: NewCacheOf, settings: dict[str, Any]) -> None:
+    cache = new_cache(**settings)
+    assert {name: getattr(cache, name) for name in settings} == settings
+    keys = range(5_000)
+    with CacheWriter(cluster, cache, overwrite=True, limits=WriteLimits(entries=700, size_bytes=9_000)) as writer:
+        writer.put(longs(*keys), texts(*(f"first {key}" for key in keys)))
+        writer.flush()
+        writer.put(longs(*range(1_000)), texts(*["second"] * 1_000))
+        writer.remove(longs(*range(1_000, 2_000), 9_999))
+        writer.flush()
+    expected = dict.fromkeys(range(1_000), "second") | {key: f"first {key}" for key in range(2_000, 5_000)}
+    assert entries_of(cluster, cache) == expected
+
+
+@pytest.mark.parametrize("settings", KINDS, ids=lambda settings: f"{settings['atomicity']}-{settings['mode']}")
+def test_without_overwriting_what_is_there_stays(cluster: Cluster, new_cache: NewCacheOf, settings: dict[str, Any]) -> None:
+    cache = new_cache(**settings)
+    with CacheWriter(cluster, cache, overwrite=False, limits=WriteLimits(entries=300)) as writer:
+        writer.put(longs(*range(500)), texts(*["first"] * 500))
+        writer.flush()
+        writer.put(longs(*range(1_000)), texts(*["second"] * 1_000))
+        writer.flush()
+        writer.remove(longs(7))
+        writer.flush()
+    entries = entries_of(cluster, cache)
+    assert entries == dict.fromkeys([*range(7), *range(8, 500)], "first") | dict.fromkeys(range(500, 1_000), "second")
+
+
+def test_objects_are_put_once_their_type_is_registered(cluster: Cluster, new_cache: NewCacheOf) -> None:
+    cache = new_cache()
+    register_type(cluster, LAYOUT.metadata)
+    register_type(cluster, LAYOUT.metadata)
+    columns = [pa.array([1, None]), pa.array(["one", None])]
+    with CacheWriter(cluster, cache, overwrite=True) as writer:
+        writer.put(encode_objects(LAYOUT, columns), encode_objects(LAYOUT, columns))
+        writer.flush()
+    rows = sorted((key.fields["text"] or "", key.fields, value.fields) for key, value in rows_of(cluster, cache))
+    expected = [{"long": None, "text": None}, {"long": 1, "text": "one"}]
+    assert [row[1:] for row in rows] == [(fields, fields) for fields in expected]
+    with pytest.raises(TypeClash, match="Field text of binary type Put is String in the cluster, and long is to be written"):
+        register_type(cluster, ObjectLayout("Put", (LONG, LONG.with_name("text"))).metadata)
+
+
+def test_a_type_gets_new_fields(cluster: Cluster) -> None:
+    name = f"Grows{uuid.uuid4().hex[:8]}"
+    register_type(cluster, ObjectLayout(name, (LONG,)).metadata)
+    register_type(cluster, ObjectLayout(name, (LONG, TEXT)).metadata)
+    known = cluster.binary_type(ObjectLayout(name, (LONG,)).type_id)
+    assert {field.name for field in known.fields} == {"long", "text"}
+    assert len(known.schemas) == 2
+
+
+def test_a_type_with_an_affinity_key_field_gets_new_fields(cluster: Cluster) -> None:
+    """Whoever reads JSON does not know the affinity key field; Ignite refuses a type that comes without it."""
+    name = f"Affine{uuid.uuid4().hex}"
+    register_type(cluster, ObjectLayout(name, (LONG,), affinity_field=LONG.name).metadata)
+    register_type(cluster, ObjectLayout(name, (LONG, TEXT)).metadata)
+    known = cluster.binary_type(ObjectLayout(name, ()).type_id)
+    assert (known.affinity_field, len(known.fields)) == (LONG.name, 2)
+    with pytest.raises(TypeClash, match=f"has the affinity key field {LONG.name} in the cluster, and {TEXT.name} is to be written"):
+        register_type(cluster, ObjectLayout(name, (LONG, TEXT), affinity_field=TEXT.name).metadata)
+
+
+def test_an_enum_gets_new_constants_and_keeps_those_it_has(cluster: Cluster) -> None:
+    name = f"Enum{uuid.uuid4().hex}"
+    one = BinaryType(java_hash(name.lower()), name, is_enum=True, enum_values={0: "A"})
+    register_type(cluster, one)
+    register_type(cluster, replace(one, enum_values={0: "A", 1: "B"}))
+    assert cluster.binary_type(one.type_id).enum_values == {0: "A", 1: "B"}
+    with pytest.raises(TypeClash, match="has the constants A = 0, B = 1 in the cluster, and C = 1 is to be written"):
+        register_type(cluster, replace(one, enum_values={1: "C"}))
+    with pytest.raises(TypeClash, match="is an enum in the cluster, and no enum is to be written"):
+        register_type(cluster, ObjectLayout(name, (LONG,)).metadata)
+
+
+def test_a_type_that_is_known_stays_as_it_is(cluster: Cluster) -> None:
+    name = f"Stays{uuid.uuid4().hex[:8]}"
+    first, second = ObjectLayout(name, (LONG,)), ObjectLayout(name, (LONG, TEXT))
+    for layout in (first, second):
+        register_type(cluster, layout.metadata, unless_known=True)
+        assert cluster.binary_type(layout.type_id).schemas == first.metadata.schemas
+
+
+def test_of_two_forms_registered_at_once_only_one_is_ever_seen_alone(pair: IgniteCluster) -> None:
+    endpoint = endpoint_of(pair)
+    nodes = [replace(endpoint, addresses=(address,)) for address in endpoint.addresses[:2]]
+    forms = TEXT, LONG.with_name("other")
+
+    def register(node: IgniteEndpoint, field: pa.Field, name: str, start: Barrier) -> frozenset[int]:
+        layout = ObjectLayout(name, (LONG, field))
+        with Cluster(node) as cluster:
+            cluster.cache_names()
+            start.wait(60)
+            register_type(cluster, layout.metadata, unless_known=True)
+            return frozenset(cluster.binary_type(layout.type_id).schemas)
+
+    with ThreadPoolExecutor(2) as pool:
+        for _ in range(30):
+            name, start = f"Raced{uuid.uuid4().hex[:8]}", Barrier(2)
+            seen = list(pool.map(register, nodes, forms, [name] * 2, [start] * 2))
+            assert len({schemas for schemas in seen if len(schemas) == 1}) <= 1
+
+
+def test_a_cache_that_went_away_is_named(cluster: Cluster) -> None:
+    cache = CacheInfo("gone", 4711)
+    with CacheWriter(cluster, cache, overwrite=True) as writer:
+        writer.put(longs(1), texts("x"))
+        with pytest.raises(CacheDestroyed, match="cache gone"):
+            writer.flush()
+
+
+def stable(put: Callable[[Callable[[], None]], None], meanwhile: Callable[[], None] = lambda: None) -> bool:
+    """Whether all is put; False: nodes came or went meanwhile."""
+    try:
+        put(meanwhile)
+    except IgniteUnreachable as error:
+        if "nodes came or went" not in error.what:
+            raise
+        return False
+    return True
+
+
+@pytest.mark.parametrize("overwrite", [True, False])
+def test_a_node_that_dies_loses_nothing(third: IgniteCluster, new_cache: NewCacheOf, overwrite: bool) -> None:
+    with Cluster(endpoint_of(third)) as cluster:
+        cache = new_cache(atomicity="ATOMIC", backups=1)
+        await_owners(cluster, cache, 3)
+        keys = range(40_000)
+
+        def put(meanwhile: Callable[[], None]) -> None:
+            with CacheWriter(cluster, cache, overwrite=overwrite, limits=WriteLimits(entries=500, in_flight=10)) as writer:
+                writer.put(longs(*keys[:20_000]), texts(*map(str, keys[:20_000])))
+                meanwhile()
+                writer.put(longs(*keys[20_000:]), texts(*map(str, keys[20_000:])))
+                writer.flush()
+
+        if not stable(put, lambda: third.kill(THIRD)):
+            assert not overwrite
+            await_value(lambda: stable(put), "an insert while no node comes or goes")
+        assert entries_of(cluster, cache) == {key: str(key) for key in keys}
+
+
+def test_a_node_that_hangs_is_waited_for_until_it_has_left(third: IgniteCluster, new_cache: NewCacheOf) -> None:
+    """Its entries go to others then, each once: of a node that has left nothing comes any more."""
+    node = psutil.Process(third.node(THIRD).pid)
+    with Cluster(replace(endpoint_of(third), request_timeout_ms=1_000, retry_timeout_ms=90_000)) as cluster:
+        cache = new_cache(atomicity="ATOMIC", backups=1)
+        await_owners(cluster, cache, 3)
+        with CacheWriter(cluster, cache, overwrite=True) as writer:
+            writer.put(longs(*range(2_000)), texts(*["before"] * 2_000))
+            writer.flush()
+            hung = next(connection for connection in cluster._by_node.values() if connection.address == third.addresses[THIRD])
+            assert not cluster.has_left(hung, writer._topology)
+            node.suspend()
+            writer.put(longs(*range(2_000)), texts(*["after"] * 2_000))
+            writer.flush()
+            assert cluster.has_left(hung, writer._topology)
+        assert (hung.closed, hung.gave_up) == (True, False)
+        assert set(entries_of(cluster, cache).values()) == {"after"}
+
+
+def test_an_answer_that_comes_late_is_waited_for(pair: IgniteCluster, cluster: Cluster, new_cache: NewCacheOf) -> None:
+    cache = new_cache()
+    with (
+        TcpProxy(int(pair.address.rpartition(":")[2])) as link,
+        OneNodeCluster(IgniteEndpoint((link.address,), request_timeout_ms=1_000)) as slow,
+        CacheWriter(slow, cache, overwrite=True) as writer,
+    ):
+        writer.put(longs(1), texts("before"))
+        writer.flush()
+        used, link.delay_s = slow.connection(), 1.5
+        writer.put(longs(1), texts("after"))
+        writer.flush()
+        assert slow.connection() is used
+        link.delay_s = 0
+    assert entries_of(cluster, cache) == {1: "after"}
+
+
+def test_a_node_that_neither_answers_nor_leaves_is_an_error(pair: IgniteCluster, cluster: Cluster, new_cache: NewCacheOf) -> None:
+    cache = new_cache()
+    with (
+        TcpProxy(int(pair.address.rpartition(":")[2])) as link,
+        OneNodeCluster(IgniteEndpoint((link.address, *pair.addresses), request_timeout_ms=500, retry_timeout_ms=2_000)) as half_open,
+    ):
+        while half_open.connection().address != link.address:
+            half_open.connection().close()
+        writer = CacheWriter(half_open, cache, overwrite=True)
+        writer.put(longs(1), texts("x"))
+        writer.flush()
+        link.silence()
+        writer.put(longs(1), texts("y"))
+        with pytest.raises(OutcomeUnknown, match="may still put them"):
+            writer.flush()
+        assert entries_of(cluster, cache) == {1: "x"}
+
+
+def test_entries_go_to_the_primary_node_of_their_partition(cluster: Cluster, new_cache: NewCacheOf) -> None:
+    cache = new_cache(atomicity="ATOMIC")
+    await_owners(cluster, cache, 2)
+    keys = encoded(pa.array([f"key {number}" for number in range(500)]), TEXT)
+    with CacheWriter(cluster, cache, overwrite=True) as writer:
+        parts = list(writer._by_node(keys))
+        writer.put(keys, keys)
+        writer.flush()
+    assert len(parts) == 2
+    primary = cluster.primary_nodes(cache.cache_id)
+    for node, rows in parts:
+        mine = {row.as_py() for row in keys.take(rows)}
+        held = {
+            encoded(pa.array([key]), TEXT)[0].as_py()
+            for page in scan_partitions(cluster, cache, [part for part, owner in primary.items() if owner == node])
+            for key, _ in decode_rows([page], cache, cluster)
+        }
+        assert held == mine
+
+
+def test_a_read_only_cluster_is_named(pair: IgniteCluster, cluster: Cluster, new_cache: NewCacheOf) -> None:
+    cache = new_cache()
+    with read_only(pair), CacheWriter(cluster, cache, overwrite=True) as writer:
+        writer.put(longs(1), texts("x"))
+        with pytest.raises(WriteFailed, match="read-only") as caught:
+            writer.flush()
+    assert {"cache", "node", "address"} <= caught.value.where.keys()
+    assert "--set-state ACTIVE" in caught.value.remedy
+
+
+def test_no_node_that_answers_is_an_error(pair: IgniteCluster) -> None:
+    endpoint = IgniteEndpoint((pair.addresses[THIRD],), connect_timeout_ms=500)
+    with (
+        Cluster(endpoint) as cluster,
+        CacheWriter(cluster, CacheInfo("any", 1), overwrite=True) as writer,
+        pytest.raises(IgniteUnreachable),
+    ):
+        writer.put(longs(1), texts("x"))
+
+
+def await_owners(cluster: Cluster, cache: CacheInfo, nodes: int) -> None:
+    """Return once partitions of the cache are spread over so many nodes."""
+    deadline = time.monotonic() + 30
+    while len(set(cluster.primary_nodes(cache.cache_id).values())) < nodes:
+        assert time.monotonic() < deadline
+        cluster.cache(cache.name)
+
+
+@contextmanager
+def read_only(nodes: IgniteCluster) -> Iterator[None]:
+    with writer_of(nodes) as client:
+        client.get_cluster().set_state(ClusterState.ACTIVE_READ_ONLY)
+        try:
+            yield
+        finally:
+            client.get_cluster().set_state(ClusterState.ACTIVE)
+
+
+def test_objects_are_not_written_in_a_form_that_the_nodes_do_not_have(jars: Jars, tmp_path: Path) -> None:
+    form = '<bean class="org.apache.ignite.configuration.BinaryConfiguration"><property name="compactFooter" value="false"/></bean>'
+    with (
+        IgniteCluster(tmp_path, jars=jars, backlog_mib=0, properties=(("binaryConfiguration", form),), java_options=QUICK_JVM) as nodes,
+        Cluster(endpoint_of(nodes)) as cluster,
+        pytest.raises(UnsupportedType, match="compact"),
+    ):
+        register_type(cluster, LAYOUT.metadata)

@@ -1,0 +1,364 @@
+"""The snapshot pipeline on a real node, a real broker and a real Spark session."""
+
+from __future__ import annotations
+
+import datetime
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from pyignite import GenericObjectMeta
+from pyignite.datatypes import ByteObject, DoubleObject, IntObject, LongObject, ShortObject, String, TimestampObject
+from pyspark.sql import SparkSession
+
+from ignite_kafka.admin.offsets import reset
+from ignite_kafka.admin.target_state import newest_run
+from ignite_kafka.admin.verify import Verified, verify
+from ignite_kafka.errors import AmbiguousKeys, CacheNotFound, IgniteKafkaError, RecordTooLarge, SettingsError, SnapshotConflict, TopicError
+from ignite_kafka.kafka.clients import KafkaClients
+from ignite_kafka.kafka.topics import Topics, TopicSpec, read_to_end
+from ignite_kafka.runtime.clients import ignite_cluster, kafka_clients
+from ignite_kafka.settings.secrets import Secrets
+from ignite_kafka.settings.source import SourceSettings
+from ignite_kafka.source.planning import make_plan
+from ignite_kafka.source.snapshot.run import RunRequest, run_snapshot
+from ignite_kafka.state import status
+from ignite_kafka.state.configs import read_connector
+from ignite_kafka.state.status import RunStatus
+from ignite_kafka.state.types import type_from_json
+from tools.servers import IgniteCluster, KafkaBroker
+
+ROWS = 3_000
+
+
+Trade: Any = GenericObjectMeta("Trade", (), {}, schema={"id": LongObject, "symbol": String, "price": DoubleObject, "at": TimestampObject})
+Account: Any = GenericObjectMeta("AccountKey", (), {}, schema={"branch": IntObject, "number": LongObject})
+
+
+class World:
+    """Caches of a test and how to run a connector over them."""
+
+    def __init__(self, spark: SparkSession, ignite: IgniteCluster, kafka: KafkaBroker) -> None:
+        self.spark, self.ignite, self.kafka = spark, ignite, kafka
+        self.stem = f"w{uuid.uuid4().hex[:8]}"
+        self.settings = SourceSettings(
+            name=self.stem,
+            ignite_addresses=ignite.addresses,
+            bootstrap_servers=kafka.bootstrap,
+            cache_whitelist=(f"{self.stem}-.*",),
+            topic_prefix="to-",
+            internal_topic_prefix=f"in-{self.stem}",
+            topic_partitions=3,
+            slots=4,
+        )
+
+    def run(self, snapshot_id: str | None = None, **changed: Any) -> RunStatus:
+        settings = replace(self.settings, **changed)
+        return run_snapshot(self.spark, RunRequest(settings, uuid.uuid4().hex, snapshot_id))
+
+    def verify(self, **changed: Any) -> dict[str, Verified]:
+        settings = replace(self.settings, **changed)
+        clients = kafka_clients(settings, Secrets())
+        with ignite_cluster(settings, Secrets()) as cluster:
+            plan = make_plan(settings, cluster, Topics(clients), "any", 16)
+            return {result.cache.removeprefix(f"{self.stem}-"): result for result in verify(plan, cluster, clients)}
+
+    @property
+    def clients(self) -> KafkaClients:
+        return kafka_clients(self.settings, Secrets())
+
+
+@pytest.fixture(scope="module")
+def world(spark: SparkSession, ignite: IgniteCluster, kafka: KafkaBroker) -> Iterator[World]:
+    made = World(spark, ignite, kafka)
+    start = datetime.datetime(2026, 1, 1)
+    with ignite.client() as client:
+        trades = client.get_or_create_cache(f"{made.stem}-trades")
+        trades.put_all(
+            {
+                number: Trade(
+                    number,
+                    None if number % 7 == 0 else f"SYM \u00fc {number % 90}",
+                    number / 3,
+                    (start + datetime.timedelta(hours=number), 0),
+                )
+                for number in range(ROWS)
+            }
+        )
+        client.get_or_create_cache(f"{made.stem}-names").put_all({f"key {number}": f"value {number}" for number in range(50)})
+        client.register_binary_type(Account)
+        accounts = client.get_or_create_cache(f"{made.stem}-accounts")
+        for number in range(40):  # pyignite's objects cannot be keys of a dict
+            accounts.put(Account(1, number), number * 2)
+        client.get_or_create_cache(f"{made.stem}-empty")
+        yield made
+        for name in ("trades", "names", "accounts", "empty"):
+            client.get_cache(f"{made.stem}-{name}").destroy()
+
+
+@pytest.fixture
+def fresh(world: World, unique: Callable[[str], str]) -> World:
+    """The same caches, with a connector and topics of the test's own."""
+    made = World(world.spark, world.ignite, world.kafka)
+    made.stem = world.stem
+    name = unique("c")
+    made.settings = replace(world.settings, name=name, topic_prefix=f"{name}-", internal_topic_prefix=f"in-{name}")
+    return made
+
+
+def test_every_entry_of_every_cache_arrives_once(fresh: World) -> None:
+    result = fresh.run()
+    assert result.state == status.COMPLETED
+    counts = {
+        name.removeprefix(f"{fresh.stem}-"): (cache.entries, cache.records, cache.units_done) for name, cache in result.caches.items()
+    }
+    assert counts == {"trades": (ROWS, ROWS, 1024), "names": (50, 50, 1024), "accounts": (40, 40, 1024), "empty": (0, 0, 1024)}
+    found = fresh.verify()
+    assert all(cache.equal and not cache.repeated for cache in found.values()), found
+    assert {name: cache.records for name, cache in found.items()} == {"trades": ROWS, "names": 50, "accounts": 40, "empty": 0}
+
+
+def test_the_bytes_of_ignite_arrive_with_their_types(fresh: World) -> None:
+    binary = {"value_converter": "ignite-binary", "key_converter": "ignite-binary"}
+    fresh.run(**binary)
+    found = fresh.verify(**binary)
+    assert all(cache.equal and not cache.repeated for cache in found.values()), found
+    topic = f"{fresh.settings.internal_topic_prefix}-types"
+    types = {type_from_json(message.value() or b"").name for message in read_to_end(fresh.clients, Topics(fresh.clients), topic, [0])}
+    assert types == {"Trade", "AccountKey"}
+
+
+def test_a_complete_snapshot_is_not_sent_again_and_a_new_one_is(fresh: World) -> None:
+    first = fresh.run("monday")
+    again = fresh.run("monday")
+    assert again.already_complete
+    assert again.state == status.COMPLETED
+    assert {name: cache.records for name, cache in again.caches.items()} == {name: cache.records for name, cache in first.caches.items()}
+    assert fresh.verify()["trades"].records == ROWS
+    assert not fresh.run("tuesday").already_complete
+    assert fresh.verify()["trades"].records == 2 * ROWS
+
+
+def test_many_small_transactions_send_the_same(fresh: World) -> None:
+    fresh.run(transaction_max_records=50)
+    found = fresh.verify()
+    assert all(cache.equal and not cache.repeated for cache in found.values()), found
+
+
+def test_small_pages_cut_units_and_send_the_same(fresh: World) -> None:
+    fresh.run(page_bytes=1024, transaction_max_bytes=2000)
+    found = fresh.verify()
+    assert all(cache.equal and not cache.repeated for cache in found.values()), found
+
+
+def test_without_initial_data_nothing_is_sent(fresh: World) -> None:
+    assert fresh.run(load_initial_data=False).caches == {}
+    assert not [topic for topic in Topics(fresh.clients).existing() if topic.startswith(fresh.settings.topic_prefix)]
+
+
+@pytest.mark.parametrize("policy", ["NONE", "FULL_SNAPSHOT"])
+def test_each_run_sends_all_under_both_policies(fresh: World, policy: str) -> None:
+    for times in (1, 2):
+        fresh.run(failover_policy=policy, cache_blacklist=(f"{fresh.stem}-trades",))
+        found = fresh.verify(cache_blacklist=(f"{fresh.stem}-trades",))
+        assert {name: cache.records for name, cache in found.items()} == {"names": 50 * times, "accounts": 40 * times, "empty": 0}
+
+
+def test_overrides_reach_the_clients(fresh: World) -> None:
+    large = f"large-{fresh.settings.name}"
+    with fresh.ignite.client() as client:
+        cache = client.get_or_create_cache(large)
+        cache.put("key", "x" * 20_000)
+        with pytest.raises(RecordTooLarge, match=r"larger than the producer's message\.max\.bytes.*key"):
+            fresh.run(producer_override={"message.max.bytes": "10000", "batch.size": "10000"}, cache_whitelist=(large,))
+        assert fresh.run(cache_whitelist=(large,), producer_override={"compression.type": "gzip"}).caches[large].records == 1
+        cache.destroy()
+
+
+def test_lists_choose_caches(fresh: World) -> None:
+    result = fresh.run(cache_blacklist=(f"{fresh.stem}-(trades|empty)",))
+    assert set(result.caches) == {f"{fresh.stem}-names", f"{fresh.stem}-accounts"}
+
+
+def test_no_matching_cache_is_an_error_that_lists_what_there_is(fresh: World) -> None:
+    with pytest.raises(CacheNotFound, match=r"no cache matches.*no-such-cache.*The cluster has \d+ caches: "):
+        fresh.run(cache_whitelist=("no-such-cache",))
+
+
+def test_settings_are_fixed_under_a_snapshot_id(fresh: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    unfinished(fresh, "s", monkeypatch)
+    with pytest.raises(SnapshotConflict, match="enum_policy was 'SHORT_NAME', is 'ORDINAL'"):
+        fresh.run("s", enum_policy="ORDINAL")
+    fresh.run("s", tasks_max=1)
+    assert fresh.verify()["trades"].records == ROWS
+
+
+def test_an_unfinished_snapshot_goes_on_without_an_id(fresh: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    unfinished(fresh, "s", monkeypatch)
+    assert fresh.run().snapshot_id == "s"
+
+
+def test_a_superseded_snapshot_cannot_go_on(fresh: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    unfinished(fresh, "old", monkeypatch)
+    fresh.run("new")
+    with pytest.raises(SnapshotConflict, match="'new' was begun before"):
+        fresh.run("old")
+
+
+def unfinished(world: World, snapshot_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Begin a snapshot whose driver stops before it closes it: all units are sent."""
+
+    def stops(*_: object) -> None:
+        raise IgniteKafkaError("the driver stops here")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("ignite_kafka.state.configs_writer.ConfigsWriter.end_snapshot", stops)
+        with pytest.raises(IgniteKafkaError, match="stops here"):
+            world.run(snapshot_id)
+
+
+def test_a_finished_copy_whose_driver_died_sends_nothing_again(fresh: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    unfinished(fresh, "s", monkeypatch)
+    result = fresh.run("s")
+    assert result.caches[f"{fresh.stem}-trades"].records == ROWS
+    assert fresh.verify()["trades"].records == ROWS
+
+
+def test_a_topic_with_another_partition_count_stops_a_snapshot_that_goes_on(fresh: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    unfinished(fresh, "s", monkeypatch)
+    admin, _ = fresh.clients.admin()
+    topic = f"{fresh.settings.topic_prefix}{fresh.stem}-trades"
+    from confluent_kafka.admin import NewPartitions
+
+    admin.create_partitions([NewPartitions(topic, 5)])[topic].result()
+    with pytest.raises(TopicError, match="5 partitions now, and had 3"):
+        fresh.run("s")
+
+
+def test_a_topic_that_was_deleted_is_not_filled_in_part(fresh: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    unfinished(fresh, "s", monkeypatch)
+    topics, topic = Topics(fresh.clients), f"{fresh.settings.topic_prefix}{fresh.stem}-trades"
+    delete_topic(fresh, topic)
+    with pytest.raises(TopicError, match="the topic was deleted, and") as refused:
+        fresh.run("s")
+    assert f"ignite-kafka offsets reset {fresh.settings.name} --cache {fresh.stem}-trades --kafka " in refused.value.remedy
+    assert topic not in topics.existing(), "it is not made again"
+    topics.ensure([TopicSpec(topic, 3)])
+    with pytest.raises(TopicError, match="deleted and made again"):
+        fresh.run("s")
+    reset(fresh.settings, Secrets(), f"{fresh.stem}-trades")
+    fresh.run("s")
+    assert {name: found.equal for name, found in fresh.verify().items()} == dict.fromkeys(("trades", "names", "accounts", "empty"), True)
+    delete_topic(fresh, topic)
+    with pytest.raises(TopicError, match="Begin a new snapshot"):
+        fresh.run("s")  # it was complete
+    fresh.run("t")
+    assert fresh.verify()["trades"].equal
+
+
+def delete_topic(world: World, topic: str) -> None:
+    admin, _ = world.clients.admin()
+    admin.delete_topics([topic])[topic].result()
+
+
+def test_an_existing_topic_keeps_its_partitions(fresh: World) -> None:
+    topic = f"{fresh.settings.topic_prefix}{fresh.stem}-names"
+    Topics(fresh.clients).ensure([TopicSpec(topic, 7)])
+    fresh.run()
+    assert Topics(fresh.clients).partitions(topic) == 7
+    assert fresh.verify()["names"].equal
+
+
+def test_records_are_where_java_clients_put_their_keys(fresh: World) -> None:
+    """murmur2 of the key's bytes, made positive, modulo partitions (clients.producer.internals.BuiltInPartitioner.partitionForKey)."""
+    fresh.run(cache_blacklist=(f"{fresh.stem}-trades",))
+    topic = f"{fresh.settings.topic_prefix}{fresh.stem}-names"
+    messages = list(read_to_end(fresh.clients, Topics(fresh.clients), topic, [0, 1, 2]))
+    assert len(messages) == 50
+    assert {message.partition() for message in messages} == {0, 1, 2}
+    assert all((murmur2(message.key() or b"") & 0x7FFFFFFF) % 3 == message.partition() for message in messages)
+
+
+def murmur2(data: bytes) -> int:
+    """org.apache.kafka.common.utils.Utils.murmur2, written again here as the judge."""
+    m, mask = 0x5BD1E995, 0xFFFFFFFF
+    h = (0x9747B28C ^ len(data)) & mask
+    whole = len(data) // 4 * 4
+    for at in range(0, whole, 4):
+        k = int.from_bytes(data[at : at + 4], "little") * m & mask
+        k = (k ^ k >> 24) * m & mask
+        h = h * m & mask ^ k
+    for at in reversed(range(whole, len(data))):
+        h ^= data[at] << 8 * (at - whole)
+    if len(data) > whole:
+        h = h * m & mask
+    h = (h ^ h >> 13) * m & mask
+    return h ^ h >> 15
+
+
+def test_foreign_records_end_nobody_and_old_runs_are_forgotten(fresh: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ignite_kafka.runtime.connector_run._FORGET_EVERY", 1)
+    prefix, name = fresh.settings.internal_topic_prefix, fresh.settings.name
+    small = {"cache_whitelist": (f"{fresh.stem}-names",), "runs_kept": 2}
+    fresh.run("s0", **small)
+    producer = fresh.clients.writer()
+    for topic in (f"{prefix}-status", f"{prefix}-configs", f"{prefix}-offsets-{name}"):
+        producer.produce(topic, b"no JSON", b"no JSON", 0)
+        producer.produce(topic, None, None, 0)
+    producer.produce(f"{prefix}-status", b"no JSON", f'["run","{name}","other"]'.encode(), 0)
+    assert producer.flush(30) == 0
+    runs = [fresh.run(f"s{number}", **small).run_id for number in range(1, 4)]
+    topics = Topics(fresh.clients)
+    assert list(status.read_runs(fresh.clients, prefix, name)) == runs[1:]
+    assert list(read_connector(fresh.clients, topics, prefix, name).ended) == ["s2", "s3"]
+    monkeypatch.setattr(status, "_FIRST_PART", 1)  # the topic is read in many parts
+    found = [status.read_run(fresh.clients, prefix, name, run_id) for run_id in (*runs, "other")]
+    assert [run and run.snapshot_id for run in found] == [None, "s2", "s3", None]
+    newest = newest_run(fresh.clients, topics, prefix, name)
+    assert newest.graceful
+    assert newest.run_id == runs[-1]
+
+
+def test_the_status_record_tells_what_happened(fresh: World) -> None:
+    run_id = uuid.uuid4().hex
+    reports: list[RunStatus] = []
+    request = RunRequest(replace(fresh.settings, progress_interval_ms=100), run_id, "s", report=reports.append)
+    result = run_snapshot(fresh.spark, request)
+    assert status.read_run(fresh.clients, fresh.settings.internal_topic_prefix, fresh.settings.name, run_id) == result
+    assert reports[0].state == status.RUNNING
+    assert reports[-1] == result
+    with pytest.raises(CacheNotFound):
+        fresh.run(cache_whitelist=("nothing",))
+    runs = status.read_runs(fresh.clients, fresh.settings.internal_topic_prefix, fresh.settings.name)
+    failed = list(runs.values())[-1]
+    assert failed.state == status.FAILED
+    assert failed.error is not None
+    assert failed.error["type"] == "CacheNotFound"
+
+
+def test_speculation_is_refused(fresh: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    conf = fresh.spark.sparkContext.getConf().set("spark.speculation", "true")
+    monkeypatch.setattr(fresh.spark.sparkContext, "getConf", lambda: conf)
+    with pytest.raises(SettingsError, match=r"spark\.speculation"):
+        fresh.run()
+
+
+def test_keys_that_json_does_not_tell_apart_are_refused_where_asked(fresh: World) -> None:
+    """Byte, short and long 1 are three entries of one Ignite partition, and one key in Kafka."""
+    name = f"{fresh.settings.name}-widths"
+    with fresh.ignite.client() as client:
+        cache = client.create_cache(name)
+        try:
+            for kind in (ByteObject, ShortObject, LongObject):
+                cache.put(1, kind.__name__, key_hint=kind)
+            with pytest.raises(AmbiguousKeys, match="can give the same Kafka key"):
+                fresh.run("refused", cache_whitelist=(name,), coinciding_keys="REFUSE")
+            told = fresh.run("told", cache_whitelist=(name,))
+            (found,) = fresh.verify(cache_whitelist=(name,)).values()
+        finally:
+            cache.destroy()
+    assert (told.state, told.caches[name].records) == (status.COMPLETED, 3)
+    assert (found.equal, found.missing) == (False, 2)
+    assert "two entries have the one Kafka key '1'" in found.differences

@@ -1,0 +1,427 @@
+"""The backlog pipeline on a real node with the backlog service, a real broker and a real Spark session."""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from pyignite import GenericObjectMeta
+from pyignite.datatypes import LongObject, String
+from pyspark.sql import SparkSession
+
+from ignite_kafka.admin.offsets import reset
+from ignite_kafka.admin.verify import Verified, verify
+from ignite_kafka.errors import BacklogMissing, BacklogRefused, CacheDestroyed, Fenced, SettingsError, TopicError
+from ignite_kafka.ignite.backlog_service import BacklogService
+from ignite_kafka.kafka.topics import Topics, read_to_end
+from ignite_kafka.run import RunRequest, run_source
+from ignite_kafka.runtime.clients import ignite_cluster, kafka_clients
+from ignite_kafka.runtime.epoch import Epoch
+from ignite_kafka.settings.secrets import Secrets
+from ignite_kafka.settings.source import SourceSettings
+from ignite_kafka.source.planning import ensure_topics, make_plan
+from ignite_kafka.source.stream import run as backlog
+from ignite_kafka.source.stream.capture import Capture, owner_of
+from ignite_kafka.source.stream.task import stream_slots
+from ignite_kafka.state import status
+from ignite_kafka.state import target_state as target
+from ignite_kafka.state.configs import configs_topic, epoch_of, read_connector
+from ignite_kafka.state.configs_writer import ConfigsWriter
+from ignite_kafka.state.internal_records import InternalRecord
+from ignite_kafka.state.status import RunStatus, StatusWriter, read_run
+from ignite_kafka.state.target_state import write_target
+from tools.servers import IgniteCluster, KafkaBroker
+
+PATIENCE_S = 120.0
+SLOTS = 4
+Part: Any = GenericObjectMeta("Part", (), {}, schema={"id": LongObject, "name": String})
+
+
+class World:
+    """A connector of its own, its caches, and what its topics hold."""
+
+    def __init__(self, spark: SparkSession, ignite: IgniteCluster, kafka: KafkaBroker) -> None:
+        self.spark, self.ignite = spark, ignite
+        self.stem = f"b{uuid.uuid4().hex[:8]}"
+        self.settings = SourceSettings(
+            name=self.stem,
+            ignite_addresses=ignite.addresses,
+            bootstrap_servers=kafka.bootstrap,
+            cache_whitelist=(f"{self.stem}-.*",),
+            internal_topic_prefix=f"in-{self.stem}",
+            topic_partitions=2,
+            slots=SLOTS,
+            run_mode="continuous",
+            failover_policy="BACKLOG",
+            process_removals=True,
+            poll_interval_ms=50,
+            cache_list_poll_interval_ms=300,
+            backlog_flush_freq_ms=20,
+        )
+        self.clients = kafka_clients(self.settings, Secrets())
+
+    def request(self, **changed: Any) -> RunRequest:
+        return RunRequest(replace(self.settings, **changed), uuid.uuid4().hex)
+
+    def run(self, **changed: Any) -> RunStatus:
+        return run_source(self.spark, self.request(**changed))
+
+    @contextmanager
+    def running(self, **changed: Any) -> Iterator[Running]:
+        """A run beside the test; asked to stop at the end, and so is its capture if the test fails."""
+        with ThreadPoolExecutor(1) as thread:
+            request = self.request(**changed)
+            run = Running(request, thread.submit(run_source, self.spark, request))
+            try:
+                yield run
+            finally:
+                request.stop.set()
+                run.ended.exception(PATIENCE_S)
+
+    def put(self, cache: str, values: dict[int, Any]) -> None:
+        with self.ignite.client() as client:
+            client.get_or_create_cache(f"{self.stem}-{cache}").put_all(values)
+
+    def remove(self, cache: str, keys: list[int]) -> None:
+        with self.ignite.client() as client:
+            client.get_cache(f"{self.stem}-{cache}").remove_keys(keys)
+
+    def destroy(self, cache: str) -> None:
+        with self.ignite.client() as client:
+            client.get_cache(f"{self.stem}-{cache}").destroy()
+
+    def verified(self, cache: str) -> Verified:
+        clients, topics = self.clients, Topics(self.clients)
+        with ignite_cluster(self.settings, Secrets()) as cluster:
+            plan = make_plan(self.settings, cluster, topics, "any", 16)
+            wanted = replace(plan, caches=tuple(one for one in plan.caches if one.name == f"{self.stem}-{cache}"))
+            return verify(wanted, cluster, clients)[0]
+
+    def records(self, cache: str) -> list[tuple[bytes | None, bytes | None]]:
+        topics, name = Topics(self.clients), f"{self.stem}-{cache}"
+        if name not in topics.existing():
+            return []
+        return [(one.key(), one.value()) for one in read_to_end(self.clients, topics, name, [0, 1])]
+
+    def await_equal(self, cache: str, *runs: Running) -> Verified:
+        """Wait until the topic's last records are the cache."""
+        name = f"{self.stem}-{cache}"
+        await_that(lambda: name in Topics(self.clients).existing(), f"topic of {cache}", *runs)
+        await_that(lambda: self.verified(cache).equal, f"{cache} in its topic", *runs)
+        return self.verified(cache)
+
+    def ask(self, state: str) -> None:
+        write_target(self.clients, Topics(self.clients), self.settings.internal_topic_prefix, self.stem, state)
+
+    def snapshot_complete(self) -> bool:
+        snapshot = read_connector(self.clients, Topics(self.clients), self.settings.internal_topic_prefix, self.stem).snapshot
+        return snapshot is not None and snapshot.complete
+
+    def service(self, question: Callable[[BacklogService], Any], *, as_connector: bool = False) -> Any:
+        """:param as_connector: with the secret of the connector's capture."""
+        prefix = self.settings.internal_topic_prefix
+        secret = read_connector(self.clients, Topics(self.clients), prefix, self.stem).capture_secret if as_connector else None
+        with ignite_cluster(self.settings, Secrets()) as cluster:
+            return cluster.ask(lambda connection: question(BacklogService(connection, secret)))
+
+
+class Running:
+    """A run in a thread."""
+
+    def __init__(self, request: RunRequest, ended: Future[RunStatus]) -> None:
+        self.request, self.ended = request, ended
+
+    def stop(self) -> RunStatus:
+        self.request.stop.set()
+        return self.ended.result(PATIENCE_S)
+
+    def status(self, world: World) -> RunStatus | None:
+        return read_run(world.clients, world.settings.internal_topic_prefix, world.stem, self.request.run_id)
+
+    def state(self, world: World) -> str | None:
+        found = self.status(world)
+        return found.state if found else None
+
+    def records(self, world: World, cache: str) -> int:
+        found = self.status(world)
+        return found.caches[f"{world.stem}-{cache}"].records if found else 0
+
+
+def await_that(true: Callable[[], bool], what: str, *runs: Running) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not true():
+        for run in runs:
+            if run.ended.done():
+                run.ended.result()
+                raise AssertionError(f"the run ended before: {what}")
+        assert time.monotonic() < deadline, f"not within {PATIENCE_S} s: {what}"
+        threading.Event().wait(0.1)
+
+
+@pytest.fixture
+def world(spark: SparkSession, ignite: IgniteCluster, kafka: KafkaBroker) -> Iterator[World]:
+    made = World(spark, ignite, kafka)
+    yield made
+    made.service(lambda service: service.force_stop(made.stem, True))
+
+
+def test_entries_then_changes_each_once_and_in_order(world: World) -> None:
+    world.put("a", {key: f"v{key}" for key in range(500)})
+    with world.running() as run:
+        world.await_equal("a", run)
+        assert len(world.records("a")) == 500
+        for turn in range(5):
+            world.put("a", {key: f"w{turn}-{key}" for key in range(turn * 20, turn * 20 + 100)})
+        world.remove("a", list(range(50)))
+        world.await_equal("a", run)
+        ended = run.stop()
+    assert ended.state == status.STOPPED
+    assert ended.error is None
+    assert len(world.records("a")) == 500 + 5 * 100 + 50
+    of_key = [value for key, value in world.records("a") if key == b"60"]
+    assert of_key == [b'"v60"', b'"w0-60"', b'"w1-60"', b'"w2-60"', b'"w3-60"']
+    assert ended.caches[f"{world.stem}-a"].records == 1_050
+
+
+def test_a_later_start_goes_on_where_the_first_stopped(world: World) -> None:
+    world.put("a", {key: f"v{key}" for key in range(300)})
+    with world.running() as run:
+        world.await_equal("a", run)
+        run.stop()
+    world.put("a", {key: f"w{key}" for key in range(100)})
+    world.remove("a", list(range(200, 210)))
+    with world.running() as run:
+        world.await_equal("a", run)
+        run.stop()
+    assert len(world.records("a")) == 300 + 100 + 10
+
+
+def test_once_sends_what_changed_since_the_last_run_and_ends(world: World) -> None:
+    world.put("a", {key: f"v{key}" for key in range(300)})
+    first = world.run(run_mode="once")
+    assert first.state == status.COMPLETED
+    assert first.caches[f"{world.stem}-a"].records == 300
+    world.put("a", {key: f"w{key}" for key in range(250, 350)})
+    world.remove("a", [1, 2])
+    second = world.run(run_mode="once")
+    assert second.caches[f"{world.stem}-a"].records == 102
+    assert world.verified("a").equal
+    assert world.run(run_mode="once").caches[f"{world.stem}-a"].records == 0
+    assert len(world.records("a")) == 402
+
+
+def test_a_topic_that_was_deleted_is_sent_whole_or_not_at_all(world: World) -> None:
+    world.put("a", {key: f"v{key}" for key in range(300)})
+    world.run(run_mode="once")
+    topics, topic = Topics(world.clients), f"{world.stem}-a"
+    admin, _ = world.clients.admin()
+    admin.delete_topics([topic])[topic].result()
+    world.put("a", {key: f"w{key}" for key in range(100)})
+    with pytest.raises(TopicError, match=f"the topic was deleted, .* `ignite-kafka offsets reset {world.stem} --cache {topic}"):
+        world.run(run_mode="once")
+    assert topic not in topics.existing()
+    reset(world.settings, Secrets(), topic)
+    with world.running() as run:
+        world.await_equal("a", run)
+        admin.delete_topics([topic])[topic].result()
+        world.put("a", {key: f"x{key}" for key in range(10)})
+        with pytest.raises(TopicError, match="was deleted during the run"):
+            run.ended.result(PATIENCE_S)
+
+
+def test_a_limited_rate_delays_no_stop(world: World) -> None:
+    """At two records a second the rest would take minutes."""
+    world.put("a", {key: f"v{key}" for key in range(500)})
+    with world.running(max_records_per_second=2) as run:
+        await_that(lambda: len(world.records("a")) >= 5, "the first records", run)
+        stopped = run.stop()
+    sent = stopped.caches[f"{world.stem}-a"].records
+    assert 5 <= sent < 100
+    with world.running() as run:
+        world.await_equal("a", run)
+        run.stop()
+    assert len(world.records("a")) == 500
+
+
+def epoch_of_run(world: World) -> int:
+    topics, configs = Topics(world.clients), configs_topic(world.settings.internal_topic_prefix)
+    records = read_to_end(world.clients, topics, configs, [0])
+    return max(epoch_of(world.stem, record)[1] for record in filter(None, map(InternalRecord.of, records)))
+
+
+def test_a_run_tells_how_far_it_is_within_its_first_epoch(world: World) -> None:
+    world.put("a", {key: f"v{key}" for key in range(300)})
+    with world.running(progress_interval_ms=200) as run:
+        world.await_equal("a", run)
+        await_that(lambda: run.records(world, "a") == 300, "entries in the status", run)
+        await_that(lambda: world.snapshot_complete(), "the end of the initial load", run)
+        world.put("a", {key: f"w{key}" for key in range(100)})
+        await_that(lambda: run.records(world, "a") == 400, "changes in the status", run)
+        assert epoch_of_run(world) == 1
+        ended = run.stop()
+    assert ended.caches[f"{world.stem}-a"].records == 400
+    assert ended.caches[f"{world.stem}-a"].units_done == ended.caches[f"{world.stem}-a"].units
+
+
+def test_tasks_that_wait_for_a_core_get_one_in_a_later_epoch(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two cores, four tasks of a slot each."""
+    monkeypatch.setattr(backlog, "LOADING_S", 1.0)
+    monkeypatch.setattr(backlog, "STREAMING_S", 1.0)
+    world.put("a", {key: f"v{key}" for key in range(300)})
+    with world.running(tasks_max=4) as run:
+        world.await_equal("a", run)
+        world.put("a", {key: f"w{key}" for key in range(300)})
+        world.await_equal("a", run)
+        run.stop()
+    assert len(world.records("a")) == 600
+
+
+def test_none_begins_from_now_and_leaves_no_backlog(world: World) -> None:
+    world.put("a", {key: f"v{key}" for key in range(200)})
+    with world.running(failover_policy="NONE") as run:
+        world.await_equal("a", run)
+        run.stop()
+    assert world.stem not in world.service(lambda service: service.connectors())
+    world.put("a", {1: "lost"})
+    with world.running(failover_policy="NONE") as run:
+        await_that(lambda: world.stem in world.service(lambda service: service.connectors()), "capture", run)
+        await_that(lambda: run.state(world) == status.RUNNING, "start", run)
+        world.put("a", {2: "sent"})
+        await_that(lambda: (b"2", b'"sent"') in world.records("a"), "the change", run)
+        run.stop()
+    assert (b"1", b'"lost"') not in world.records("a")
+    assert len(world.records("a")) == 201
+
+
+def test_full_snapshot_sends_all_again(world: World) -> None:
+    world.put("a", {key: f"v{key}" for key in range(200)})
+    with world.running(failover_policy="FULL_SNAPSHOT") as run:
+        world.await_equal("a", run)
+        run.stop()
+    world.put("a", {1: "changed"})
+    with world.running(failover_policy="FULL_SNAPSHOT") as run:
+        await_that(lambda: len(world.records("a")) == 400, "all entries once more", run)
+        world.await_equal("a", run)
+        run.stop()
+
+
+def test_pause_resume_stop(world: World) -> None:
+    world.put("a", {1: "v"})
+    with world.running() as run:
+        world.await_equal("a", run)
+        world.ask(target.PAUSED)
+        await_that(lambda: run.state(world) == status.PAUSED, "pause", run)
+        world.put("a", {2: "w"})
+        assert len(world.records("a")) == 1
+        world.ask(target.RUNNING)
+        world.await_equal("a", run)
+        world.ask(target.PAUSED)
+        await_that(lambda: run.state(world) == status.PAUSED, "pause", run)
+        world.ask(target.STOPPED)
+        assert run.ended.result(PATIENCE_S).state == status.STOPPED
+    world.ask(target.PAUSED)
+    with pytest.raises(SettingsError, match="paused"):
+        world.run(run_mode="once")
+
+
+def test_caches_come_and_go_and_come_back(world: World) -> None:
+    with world.running() as run:
+        await_that(lambda: run.state(world) == status.RUNNING, "start without any cache", run)
+        world.put("a", {key: f"v{key}" for key in range(100)})
+        world.await_equal("a", run)
+        world.put("b", {key: f"v{key}" for key in range(100)})
+        world.put("a", {5: "w"})
+        world.await_equal("b", run)
+        world.await_equal("a", run)
+        world.destroy("b")
+        world.put("b", {key: f"again{key}" for key in range(50, 100)})
+        await_that(lambda: (b"99", b'"again99"') in world.records("b"), "the cache that was made again", run)
+        world.put("b", {200: "more"})
+        await_that(lambda: (b"200", b'"more"') in world.records("b"), "its changes", run)
+        world.put("a", {6: "w"})
+        world.await_equal("a", run)
+        assert run.stop().state == status.STOPPED
+
+
+def test_a_cache_that_was_made_again_is_not_sent_under_the_old_capture(world: World) -> None:
+    world.put("a", {1: "old"})
+    settings, topics, prefix, name = world.settings, Topics(world.clients), world.settings.internal_topic_prefix, f"{world.stem}-a"
+    StatusWriter.ensure_topic(topics, prefix, 1)
+    with closing(ConfigsWriter(world.clients, topics, prefix, world.stem)) as control, ignite_cluster(settings, Secrets()) as cluster:
+        capture = Capture(settings, cluster, owner_of(topics, prefix))
+        captured = capture.start([name])
+        plan = make_plan(settings, cluster, topics, "s", SLOTS)
+        cache = captured.named(plan.caches[0], capture.deployments()[name])
+        plan = ensure_topics(replace(plan, caches=(cache,), capture_id=captured.capture_id, generation=1), topics)
+        control.ensure_capture_secret(control.take(SLOTS, "r", {}, 1))
+        control.begin()
+        control.begin_epoch(1)
+        world.destroy("a")
+        world.put("a", {key: f"v{key}" for key in range(40)})  # before the driver sees it
+        results = list(stream_slots(plan, Secrets(), range(SLOTS), 0, Epoch(1, 0, seconds=5.0)))
+    assert {type(result.error) for result in results} == {CacheDestroyed}
+    assert world.records("a") == []
+
+
+def test_objects_as_ignite_binary(world: World) -> None:
+    world.settings = replace(world.settings, key_converter="ignite-binary", value_converter="ignite-binary")
+    world.put("a", {key: Part(key, f"part {key}") for key in range(100)})
+    with world.running() as run:
+        world.await_equal("a", run)
+        world.put("a", {key: Part(key, None) for key in range(50, 150)})
+        world.remove("a", [0, 1])
+        assert world.await_equal("a", run).entries == 148
+        run.stop()
+
+
+def test_a_second_start_fences_the_first(world: World) -> None:
+    world.put("a", {key: f"v{key}" for key in range(100)})
+    with world.running() as first:
+        world.await_equal("a", first)
+        with world.running() as second:
+            with pytest.raises(Fenced):
+                first.ended.result(PATIENCE_S)
+            world.put("a", {1: "w"})
+            world.await_equal("a", second)
+            second.stop()
+    assert len(world.records("a")) == 101
+
+
+def test_nodes_without_the_service(world: World, ignite_cluster: Callable[..., IgniteCluster]) -> None:
+    bare = ignite_cluster(backlog_mib=0)
+    with pytest.raises(BacklogMissing, match="no node of the cluster has the backlog service"):
+        world.run(ignite_addresses=bare.addresses)
+
+
+def test_a_users_cache_of_the_backlogs_name_ends_the_start_and_stays(world: World) -> None:
+    base = f"orders-{world.stem}"
+    world.put("a", {1: "one"})
+    with world.ignite.client() as client:
+        orders = client.create_cache(f"{base}-{world.stem}")
+        try:
+            orders.put_all(dict.fromkeys(range(100), "order"))
+            with pytest.raises(BacklogRefused, match="backlog_cache_name") as refused, world.running(backlog_cache_name=base) as run:
+                run.ended.result(PATIENCE_S)
+            assert refused.value.where["code"] == "FOREIGN_CACHE"
+            assert orders.get_size() == 100
+        finally:
+            orders.destroy()
+
+
+def test_nobody_else_may_acknowledge_or_stop_what_a_connector_captures(world: World) -> None:
+    world.put("a", {1: "one"})
+    with world.running() as run:
+        world.await_equal("a", run)
+        with pytest.raises(BacklogRefused, match="secret") as refused:
+            world.service(lambda service: service.stop(world.stem, True))
+        assert refused.value.where["code"] == "FORBIDDEN"
+        world.put("a", {2: "two"})
+        world.await_equal("a", run)
+        run.stop()

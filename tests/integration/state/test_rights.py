@@ -1,0 +1,115 @@
+"""The ACLs that docs/operations.md names, on a broker that grants nothing else: each user can do its part, and no other's."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from confluent_kafka import TopicPartition
+from confluent_kafka.admin import AclBinding, AclBindingFilter, AclOperation, AclPermissionType, ResourcePatternType, ResourceType
+
+from ignite_kafka.admin.target_state import newest_run
+from ignite_kafka.errors import IgniteKafkaError
+from ignite_kafka.kafka.clients import KafkaClients
+from ignite_kafka.kafka.records import Records
+from ignite_kafka.kafka.topics import Topics, TopicSpec, read_to_end
+from ignite_kafka.plan.sink_offsets import PartitionOffset
+from ignite_kafka.plan.slots import Owner
+from ignite_kafka.state.configs import SnapshotRecord
+from ignite_kafka.state.configs_writer import ConfigsWriter
+from ignite_kafka.state.offsets import read_slots
+from ignite_kafka.state.slot_writer import SlotClaim, SlotWriter, TransactionLimits
+from ignite_kafka.state.status import RUNNING, RunStatus, StatusWriter
+from ignite_kafka.state.target_state import PAUSED, read_target, write_target
+from ignite_kafka.state.target_state import RUNNING as RESUMED
+from tests.support import QUICK_JVM
+from tools.servers import Jars, KafkaBroker
+
+PAGE = Path(__file__).parents[3] / "docs" / "operations.md"
+USERS = {"admin": "a", "connector": "c", "operator": "o", "reader": "r"}
+PREFIX, NAME, TOPIC = "ignite-kafka", "trades-x", "trades.a"
+KINDS = {"--topic": ResourceType.TOPIC, "--group": ResourceType.GROUP, "--transactional-id": ResourceType.TRANSACTIONAL_ID}
+
+
+def acls() -> Iterator[AclBinding]:
+    """What the commands of the page would make."""
+    text = PAGE.read_text().replace("\\\n", " ")
+    commands = [shlex.split(line) for line in text.splitlines() if line.startswith("ACLS --")]
+    assert len(commands) == 11
+    for command in commands:
+        options = list(zip(command[1::2], command[2::2], strict=True))
+        named = dict(options)
+        pattern = ResourcePatternType[named.get("--resource-pattern-type", "literal").upper()]
+        for operation in (AclOperation[_constant(value)] for option, value in options if option == "--operation"):
+            for kind, name in ((KINDS[option], value) for option, value in options if option in KINDS):
+                yield AclBinding(kind, name, pattern, named["--allow-principal"], "*", operation, AclPermissionType.ALLOW)
+
+
+def _constant(name: str) -> str:
+    return {"DescribeConfigs": "DESCRIBE_CONFIGS"}.get(name, name.upper())
+
+
+@pytest.fixture(scope="module")
+def users(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], tuple[KafkaClients, Topics]]]:
+    authorizer = {"authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer"}
+    with KafkaBroker(tmp_path_factory.mktemp("rights"), jars=jars, java_options=QUICK_JVM, users=USERS, settings=authorizer) as broker:
+
+        def clients_of(user: str) -> tuple[KafkaClients, Topics]:
+            clients = KafkaClients({**broker.client_config, "sasl.username": user, "sasl.password": USERS[user]}, patience_s=10.0)
+            return clients, Topics(clients)
+
+        admin, _ = clients_of("admin")[0].admin()
+        wanted = list(dict.fromkeys(acls()))
+        for made in admin.create_acls(wanted).values():
+            made.result()
+        any_one: Any = None  # the stubs ask for a text
+        names = (ResourceType.ANY, any_one, ResourcePatternType.ANY, any_one, any_one)
+        every = AclBindingFilter(*names, AclOperation.ANY, AclPermissionType.ANY)
+        until = time.monotonic() + 60.0
+        while len(admin.describe_acls(every).result()) < len(wanted):  # the broker learns of them after the controller
+            assert time.monotonic() < until
+            time.sleep(0.1)
+        yield clients_of
+
+
+def test_each_user_can_do_its_part_alone(users: Callable[[str], tuple[KafkaClients, Topics]]) -> None:
+    clients, topics = users("connector")
+    StatusWriter.ensure_topic(topics, PREFIX, 1)
+    topics.ensure([TopicSpec(TOPIC, 2)])
+    control = ConfigsWriter(clients, topics, PREFIX, NAME)
+    control.take(2, "r1", {}, -1)
+    control.begin(SnapshotRecord("s", {}))
+    StatusWriter(clients, PREFIX).run(RunStatus(RUNNING, NAME, "r1", generation=1))
+    writer = SlotWriter(clients, SlotClaim.of(NAME, 0, Owner(1), PREFIX), TransactionLimits(), 1_000_000, topics)
+    rows = pa.array([b"1", b"2"], pa.binary())
+    writer.send(TOPIC, 2, Records(rows, rows), topics.identities([TOPIC])[TOPIC][0])
+    writer.unit_done("a", 1, "", "s", 2)
+    consumer = clients.reader(**{"group.id": f"connect-{NAME}"})
+    consumer.assign([TopicPartition(TOPIC, 0, 0)])
+    writer.positions({(TOPIC, 0): PartitionOffset(1, "id", 1)}, consumer.consumer_group_metadata())
+    writer.commit()
+    writer.close()
+    consumer.close()
+    control.close()
+    assert topics.describe([TOPIC])[TOPIC].max_message_bytes is not None
+    assert topics.group_offsets(f"connect-{NAME}", [(TOPIC, 0)])[TOPIC, 0][0] == 1
+    assert len(list(read_to_end(clients, topics, TOPIC, [0, 1]))) == 2
+
+    clients, topics = users("operator")
+    assert newest_run(clients, topics, PREFIX, NAME).run_id == "r1"
+    write_target(clients, topics, PREFIX, NAME, PAUSED)
+    assert read_target(clients, topics, PREFIX, NAME) == PAUSED
+    with pytest.raises(IgniteKafkaError):
+        list(read_slots(clients, topics, PREFIX, NAME, 2))
+
+    clients, topics = users("reader")
+    assert newest_run(clients, topics, PREFIX, NAME).run_id == "r1"
+    assert sum(len(state.units) for state in read_slots(clients, topics, PREFIX, NAME, 2)) == 1
+    with pytest.raises(IgniteKafkaError):
+        write_target(clients, topics, PREFIX, NAME, RESUMED)
+    assert read_target(clients, topics, PREFIX, NAME) == PAUSED

@@ -1,0 +1,257 @@
+"""The command line: arguments, messages and exit codes; what needs clusters is in tests/integration/cli/test_cli.py."""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ignite_kafka import errors
+from ignite_kafka.cli import local_run, views
+from ignite_kafka.cli import main as cli
+from ignite_kafka.cli.tables import table
+from ignite_kafka.cli.views import CachePreview, PlanView, StatusView
+from ignite_kafka.ignite.connection import IgniteCredentials
+from ignite_kafka.settings.secrets import Secrets, dump
+from ignite_kafka.settings.source import SourceSettings
+from ignite_kafka.state.configs import ConnectorState
+from ignite_kafka.state.status import CacheStatus, RunStatus
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    path = tmp_path / "c.properties"
+    path.write_text("name=c\ncacheWhitelist=flights\nkeyPolicy=key\n")
+    return str(path)
+
+
+def last_line(text: str) -> str:
+    return text.rstrip("\n").split("\n")[-1]
+
+
+def test_validate_shows_what_was_set_and_where(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["validate", file, "--kafka", "k:9092", "--ignite", "a:1,b:2"]) == 0
+    out = capsys.readouterr().out
+    rows = [" ".join(line.split()) for line in out.splitlines()]
+    assert 'cache_whitelist ["flights"] c.properties, line 2' in rows
+    assert 'ignite_addresses ["a:1", "b:2"] the command line' in rows
+    assert 'bootstrap_servers "k:9092" the command line' in rows
+    assert "is valid: connector c, " in last_line(out)
+
+
+def test_validate_reads_the_secrets_file_too(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    dump(Secrets(IgniteCredentials("ann", "hunter2")), tmp_path / "s")
+    assert cli.main(["validate", file, "--secrets", str(tmp_path / "s")]) == 0
+    (tmp_path / "s").chmod(0o644)
+    assert cli.main(["validate", file, "--secrets", str(tmp_path / "s")]) == 2
+    shown = capsys.readouterr()
+    assert "others can read the secrets file" in last_line(shown.err)
+    assert "hunter2" not in shown.out + shown.err
+
+
+@pytest.mark.parametrize(
+    ("content", "last"),
+    [
+        ("name=c\nslots=0", "ignite-kafka: SettingsError slots is wrong: it is out of range"),
+        ("name=c\nfieldNullabilityPolicy=EAGER", "ignite-kafka: NotAvailableYet field_nullability_policy 'EAGER' is not available yet"),
+        ("slots=1", "ignite-kafka: SettingsError name is missing"),
+    ],
+)
+@pytest.mark.parametrize("command", ["validate", "plan", "run", "verify"])
+def test_bad_settings_end_with_2_before_anything_is_asked(
+    command: str, content: str, last: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "c.properties"
+    path.write_text(content)
+    assert cli.main([command, str(path), "--ignite", "127.0.0.1:1", "--kafka", "127.0.0.1:1"]) == 2
+    assert last_line(capsys.readouterr().err).startswith(last)
+
+
+def test_validate_shows_addresses_that_are_defaults(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["validate", file, "--kafka", "k:9092"]) == 0
+    rows = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert 'ignite_addresses ["127.0.0.1:10800"] default' in rows
+    assert 'bootstrap_servers "k:9092" the command line' in rows
+
+
+def last_error(err: str) -> dict[str, Any]:
+    value = json.loads(last_line(err))
+    assert value.keys() == {"error", "exit_code"}
+    assert value["error"].keys() == {"type", "what", "remedy", "where", "findings"}
+    return dict(value)
+
+
+@pytest.mark.parametrize("command", ["plan", "run"])
+def test_errors_are_json_where_the_output_is(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "c.json").write_text('{"name": "c", "slots": 0, "tasks_max": 0}')
+    assert cli.main([command, str(tmp_path / "c.json"), "--json"]) == 2
+    shown = capsys.readouterr()
+    assert not shown.out
+    found = last_error(shown.err)
+    assert (found["exit_code"], found["error"]["type"]) == (2, "SettingsError")
+    assert [one["where"]["setting"] for one in found["error"]["findings"]] == ["slots", "tasks_max"]
+
+
+def test_errors_of_a_cluster_are_json_too(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def fail(*_: object) -> StatusView:
+        raise errors.KafkaUnavailable("no broker", "Check it.", bootstrap_servers="k:1")
+
+    monkeypatch.setattr(views, "status_view", fail)
+    assert cli.main(["status", "c", "--json"]) == 1
+    found = last_error(capsys.readouterr().err)
+    assert found["error"]["where"] == {"bootstrap_servers": "k:1"}
+
+
+@pytest.mark.parametrize(
+    "arguments", [["status", "--json"], ["stop", "c", "--json", "--wait-ms", "soon"], ["plan", "--json", "a", "--nope"]]
+)
+def test_errors_of_arguments_are_json_too(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        cli.main(arguments)
+    assert caught.value.code == 2
+    assert last_error(capsys.readouterr().err)["exit_code"] == 2
+
+
+def test_an_interrupted_run_names_the_command_that_goes_on(
+    file: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(*_: object, **__: object) -> RunStatus:
+        raise KeyboardInterrupt
+
+    before = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr(local_run, "run_locally", interrupt)
+    try:
+        assert cli.main(["-q", "run", file, "--run-id", "r1", "--kafka", "k:1"]) == 130
+        told = last_line(capsys.readouterr().err)
+        assert told.startswith("ignite-kafka: Interrupted interrupted by Ctrl-C (SIGINT). What was committed stays.")
+        assert told.endswith(f"To go on from there: ignite-kafka -q run {file} --kafka k:1")
+        assert cli.main(["run", file, "--json"]) == 130
+        assert last_error(capsys.readouterr().err)["error"]["type"] == "Interrupted"
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def test_bad_settings_are_event_15000(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    assert cli.main(["validate", str(tmp_path / "none.json")]) == 2
+    assert [record.__dict__["event_id"] for record in caplog.records if "event_id" in record.__dict__] == [15000]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["validate"],
+        ["frobnicate"],
+        ["offsets"],
+        ["status"],
+        ["plan", "a", "--nope"],
+        ["pause"],
+        ["stop", "c", "--wait-ms", "soon"],
+        ["offsets", "alter", "c", "--cache", "x", "--partition", "1"],
+        ["offsets", "alter", "c", "--cache", "x", "--partition", "-1", "--sent", "3"],
+        ["resend"],
+        ["backlog"],
+    ],
+)
+def test_bad_arguments_end_with_2(arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        cli.main(arguments)
+    assert caught.value.code == 2
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (errors.CacheNotFound("no cache", cache="x"), 1),
+        (errors.Fenced("a newer run has taken over"), 3),
+        (errors.OutcomeUnknown("no answer"), 4),
+        (errors.TopicError("refused", "Grant it", topic="t"), 1),
+    ],
+)
+def test_the_exit_code_is_the_error_s(
+    error: errors.IgniteKafkaError, code: int, file: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object, **__: object) -> RunStatus:
+        raise error
+
+    monkeypatch.setattr(local_run, "run_locally", fail)
+    assert cli.main(["run", file]) == code
+    assert last_line(capsys.readouterr().err) == f"ignite-kafka: {type(error).__name__} {error}"
+
+
+def test_run_hands_its_arguments_on(file: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    seen: dict[str, object] = {}
+
+    def record(settings: SourceSettings, **arguments: object) -> RunStatus:
+        seen.update(arguments, settings=settings)
+        counts = {"flights": CacheStatus("flights", 5, 5, 50, 8, 8, 1.0)}
+        return RunStatus("COMPLETED", "c", "r", "s1", 1, "w", 1_000, 3_500, counts)
+
+    before = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr(local_run, "run_locally", record)
+    try:
+        assert cli.main(["run", file, "--master", "local[2]", "--snapshot-id", "s1", "--run-id", "r", "--mounted-secrets", "/m"]) == 0
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    settings = seen.pop("settings")
+    assert isinstance(settings, SourceSettings)
+    assert settings.cache_whitelist == ("flights",)
+    stop = seen.pop("stop")
+    assert isinstance(stop, threading.Event)
+    assert not stop.is_set()
+    assert (seen.pop("allowed_kafka_options"), seen.pop("ship_secrets_unprotected")) == ((), False)
+    assert seen == {"master": "local[2]", "snapshot_id": "s1", "run_id": "r", "secrets": None, "mounted_secrets": "/m"}
+    assert "snapshot s1 is complete after 2.5 s" in capsys.readouterr().out
+
+
+def test_plan_as_text_and_as_json(file: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    caches = (CachePreview("flights", "p-flights", True, 4, 1024, 512, 9_000), CachePreview("planes", "planes", False, None, 8, 0, 0))
+    view = PlanView("c", "s1", "unfinished", "json", 16, 3, 1032, caches)
+    monkeypatch.setattr(views, "plan_view", lambda settings, secrets, snapshot_id: view)
+    assert cli.main(["plan", file]) == 0
+    out = capsys.readouterr().out
+    assert "snapshot s1 (unfinished)" in out
+    assert "1,032 units, 512 done, 16 slots, at most 3 tasks" in out
+    assert "broker's default, to be made" in out
+    assert cli.main(["plan", file, "--json"]) == 0
+    assert '"units_done": 512' in capsys.readouterr().out
+
+
+def test_verify_ends_with_1_where_a_topic_differs(file: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for equal, code in ((True, 0), (False, 1)):
+        monkeypatch.setattr(views, "verify_view", lambda settings, secrets, equal=equal: (equal, "table"))
+        assert cli.main(["verify", file]) == code
+
+
+def test_status_needs_no_file(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    seen: list[SourceSettings] = []
+    error = errors.CacheDestroyed("gone", cache="x").to_dict()
+    runs = {"r1": RunStatus("FAILED", "c", "r1", "s1", 2, "w", 0, 1_500, {"x": CacheStatus("x", records=1_000)}, error)}
+
+    def record(settings: SourceSettings, secrets: Secrets) -> StatusView:
+        seen.append(settings)
+        return StatusView(ConnectorState(), runs)
+
+    monkeypatch.setattr(views, "status_view", record)
+    assert cli.main(["status", "c", "--kafka", "k:1", "--internal-topic-prefix", "p"]) == 0
+    assert seen == [SourceSettings(name="c", bootstrap_servers="k:1", internal_topic_prefix="p")]
+    assert "r1   FAILED  s1        1970-01-01 00:00:00Z  1.5        1,000  CacheDestroyed: gone" in capsys.readouterr().out
+    assert cli.main(["status", "c", "--json"]) == 0
+    assert '"state": "FAILED"' in capsys.readouterr().out
+
+
+def test_offsets_as_lines_and_as_table(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(views, "offset_lines", lambda settings, secrets: iter(["one", "two"]))
+    monkeypatch.setattr(views, "offsets_table", lambda settings, secrets: "table")
+    assert cli.main(["offsets", "show", "c", "--json"]) == 0
+    assert cli.main(["offsets", "show", "c"]) == 0
+    assert capsys.readouterr().out == "one\ntwo\ntable\n"
+
+
+def test_tables() -> None:
+    assert table(("name", "count"), [("a", 1_000), ("bcdef", 5)]) == "name   count\n-----  -----\na      1,000\nbcdef      5"
+    assert table(("name",), []) == "name\n----"

@@ -1,0 +1,63 @@
+"""One operation a key, against the plain meaning of doing one after the other."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from ignite_kafka.convert.to_ignite import Entries, compacted
+from ignite_kafka.kafka.records import Consumed
+
+
+def entries(*operations: tuple[bytes, bytes | None]) -> Entries:
+    keys, values = zip(*operations, strict=True) if operations else ((), ())
+    return Entries(np.arange(len(operations)) + 10, pa.array(keys, pa.binary()), pa.array(values, pa.binary()))
+
+
+def listed(made: Entries) -> list[tuple[int, bytes, bytes | None]]:
+    return list(zip(made.rows.tolist(), made.keys.to_pylist(), made.values.to_pylist(), strict=True))
+
+
+def test_the_last_operation_of_a_key_counts() -> None:
+    made = compacted(entries((b"a", b"1"), (b"b", None), (b"a", None), (b"c", b"3"), (b"b", b"4")), overwrite=True)
+    assert listed(made) == [(12, b"a", None), (13, b"c", b"3"), (14, b"b", b"4")]
+
+
+def test_insert_only_keeps_the_first_put_and_no_removal() -> None:
+    made = compacted(entries((b"a", None), (b"a", b"1"), (b"b", b"2"), (b"a", b"3"), (b"b", None)), overwrite=False)
+    assert listed(made) == [(11, b"a", b"1"), (12, b"b", b"2")]
+
+
+def test_distinct_keys_and_none_at_all_are_left_as_they_are() -> None:
+    whole = entries((b"a", b"1"), (b"b", None))
+    assert compacted(whole, overwrite=True) is whole
+    assert len(compacted(entries(), overwrite=True)) == len(compacted(entries(), overwrite=False)) == 0
+
+
+@pytest.mark.parametrize("overwrite", [True, False])
+def test_a_cache_ends_as_after_one_operation_after_the_other(overwrite: bool) -> None:
+    chance = random.Random(7)
+    operations = [(bytes([chance.randrange(40)]), chance.choice([None, *(bytes([n]) for n in range(5))])) for _ in range(1000)]
+    wanted: dict[bytes, bytes] = {b"\1": b"before"}
+    for key, value in operations:
+        if overwrite and value is None:
+            wanted.pop(key, None)
+        elif value is not None:
+            wanted[key] = value if overwrite else wanted.get(key, value)
+    found: dict[bytes, bytes] = {b"\1": b"before"}
+    made = compacted(entries(*operations), overwrite=overwrite)
+    assert len(set(made.keys.to_pylist())) == len(made)
+    for _, key, value in listed(made):
+        if value is None:
+            found.pop(key, None)
+        else:
+            found[key] = value if overwrite else found.get(key, value)
+    assert found == wanted
+
+
+def test_rows_that_do_not_match_are_refused() -> None:
+    with pytest.raises(ValueError, match="1 keys, 0 values and 1 offsets"):
+        Consumed("t", 0, pa.array([b"k"]), pa.array([], pa.binary()), np.zeros(1, np.int64))

@@ -1,0 +1,122 @@
+"""Requests to the backlog service in parts, and what its refusals become."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ignite_kafka.errors import BacklogMissing, BacklogRefused, BacklogUnavailable
+from ignite_kafka.ignite import backlog_calls as service_calls
+from ignite_kafka.ignite import protocol
+from ignite_kafka.ignite.backlog_service import BacklogService
+from ignite_kafka.ignite.protocol import ThinError
+from ignite_kafka.ignite.types import type_codes as codes
+from tests.unit.ignite.test_backlog_service import told
+
+
+def acknowledgement(*units: int) -> bytes:
+    """Of units with so many changes each."""
+    parts = []
+    for partition, count in enumerate(units):
+        numbers = b"".join(struct.pack("<qq", number, -number) for number in range(count))
+        parts.append(struct.pack("<iiqqii", 5, partition, 9, 100 + partition, count, 0) + numbers)
+    return b"".join(parts)
+
+
+def test_what_fits_is_one_request() -> None:
+    sent = acknowledgement(3, 0, 2)
+    assert list(service_calls.acknowledgements(sent)) == [sent]
+
+
+@pytest.mark.parametrize("most_bytes", [48, 100, 500])
+def test_a_long_acknowledgement_comes_in_parts(most_bytes: int) -> None:
+    sent = acknowledgement(0, 40, 3, 0, 7)
+    parts = list(service_calls.acknowledgements(sent, most_bytes))
+    assert len(parts) > 1
+    assert all(len(part) <= most_bytes for part in parts)
+    found: dict[int, list[tuple[int, int]]] = {}
+    for partition, stamp, numbers in (unit for part in parts for unit in told(part)):
+        assert stamp == 100 + partition
+        found.setdefault(partition, []).extend(numbers)
+    assert found == {partition: numbers for partition, _, numbers in told(sent)}
+
+
+def test_keys_come_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service_calls, "REQUEST_BYTES", 20)
+    keys = [b"12345", b"123456", b"1" * 50, b"1"]
+    parts, at = [], 0
+    while at < len(keys):
+        parts.append(service_calls.first_keys(keys, at))
+        at += len(parts[-1])
+    assert parts == [keys[:2], keys[2:3], keys[3:]]
+
+
+class Connection:
+    """Answers calls of the service one after the other: bytes, or an error."""
+
+    address = "node"
+
+    def __init__(self, *answers: bytes | ThinError) -> None:
+        self.answers, self.requests = list(answers), list[bytes]()
+
+    def request(self, op: int, payload: bytes) -> memoryview:
+        self.requests.append(payload)
+        answer = self.answers.pop(0)
+        if isinstance(answer, ThinError):
+            raise answer
+        return memoryview(struct.pack("<Bi", codes.BYTE_ARRAY, len(answer)) + answer)
+
+
+def values(*found: bytes | None) -> bytes:
+    lengths = [-1 if value is None else len(value) for value in found]
+    return struct.pack(f"<i{len(found)}i", len(found), *lengths) + b"".join(value or b"" for value in found)
+
+
+def service(connection: Any, secret: str | None = None) -> BacklogService:
+    return BacklogService(connection, secret)
+
+
+def test_a_look_up_whose_values_are_too_many_goes_on() -> None:
+    connection = Connection(values(b"a", None), values(b"c"))
+    assert service(connection).lookup("c", "cache", [b"1", b"2", b"3"]) == [b"a", None, b"c"]
+    assert service_calls.framed([b"3"]) in connection.requests[1]
+    with pytest.raises(ValueError, match="0 values for 1 keys"):
+        service(Connection(values())).lookup("c", "cache", [b"1"])
+
+
+def test_places_of_keys_come_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service_calls, "REQUEST_BYTES", 10)
+    connection = Connection(struct.pack("<ii?", 1, 7, True), struct.pack("<ii?", 1, 8, False))
+    partitions, present = service(connection).locate("c", "cache", [b"123456", b"123"])
+    assert (partitions.tolist(), present.tolist()) == ([7, 8], [True, False])
+    assert partitions.dtype == np.int32
+
+
+def test_calls_that_change_a_capture_bring_its_secret() -> None:
+    connection = Connection(b"")
+    service(connection, "the-secret").acknowledge("c", b"")
+    assert connection.requests[0].endswith(protocol.string("the-secret"))
+    without = Connection(b"")
+    service(without).acknowledge("c", b"")
+    assert without.requests[0].endswith(bytes([codes.NULL]))
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "code"),
+    [
+        (ThinError(protocol.FAILED, "Could not find proxy method 'version' in class ...BacklogServiceImpl"), BacklogRefused, "OLDER_JAR"),
+        (ThinError(protocol.FAILED, "x: BACKLOG/FORBIDDEN: the capture has another secret"), BacklogRefused, "FORBIDDEN"),
+        (ThinError(protocol.FAILED, "x: BACKLOG/FOREIGN_CACHE: cache 'orders-eu'"), BacklogRefused, "FOREIGN_CACHE"),
+        (ThinError(protocol.SECURITY_VIOLATION, "no"), BacklogRefused, "FORBIDDEN"),
+        (ThinError(protocol.FAILED, "Service not found: x"), BacklogMissing, None),
+        (ThinError(protocol.FAILED, "x: BACKLOG/UNAVAILABLE: later"), BacklogUnavailable, None),
+    ],
+)
+def test_refusals_say_what_to_do(error: ThinError, kind: type[Exception], code: str | None) -> None:
+    with pytest.raises(kind) as caught:
+        service(Connection(error)).version()
+    assert caught.value.where.get("code") == code  # type: ignore[attr-defined]
+    assert caught.value.remedy  # type: ignore[attr-defined]

@@ -1,0 +1,128 @@
+"""Control replies from bytes, and the small parts of the protocol."""
+
+from __future__ import annotations
+
+import struct
+import uuid
+
+import pytest
+
+from ignite_kafka.errors import IgniteKafkaError, IgniteUnreachable
+from ignite_kafka.ignite import metadata_replies as control
+from ignite_kafka.ignite import protocol
+from ignite_kafka.ignite.cluster import Cluster
+from ignite_kafka.ignite.connection import IgniteEndpoint, ThinError
+from ignite_kafka.ignite.protocol import Reader
+from ignite_kafka.ignite.types.model import BinaryField
+
+NODES = [uuid.UUID(int=(7 << 64) + 9), uuid.UUID(int=2**128 - 1)]
+
+
+def typed_uuid(value: uuid.UUID) -> bytes:
+    return b"\x0a" + raw_uuid(value)
+
+
+def raw_uuid(value: uuid.UUID) -> bytes:
+    return struct.pack("<QQ", value.int >> 64, value.int & (2**64 - 1))
+
+
+def ints(*values: int) -> bytes:
+    return struct.pack(f"<{len(values)}i", *values)
+
+
+def test_partitions_of_the_cache_asked_for() -> None:
+    other = b"\0" + ints(2, 11, 12)
+    owners = ints(2) + typed_uuid(NODES[0]) + ints(2, 0, 2) + typed_uuid(NODES[1]) + ints(1, 1)
+    mapped = b"\1" + ints(2, 5, 1, 100, 200, 6, 0) + owners + b"\1"
+    body = memoryview(struct.pack("<qii", 4, 2, 2) + mapped + other)
+    found = control.read_partitions(body, 6, all_mappings=True)
+    assert found == control.Partitions((4, 2), {0: NODES[0], 2: NODES[0], 1: NODES[1]})
+    assert control.read_partitions(body, 12, all_mappings=True).primary == {}
+
+
+def test_endpoints() -> None:
+    node = raw_uuid(NODES[0]) + ints(10800, 2) + protocol.string("10.0.0.1") + protocol.string("fe80::1")
+    body = memoryview(struct.pack("<qi", 3, 1) + node + ints(0))
+    assert control.read_endpoints(body) == {NODES[0]: ("10.0.0.1:10800", "[fe80::1]:10800")}
+
+
+def test_nodes_that_have_left() -> None:
+    come = raw_uuid(NODES[0]) + ints(10800, 1) + protocol.string("10.0.0.1")
+    body = memoryview(struct.pack("<qi", 3, 1) + come + ints(1) + raw_uuid(NODES[1]))
+    assert control.read_left(body) == {NODES[1]}
+    assert control.read_left(memoryview(struct.pack("<qi", 3, 0) + ints(0))) == set()
+
+
+def test_binary_type_of_an_enum() -> None:
+    enum = b"\1" + ints(2) + protocol.string("RED") + ints(0) + protocol.string("BLUE") + ints(5)
+    body = memoryview(b"\1" + ints(9) + protocol.string("Color") + protocol.string(None) + ints(0) + enum + ints(0))
+    found = control.read_binary_type(body)
+    assert found is not None
+    assert (found.type_id, found.name, found.affinity_field, found.is_enum) == (9, "Color", None, True)
+    assert found.enum_values == {0: "RED", 5: "BLUE"}
+
+
+def test_binary_type_with_two_schemas() -> None:
+    fields = ints(1) + protocol.string("a") + ints(3, 77)
+    body = memoryview(b"\1" + ints(9) + protocol.string("T") + protocol.string("a") + fields + b"\0" + ints(2, 50, 1, 77, 51, 0))
+    found = control.read_binary_type(body)
+    assert found is not None
+    assert found.fields == (BinaryField("a", 3, 77),)
+    assert found.schemas == {50: (77,), 51: ()}
+    assert found.affinity_field == "a"
+    assert control.read_binary_type(memoryview(b"\0")) is None
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        b"\x65",
+        b"\x01\x05",
+        b"\x04" + bytes(8),
+        b"\x0a" + bytes(16),
+        b"\x21" + bytes(12),
+        protocol.string("text"),
+        b"\x1e" + ints(2, 3) + b"abc",
+    ],
+)
+def test_default_values_are_passed_over(value: bytes) -> None:
+    reader = Reader(value + b"rest")
+    reader.skip_object()
+    assert bytes(reader.data[reader.position :]) == b"rest"
+
+
+@pytest.mark.parametrize(
+    ("data", "message"), [(b"\x67", "type code 103"), (b"\x04abc", "8 bytes wanted at position 1 of 4"), (b"", "1 bytes wanted")]
+)
+def test_broken_values(data: bytes, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Reader(data).skip_object()
+
+
+@pytest.mark.parametrize(("name", "expected"), [("", 0), ("trades", -865715313), ("h1p", 101575), ("Größe", 69209585), ("😀", 1772899)])
+def test_cache_id_is_javas_hash_code(name: str, expected: int) -> None:
+    assert protocol.cache_id(name) == expected
+
+
+def test_features_mask() -> None:
+    assert protocol.feature_mask(frozenset({0, 3, 13})) == b"\x09\x20"
+    assert protocol.features_of(b"\x09\x20") == {0, 3, 13}
+    assert protocol.features_of(None) == frozenset()
+    assert protocol.feature_mask(frozenset()) == b""
+
+
+@pytest.mark.parametrize(
+    ("status", "raised", "final"), [(1, IgniteUnreachable, False), (protocol.SECURITY_VIOLATION, IgniteKafkaError, True)]
+)
+def test_a_node_that_refuses_metadata_is_no_fault_of_the_program(
+    monkeypatch: pytest.MonkeyPatch, status: int, raised: type[IgniteKafkaError], final: bool
+) -> None:
+    def refuse(op: int, payload: bytes) -> memoryview:
+        raise ThinError(status, "Node is stopping")
+
+    cluster = Cluster(IgniteEndpoint(("127.0.0.1:1",)))
+    monkeypatch.setattr(cluster, "_request", refuse)
+    with pytest.raises(raised, match="metadata of a binary type: Node is stopping") as told:
+        cluster.binary_type(7)
+    assert told.value.where == {"type_id": 7}
+    assert told.value.final is final

@@ -1,0 +1,98 @@
+"""The driver of a run of epochs while Kafka is away: the end of its tasks is the end of the run."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from ignite_kafka.errors import IgniteKafkaError, KafkaUnavailable, OutcomeUnknown
+from ignite_kafka.plan.source_plan import RunPlan
+from ignite_kafka.runtime.epoch import Epoch, Running
+from ignite_kafka.runtime.epoch_run import EpochRun
+from ignite_kafka.runtime.spark_job import Job, Work
+from ignite_kafka.settings.connector import ConnectorSettings
+from ignite_kafka.settings.source import SourceSettings
+
+UNKNOWN = OutcomeUnknown("a commit got no answer", slot=0)
+
+
+class FakeJob:
+    """A job that never ends by itself; its task has failed from the second question on."""
+
+    asked = 0
+
+    def ended(self, wait_s: float) -> bool:
+        return False
+
+    def all_run(self) -> bool:
+        return False
+
+    def check(self) -> None:
+        self.asked += 1
+        if self.asked > 1:
+            raise UNKNOWN
+
+
+class Run(EpochRun[ConnectorSettings]):
+    """A run whose driver gets no answer of Kafka."""
+
+    def __init__(self) -> None:
+        self._settings = SourceSettings(name="c", retry_timeout_ms=2_147_483_647)
+        self._request = cast(Any, SimpleNamespace(stop=threading.Event()))
+        self._job = cast(Job, FakeJob())
+        self._spark = cast(Any, SimpleNamespace(sparkContext=SimpleNamespace(defaultParallelism=1, getConf=dict)))
+        self.tried = 0
+
+    def _begin_epoch(self, number: int) -> None:
+        self._patiently(self.unanswered)
+
+    def unanswered(self) -> None:
+        self.tried += 1
+        raise KafkaUnavailable("no broker answers")
+
+    def _poll(self) -> None:
+        pass
+
+    def _take_target(self) -> bool:
+        return False
+
+    def _run(self) -> None: ...
+
+    @property
+    def _run_plan(self) -> RunPlan:
+        raise NotImplementedError
+
+    @property
+    def _refresh_interval_ms(self) -> int:
+        return 1
+
+    def _next_epoch(self, number: int, configs_offset: int) -> Epoch:
+        raise NotImplementedError
+
+    def _work(self, epoch: Epoch, tasks: Sequence[Sequence[int]]) -> Work | None:
+        raise NotImplementedError
+
+    def _on_epoch_end(self, epoch: Epoch, results: Any) -> None: ...
+
+    def _changed(self) -> bool:
+        return True
+
+    def _refresh_plan(self, epoch: int) -> None: ...
+
+
+def test_a_driver_that_asks_kafka_again_ends_with_its_tasks() -> None:
+    run = Run()
+    with pytest.raises(IgniteKafkaError) as caught:
+        run._patiently(run.unanswered)
+    assert caught.value is UNKNOWN
+    assert run.tried == 2
+
+
+def test_a_task_s_error_is_raised_while_the_job_goes_on_and_kafka_is_away() -> None:
+    run = Run()
+    with pytest.raises(OutcomeUnknown):
+        run._follow(cast(Job, run._job), Running(Epoch(1, 0), 1, 4), ends=False)

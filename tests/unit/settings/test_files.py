@@ -1,0 +1,330 @@
+"""Properties files as Java reads them, and connector files as they are."""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+import random
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from ignite_kafka import events
+from ignite_kafka.errors import NotAvailableYet, SettingsError
+from ignite_kafka.settings import files as properties
+from ignite_kafka.settings.connector import ConnectorSettings
+from ignite_kafka.settings.sink import SinkSettings
+from ignite_kafka.settings.source import SourceSettings
+
+JAVA = Path(__file__).parents[2] / "java" / "PropertiesReader.java"
+
+
+def read(text: str) -> dict[str, str]:
+    return {entry.key: entry.value for entry in properties.parse(text)}
+
+
+def named(entries: dict[str, str]) -> dict[str, str]:
+    """Without the empty key: whether a lone backslash at a file's end makes one depends on Java's buffer."""
+    return {key: value for key, value in entries.items() if key}
+
+
+def load(text: str) -> SourceSettings:
+    return properties.from_properties(text.encode("iso-8859-1"), "c.properties").settings_of(SourceSettings)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a=b", {"a": "b"}),
+        ("a:b", {"a": "b"}),
+        ("a b", {"a": "b"}),
+        ("  a \t\f= \t b c \n", {"a": "b c "}),
+        ("a\n", {"a": ""}),
+        ("a=", {"a": ""}),
+        ("=b", {"": "b"}),
+        ("a==b", {"a": "=b"}),
+        ("a = : b", {"a": ": b"}),
+        ("# c\n ! d\na=b#c", {"a": "b#c"}),
+        ("# no continuation \\\na=b", {"a": "b"}),
+        ("a=b,\\\n   c,\\\n\td", {"a": "b,c,d"}),
+        ("a=b\\\n\nc=d", {"a": "b", "c": "d"}),
+        ("a=b\\\\\nc=d", {"a": "b\\", "c": "d"}),
+        ("a=b\\\n#c=d", {"a": "b#c=d"}),
+        ("a=b\\", {"a": "b"}),
+        ("a\\=\\:\\ b=c", {"a=: b": "c"}),
+        ("a=\\t\\n\\r\\f\\q\\\\", {"a": "\t\n\r\fq\\"}),
+        ("a=\\u0041\\u00e9", {"a": "Aé"}),
+        ("a=\\ud83d\\ude00", {"a": "😀"}),
+        ("a=1\r\nb=2\rc=3", {"a": "1", "b": "2", "c": "3"}),
+        ("a=1\na=2", {"a": "2"}),
+        ("", {}),
+    ],
+)
+def test_the_specification(text: str, expected: dict[str, str]) -> None:
+    assert read(text) == expected
+
+
+def test_a_broken_escape_names_the_line() -> None:
+    with pytest.raises(ValueError, match=r"line 2: \\u12g4 is not"):
+        read("a=b\nc=\\u12g4")
+    with pytest.raises(SettingsError, match=r"line 1"):
+        properties.from_properties(b"a=\\u12", "f.properties")
+
+
+def test_bytes_are_iso_8859_1_as_in_java() -> None:
+    assert properties.from_properties(b"name=c\ntopicPrefix=caf\xe9-", "f").values["topic_prefix"] == "café-"
+
+
+def test_random_texts_read_as_java_reads_them(tmp_path: Path) -> None:
+    chance = random.Random(20240229)
+    alphabet = ["a", "b", "=", ":", " ", "\t", "\f", "\\", "\\", "\n", "\r", "\r\n", "#", "!", "\\u0041", "\\u00e9", "\\n", "é", "\0"]
+    texts = ["".join(chance.choice(alphabet) for _ in range(chance.randrange(24))) for _ in range(2_000)]
+    lines = "\n".join(base64.b64encode(text.encode("iso-8859-1")).decode() for text in texts)
+    done = subprocess.run(["java", "-Xshare:auto", str(JAVA)], input=lines, capture_output=True, text=True, check=True)
+    for text, line in zip(texts, done.stdout.splitlines(), strict=True):
+        assert named(read(text)) == named(json.loads(line)), repr(text)
+
+
+REFERENCE_FILE = """
+# a source connector of the reference
+name=gridgain-quickstart-source
+connector.class=org.gridgain.kafka.source.IgniteSourceConnector
+tasks.max=2
+igniteCfg=/opt/ignite/server.xml
+topicPrefix=quickstart-
+cacheWhitelist=SQL_PUBLIC_.*,\\
+    Person
+cacheBlacklist=.*_TMP
+failoverPolicy=FULL_SNAPSHOT
+shallLoadInitialData=true
+batchSize=5000
+enumPolicy=ORDINAL
+"""
+
+
+def test_a_file_of_the_reference_loads_as_it_is() -> None:
+    settings = load(REFERENCE_FILE)
+    assert settings == SourceSettings(
+        name="gridgain-quickstart-source",
+        tasks_max=2,
+        ignite_cfg="/opt/ignite/server.xml",
+        topic_prefix="quickstart-",
+        cache_whitelist=("SQL_PUBLIC_.*", "Person"),
+        cache_blacklist=(".*_TMP",),
+        failover_policy="FULL_SNAPSHOT",
+        batch_size=5_000,
+        enum_policy="ORDINAL",
+    )
+    assert settings.origin["cache_whitelist"] == "c.properties, line 8"
+    assert settings.origin["cache_blacklist"] == "c.properties, line 10"
+
+
+def test_names_of_kafka_connect() -> None:
+    settings = load(
+        """
+name=c
+key.converter=org.apache.kafka.connect.json.JsonConverter
+key.converter.schemas.enable=false
+value.converter=org.apache.kafka.connect.json.JsonConverter
+value.converter.schemas.enable=false
+value.converter.decimal.format=NUMERIC
+producer.override.max.request.size=2000000
+consumer.override.fetch.min.bytes=2
+topic.creation.default.partitions=6
+topic.creation.default.replication.factor=3
+topic.creation.default.cleanup.policy=compact
+bootstrap.servers=k:9092
+security.protocol=SSL
+ssl.ca.location=/ca.pem
+ignite_addresses=a:1, b:2
+"""
+    )
+    assert settings.decimal_format == "NUMERIC"
+    assert settings.producer_override == {"message.max.bytes": "2000000"}
+    assert settings.consumer_override == {"fetch.min.bytes": "2"}
+    assert (settings.topic_partitions, settings.replication_factor, settings.topic_config) == (6, 3, {"cleanup.policy": "compact"})
+    assert settings.bootstrap_servers == "k:9092"
+    assert settings.kafka_config == {"security.protocol": "SSL", "ssl.ca.location": "/ca.pem"}
+    assert settings.ignite_addresses == ("a:1", "b:2")
+
+
+SINK_FILE = """
+name=gridgain-quickstart-sink
+connector.class=org.gridgain.kafka.sink.IgniteSinkConnector
+tasks.max=2
+topics=ignite-a,ignite-b
+igniteCfg=/opt/ignite/server.xml
+cachePrefix=copy-
+topicPrefix=ignite-
+shallProcessUpdates=true
+keyPolicy=value
+keyFields=id, branch
+pushInterval=500
+errorHandlingPolicy=LOG_ONLY
+consumer.override.auto.offset.reset=latest
+consumer.override.fetch.min.bytes=2
+"""
+
+
+def sink(text: str) -> SinkSettings:
+    return properties.from_properties(text.encode(), "s.properties").settings_of(SinkSettings)
+
+
+def test_a_sink_file_of_the_reference_loads_as_it_is() -> None:
+    assert sink(SINK_FILE) == SinkSettings(
+        name="gridgain-quickstart-sink",
+        tasks_max=2,
+        topics=("ignite-a", "ignite-b"),
+        ignite_cfg="/opt/ignite/server.xml",
+        cache_prefix="copy-",
+        process_updates=True,
+        key_policy="value",
+        key_fields=("id", "branch"),
+        push_interval_ms=500,
+        error_handling_policy="LOG_ONLY",
+        auto_offset_reset="latest",
+        consumer_override={"fetch.min.bytes": "2"},
+    )
+
+
+@pytest.mark.parametrize("head", ["name=s\ntopics.regex=t.*", "name=c\nconnector.class=IgniteSource"], ids=["sink", "source"])
+def test_connect_s_dead_letters_become_a_policy(head: str) -> None:
+    def settings(text: str) -> ConnectorSettings:
+        return properties.from_properties(f"{head}\n{text}".encode(), "c.properties").settings()
+
+    topic = "errors.deadletterqueue.topic.name=bad\nerrors.deadletterqueue.topic.replication.factor=1\n"
+    found = settings(f"{topic}errors.tolerance=all\nerrors.deadletterqueue.context.headers.enable=false")
+    assert (found.error_handling_policy, found.dead_letter_topic, found.replication_factor) == ("DEAD_LETTER", "bad", 1)
+    assert settings("errors.tolerance=all").error_handling_policy == "LOG_ONLY"
+    assert settings("errors.tolerance=none").error_handling_policy == "STOP_TASK"
+    with pytest.raises(SettingsError, match="Set both"):
+        settings(f"{topic}errors.tolerance=none")
+    with pytest.raises(SettingsError, match="error_handling_policy is set twice"):
+        settings("errorHandlingPolicy=STOP_TASK\nerrors.tolerance=all")
+    with pytest.raises(SettingsError, match=r"errors\.tolerance is wrong.*none or all"):
+        settings("errors.tolerance=some")
+
+
+def test_settings_of_the_source_in_a_sink_file_are_ignored(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "ignite_kafka.events")
+    found = sink("name=s\ntopics=t\ncacheWhitelist=a\nfailoverPolicy=BACKLOG\ntopic.creation.default.partitions=3")
+    assert found == SinkSettings(name="s", topics=("t",))
+    ignored = {record.__dict__["event_fields"]["setting"] for record in caplog.records if "a setting of the source" in record.message}
+    assert ignored == {"cacheWhitelist", "failoverPolicy", "topic.creation.default.partitions"}
+
+
+def test_the_direction_is_that_of_the_class_or_of_the_topics(tmp_path: Path) -> None:
+    def direction(**values: str) -> type:
+        file = tmp_path / "c.json"
+        file.write_text(json.dumps({"name": "c", **values}))
+        return type(properties.load(file).settings())
+
+    assert direction(topics="t") is direction(topics_regex="t") is direction(**{"topics.regex": "t"}) is SinkSettings
+    assert direction(**{"connector.class": "IgniteSink", "topics": "t"}) is SinkSettings
+    assert direction(**{"connector.class": "IgniteSource", "topics": "t"}) is direction() is SourceSettings
+    with pytest.raises(SettingsError, match="other direction: SinkSettings, wanted are SourceSettings"):
+        properties.from_properties(b"name=c\ntopics=t", "c.properties").settings_of(SourceSettings)
+
+
+def test_ignored_names_are_logged_with_their_place(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "ignite_kafka.events")
+    load(
+        "name=c\nconnector.class=IgniteSource\ntopics=a,b\nheader.converter=x\noffset.storage.topic=o\nerrors.log.enable=true\nkeyPolicy=key\npredicates.p.type=x"
+    )
+    logged = {record.__dict__["event_fields"]["setting"]: record for record in caplog.records}
+    assert set(logged) == {"topics", "header.converter", "offset.storage.topic", "errors.log.enable", "keyPolicy", "predicates.p.type"}
+    assert logged["topics"].__dict__["event_id"] == events.CONFIG_CHANGED.id == 15001
+    assert logged["topics"].__dict__["event_fields"]["set_in"] == "c.properties, line 3"
+
+
+def test_connect_writes_schemas_by_default_and_we_do_not(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "ignite_kafka.events")
+    load("name=c\nvalue.converter=org.apache.kafka.connect.json.JsonConverter")
+    assert "value.converter.schemas.enable: it is not set" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("key.converter.schemas.enable=true", "key_converter_schemas_enable True is not available yet"),
+        ("transforms=a", "transforms .* is not available yet"),
+        ("value.converter=io.confluent.connect.avro.AvroConverter", "value_converter 'avro' is not available yet"),
+        ("topic.creation.groups=a", "groups of topics are not available yet"),
+        ("cacheFilter=com.acme.F", "cache_filter 'com.acme.F' is not available yet"),
+    ],
+)
+def test_later_features_are_refused_with_their_line(line: str, message: str) -> None:
+    with pytest.raises(NotAvailableYet, match=message) as caught:
+        load(f"name=c\n\n{line}")
+    assert caught.value.where["set_in"] == "c.properties, line 3"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("cacheWhiteList=a", "Did you mean cacheWhitelist"),
+        ("tasks.maximum=2", r"Did you mean tasks\.max"),
+        ("frobnicate=2", "docs/settings.md"),
+        ("connector.class=org.apache.kafka.connect.file.FileStreamSourceConnector", "another connector's"),
+        ("ignite.authenticator.basic.password=hunter2", "secrets file"),
+        ("sasl.password=hunter2", "is a secret"),
+        ("producer.override.sasl.jaas.config=hunter2", "is a secret"),
+        ("topicPrefix=${file:/x:hunter2}", "configuration providers"),
+        ("batchSize=many", "batch_size is wrong"),
+        ("shallLoadInitialData=yes", "load_initial_data is wrong"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_line(line: str, message: str) -> None:
+    with pytest.raises(SettingsError, match=message) as caught:
+        load(f"name=c\n{line}")
+    assert caught.value.where["set_in"] == "c.properties, line 2"
+    assert "hunter2" not in str(caught.value)
+
+
+def test_two_names_of_one_setting_must_agree() -> None:
+    text = "name=c\nkey.converter.decimal.format=NUMERIC\nvalue.converter.decimal.format="
+    assert load(text + "NUMERIC").decimal_format == "NUMERIC"
+    with pytest.raises(SettingsError, match="decimal_format is set twice"):
+        load(text + "BASE64")
+
+
+def test_json_files(tmp_path: Path) -> None:
+    file = tmp_path / "c.json"
+    file.write_text('{"name": "c", "cache_whitelist": ["a,b"], "slots": 4}')
+    assert properties.load(file).settings() == SourceSettings(name="c", cache_whitelist=("a,b",), slots=4)
+    file.write_text('{"name": "c", "config": {"connector.class": "IgniteSourceConnector", "cacheWhitelist": "a,b", "tasks.max": "4"}}')
+    assert properties.load(file).settings() == SourceSettings(name="c", cache_whitelist=("a", "b"), tasks_max=4)
+    for wrong in ("[1]", "{", '"x"'):
+        file.write_text(wrong)
+        with pytest.raises(SettingsError, match=r"c\.json"):
+            properties.load(file)
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="No such file"):
+        properties.load(tmp_path / "none.properties")
+    (tmp_path / "c.yaml").write_text("")
+    with pytest.raises(SettingsError, match="unknown type"):
+        properties.load(tmp_path / "c.yaml")
+
+
+def test_values_on_top_have_their_own_place() -> None:
+    loaded = properties.from_properties(b"name=c\nslots=4", "c.properties").with_values({"slots": 0}, "the command line")
+    with pytest.raises(SettingsError, match="set in the command line"):
+        loaded.settings()
+
+
+@pytest.mark.parametrize("content", [b'{"name": "n", "cache_whitelist": []}', b'{"name": "n", "cache_whitelist": ""}'])
+def test_a_list_that_was_given_and_is_empty_is_not_all(content: bytes) -> None:
+    with pytest.raises(SettingsError, match=r"cache_whitelist was given and is empty: nothing is chosen .*set in c\.json"):
+        properties.from_json(content, "c.json").settings()
+
+
+def test_an_empty_list_of_a_connector_file_is_the_reference_s_default_and_is_named(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "ignite_kafka.events")
+    found = properties.from_properties(b"name=n\ncacheWhitelist=\n", "c.properties").settings()
+    assert isinstance(found, SourceSettings)
+    assert found.cache_whitelist == ()
+    assert "cacheWhitelist: it is empty and chooses all" in caplog.text

@@ -1,0 +1,58 @@
+"""Bad records that are read once more."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from ignite_kafka.convert.rules.stage import Stage
+from ignite_kafka.convert.to_ignite import BadRecord
+from ignite_kafka.errors import RecordsOvertaken
+from ignite_kafka.kafka.clients import KafkaClients
+from ignite_kafka.kafka.records import Consumed
+from ignite_kafka.sink.dead_letters import dead_letters
+
+
+class Partition:
+    """Clients of a partition that has records of these offsets."""
+
+    patience_s = 5.0
+
+    def __init__(self, *offsets: int) -> None:
+        self._messages = [
+            SimpleNamespace(
+                error=lambda: None,
+                offset=lambda at=at: at,
+                headers=lambda: None,
+                timestamp=lambda: (0, 0),
+                key=lambda: b"k",
+                value=lambda: b"v",
+            )
+            for at in offsets
+        ]
+
+    def reader(self) -> Any:
+        return SimpleNamespace(assign=lambda _: None, consume=lambda *_: self._messages, close=lambda: None)
+
+
+def letters(clients: Partition) -> int:
+    values = pa.array([b"v"] * 3, pa.binary())
+    consumed = Consumed("t", 0, values, values, np.array([5, 6, 7]))
+    bad = [BadRecord(row, Stage.VALUE, "broken JSON") for row in (0, 1)]
+    return len(dead_letters(cast(KafkaClients, clients), "letters", "c", 1, consumed, bad))
+
+
+def test_each_bad_record_is_a_letter() -> None:
+    assert letters(Partition(5, 6, 7)) == 2
+
+
+def test_one_that_compaction_has_taken_is_no_end_of_the_run() -> None:
+    """Read from what is committed on, it is not there any more."""
+    with pytest.raises(RecordsOvertaken, match="not in the topic any more") as gone:
+        letters(Partition(6, 7))
+    assert gone.value.where == {"topic": "t", "partition": 0, "offset": 5}
+    assert not gone.value.final

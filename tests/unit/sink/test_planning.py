@@ -1,0 +1,85 @@
+"""Which topics a sink reads, to which caches, and how those are made."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from ignite_kafka.errors import SettingsError, TopicError
+from ignite_kafka.ignite.schema import NewCache
+from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity, QueryField
+from ignite_kafka.kafka.topics import TopicState
+from ignite_kafka.plan.sink_plan import SinkPlan, TopicPlan
+from ignite_kafka.plan.slots import slot_of
+from ignite_kafka.settings.sink import SinkSettings
+from ignite_kafka.sink.caches import new_cache, query_entities
+from ignite_kafka.sink.planning import cache_names, chosen_topics, with_batch_bytes
+
+
+def settings(**values: object) -> SinkSettings:
+    return SinkSettings.from_dict({"name": "c", **({} if "topics_regex" in values else {"topics": "t"}), **values})
+
+
+def test_a_list_names_topics_that_must_be_there() -> None:
+    assert chosen_topics(settings(topics="b,a,b"), ["a", "b", "c"]) == ["a", "b"]
+    with pytest.raises(TopicError, match="does not exist") as missing:
+        chosen_topics(settings(topics="b,x"), ["a", "b"])
+    assert missing.value.where["topic"] == "x"
+
+
+def test_an_expression_matches_whole_names_and_no_internal_ones() -> None:
+    existing = ["a1", "a2", "ba1", "ignite-kafka-configs", "ignite-kafka-offsets-c", "__consumer_offsets", "letters"]
+    chosen = settings(topics_regex=".*", error_handling_policy="DEAD_LETTER", dead_letter_topic="letters")
+    assert chosen_topics(chosen, existing) == ["a1", "a2", "ba1"]
+    assert chosen_topics(settings(topics_regex=r"a\p{Digit}"), existing) == ["a1", "a2"]
+    with pytest.raises(TopicError, match="no topic matches topics_regex 'x'"):
+        chosen_topics(settings(topics_regex="x"), existing)
+    assert chosen_topics(settings(topics_regex="x", run_mode="continuous"), existing) == []
+
+
+def test_a_cache_is_named_by_its_topic() -> None:
+    assert cache_names(["ignite-a", "b"], "ignite-", "copy-") == {"ignite-a": "copy-a", "b": "copy-b"}
+    with pytest.raises(SettingsError, match="topics ignite-a and a go to one cache"):
+        cache_names(["ignite-a", "a"], "ignite-", "")
+    with pytest.raises(SettingsError, match="leaves none for its cache"):
+        cache_names(["ignite-"], "ignite-", "")
+
+
+def test_the_plan_travels_as_json_and_deals_each_partition_to_one_slot() -> None:
+    plan = SinkPlan("c", 3, 4, settings(), (TopicPlan("t", "id", "cache", 5, (1, 2, 3, 4, 5), ()), TopicPlan("u", "id2", "other", 3)))
+    assert SinkPlan.from_json(plan.to_json()) == plan
+    places = list(plan.places(range(4)))
+    assert sorted((topic.name, partition) for _, topic, partition in places) == [("t", n) for n in range(5)] + [("u", n) for n in range(3)]
+    assert all(slot == slot_of(topic.name, partition, 4) for slot, topic, partition in places)
+    with pytest.raises(SettingsError, match="a plan cannot be read"):
+        SinkPlan.from_json(b'{"connector":"c"}')
+
+
+def test_batches_of_letters_are_as_their_topic_allows_where_that_is_known() -> None:
+    plan = SinkPlan("c", 3, 4, settings(), ())
+    assert with_batch_bytes(plan, {"letters": TopicState("letters", "id", 1, 20_000, "delete")}).max_batch_bytes == 20_000
+    assert with_batch_bytes(plan, {"letters": TopicState("letters", "id", 1, None, None)}) == plan
+
+
+TEMPLATE = CacheInfo("t", 1, backups=2, mode="REPLICATED", atomicity="TRANSACTIONAL", query_entities=(QueryEntity("K", "V"),))
+
+
+def test_caches_are_made_by_the_settings_else_by_the_template_else_by_the_cluster() -> None:
+    assert new_cache("n", settings(), None) == NewCache("n")
+    entities = TEMPLATE.query_entities
+    like = NewCache("n", mode="REPLICATED", atomicity="TRANSACTIONAL", backups=2, query_entities=entities)
+    assert new_cache("n", settings(), TEMPLATE) == like
+    own = settings(cache_mode="PARTITIONED", cache_atomicity="ATOMIC", cache_backups=0, cache_region="r")
+    assert new_cache("n", own, TEMPLATE) == NewCache("n", "PARTITIONED", "ATOMIC", 0, data_region="r", query_entities=entities)
+    typed = settings(cache_value_type="org.acme.Trade", cache_fields={"id": "java.lang.Long"})
+    entity = QueryEntity("java.lang.Object", "org.acme.Trade", table="Trade", fields=(QueryField("id", "java.lang.Long"),))
+    assert new_cache("n", typed, TEMPLATE) == replace(like, query_entities=(entity,))
+
+
+def test_several_key_fields_are_columns_of_the_key() -> None:
+    fields = {"branch": "java.lang.Integer", "number": "java.lang.Long", "owner": "java.lang.String"}
+    several = settings(cache_key_type="AccountKey", cache_value_type="Account", cache_fields=fields, key_fields="branch,number")
+    assert [(one.name, one.is_key) for one in query_entities(several)[0].fields] == [("branch", True), ("number", True), ("owner", False)]
+    one = replace(several, key_fields=("number",), cache_key_type="java.lang.Long")
+    assert not any(field.is_key for field in query_entities(one)[0].fields)

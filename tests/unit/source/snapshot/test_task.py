@@ -1,0 +1,81 @@
+"""How long a slot is tried again: `retry_timeout_ms` from its first failure on, and no wait within is longer."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any, cast
+
+from ignite_kafka.common.retry import GROWING
+from ignite_kafka.errors import IgniteKafkaError, KafkaUnavailable, TopicError
+from ignite_kafka.kafka.clients import BRIEF_S, KafkaClients
+from ignite_kafka.plan.source_plan import TransferPlan
+from ignite_kafka.runtime.clients import slot_clients
+from ignite_kafka.settings.secrets import Secrets
+from ignite_kafka.settings.source import SourceSettings
+from ignite_kafka.source.snapshot.task import SlotCopy, Turn
+
+ATTEMPT_S = 1.5
+
+
+class Clock:
+    """A clock that waiting moves."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def wait(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@dataclass(frozen=True)
+class FailingOpener:
+    """Opens no slot: each attempt takes a while and ends with one error. Collects the patience of the clients of each attempt."""
+
+    clients: KafkaClients
+    clock: Clock
+    error: IgniteKafkaError
+    patience: list[float] = field(default_factory=list)
+
+    def __call__(self, _slot: int, _end: int | None = None) -> None:
+        self.patience.append(self.clients.patience_s)
+        self.clock.now += ATTEMPT_S
+        raise self.error
+
+
+def patience_until_failure(error: IgniteKafkaError, retry_s: int) -> list[float]:
+    """Patience of each attempt of a slot that waits an hour for its turn and then fails to its end."""
+    clock, stop = Clock(), threading.Event()
+    settings = SourceSettings(name="c", retry_timeout_ms=retry_s * 1000)
+    opener = FailingOpener(slot_clients(settings, Secrets()), clock, error)
+    signal = SimpleNamespace(is_set=stop.is_set, set=stop.set, wait=clock.wait)
+    turn = Turn(cast(Any, None), cast(Any, opener), stop=cast(Any, signal))
+    copy = SlotCopy(TransferPlan("c", "s", 1, 16, settings, ()), 0, turn, clock=clock)
+    clock.now += 3600
+    begun = clock.now
+    result = copy.run()
+    assert result.error is not None
+    assert (type(result.error), result.error.what) == (type(error), error.what)
+    assert stop.is_set()
+    assert clock.now - begun <= ATTEMPT_S + (retry_s if len(opener.patience) > 1 else 0) + ATTEMPT_S + GROWING.longest_s
+    return opener.patience
+
+
+def test_the_time_counts_from_the_first_failure() -> None:
+    patience = patience_until_failure(KafkaUnavailable("away"), 30)
+    assert len(patience) * (ATTEMPT_S + GROWING.longest_s) >= 30
+    assert patience[0] == 30
+    assert patience == sorted(patience, reverse=True)
+    assert patience[-1] == BRIEF_S
+
+
+def test_a_short_retry_time_still_waits_for_an_answer() -> None:
+    assert set(patience_until_failure(KafkaUnavailable("away"), 3)) == {BRIEF_S}
+
+
+def test_a_final_error_is_not_tried_again() -> None:
+    assert len(patience_until_failure(TopicError("gone"), 30)) == 1

@@ -1,0 +1,83 @@
+"""The turns of a task's slots: one after the other, in the order they came, the next one's reading begun before its turn."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, cast
+
+import pytest
+
+from ignite_kafka.errors import ScanFailed
+from ignite_kafka.source.snapshot.task import Turn
+
+WAIT_S = 10
+
+
+def nothing() -> None:
+    pass
+
+
+@pytest.fixture
+def turn() -> Turn:
+    return Turn(cast(Any, None), cast(Any, None))
+
+
+@pytest.fixture
+def pool() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(3) as threads:
+        yield threads
+
+
+def queued(turn: Turn, pool: ThreadPoolExecutor, begin: Callable[[], None], had: Callable[[], None]) -> Future[None]:
+    """A slot that waits for its turn in a thread of its own, once it stands in the queue."""
+
+    def run() -> None:
+        with turn.taken(begin):
+            had()
+
+    before = len(turn._queue)
+    future = pool.submit(run)
+    with turn._moved:
+        while len(turn._queue) == before:
+            turn._moved.wait(0.01)
+    return future
+
+
+def test_turns_come_in_the_order_of_the_calls(turn: Turn, pool: ThreadPoolExecutor) -> None:
+    had: list[int] = []
+    with turn.taken(nothing):
+        waiting = [queued(turn, pool, lambda: None, lambda slot=slot: had.append(slot)) for slot in range(3)]  # type: ignore[misc]
+        assert had == []
+    for future in waiting:
+        future.result(WAIT_S)
+    assert had == [0, 1, 2]
+
+
+def test_the_slot_before_begins_the_next_ones_reading(turn: Turn, pool: ThreadPoolExecutor) -> None:
+    begun: list[int] = []
+    with turn.taken(nothing):
+        turn.begin_next()  # nobody waits
+        waiting = [queued(turn, pool, lambda: begun.append(threading.get_ident()), nothing) for _ in range(2)]
+        turn.begin_next()
+        assert begun == [threading.get_ident()]
+    for future in waiting:
+        future.result(WAIT_S)
+
+
+def test_a_reading_that_cannot_begin_is_the_next_slots_affair(turn: Turn, pool: ThreadPoolExecutor) -> None:
+    def refused() -> None:
+        raise ScanFailed("no", "Read the partition again")
+
+    with turn.taken(nothing):
+        waiting = queued(turn, pool, refused, nothing)
+        turn.begin_next()
+    waiting.result(WAIT_S)
+
+
+def test_an_error_passes_the_turn_on(turn: Turn) -> None:
+    with pytest.raises(ScanFailed), turn.taken(nothing):
+        raise ScanFailed("no", "Read the partition again")
+    with turn.taken(nothing):
+        pass

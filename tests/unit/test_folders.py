@@ -1,0 +1,147 @@
+"""Folders of the library: imports go one way, each folder says what belongs there, tests mirror modules."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LIBRARY = ROOT / "spark_apps" / "ignite_kafka"
+PROVIDER = ROOT / "airflow_provider_ignite_kafka"
+# each imports only those before it; a module of the library's root stands for itself
+ORDER = (
+    "errors", "events", "common", "ignite.types", "ignite.binary", "ignite", "settings", "plan", "kafka", "convert.rules",
+    "convert.to_kafka", "convert.to_ignite", "convert", "state", "runtime", "source", "source.snapshot", "source.stream", "sink",
+    "run", "admin", "preflight", "datasources", "app", "cli", "",
+)  # fmt: skip
+# modules without a test of their name, by the test that covers them through the module that uses them
+COVERED_BY = {
+    "integration/admin/test_target_state.py": "admin.offsets state.offsets source.stream.capture",
+    "integration/cli/test_cli.py": "cli.views cli.sink_views kafka.clients",
+    "integration/convert/test_connect_json.py": "convert.to_kafka.json convert.to_kafka.json_values",
+    "integration/datasources/test_ignite_backlog.py": "datasources.backlog_batches",
+    "integration/datasources/test_sources.py": "datasources.kafka_tx datasources.pushdown",
+    "integration/ignite/test_binary_java.py": (
+        "ignite.binary.java_classes ignite.binary.optimized_temporal ignite.binary.optimized_transcode ignite.protocol"
+    ),
+    "integration/ignite/test_scan.py": "ignite.cache_identity",
+    "integration/sink/test_sink.py": "sink.run sink.slots sink.start_offsets runtime.clients plan.sink_plan",
+    "integration/sink/test_two_clusters.py": "state.types convert.to_ignite.cluster_types",
+    "integration/source/test_snapshot.py": "source.snapshot.run source.snapshot.progress runtime.progress runtime.spark_job state.status",
+    "integration/source/test_stream.py": "run source.stream.run source.stream.task",
+    "unit/admin/test_verify.py": "admin.comparison",
+    "unit/cli/test_local_run.py": "runtime.spark_conf",
+    "unit/cli/test_main.py": "cli.arguments cli.tables settings.connector",
+    "unit/convert/test_converters.py": "convert.to_kafka.converter convert.to_kafka.ignite_binary",
+    "unit/convert/to_ignite/test_conversion.py": (
+        "convert.to_ignite.conversion_values convert.to_ignite.json convert.to_ignite.json_columns convert.to_ignite.json_parser"
+        " convert.to_ignite.json_values convert.to_ignite.row_encoder"
+    ),
+    "unit/convert/to_ignite/test_json_rows.py": "convert.to_ignite.marked_fields convert.to_ignite.resolve_types",
+    "unit/convert/to_kafka/test_bad_entries.py": "convert.rules.stage",
+    "unit/convert/to_kafka/test_json_keys.py": "convert.to_kafka.object_keys",
+    "unit/datasources/test_frame_types.py": "datasources.frame_arrays",
+    "unit/datasources/test_ignite_backlog.py": "datasources.backlog_offset datasources.backlog_rows datasources.backlog_target",
+    "unit/datasources/test_option_tables.py": "datasources.options_page",
+    "unit/ignite/binary/test_decode.py": (
+        "ignite.binary.byte_reader ignite.binary.column_assembly ignite.binary.container_elements ignite.binary.decode_columns"
+        " ignite.binary.decode_decimals ignite.binary.decode_rows ignite.binary.decode_scalars ignite.binary.object_headers"
+        " ignite.binary.page_buffer ignite.binary.text ignite.binary.type_ids ignite.binary.value_end ignite.types.type_codes"
+    ),
+    "unit/ignite/binary/test_encode.py": (
+        "ignite.binary.byte_columns ignite.binary.encode_containers ignite.binary.encode_scalars ignite.binary.object_layout"
+        " ignite.types.type_table"
+    ),
+    "unit/ignite/binary/test_entry_table.py": "ignite.binary.unify_types",
+    "unit/ignite/binary/test_fuzz.py": "ignite.binary.row_values common.arrays",
+    "unit/ignite/test_cluster.py": "ignite.metadata_replies ignite.types.model",
+    "unit/kafka/test_topics.py": "kafka.topic_errors kafka.topic_lookup",
+    "unit/runtime/test_parallelism.py": "runtime.memory",
+    "unit/settings/test_source.py": (
+        "settings.client_config settings.connect_names settings.fields settings.reference_page settings.suggestions settings.validation"
+    ),
+    "unit/source/stream/test_stream.py": (
+        "source.stream.backlog_client source.stream.backlog_reader source.stream.cache_infos source.stream.change_reader"
+        " source.stream.loader source.stream.node_watch source.stream.sender source.stream.state_lookup source.stream.topic_scan"
+        " source.stream.unit_reader source.stream.unit_states"
+    ),
+    "unit/test_app.py": "settings.secrets_file",
+}
+
+
+def modules(root: Path) -> Iterator[tuple[str, Path]]:
+    """Dotted name below the root, and file, of each module; a folder's ``__init__`` has the folder's name."""
+    for path in sorted(root.rglob("*.py")):
+        parts = path.relative_to(root).with_suffix("").parts
+        yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
+
+
+MODULES = dict(modules(LIBRARY))
+FOLDERS = {name for name, path in MODULES.items() if path.name == "__init__.py"}
+
+
+def folder_of(module: str) -> str:
+    """The folder that a module is in; of a module of the root, the module."""
+    if module in FOLDERS:
+        return module
+    return module.rpartition(".")[0] or module
+
+
+def imports(module: str, path: Path) -> Iterator[str]:
+    """Modules of the library that a module imports, also inside functions and while type checking."""
+    package = module if module in FOLDERS else module.rpartition(".")[0]
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            parts = package.split(".") if package else []
+            base = [*parts[: len(parts) - node.level + 1], *(node.module.split(".") if node.module else [])]
+            for alias in node.names:
+                named = ".".join([*base, alias.name])
+                yield named if named in MODULES else ".".join(base)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            absolute = node.module or "" if isinstance(node, ast.ImportFrom) else node.names[0].name
+            assert not absolute.startswith("ignite_kafka"), f"{path}:{node.lineno}: imports inside the library are relative"
+
+
+ARROWS = {
+    (folder_of(module), folder_of(target)): f"{module} imports {target}"
+    for module, path in MODULES.items()
+    for target in imports(module, path)
+    if folder_of(module) != folder_of(target)
+}
+
+
+def test_every_folder_has_its_place_in_the_order() -> None:
+    assert {folder_of(module) for module in MODULES} <= set(ORDER)
+
+
+def test_folders_import_downward_only() -> None:
+    assert {arrow: text for arrow, text in ARROWS.items() if ORDER.index(arrow[1]) > ORDER.index(arrow[0])} == {}
+
+
+@pytest.mark.parametrize("root", [LIBRARY, PROVIDER], ids=lambda root: root.name)
+def test_every_folder_says_what_belongs_there_and_what_imports_it(root: Path) -> None:
+    silent = [
+        name
+        for name, path in modules(root)
+        if path.name == "__init__.py" and name and "import" not in (ast.get_docstring(ast.parse(path.read_text())) or "").lower()
+    ]
+    assert silent == []
+
+
+def test_every_module_has_a_test() -> None:
+    """``ignite/scan.py`` is tested by ``unit/ignite/test_scan.py`` or ``integration/ignite/test_scan.py``, or stands in COVERED_BY."""
+    tests = {path.relative_to(ROOT / "tests").as_posix() for path in (ROOT / "tests").rglob("test_*.py")}
+    covered = {module for modules in COVERED_BY.values() for module in modules.split()}
+    without = {module for module, path in MODULES.items() if path.name != "__init__.py" and not _tests_of(module) & tests}
+    assert sorted(without - covered) == [], "these modules have no test: add one, or name in COVERED_BY the test that covers them"
+    assert sorted(covered - without) == [], "these have a test of their own, or are gone: take them off COVERED_BY"
+    assert sorted(set(COVERED_BY) - tests) == [], "these tests are gone"
+
+
+def _tests_of(module: str) -> set[str]:
+    folder, _, name = module.rpartition(".")
+    place = f"{folder.replace('.', '/')}/" if folder else ""
+    return {f"{kind}/{place}test_{name}.py" for kind in ("unit", "integration")}
