@@ -9,6 +9,8 @@ PYTHON := $(VENV)/bin/python
 # only the very files that are listed there: each has its hash
 PIP_LOCKED = $(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes
 TESTS ?= tests/unit tests/integration tests/faults tests/stream
+# each file that Maven gets must have the checksum that its repository names
+MAVEN := mvn --batch-mode --quiet --strict-checksums -Dstyle.color=never
 # processes that run tests side by side, each with servers of its own; 0: none beside this one
 WORKERS ?= 2
 # rounds of random faults in `make soak`, and the seed of the first; each prints its own
@@ -20,10 +22,10 @@ export PYTHONDONTWRITEBYTECODE := 1
 
 LOCK := .work/tools/bin/uv pip compile --quiet --generate-hashes --python-version 3.11 --no-annotate --no-header
 
-.PHONY: help venv jars demo test soak up down check format bench lock sbom clean
+.PHONY: help venv jars demo test soak up down check check-java format bench lock sbom clean
 
 help: ## this list
-	@sed -nE 's/^([a-z]+):.*## (.*)$$/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
+	@sed -nE 's/^([a-z-]+):.*## (.*)$$/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 19
 
 demo: $(VENV)/.project .work/jars/.complete ## real servers, real flights: Ignite → Airflow → Spark → Kafka, verified, in one command
 	@$(PYTHON) -m tools.demo
@@ -40,14 +42,18 @@ up: $(VENV)/.project .work/jars/.complete ## Ignite, Kafka and Airflow with its 
 down: ## ends what `make up` started; its data and logs stay for the next `make up`
 	@if test -e .work/stack; then $(PYTHON) -m tools.stack down; else echo "nothing is up"; fi
 
-check: $(VENV)/.project ## format, lint and types
+check: $(VENV)/.project check-java ## format, lint and types
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy
 
+check-java: ## format and lint of the Java sources; starts no servers
+	@$(MAVEN) --non-recursive spotless:check
+
 format: $(VENV)/.project ## formats the code and makes the safe repairs of the linter
 	$(VENV)/bin/ruff check --fix-only .
 	$(VENV)/bin/ruff format .
+	$(MAVEN) --non-recursive spotless:apply
 
 bench: $(VENV)/.project .work/jars/.complete ## ours and the peers in turn on the same servers and data; prints the ratios
 	@$(PYTHON) -m benchmarks
@@ -64,7 +70,7 @@ lock: .work/tools/.complete ## writes requirements/*.txt anew: the packages of c
 sbom: .work/tools/.complete ## bills of materials (CycloneDX) of the images' Python packages and of the jars, in .work/sbom
 	@mkdir -p .work/sbom
 	@for group in spark airflow; do .work/tools/bin/cyclonedx-py requirements --output-file .work/sbom/$$group.cdx.json requirements/$$group.txt; done
-	@mvn --batch-mode --quiet --strict-checksums org.cyclonedx:cyclonedx-maven-plugin:2.9.1:makeAggregateBom \
+	@$(MAVEN) org.cyclonedx:cyclonedx-maven-plugin:2.9.1:makeAggregateBom \
 		-DoutputFormat=json -DoutputName=jars.cdx -DoutputDirectory=$(CURDIR)/.work/sbom
 	@ls .work/sbom/*.json
 
@@ -95,7 +101,7 @@ $(VENV)/.project: $(VENV)/.packages pyproject.toml setup.cfg setup.py
 	@command -v java > /dev/null || { echo "java is not on the path: install Java 17" >&2; exit 1; }
 	@command -v mvn > /dev/null || { echo "mvn is not on the path: install Maven 3.8 or newer" >&2; exit 1; }
 	@echo "getting the jars of Ignite and Kafka, making that of the backlog service"
-	@mvn --batch-mode --quiet --strict-checksums -Dstyle.color=never -DskipTests package
+	@$(MAVEN) -DskipTests package
 	@mkdir -p .work/jars/backlog && for jar in backlog-service/target/backlog-service-*.jar; do \
 		cp $$jar .work/jars/backlog/.new && mv .work/jars/backlog/.new .work/jars/backlog/$$(basename $$jar); done # running nodes keep theirs
 	@touch $@

@@ -18,9 +18,9 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /**
- * Peer of the copy from Kafka, as an expert writes it by hand: consumers on T threads over the topic's partitions, JSON by Jackson, objects by
- * BinaryObjectBuilder, putAll of 10,000 entries through the thin client. It knows the types of the fields, commits no offsets and handles
- * no errors.
+ * Peer of the copy from Kafka, as an expert writes it by hand: consumers on T threads over the topic's partitions, JSON
+ * by Jackson, objects by BinaryObjectBuilder, putAll of 10,000 entries through the thin client. It knows the types of
+ * the fields, commits no offsets and handles no errors.
  */
 public final class HandWrittenSink {
     private static final int PUT = 10_000;
@@ -38,15 +38,20 @@ public final class HandWrittenSink {
         ObjectMapper json = new ObjectMapper();
         String topic = request.get("topic").asText(), type = request.get("type").asText();
         Map<String, String> kinds = new HashMap<>();
-        request.get("fields").fields().forEachRemaining(field -> kinds.put(field.getKey(), field.getValue().asText()));
+        request.get("fields")
+                .fields()
+                .forEachRemaining(
+                        field -> kinds.put(field.getKey(), field.getValue().asText()));
         long records = 0;
-        ClientConfiguration address = new ClientConfiguration().setAddresses(request.get("address").asText());
-        try (IgniteClient client = Ignition.startClient(address); KafkaConsumer<byte[], byte[]> consumer = consumer(request)) {
-            ClientCache<Object, Object> cache = client.cache(request.get("cache").asText()).withKeepBinary();
+        ClientConfiguration address =
+                new ClientConfiguration().setAddresses(request.get("address").asText());
+        try (IgniteClient client = Ignition.startClient(address);
+                KafkaConsumer<byte[], byte[]> consumer = consumer(request)) {
+            ClientCache<Object, Object> cache =
+                    client.cache(request.get("cache").asText()).withKeepBinary();
             List<TopicPartition> mine = new ArrayList<>();
             consumer.partitionsFor(topic).forEach(one -> {
-                if (one.partition() % threads == thread)
-                    mine.add(new TopicPartition(topic, one.partition()));
+                if (one.partition() % threads == thread) mine.add(new TopicPartition(topic, one.partition()));
             });
             consumer.assign(mine);
             consumer.seekToBeginning(mine);
@@ -55,7 +60,9 @@ public final class HandWrittenSink {
             while (mine.stream().anyMatch(one -> consumer.position(one) < ends.get(one))) {
                 for (ConsumerRecord<byte[], byte[]> record : consumer.poll(Duration.ofMillis(200))) {
                     BinaryObjectBuilder object = client.binary().builder(type);
-                    json.readTree(record.value()).fields().forEachRemaining(field -> set(object, kinds, field.getKey(), field.getValue()));
+                    json.readTree(record.value())
+                            .fields()
+                            .forEachRemaining(field -> set(object, kinds, field.getKey(), field.getValue()));
                     batch.put(Long.parseLong(new String(record.key())), object.build());
                     records++;
                     if (batch.size() >= PUT) {
@@ -64,15 +71,13 @@ public final class HandWrittenSink {
                     }
                 }
             }
-            if (!batch.isEmpty())
-                cache.putAll(batch);
+            if (!batch.isEmpty()) cache.putAll(batch);
         }
         return records;
     }
 
     static void set(BinaryObjectBuilder object, Map<String, String> kinds, String name, JsonNode value) {
-        if (value.isNull())
-            return;
+        if (value.isNull()) return;
         switch (kinds.get(name)) {
             case "java.lang.Long" -> object.setField(name, value.longValue());
             case "java.lang.Integer" -> object.setField(name, value.intValue());

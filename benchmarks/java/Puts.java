@@ -9,7 +9,10 @@ import org.apache.ignite.client.ClientCache;
 import org.apache.ignite.client.IgniteClient;
 import org.apache.ignite.configuration.ClientConfiguration;
 
-/** Writers: T threads, each with a thin client of its own, put six-field objects under random keys; with batch above 1 by putAll. */
+/**
+ * Writers: T threads, each with a thin client of its own, put six-field objects under random keys; with batch above 1
+ * by putAll.
+ */
 public final class Puts {
     private static final int KEYS = 100_000;
 
@@ -19,23 +22,25 @@ public final class Puts {
 
     static long putAll(JsonNode request) throws Exception {
         int threads = request.get("threads").asInt();
-        return Serve.inThreads(threads, thread -> put(request, thread, request.get("puts").asInt() / threads));
+        return Serve.inThreads(
+                threads, thread -> put(request, thread, request.get("puts").asInt() / threads));
     }
 
     static long put(JsonNode request, int seed, int puts) {
         int batch = request.get("batch").asInt();
         Random random = new Random(seed);
-        ClientConfiguration address = new ClientConfiguration().setAddresses(request.get("address").asText());
+        ClientConfiguration address =
+                new ClientConfiguration().setAddresses(request.get("address").asText());
         try (IgniteClient client = Ignition.startClient(address)) {
-            ClientCache<Long, BinaryObject> cache = client.<Long, BinaryObject>cache(request.get("cache").asText()).withKeepBinary();
+            ClientCache<Long, BinaryObject> cache = client.<Long, BinaryObject>cache(
+                            request.get("cache").asText())
+                    .withKeepBinary();
             for (int done = 0; done < puts; ) {
                 SortedMap<Long, BinaryObject> entries = new TreeMap<>(); // one order for all writers
                 while (entries.size() < batch && done + entries.size() < puts)
-                    entries.put((long)random.nextInt(KEYS), trade(client, random.nextInt()));
-                if (batch == 1)
-                    cache.put(entries.firstKey(), entries.get(entries.firstKey()));
-                else
-                    cache.putAll(entries);
+                    entries.put((long) random.nextInt(KEYS), trade(client, random.nextInt()));
+                if (batch == 1) cache.put(entries.firstKey(), entries.get(entries.firstKey()));
+                else cache.putAll(entries);
                 done += entries.size();
             }
         }
@@ -43,13 +48,14 @@ public final class Puts {
     }
 
     private static BinaryObject trade(IgniteClient client, int row) {
-        return client.binary().builder("Trade")
-            .setField("id", (long)row)
-            .setField("symbol", "SYM" + row % 100)
-            .setField("price", row * 0.5)
-            .setField("qty", row % 1000)
-            .setField("ts", new Timestamp(1_767_225_600_000L + row))
-            .setField("note", "note for trade number " + row)
-            .build();
+        return client.binary()
+                .builder("Trade")
+                .setField("id", (long) row)
+                .setField("symbol", "SYM" + row % 100)
+                .setField("price", row * 0.5)
+                .setField("qty", row % 1000)
+                .setField("ts", new Timestamp(1_767_225_600_000L + row))
+                .setField("note", "note for trade number " + row)
+                .build();
     }
 }

@@ -9,11 +9,17 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
-/** The protocol of a contender: a JSON request a line on stdin, a line '@' + JSON with entries and seconds on stdout. */
+/**
+ * The protocol of a contender: a JSON request a line on stdin, a line '@' + JSON with entries and seconds on stdout.
+ */
 final class Serve {
-    interface Round { long entries(JsonNode request) throws Exception; }
+    interface Round {
+        long entries(JsonNode request) throws Exception;
+    }
 
-    interface Part { long entries(int thread) throws Exception; }
+    interface Part {
+        long entries(int thread) throws Exception;
+    }
 
     static void rounds(Round round) throws Exception {
         ObjectMapper json = new ObjectMapper();
@@ -37,13 +43,12 @@ final class Serve {
                 parts.add(pool.submit(() -> part.entries(thread)));
             }
             long entries = 0;
-            for (Future<Long> one : parts)
-                entries += one.get();
+            for (Future<Long> one : parts) entries += one.get();
             return entries;
         } finally {
             pool.shutdown();
         }
     }
 
-    private Serve() { }
+    private Serve() {}
 }

@@ -1,3 +1,5 @@
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.math.BigDecimal;
@@ -9,9 +11,6 @@ import java.util.Date;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import org.apache.kafka.connect.data.Decimal;
 import org.apache.kafka.connect.data.Field;
 import org.apache.kafka.connect.data.Schema;
@@ -24,10 +23,10 @@ import org.apache.kafka.connect.json.JsonConverter;
 /**
  * Writes what Kafka's own JsonConverter (schemas.enable=false) makes of given Connect data.
  *
- * Standard input, one JSON array a line: [decimal.format, schema, value]; standard output, one line each: the converter's bytes.
- * A schema is {"type": "int8" ... "struct", "items": s, "keys": s, "values": s, "fields": [[name, s], ...], "scale": n};
- * the type "none" is no schema, and its value an empty map.
- * A value has the exact form: integers and decimals as strings, floats as the hexadecimal bits, bytes as base64, a map as pairs.
+ * <p>Standard input, one JSON array a line: [decimal.format, schema, value]; standard output, one line each: the
+ * converter's bytes. A schema is {"type": "int8" ... "struct", "items": s, "keys": s, "values": s, "fields": [[name,
+ * s], ...], "scale": n}; the type "none" is no schema, and its value an empty map. A value has the exact form: integers
+ * and decimals as strings, floats as the hexadecimal bits, bytes as base64, a map as pairs.
  */
 public class ConnectJson {
     private static final ObjectMapper MAPPER = new ObjectMapper();
@@ -37,7 +36,8 @@ public class ConnectJson {
         for (String line = in.readLine(); line != null; line = in.readLine()) {
             JsonNode request = MAPPER.readTree(line);
             Schema schema = schema(request.get(1));
-            byte[] bytes = converter(request.get(0).asText()).fromConnectData("topic", schema, value(schema, request.get(2)));
+            byte[] bytes =
+                    converter(request.get(0).asText()).fromConnectData("topic", schema, value(schema, request.get(2)));
             System.out.write(bytes);
             System.out.write('\n');
             System.out.flush();
@@ -46,60 +46,89 @@ public class ConnectJson {
 
     private static JsonConverter converter(String decimalFormat) {
         JsonConverter converter = new JsonConverter();
-        converter.configure(Map.of("schemas.enable", "false", "decimal.format", decimalFormat, "converter.type", "value"));
+        converter.configure(
+                Map.of("schemas.enable", "false", "decimal.format", decimalFormat, "converter.type", "value"));
         return converter;
     }
 
     private static Schema schema(JsonNode node) {
         switch (node.get("type").asText()) {
-            case "int8": return Schema.OPTIONAL_INT8_SCHEMA;
-            case "int16": return Schema.OPTIONAL_INT16_SCHEMA;
-            case "int32": return Schema.OPTIONAL_INT32_SCHEMA;
-            case "int64": return Schema.OPTIONAL_INT64_SCHEMA;
-            case "float32": return Schema.OPTIONAL_FLOAT32_SCHEMA;
-            case "float64": return Schema.OPTIONAL_FLOAT64_SCHEMA;
-            case "boolean": return Schema.OPTIONAL_BOOLEAN_SCHEMA;
-            case "string": return Schema.OPTIONAL_STRING_SCHEMA;
-            case "bytes": return Schema.OPTIONAL_BYTES_SCHEMA;
-            case "timestamp": return Timestamp.builder().optional().build();
-            case "date": return org.apache.kafka.connect.data.Date.builder().optional().build();
-            case "time": return Time.builder().optional().build();
-            case "decimal": return Decimal.builder(node.get("scale").asInt()).optional().build();
-            case "array": return SchemaBuilder.array(schema(node.get("items"))).optional().build();
-            case "map": return SchemaBuilder.map(schema(node.get("keys")), schema(node.get("values"))).optional().build();
-            case "struct": return struct(node.get("fields"));
-            case "none": return null;
-            default: throw new IllegalArgumentException(node.toString());
+            case "int8":
+                return Schema.OPTIONAL_INT8_SCHEMA;
+            case "int16":
+                return Schema.OPTIONAL_INT16_SCHEMA;
+            case "int32":
+                return Schema.OPTIONAL_INT32_SCHEMA;
+            case "int64":
+                return Schema.OPTIONAL_INT64_SCHEMA;
+            case "float32":
+                return Schema.OPTIONAL_FLOAT32_SCHEMA;
+            case "float64":
+                return Schema.OPTIONAL_FLOAT64_SCHEMA;
+            case "boolean":
+                return Schema.OPTIONAL_BOOLEAN_SCHEMA;
+            case "string":
+                return Schema.OPTIONAL_STRING_SCHEMA;
+            case "bytes":
+                return Schema.OPTIONAL_BYTES_SCHEMA;
+            case "timestamp":
+                return Timestamp.builder().optional().build();
+            case "date":
+                return org.apache.kafka.connect.data.Date.builder().optional().build();
+            case "time":
+                return Time.builder().optional().build();
+            case "decimal":
+                return Decimal.builder(node.get("scale").asInt()).optional().build();
+            case "array":
+                return SchemaBuilder.array(schema(node.get("items"))).optional().build();
+            case "map":
+                return SchemaBuilder.map(schema(node.get("keys")), schema(node.get("values")))
+                        .optional()
+                        .build();
+            case "struct":
+                return struct(node.get("fields"));
+            case "none":
+                return null;
+            default:
+                throw new IllegalArgumentException(node.toString());
         }
     }
 
     private static Schema struct(JsonNode fields) {
         SchemaBuilder builder = SchemaBuilder.struct().optional();
-        for (JsonNode field : fields)
-            builder.field(field.get(0).asText(), schema(field.get(1)));
+        for (JsonNode field : fields) builder.field(field.get(0).asText(), schema(field.get(1)));
         return builder.build();
     }
 
     private static Object value(Schema schema, JsonNode node) {
-        if (node.isNull())
-            return null;
-        if (schema == null)
-            return new LinkedHashMap<>();
-        if (schema.name() != null)
-            return logical(schema, node.asText());
+        if (node.isNull()) return null;
+        if (schema == null) return new LinkedHashMap<>();
+        if (schema.name() != null) return logical(schema, node.asText());
         switch (schema.type()) {
-            case INT8: return Byte.valueOf(node.asText());
-            case INT16: return Short.valueOf(node.asText());
-            case INT32: return Integer.valueOf(node.asText());
-            case INT64: return Long.valueOf(node.asText());
-            case FLOAT32: return Float.intBitsToFloat(Integer.parseUnsignedInt(node.asText(), 16));
-            case FLOAT64: return Double.longBitsToDouble(Long.parseUnsignedLong(node.asText(), 16));
-            case BOOLEAN: return node.asBoolean();
-            case STRING: return node.asText();
-            case BYTES: return Base64.getDecoder().decode(node.asText());
-            case ARRAY: return array(schema, node);
-            case MAP: return map(schema, node);
-            default: return structValue(schema, node);
+            case INT8:
+                return Byte.valueOf(node.asText());
+            case INT16:
+                return Short.valueOf(node.asText());
+            case INT32:
+                return Integer.valueOf(node.asText());
+            case INT64:
+                return Long.valueOf(node.asText());
+            case FLOAT32:
+                return Float.intBitsToFloat(Integer.parseUnsignedInt(node.asText(), 16));
+            case FLOAT64:
+                return Double.longBitsToDouble(Long.parseUnsignedLong(node.asText(), 16));
+            case BOOLEAN:
+                return node.asBoolean();
+            case STRING:
+                return node.asText();
+            case BYTES:
+                return Base64.getDecoder().decode(node.asText());
+            case ARRAY:
+                return array(schema, node);
+            case MAP:
+                return map(schema, node);
+            default:
+                return structValue(schema, node);
         }
     }
 
@@ -113,8 +142,7 @@ public class ConnectJson {
 
     private static List<Object> array(Schema schema, JsonNode node) {
         List<Object> items = new ArrayList<>();
-        for (JsonNode item : node)
-            items.add(value(schema.valueSchema(), item));
+        for (JsonNode item : node) items.add(value(schema.valueSchema(), item));
         return items;
     }
 
@@ -128,8 +156,7 @@ public class ConnectJson {
     private static Struct structValue(Schema schema, JsonNode node) {
         Struct struct = new Struct(schema);
         int i = 0;
-        for (Field field : schema.fields())
-            struct.put(field, value(field.schema(), node.get(i++)));
+        for (Field field : schema.fields()) struct.put(field, value(field.schema(), node.get(i++)));
         return struct;
     }
 }

@@ -13,7 +13,10 @@ public class PropertiesReader {
             properties.load(new ByteArrayInputStream(Base64.getDecoder().decode(line)));
             StringBuilder json = new StringBuilder("{");
             for (String key : properties.stringPropertyNames()) {
-                json.append(json.length() > 1 ? "," : "").append(quoted(key)).append(':').append(quoted(properties.getProperty(key)));
+                json.append(json.length() > 1 ? "," : "")
+                        .append(quoted(key))
+                        .append(':')
+                        .append(quoted(properties.getProperty(key)));
             }
             System.out.println(json.append('}'));
         }

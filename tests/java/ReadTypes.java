@@ -5,13 +5,11 @@ import java.sql.Time;
 import java.sql.Timestamp;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collection;
 import java.util.Collections;
 import java.util.Date;
 import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.List;
-import java.util.Map;
 import java.util.UUID;
 import javax.cache.Cache;
 import org.apache.ignite.Ignition;
@@ -27,33 +25,34 @@ import org.apache.ignite.configuration.ClientConfiguration;
 import org.apache.ignite.internal.binary.BinaryObjectExImpl;
 
 /**
- * What a Java client sees, as lines of text. Usage, after host:port and compact or full:
- * read cache ...: entries as Java objects, and whether get finds each key once Java has written it anew: cache, key, value, found.
- * sql cache query: rows with the columns' names, and values as of WriteTypes.text.
- * build: bytes of objects made with BinaryObjectBuilder, in hexadecimal, for the numbers 1 to 5 and 0.
+ * What a Java client sees, as lines of text. Usage, after host:port and compact or full: read cache ...: entries as
+ * Java objects, and whether get finds each key once Java has written it anew: cache, key, value, found. sql cache
+ * query: rows with the columns' names, and values as of WriteTypes.text. build: bytes of objects made with
+ * BinaryObjectBuilder, in hexadecimal, for the numbers 1 to 5 and 0.
  */
 public class ReadTypes {
     private static final PrintStream OUT = new PrintStream(System.out, true, StandardCharsets.UTF_8);
 
     public static void main(String[] args) throws Exception {
-        ClientConfiguration configuration = new ClientConfiguration().setAddresses(args[0]).setAutoBinaryConfigurationEnabled(false)
-            .setBinaryConfiguration(new BinaryConfiguration().setCompactFooter(args[1].equals("compact")));
+        ClientConfiguration configuration = new ClientConfiguration()
+                .setAddresses(args[0])
+                .setAutoBinaryConfigurationEnabled(false)
+                .setBinaryConfiguration(new BinaryConfiguration().setCompactFooter(args[1].equals("compact")));
         try (IgniteClient client = Ignition.startClient(configuration)) {
             if (args[2].equals("read"))
-                for (String cache : Arrays.asList(args).subList(3, args.length))
-                    read(client.cache(cache));
-            else if (args[2].equals("sql"))
-                sql(client.cache(args[3]).query(new SqlFieldsQuery(args[4])));
+                for (String cache : Arrays.asList(args).subList(3, args.length)) read(client.cache(cache));
+            else if (args[2].equals("sql")) sql(client.cache(args[3]).query(new SqlFieldsQuery(args[4])));
             else
                 for (int n : new int[] {1, 2, 3, 4, 5, 0})
-                    OUT.println(HexFormat.of().formatHex(((BinaryObjectExImpl)build(client, n)).array()));
+                    OUT.println(HexFormat.of().formatHex(((BinaryObjectExImpl) build(client, n)).array()));
         }
     }
 
     private static void read(ClientCache<Object, Object> cache) throws Exception {
         for (Cache.Entry<Object, Object> entry : cache.query(new ScanQuery<>()).getAll()) {
             String value = WriteTypes.text(entry.getValue());
-            boolean found = value.equals(WriteTypes.text(cache.get(entry.getKey()))) && cache.containsKey(entry.getKey());
+            boolean found =
+                    value.equals(WriteTypes.text(cache.get(entry.getKey()))) && cache.containsKey(entry.getKey());
             OUT.println(cache.getName() + "\t" + WriteTypes.text(entry.getKey()) + "\t" + value + "\t" + found);
         }
     }
@@ -61,35 +60,49 @@ public class ReadTypes {
     private static void sql(FieldsQueryCursor<List<?>> rows) throws Exception {
         for (List<?> row : rows) {
             List<String> values = new ArrayList<>();
-            for (int n = 0; n < row.size(); n++)
-                values.add(rows.getFieldName(n) + "=" + WriteTypes.text(row.get(n)));
+            for (int n = 0; n < row.size(); n++) values.add(rows.getFieldName(n) + "=" + WriteTypes.text(row.get(n)));
             OUT.println(String.join("\t", values));
         }
     }
 
-    /** Number 0 has nulls only, last, as a null would make its field's type Object; texts grow, so that offsets take 1, 2, at last 4 bytes. */
+    /**
+     * Number 0 has nulls only, last, as a null would make its field's type Object; texts grow, so that offsets take 1,
+     * 2, at last 4 bytes.
+     */
     private static BinaryObject build(IgniteClient client, int n) {
         BinaryObjectBuilder builder = client.binary().builder("org.example.Built");
         Object[][] fields = {
-            {"aByte", (byte)-n}, {"aShort", (short)(n * 300)}, {"anInt", n * 70_000},
-            {"aLong", -((long)n << 40)}, {"aFloat", n / 3f}, {"aDouble", n / 7d},
-            {"aChar", (char)(0x20ac + n)}, {"aBoolean", n % 2 == 0},
+            {"aByte", (byte) -n},
+            {"aShort", (short) (n * 300)},
+            {"anInt", n * 70_000},
+            {"aLong", -((long) n << 40)},
+            {"aFloat", n / 3f},
+            {"aDouble", n / 7d},
+            {"aChar", (char) (0x20ac + n)},
+            {"aBoolean", n % 2 == 0},
             {"text", "\u20ac\ud83d\ude00".repeat(n) + "x".repeat(n > 4 ? 70_000 : n > 2 ? 300 : 3)},
-            {"uuid", new UUID(0x0123456789abcdefL * n, -n)}, {"date", new Date(1_700_000_000_000L - n)},
-            {"timestamp", timestamp(n)}, {"time", new Time(n * 1000)},
+            {"uuid", new UUID(0x0123456789abcdefL * n, -n)},
+            {"date", new Date(1_700_000_000_000L - n)},
+            {"timestamp", timestamp(n)},
+            {"time", new Time(n * 1000)},
             {"decimal", new BigDecimal(n % 2 == 0 ? "12345678901234567890.123" : "-0.00" + n).setScale(3)},
-            {"sqlDate", new java.sql.Date(86_400_000L * n)}, {"bytes", new byte[] {(byte)n, -1}},
-            {"ints", new int[n]}, {"chars", new char[] {'a', (char)-1}},
-            {"booleans", new boolean[] {true, false}}, {"strings", new String[] {"a", null, "b" + n}},
-            {"uuids", new UUID[] {new UUID(n, 1)}}, {"decimals", new BigDecimal[] {new BigDecimal("1.50"), null}},
-            {"timestamps", new Timestamp[] {timestamp(n)}}, {"arrays", new int[][] {{1}, {2, n}}},
-            {"list", new ArrayList<>(Arrays.asList(1L, null, (long)n))},
-            {"map", new HashMap<>(Collections.singletonMap("k" + n, (double)n))},
+            {"sqlDate", new java.sql.Date(86_400_000L * n)},
+            {"bytes", new byte[] {(byte) n, -1}},
+            {"ints", new int[n]},
+            {"chars", new char[] {'a', (char) -1}},
+            {"booleans", new boolean[] {true, false}},
+            {"strings", new String[] {"a", null, "b" + n}},
+            {"uuids", new UUID[] {new UUID(n, 1)}},
+            {"decimals", new BigDecimal[] {new BigDecimal("1.50"), null}},
+            {"timestamps", new Timestamp[] {timestamp(n)}},
+            {"arrays", new int[][] {{1}, {2, n}}},
+            {"list", new ArrayList<>(Arrays.asList(1L, null, (long) n))},
+            {"map", new HashMap<>(Collections.singletonMap("k" + n, (double) n))},
             {"inner", inner(client, n)},
-            {"color", client.binary().buildEnum("WriteTypes$Color", n % 3)}, {"last", n},
+            {"color", client.binary().buildEnum("WriteTypes$Color", n % 3)},
+            {"last", n},
         };
-        for (Object[] field : fields)
-            builder.setField((String)field[0], n == 0 ? null : field[1]);
+        for (Object[] field : fields) builder.setField((String) field[0], n == 0 ? null : field[1]);
         return builder.build();
     }
 
@@ -100,6 +113,10 @@ public class ReadTypes {
     }
 
     private static BinaryObject inner(IgniteClient client, int n) {
-        return client.binary().builder("org.example.Inner").setField("x", n).setField("label", "y".repeat(n * 60)).build();
+        return client.binary()
+                .builder("org.example.Inner")
+                .setField("x", n)
+                .setField("label", "y".repeat(n * 60))
+                .build();
     }
 }

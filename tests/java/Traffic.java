@@ -25,11 +25,14 @@ import org.apache.ignite.transactions.TransactionConcurrency;
 import org.apache.ignite.transactions.TransactionIsolation;
 
 /**
- * Writers that never pause and go on over the death of nodes, until a file is there. A client node, which stays until SIGTERM.
- * Usage: Traffic discovery-host:port,… work-folder stop-file seed operations-a-second first-value keys-a-writer mode:cache[,cache…] …
+ * Writers that never pause and go on over the death of nodes, until a file is there. A client node, which stays until
+ * SIGTERM. Usage: Traffic discovery-host:port,… work-folder stop-file seed operations-a-second first-value
+ * keys-a-writer mode:cache[,cache…] …
  *
- * <p>Each {@code mode:caches} is a thread, the only writer of its keys (long): {@code number + index * keys-a-writer}. A value (long) is
- * greater than all that its key had before; one that is rolled back is negative, so it shows wherever it turns up.
+ * <p>Each {@code mode:caches} is a thread, the only writer of its keys (long): {@code number + index * keys-a-writer}.
+ * A value (long) is greater than all that its key had before; one that is rolled back is negative, so it shows wherever
+ * it turns up.
+ *
  * <pre>
  *   puts     put, a fifth removes
  *   batches  putAll and removeAll of ten keys
@@ -37,9 +40,11 @@ import org.apache.ignite.transactions.TransactionIsolation;
  *   stream   data streamer that overwrites
  *   insert   data streamer that does not overwrite, beside puts and removes of the same keys
  * </pre>
+ *
  * Each 200 ms a line tells the counts, the last one when all writers have ended:
- * {@code {"ended":false,"operations":9,"puts":7,"removes":2,"rolled_back":0,"failures":0,"highest":7}}; an operation is one call or
- * transaction that was answered, {@code failures} are those that ended with an exception, {@code highest} is the last value.
+ * {@code {"ended":false,"operations":9,"puts":7,"removes":2,"rolled_back":0,"failures":0,"highest":7}}; an operation is
+ * one call or transaction that was answered, {@code failures} are those that ended with an exception, {@code highest}
+ * is the last value.
  */
 public class Traffic {
     static final int BATCH = 10, TX_KEYS = 4;
@@ -68,16 +73,16 @@ public class Traffic {
             this.pauseNanos = pauseNanos;
         }
 
-        @Override public void run() {
+        @Override
+        public void run() {
             long next = System.nanoTime();
             while (!stopped) {
                 try {
                     operation();
                     operations.increment();
-                } catch (Throwable failure) {  // whether it was done is unknown; the next value is greater anyway
+                } catch (Throwable failure) { // whether it was done is unknown; the next value is greater anyway
                     failures.increment();
-                    if (failures.sum() <= 20)
-                        System.err.println(getName() + " " + mode + ": " + failure);
+                    if (failures.sum() <= 20) System.err.println(getName() + " " + mode + ": " + failure);
                     afterFailure(failure);
                 }
                 next = Math.max(next + pauseNanos, System.nanoTime() - 1_000_000_000L);
@@ -90,7 +95,9 @@ public class Traffic {
             for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
                 if (cause instanceof IgniteClientDisconnectedException) {
                     try {
-                        ((IgniteClientDisconnectedException)cause).reconnectFuture().get(60_000);
+                        ((IgniteClientDisconnectedException) cause)
+                                .reconnectFuture()
+                                .get(60_000);
                     } catch (Exception notYet) {
                         // the next operation fails the same way and waits again
                     }
@@ -103,35 +110,40 @@ public class Traffic {
         void operation() throws Exception {
             String cache = caches[random.nextInt(caches.length)];
             switch (mode) {
-                case "puts": put(cache); break;
-                case "batches": batch(cache); break;
-                case "tx": transaction(); break;
-                case "stream": stream(cache, true); break;
-                case "insert":
-                    if (random.nextInt(2) == 0)
-                        put(cache);
-                    else
-                        stream(cache, false);
+                case "puts":
+                    put(cache);
                     break;
-                default: throw new IllegalArgumentException(mode);
+                case "batches":
+                    batch(cache);
+                    break;
+                case "tx":
+                    transaction();
+                    break;
+                case "stream":
+                    stream(cache, true);
+                    break;
+                case "insert":
+                    if (random.nextInt(2) == 0) put(cache);
+                    else stream(cache, false);
+                    break;
+                default:
+                    throw new IllegalArgumentException(mode);
             }
         }
 
         IgniteCache<Long, Long> cache(String name) {
             IgniteCache<Long, Long> found = ignite.cache(name);
-            if (found == null)
-                throw new IllegalStateException("no cache " + name);
+            if (found == null) throw new IllegalStateException("no cache " + name);
             return found;
         }
 
         long key() {
-            return (long)index * keys + random.nextInt(keys);
+            return (long) index * keys + random.nextInt(keys);
         }
 
         Map<Long, Long> values(int count) {
             Map<Long, Long> chosen = new TreeMap<>();
-            for (int i = 0; i < count; i++)
-                chosen.put(key(), ++value);
+            for (int i = 0; i < count; i++) chosen.put(key(), ++value);
             return chosen;
         }
 
@@ -161,9 +173,9 @@ public class Traffic {
             boolean back = random.nextInt(5) == 0;
             int put = 0, removed = 0;
             for (String name : caches)
-                cache(name);  // a client node starts a cache when it first asks for it, which no transaction allows
-            try (Transaction tx = ignite.transactions().txStart(
-                    TransactionConcurrency.PESSIMISTIC, TransactionIsolation.REPEATABLE_READ, 10_000, 0)) {
+                cache(name); // a client node starts a cache when it first asks for it, which no transaction allows
+            try (Transaction tx = ignite.transactions()
+                    .txStart(TransactionConcurrency.PESSIMISTIC, TransactionIsolation.REPEATABLE_READ, 10_000, 0)) {
                 for (String name : caches) {
                     IgniteCache<Long, Long> cache = cache(name);
                     for (Map.Entry<Long, Long> entry : values(TX_KEYS).entrySet()) {
@@ -206,8 +218,9 @@ public class Traffic {
 
     static void tell(List<Writer> writers, boolean ended) {
         long highest = writers.stream().mapToLong(writer -> writer.value).max().orElse(0);
-        System.out.printf("{\"ended\":%b,\"operations\":%d,\"puts\":%d,\"removes\":%d,\"rolled_back\":%d,\"failures\":%d,\"highest\":%d}%n",
-            ended, operations.sum(), puts.sum(), removes.sum(), rolledBack.sum(), failures.sum(), highest);
+        System.out.printf(
+                "{\"ended\":%b,\"operations\":%d,\"puts\":%d,\"removes\":%d,\"rolled_back\":%d,\"failures\":%d,\"highest\":%d}%n",
+                ended, operations.sum(), puts.sum(), removes.sum(), rolledBack.sum(), failures.sum(), highest);
         System.out.flush();
     }
 
@@ -218,30 +231,32 @@ public class Traffic {
         int keys = Integer.parseInt(arguments[6]);
         List<String> specs = Arrays.asList(arguments).subList(7, arguments.length);
         IgniteConfiguration configuration = new IgniteConfiguration()
-            .setClientMode(true)
-            .setIgniteInstanceName("traffic")
-            .setLocalHost("127.0.0.1")
-            .setWorkDirectory(Paths.get(arguments[1]).toAbsolutePath().toString())
-            .setMetricsLogFrequency(0)
-            .setConnectorConfiguration(null)
-            .setGridLogger(new JavaLogger())
-            .setDiscoverySpi(new TcpDiscoverySpi().setIpFinder(
-                new TcpDiscoveryVmIpFinder().setAddresses(Arrays.asList(arguments[0].split(",")))));
+                .setClientMode(true)
+                .setIgniteInstanceName("traffic")
+                .setLocalHost("127.0.0.1")
+                .setWorkDirectory(Paths.get(arguments[1]).toAbsolutePath().toString())
+                .setMetricsLogFrequency(0)
+                .setConnectorConfiguration(null)
+                .setGridLogger(new JavaLogger())
+                .setDiscoverySpi(new TcpDiscoverySpi()
+                        .setIpFinder(
+                                new TcpDiscoveryVmIpFinder().setAddresses(Arrays.asList(arguments[0].split(",")))));
         Ignite ignite = Ignition.start(configuration);
         if (ignite.cluster().state() != ClusterState.ACTIVE)
             throw new IllegalStateException("the cluster is not active");
         List<Writer> writers = new ArrayList<>();
         for (String spec : specs)
-            writers.add(new Writer(ignite, spec, writers.size(), seed, first, keys, (long)(1e9 * specs.size() / rate)));
+            writers.add(
+                    new Writer(ignite, spec, writers.size(), seed, first, keys, (long) (1e9 * specs.size() / rate)));
         writers.forEach(Thread::start);
         while (!Files.exists(stopFile)) {
             Thread.sleep(200);
             tell(writers, false);
         }
         stopped = true;
-        for (Writer writer : writers)
-            writer.join();
+        for (Writer writer : writers) writer.join();
         tell(writers, true);
-        Thread.sleep(Long.MAX_VALUE);  // a client node that leaves changes the topology, which is for the caller to choose
+        Thread.sleep(
+                Long.MAX_VALUE); // a client node that leaves changes the topology, which is for the caller to choose
     }
 }

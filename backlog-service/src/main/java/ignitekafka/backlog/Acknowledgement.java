@@ -34,7 +34,7 @@ final class Acknowledgement {
             long hash = in.getLong();
 
             if (number >= 0) // Others are expired keys; chunk -1 would be the unit's record.
-                read.add(number, hash);
+            read.add(number, hash);
         }
 
         return read;

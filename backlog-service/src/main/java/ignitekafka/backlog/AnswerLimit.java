@@ -2,7 +2,10 @@ package ignitekafka.backlog;
 
 import java.util.List;
 
-/** Keeps an answer of {@link BacklogService#read} below what one answer may have: the last changes are left out, and come with the next read. */
+/**
+ * Keeps an answer of {@link BacklogService#read} below what one answer may have: the last changes are left out, and
+ * come with the next read.
+ */
 final class AnswerLimit {
     /** Bytes before the columns, of a unit in all its columns, and of a change in all of its. */
     static final long HEADER = 24;
@@ -18,7 +21,10 @@ final class AnswerLimit {
         this.left = left;
     }
 
-    /** Leaves out what is too much; one change stays, whatever its size. The expired keys of a unit stay together, since they have one stamp. */
+    /**
+     * Leaves out what is too much; one change stays, whatever its size. The expired keys of a unit stay together, since
+     * they have one stamp.
+     */
     static void cut(List<BacklogReader.Found> all) {
         AnswerLimit limit = new AnswerLimit(Limits.bytes() - HEADER - UNIT * all.size());
 
@@ -30,7 +36,9 @@ final class AnswerLimit {
 
         while (!full && kept < one.changes.size()) {
             int next = one.changes.get(kept).number < 0 ? one.changes.size() : kept + 1;
-            long bytes = one.changes.subList(kept, next).stream().mapToLong(AnswerLimit::bytes).sum();
+            long bytes = one.changes.subList(kept, next).stream()
+                    .mapToLong(AnswerLimit::bytes)
+                    .sum();
 
             full = bytes > left && !empty;
 
@@ -41,8 +49,7 @@ final class AnswerLimit {
             }
         }
 
-        if (kept == one.changes.size())
-            return;
+        if (kept == one.changes.size()) return;
 
         one.changes.subList(kept, one.changes.size()).clear();
         one.stamp = 0;

@@ -14,11 +14,12 @@ import org.apache.ignite.internal.processors.cache.DynamicCacheDescriptor;
 /**
  * The cache that holds a connector's backlog, told from any other cache of that name by a mark.
  *
- * <p>The mark is a key configuration of a type that does not exist, named after the connector. It is part of the cache's configuration, so it lives as long as
- * the cache: on disk, over restarts, and where all entries are lost; and every node reads it, with this jar or without.
+ * <p>The mark is a key configuration of a type that does not exist, named after the connector. It is part of the
+ * cache's configuration, so it lives as long as the cache: on disk, over restarts, and where all entries are lost; and
+ * every node reads it, with this jar or without.
  *
- * <p>Version 0.1.0 made caches without it. Such a one is the connector's if it holds the entry {@link BacklogKey#CAPTURE}, of a class of this jar, with
- * the id of the capture that the registry has.
+ * <p>Version 0.1.0 made caches without it. Such a one is the connector's if it holds the entry
+ * {@link BacklogKey#CAPTURE}, of a class of this jar, with the id of the capture that the registry has.
  */
 final class BacklogCache {
     /** Of the backlog cache. As many as Ignite's default, so that a unit's changes are where its entries are. */
@@ -35,8 +36,7 @@ final class BacklogCache {
     static IgniteCache<BacklogKey, byte[]> ensure(BacklogPlugin plugin, Connector connector) {
         plugin.context().grid().getOrCreateCache(configuration(connector.settings));
 
-        if (!mine(plugin, connector.settings))
-            throw foreign(plugin.context(), connector.settings);
+        if (!mine(plugin, connector.settings)) throw foreign(plugin.context(), connector.settings);
 
         return plugin.context().grid().cache(connector.settings.cacheName);
     }
@@ -51,8 +51,7 @@ final class BacklogCache {
     static boolean mine(BacklogPlugin plugin, ConnectorSettings settings) {
         DynamicCacheDescriptor cache = descriptor(plugin.context(), settings.cacheName);
 
-        if (cache == null)
-            return false;
+        if (cache == null) return false;
 
         String marked = markedFor(plugin.context(), settings.cacheName);
 
@@ -63,7 +62,8 @@ final class BacklogCache {
     private static boolean ofBefore(BacklogPlugin plugin, ConnectorSettings settings, DynamicCacheDescriptor cache) {
         String adopted = cache.deploymentId() + "/" + settings.connector;
 
-        if (!plugin.adopted().contains(adopted) && holdsCapture(plugin, plugin.registry().find(settings.connector), cache))
+        if (!plugin.adopted().contains(adopted)
+                && holdsCapture(plugin, plugin.registry().find(settings.connector), cache))
             plugin.adopted().add(adopted);
 
         return plugin.adopted().contains(adopted);
@@ -76,7 +76,9 @@ final class BacklogCache {
         IgniteCache<Object, Object> found = plugin.context().grid().cache(cache.cacheName());
         Object entry = found == null ? null : found.withSkipStore().get(BacklogKey.CAPTURE);
 
-        return entry instanceof byte[] && ((byte[])entry).length == Long.BYTES && captureId((byte[])entry) == connector.captureId();
+        return entry instanceof byte[]
+                && ((byte[]) entry).length == Long.BYTES
+                && captureId((byte[]) entry) == connector.captureId();
     }
 
     /** The capture that an entry {@link BacklogKey#CAPTURE} names. */
@@ -92,11 +94,14 @@ final class BacklogCache {
     /** The connector for which a cache was made, or null: it is no backlog cache, or one of version 0.1.0. */
     private static String markedFor(GridKernalContext ctx, String name) {
         DynamicCacheDescriptor cache = descriptor(ctx, name);
-        CacheKeyConfiguration[] keys = cache == null ? null : cache.cacheConfiguration().getKeyConfiguration();
+        CacheKeyConfiguration[] keys =
+                cache == null ? null : cache.cacheConfiguration().getKeyConfiguration();
 
         if (keys != null) {
             for (CacheKeyConfiguration key : keys) {
-                if (MARKED_FIELD.equals(key.getAffinityKeyFieldName()) && key.getTypeName() != null && key.getTypeName().startsWith(MARK))
+                if (MARKED_FIELD.equals(key.getAffinityKeyFieldName())
+                        && key.getTypeName() != null
+                        && key.getTypeName().startsWith(MARK))
                     return key.getTypeName().substring(MARK.length());
             }
         }
@@ -111,20 +116,23 @@ final class BacklogCache {
     static BacklogException foreign(GridKernalContext ctx, ConnectorSettings settings) {
         String of = markedFor(ctx, settings.cacheName);
         String whose = of == null
-            ? "is not marked as a backlog cache: it is a user's, or was left by version 0.1.0 (if so, and if it is not needed, destroy it)"
-            : "is the backlog cache of connector '" + of + '\'';
+                ? "is not marked as a backlog cache: it is a user's, or was left by version 0.1.0 (if so, and if it is not needed, destroy it)"
+                : "is the backlog cache of connector '" + of + '\'';
 
-        return new BacklogException(FOREIGN_CACHE, "cache '" + settings.cacheName + "', where connector '" + settings.connector +
-            "' would keep its backlog, " + whose + "; " + ConnectorSettings.CACHE_NAME + " gives the first part of its name");
+        return new BacklogException(
+                FOREIGN_CACHE,
+                "cache '" + settings.cacheName + "', where connector '" + settings.connector
+                        + "' would keep its backlog, " + whose + "; " + ConnectorSettings.CACHE_NAME
+                        + " gives the first part of its name");
     }
 
     private static CacheConfiguration<BacklogKey, byte[]> configuration(ConnectorSettings settings) {
         return new CacheConfiguration<BacklogKey, byte[]>(settings.cacheName)
-            .setAtomicityMode(CacheAtomicityMode.ATOMIC)
-            .setWriteSynchronizationMode(CacheWriteSynchronizationMode.FULL_SYNC)
-            .setAffinity(new RendezvousAffinityFunction(false, PARTITIONS))
-            .setBackups(settings.backups)
-            .setDataRegionName(settings.regionName)
-            .setKeyConfiguration(new CacheKeyConfiguration(MARK + settings.connector, MARKED_FIELD));
+                .setAtomicityMode(CacheAtomicityMode.ATOMIC)
+                .setWriteSynchronizationMode(CacheWriteSynchronizationMode.FULL_SYNC)
+                .setAffinity(new RendezvousAffinityFunction(false, PARTITIONS))
+                .setBackups(settings.backups)
+                .setDataRegionName(settings.regionName)
+                .setKeyConfiguration(new CacheKeyConfiguration(MARK + settings.connector, MARKED_FIELD));
     }
 }

@@ -3,7 +3,8 @@ package ignitekafka.backlog;
 import org.apache.ignite.IgniteException;
 
 /**
- * A refusal that its caller can act on. The message begins with {@code BACKLOG/<code>: }, because thin clients get nothing but the message.
+ * A refusal that its caller can act on. The message begins with {@code BACKLOG/<code>: }, because thin clients get
+ * nothing but the message.
  */
 public final class BacklogException extends IgniteException {
     /** Why; part of the contract with callers. */

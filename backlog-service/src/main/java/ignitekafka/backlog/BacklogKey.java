@@ -4,8 +4,9 @@ import java.util.Objects;
 import org.apache.ignite.cache.affinity.AffinityKeyMapped;
 
 /**
- * Key of the backlog cache: a unit and what of it. Its affinity key is the unit's partition number, so that with Ignite's default affinity an
- * update is written to the backlog on the very node that made it, and is copied to the nodes that back it up.
+ * Key of the backlog cache: a unit and what of it. Its affinity key is the unit's partition number, so that with
+ * Ignite's default affinity an update is written to the backlog on the very node that made it, and is copied to the
+ * nodes that back it up.
  */
 final class BacklogKey implements Comparable<BacklogKey> {
     /** The unit's {@link UnitRecord}. */
@@ -14,7 +15,9 @@ final class BacklogKey implements Comparable<BacklogKey> {
     /** The unit's {@link ExpiredKeys}. */
     static final long EXPIRED = -2;
 
-    /** One a backlog cache: the capture id that its content belongs to, as eight bytes. Gone when the content is lost. */
+    /**
+     * One a backlog cache: the capture id that its content belongs to, as eight bytes. Gone when the content is lost.
+     */
     static final BacklogKey CAPTURE = new BacklogKey(new Unit(0, 0, 0), -3);
 
     private final int cacheId;
@@ -43,23 +46,26 @@ final class BacklogKey implements Comparable<BacklogKey> {
     }
 
     /** One order for all writers of several keys, so that none waits for another in a circle. */
-    @Override public int compareTo(BacklogKey other) {
+    @Override
+    public int compareTo(BacklogKey other) {
         int order = Integer.compare(partition, other.partition);
 
-        if (order == 0)
-            order = Integer.compare(cacheId, other.cacheId);
+        if (order == 0) order = Integer.compare(cacheId, other.cacheId);
 
-        if (order == 0)
-            order = Long.compare(incarnation, other.incarnation);
+        if (order == 0) order = Long.compare(incarnation, other.incarnation);
 
         return order == 0 ? Long.compare(part, other.part) : order;
     }
 
-    @Override public boolean equals(Object other) {
-        return other instanceof BacklogKey && part == ((BacklogKey)other).part && unit().equals(((BacklogKey)other).unit());
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof BacklogKey
+                && part == ((BacklogKey) other).part
+                && unit().equals(((BacklogKey) other).unit());
     }
 
-    @Override public int hashCode() {
+    @Override
+    public int hashCode() {
         return Objects.hash(cacheId, partition, incarnation, part);
     }
 }

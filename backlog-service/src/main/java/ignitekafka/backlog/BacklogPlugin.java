@@ -13,7 +13,10 @@ import org.apache.ignite.internal.GridKernalContext;
 import org.apache.ignite.internal.processors.affinity.AffinityTopologyVersion;
 import org.apache.ignite.plugin.IgnitePlugin;
 
-/** What one node holds of the backlog: the registry of connectors, and a {@link NodeCapture} for each connector that captures. */
+/**
+ * What one node holds of the backlog: the registry of connectors, and a {@link NodeCapture} for each connector that
+ * captures.
+ */
 public final class BacklogPlugin implements IgnitePlugin {
     private static final long STOP_MS = 10_000;
 
@@ -33,7 +36,8 @@ public final class BacklogPlugin implements IgnitePlugin {
 
     /** The plugin of a node, whether the node has finished its start or not: updates come before that. */
     static BacklogPlugin of(GridKernalContext ctx) {
-        return (BacklogPlugin)ctx.plugins().pluginProvider(BacklogPluginProvider.NAME).plugin();
+        return (BacklogPlugin)
+                ctx.plugins().pluginProvider(BacklogPluginProvider.NAME).plugin();
     }
 
     GridKernalContext context() {
@@ -42,14 +46,22 @@ public final class BacklogPlugin implements IgnitePlugin {
 
     /** The server nodes that are alive, as this one sees it. */
     Set<UUID> servers() {
-        return ctx.discovery().aliveServerNodes().stream().map(ClusterNode::id).collect(Collectors.toCollection(TreeSet::new));
+        return ctx.discovery().aliveServerNodes().stream()
+                .map(ClusterNode::id)
+                .collect(Collectors.toCollection(TreeSet::new));
     }
 
-    /** A number, not negative: another when a server node comes or goes, and after one has come and gone. A client node alone changes nothing. */
+    /**
+     * A number, not negative: another when a server node comes or goes, and after one has come and gone. A client node
+     * alone changes nothing.
+     */
     int topology() {
-        AffinityTopologyVersion changed = ctx.cache().context().exchange().lastAffinityChangedTopologyVersion(ctx.discovery().topologyVersionEx());
+        AffinityTopologyVersion changed = ctx.cache()
+                .context()
+                .exchange()
+                .lastAffinityChangedTopologyVersion(ctx.discovery().topologyVersionEx());
 
-        return 31 * servers().hashCode() + (int)changed.topologyVersion() & Integer.MAX_VALUE;
+        return 31 * servers().hashCode() + (int) changed.topologyVersion() & Integer.MAX_VALUE;
     }
 
     ConnectorRegistry registry() {
@@ -67,11 +79,11 @@ public final class BacklogPlugin implements IgnitePlugin {
 
     /** The connector's backlog cache. */
     IgniteCache<BacklogKey, byte[]> backlog(ConnectorSettings settings) {
-        if (BacklogCache.mine(this, settings))
-            return ctx.grid().cache(settings.cacheName);
+        if (BacklogCache.mine(this, settings)) return ctx.grid().cache(settings.cacheName);
 
         if (ctx.cache().cacheDescriptor(settings.cacheName) == null)
-            throw new BacklogException(BacklogException.Code.UNAVAILABLE, "there is no cache '" + settings.cacheName + '\'');
+            throw new BacklogException(
+                    BacklogException.Code.UNAVAILABLE, "there is no cache '" + settings.cacheName + '\'');
 
         throw BacklogCache.foreign(ctx, settings);
     }
@@ -86,7 +98,10 @@ public final class BacklogPlugin implements IgnitePlugin {
         return captures.get(connector);
     }
 
-    /** The journal of that connector on this node, from when it is first written to, or asked for, until the capture ends. */
+    /**
+     * The journal of that connector on this node, from when it is first written to, or asked for, until the capture
+     * ends.
+     */
     UnitJournal journal(String connector) {
         return journals.computeIfAbsent(connector, name -> new UnitJournal());
     }
@@ -113,16 +128,16 @@ public final class BacklogPlugin implements IgnitePlugin {
     void drop(String connector) {
         NodeCapture capture = captures.remove(connector);
 
-        if (capture != null)
-            capture.close();
+        if (capture != null) capture.close();
 
         journals.remove(connector);
         readSizes.remove(connector);
     }
 
     /**
-     * Writes what the buffers hold, as far as that succeeds within {@value #STOP_MS} ms, and ends the captures. A cache operation may be mapped anew without
-     * end while nodes come and go, and a node must stop all the same: other owners hold what it cannot write.
+     * Writes what the buffers hold, as far as that succeeds within {@value #STOP_MS} ms, and ends the captures. A cache
+     * operation may be mapped anew without end while nodes come and go, and a node must stop all the same: other owners
+     * hold what it cannot write.
      */
     void stop() {
         stopped = true;
@@ -133,13 +148,13 @@ public final class BacklogPlugin implements IgnitePlugin {
 
         try {
             writer.join(STOP_MS);
-        }
-        catch (InterruptedException e) {
+        } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
 
         if (writer.isAlive())
-            log().warning("The backlog's buffers could not be written within " + STOP_MS + " ms before the node stopped");
+            log().warning("The backlog's buffers could not be written within " + STOP_MS
+                    + " ms before the node stopped");
 
         captures.keySet().forEach(this::drop);
     }
@@ -148,9 +163,11 @@ public final class BacklogPlugin implements IgnitePlugin {
         for (Map.Entry<String, NodeCapture> capture : captures.entrySet()) {
             try {
                 capture.getValue().flush(true);
-            }
-            catch (RuntimeException e) {
-                log().warning("The buffer of connector '" + capture.getKey() + "' could not be written before the node stopped", e);
+            } catch (RuntimeException e) {
+                log().warning(
+                                "The buffer of connector '" + capture.getKey()
+                                        + "' could not be written before the node stopped",
+                                e);
             }
         }
     }

@@ -25,12 +25,13 @@ import org.apache.ignite.services.ServiceConfiguration;
 import org.apache.ignite.util.AttributeNodeFilter;
 
 /**
- * What makes the jar work by being on the class path: Ignite finds it by ServiceLoader, unless a node's {@code IgniteConfiguration} names plugin
- * providers itself; then this class must be among them.
+ * What makes the jar work by being on the class path: Ignite finds it by ServiceLoader, unless a node's
+ * {@code IgniteConfiguration} names plugin providers itself; then this class must be among them.
  *
- * <p>It adds to the node's own configuration: an attribute that says that the jar is here, the {@link BacklogService} as a statically configured
- * service (Ignite deploys it once a cluster and on each node with the attribute, however many nodes join at the same time, and again after an
- * activation), and a lifecycle bean that writes the buffers before the node stops.
+ * <p>It adds to the node's own configuration: an attribute that says that the jar is here, the {@link BacklogService}
+ * as a statically configured service (Ignite deploys it once a cluster and on each node with the attribute, however
+ * many nodes join at the same time, and again after an activation), and a lifecycle bean that writes the buffers before
+ * the node stops.
  */
 public final class BacklogPluginProvider implements PluginProvider<PluginConfiguration> {
     /** Attribute of nodes that have this jar; its value is {@link BacklogService#VERSION}. */
@@ -41,45 +42,55 @@ public final class BacklogPluginProvider implements PluginProvider<PluginConfigu
 
     private BacklogPlugin plugin;
 
-    @Override public String name() {
+    @Override
+    public String name() {
         return NAME;
     }
 
-    @Override public String version() {
+    @Override
+    public String version() {
         return BacklogService.VERSION;
     }
 
-    @Override public String copyright() {
+    @Override
+    public String copyright() {
         return "Apache License 2.0";
     }
 
     @SuppressWarnings("unchecked")
-    @Override public <T extends IgnitePlugin> T plugin() {
-        return (T)plugin;
+    @Override
+    public <T extends IgnitePlugin> T plugin() {
+        return (T) plugin;
     }
 
-    @Override public void initExtensions(PluginContext pluginContext, ExtensionRegistry registry) {
-        GridKernalContext ctx = ((IgniteEx)pluginContext.grid()).context();
+    @Override
+    public void initExtensions(PluginContext pluginContext, ExtensionRegistry registry) {
+        GridKernalContext ctx = ((IgniteEx) pluginContext.grid()).context();
 
         plugin = new BacklogPlugin(ctx);
 
-        if (ctx.clientNode())
-            return;
+        if (ctx.clientNode()) return;
 
         IgniteConfiguration configuration = pluginContext.igniteConfiguration();
-        Map<String, Object> attributes = new HashMap<>(configuration.getUserAttributes() == null ? Map.of() : configuration.getUserAttributes());
+        Map<String, Object> attributes =
+                new HashMap<>(configuration.getUserAttributes() == null ? Map.of() : configuration.getUserAttributes());
 
         attributes.put(ATTRIBUTE, BacklogService.VERSION);
         configuration.setUserAttributes(attributes);
-        configuration.setServiceConfiguration(with(configuration.getServiceConfiguration(), new ServiceConfiguration()
-            .setName(BacklogService.NAME)
-            .setMaxPerNodeCount(1)
-            .setNodeFilter(nodes())
-            .setService(new BacklogServiceImpl()), ServiceConfiguration[]::new));
-        configuration.setLifecycleBeans(with(configuration.getLifecycleBeans(), event -> {
-            if (event == LifecycleEventType.BEFORE_NODE_STOP)
-                plugin.stop();
-        }, LifecycleBean[]::new));
+        configuration.setServiceConfiguration(with(
+                configuration.getServiceConfiguration(),
+                new ServiceConfiguration()
+                        .setName(BacklogService.NAME)
+                        .setMaxPerNodeCount(1)
+                        .setNodeFilter(nodes())
+                        .setService(new BacklogServiceImpl()),
+                ServiceConfiguration[]::new));
+        configuration.setLifecycleBeans(with(
+                configuration.getLifecycleBeans(),
+                event -> {
+                    if (event == LifecycleEventType.BEFORE_NODE_STOP) plugin.stop();
+                },
+                LifecycleBean[]::new));
     }
 
     /** The nodes that have this jar; a class of Ignite's own, since the others must be able to read it. */
@@ -88,55 +99,70 @@ public final class BacklogPluginProvider implements PluginProvider<PluginConfigu
     }
 
     private static <T> T[] with(T[] present, T added, IntFunction<T[]> array) {
-        return Stream.concat(present == null ? Stream.empty() : Stream.of(present), Stream.of(added)).toArray(array);
+        return Stream.concat(present == null ? Stream.empty() : Stream.of(present), Stream.of(added))
+                .toArray(array);
     }
 
-    /** While anything is captured a server node without this jar must stay out: it would own partitions whose changes nobody captures. */
-    @Override public void validateNewNode(ClusterNode node, Serializable data) {
-        if (node.isClient() || nodes().apply(node) || plugin.registry().names().isEmpty())
-            return;
+    /**
+     * While anything is captured a server node without this jar must stay out: it would own partitions whose changes
+     * nobody captures.
+     */
+    @Override
+    public void validateNewNode(ClusterNode node, Serializable data) {
+        if (node.isClient() || nodes().apply(node) || plugin.registry().names().isEmpty()) return;
 
-        String message = "Changes of caches are captured for " + plugin.registry().names() + ", and node " + U.id8(node.id()) +
-            " has not the jar of the backlog service " + BacklogService.VERSION + " on its class path [addresses=" + node.addresses() + ']';
+        String message =
+                "Changes of caches are captured for " + plugin.registry().names() + ", and node " + U.id8(node.id())
+                        + " has not the jar of the backlog service " + BacklogService.VERSION
+                        + " on its class path [addresses=" + node.addresses() + ']';
 
         throw new PluginValidationException(message, message, node.id());
     }
 
     @Deprecated
-    @Override public void validateNewNode(ClusterNode node) {
+    @Override
+    public void validateNewNode(ClusterNode node) {
         validateNewNode(node, null);
     }
 
-    @Override public <T> T createComponent(PluginContext pluginContext, Class<T> type) {
+    @Override
+    public <T> T createComponent(PluginContext pluginContext, Class<T> type) {
         return null;
     }
 
     @SuppressWarnings("rawtypes")
-    @Override public CachePluginProvider createCacheProvider(CachePluginContext pluginContext) {
+    @Override
+    public CachePluginProvider createCacheProvider(CachePluginContext pluginContext) {
         return null;
     }
 
-    @Override public void start(PluginContext pluginContext) {
+    @Override
+    public void start(PluginContext pluginContext) {
         // Nothing before caches are there.
     }
 
-    @Override public void stop(boolean cancel) {
+    @Override
+    public void stop(boolean cancel) {
         // The lifecycle bean stops earlier, while caches can still be written.
     }
 
-    @Override public void onIgniteStart() {
+    @Override
+    public void onIgniteStart() {
         // Ignite deploys the service.
     }
 
-    @Override public void onIgniteStop(boolean cancel) {
+    @Override
+    public void onIgniteStop(boolean cancel) {
         // The lifecycle bean stops earlier, while caches can still be written.
     }
 
-    @Override public Serializable provideDiscoveryData(UUID nodeId) {
+    @Override
+    public Serializable provideDiscoveryData(UUID nodeId) {
         return null;
     }
 
-    @Override public void receiveDiscoveryData(UUID nodeId, Serializable data) {
+    @Override
+    public void receiveDiscoveryData(UUID nodeId, Serializable data) {
         // None is sent.
     }
 }

@@ -51,11 +51,9 @@ final class BacklogReader {
         for (int from = 0; from < units.size(); from += HEADS) {
             List<Found> some = new ArrayList<>();
 
-            for (Unit unit : units.subList(from, Math.min(units.size(), from + HEADS)))
-                some.add(new Found(unit));
+            for (Unit unit : units.subList(from, Math.min(units.size(), from + HEADS))) some.add(new Found(unit));
 
-            if (bytes < maxBytes)
-                bytes += read(some, maxBytes - bytes);
+            if (bytes < maxBytes) bytes += read(some, maxBytes - bytes);
 
             all.addAll(some);
         }
@@ -65,7 +63,9 @@ final class BacklogReader {
         return encode(all);
     }
 
-    /** Records and expired keys first, then chunks downwards: see {@link BacklogWriter} for why that is the safe order. */
+    /**
+     * Records and expired keys first, then chunks downwards: see {@link BacklogWriter} for why that is the safe order.
+     */
     private long read(List<Found> some, long maxBytes) {
         heads(some);
 
@@ -98,7 +98,10 @@ final class BacklogReader {
         some.forEach(one -> head(one, values));
     }
 
-    /** Reads on until each unit has changes and the bytes are passed, or all is read; once more where a late chunk came below those looked for. */
+    /**
+     * Reads on until each unit has changes and the bytes are passed, or all is read; once more where a late chunk came
+     * below those looked for.
+     */
     private void chunks(List<Found> group, long maxBytes) {
         List<Found> open = new ArrayList<>(group);
 
@@ -123,7 +126,8 @@ final class BacklogReader {
 
             open.removeIf(one -> one.changes.isEmpty());
 
-            Map<BacklogKey, byte[]> records = backlog.getAll(open.stream().map(one -> one.unit.record()).collect(Collectors.toSet()));
+            Map<BacklogKey, byte[]> records =
+                    backlog.getAll(open.stream().map(one -> one.unit.record()).collect(Collectors.toSet()));
 
             open.removeIf(one -> !one.again(records.get(one.unit.record())));
         }
@@ -148,7 +152,9 @@ final class BacklogReader {
         one.expired = values.get(one.unit.expired());
     }
 
-    /** How many chunks to look for next: twice as many, unless what was found tells that these pass {@code maxBytes}. */
+    /**
+     * How many chunks to look for next: twice as many, unless what was found tells that these pass {@code maxBytes}.
+     */
     private static int next(int chunks, long bytes, long maxBytes) {
         return bytes > maxBytes / 2 ? chunks : Math.min(GROUP_CHUNKS, 2 * chunks);
     }
@@ -164,12 +170,10 @@ final class BacklogReader {
             for (Found one : open) {
                 long index = Math.min(one.record.high, one.from + share - 1) - step;
 
-                if (index >= one.from)
-                    wave.add(one.unit.chunk(index));
+                if (index >= one.from) wave.add(one.unit.chunk(index));
             }
 
-            if (wave.isEmpty())
-                break;
+            if (wave.isEmpty()) break;
 
             chunks.putAll(backlog.getAll(wave));
         }
@@ -184,8 +188,7 @@ final class BacklogReader {
             for (long index = one.from; index <= to; index++) {
                 byte[] chunk = chunks.get(one.unit.chunk(index));
 
-                if (chunk != null)
-                    one.changes.addAll(Chunk.decode(chunk));
+                if (chunk != null) one.changes.addAll(Chunk.decode(chunk));
             }
 
             one.from = to + 1;
@@ -193,8 +196,7 @@ final class BacklogReader {
     }
 
     private static void addExpired(Found one) {
-        if (one.expired == null || one.more() || one.gone)
-            return;
+        if (one.expired == null || one.more() || one.gone) return;
 
         ExpiredKeys.decode(one.expired).forEach((key, stampAndTime) -> {
             one.stamp = Math.max(one.stamp, stampAndTime[0]);
@@ -206,16 +208,18 @@ final class BacklogReader {
         List<Change> changes = new ArrayList<>();
         long entries = 0;
 
-        for (Found one : all)
-            changes.addAll(one.changes);
+        for (Found one : all) changes.addAll(one.changes);
 
-        for (Change change : changes)
-            entries += PageForm.length(change.key) + PageForm.length(change.value);
+        for (Change change : changes) entries += PageForm.length(change.key) + PageForm.length(change.value);
 
         long size = AnswerLimit.HEADER + AnswerLimit.UNIT * all.size() + AnswerLimit.CHANGE * changes.size() + entries;
         ByteBuffer out = Chunk.buffer(new byte[Math.toIntExact(size)]);
 
-        out.putInt(0x31434B42).putInt(all.size()).putInt(changes.size()).putInt(topology).putLong(entries);
+        out.putInt(0x31434B42)
+                .putInt(all.size())
+                .putInt(changes.size())
+                .putInt(topology)
+                .putLong(entries);
         all.forEach(one -> out.putLong(one.record == null ? 0 : one.record.markNumber));
         all.forEach(one -> out.putLong(one.stamp));
         changes.forEach(change -> out.putLong(change.number));
@@ -248,8 +252,7 @@ final class BacklogReader {
         byRecord.forEach((key, one) -> {
             byte[] record = records.get(key);
 
-            if (record != null)
-                changes.put(key, acknowledged(one, UnitRecord.decode(record)));
+            if (record != null) changes.put(key, acknowledged(one, UnitRecord.decode(record)));
         });
 
         backlog.invokeAll(changes);
@@ -260,8 +263,7 @@ final class BacklogReader {
         SortedMap<BacklogKey, ExpiredKeys> expired = new TreeMap<>();
 
         byRecord.forEach((key, one) -> {
-            if (one.expiredStamp > 0)
-                expired.put(one.unit.expired(), ExpiredKeys.remove(one.expiredStamp));
+            if (one.expiredStamp > 0) expired.put(one.unit.expired(), ExpiredKeys.remove(one.expiredStamp));
 
             one.byChunk.forEach((index, changes) -> trims.put(one.unit.chunk(index), ChunkChange.remove(changes)));
         });
@@ -270,13 +272,17 @@ final class BacklogReader {
         backlog.invokeAll(expired);
     }
 
-    /** Looks for the lowest chunk that is still there, as far as a window sees, and not beyond those acknowledged; after the trims. */
+    /**
+     * Looks for the lowest chunk that is still there, as far as a window sees, and not beyond those acknowledged; after
+     * the trims.
+     */
     private RecordChange acknowledged(Acknowledgement one, UnitRecord record) {
         long from = record.low;
         long last = one.byChunk.isEmpty() ? from : one.byChunk.lastKey();
 
-        for (int looked = 0; from < last && looked < GROUP_CHUNKS && !backlog.containsKey(one.unit.chunk(from)); looked++)
-            from++;
+        for (int looked = 0;
+                from < last && looked < GROUP_CHUNKS && !backlog.containsKey(one.unit.chunk(from));
+                looked++) from++;
 
         return RecordChange.acknowledge(one.numbers, from, record.turn);
     }
@@ -296,6 +302,7 @@ final class BacklogReader {
 
         /** The lowest chunk looked for, and the next. */
         long low;
+
         long from;
 
         long stamp;
@@ -308,8 +315,7 @@ final class BacklogReader {
         boolean again(byte[] bytes) {
             UnitRecord now = bytes == null ? record : UnitRecord.decode(bytes);
 
-            if (now.low >= low)
-                return false;
+            if (now.low >= low) return false;
 
             record = now;
             low = from = now.low;
@@ -332,7 +338,9 @@ final class BacklogReader {
         }
 
         long bytes() {
-            return changes.stream().mapToLong(change -> change.key.length + Math.max(0, change.valueLength())).sum();
+            return changes.stream()
+                    .mapToLong(change -> change.key.length + Math.max(0, change.valueLength()))
+                    .sum();
         }
     }
 }

@@ -23,44 +23,57 @@ import org.apache.ignite.internal.util.typedef.internal.CU;
 import org.apache.ignite.resources.IgniteInstanceResource;
 import org.apache.ignite.services.Service;
 
-/** The control service, on each node with the jar: checks calls, and hands them on. It holds no state; that is in registry and caches. */
+/**
+ * The control service, on each node with the jar: checks calls, and hands them on. It holds no state; that is in
+ * registry and caches.
+ */
 public final class BacklogServiceImpl implements BacklogService, Service {
     private static final long serialVersionUID = 1;
 
     @IgniteInstanceResource
     private transient Ignite ignite;
 
-    /** After an activation, brings back what was captured before: services are not kept over a restart of the whole cluster. */
-    @Override public void execute() {
-        ClusterNode oldest = ignite.cluster().forServers().forPredicate(BacklogPluginProvider.nodes()).forOldest().node();
+    /**
+     * After an activation, brings back what was captured before: services are not kept over a restart of the whole
+     * cluster.
+     */
+    @Override
+    public void execute() {
+        ClusterNode oldest = ignite.cluster()
+                .forServers()
+                .forPredicate(BacklogPluginProvider.nodes())
+                .forOldest()
+                .node();
 
-        if (oldest == null || !oldest.isLocal())
-            return;
+        if (oldest == null || !oldest.isLocal()) return;
 
         for (String connector : plugin().registry().names()) {
             try {
                 captures().ensure(connector);
-            }
-            catch (RuntimeException e) {
-                plugin().log().error("The capture of connector '" + connector + "' could not be brought back, start it again", e);
+            } catch (RuntimeException e) {
+                plugin().log()
+                        .error(
+                                "The capture of connector '" + connector
+                                        + "' could not be brought back, start it again",
+                                e);
             }
         }
     }
 
-    @Override public int version() {
+    @Override
+    public int version() {
         return CONTRACT;
     }
 
-    @Override public Map<String, Object> start(String connector, Map<String, String> settings, String[] caches, String secret) {
-        if (settings == null)
-            throw new BacklogException(MALFORMED, "settings are missing");
+    @Override
+    public Map<String, Object> start(String connector, Map<String, String> settings, String[] caches, String secret) {
+        if (settings == null) throw new BacklogException(MALFORMED, "settings are missing");
 
         ConnectorSettings wanted = new ConnectorSettings(connector, settings);
         String digest = secret == null ? null : Guard.digest(secret);
         Connector present = plugin().registry().find(connector);
 
-        if (present != null)
-            mayStart(present, wanted, secret);
+        if (present != null) mayStart(present, wanted, secret);
 
         mayCapture(wanted, caches);
 
@@ -72,8 +85,7 @@ public final class BacklogServiceImpl implements BacklogService, Service {
 
             mayStart(added, wanted, secret); // another call may have been faster
 
-            if (digest != null && added.secretDigest() == null)
-                takeSecret(connector, digest, secret);
+            if (digest != null && added.secretDigest() == null) takeSecret(connector, digest, secret);
 
             return begin(connector, caches);
         });
@@ -102,8 +114,7 @@ public final class BacklogServiceImpl implements BacklogService, Service {
     private Map<String, Object> begin(String connector, String[] caches) {
         try {
             return capture(connector, caches);
-        }
-        catch (BacklogException e) {
+        } catch (BacklogException e) {
             Connector present = plugin().registry().find(connector);
 
             if (e.code() == FOREIGN_CACHE && present != null && !present.begun())
@@ -113,7 +124,8 @@ public final class BacklogServiceImpl implements BacklogService, Service {
         }
     }
 
-    @Override public Map<String, Object> update(String connector, String[] caches, String secret) {
+    @Override
+    public Map<String, Object> update(String connector, String[] caches, String secret) {
         Connector present = plugin().registry().get(connector);
 
         Guard.mayWrite(present, secret);
@@ -132,38 +144,45 @@ public final class BacklogServiceImpl implements BacklogService, Service {
         captures().flush(connector);
 
         for (String cache : before.caches()) {
-            if (!after.caches().contains(cache))
-                captures().forget(before, cache);
+            if (!after.caches().contains(cache)) captures().forget(before, cache);
         }
 
         return new CaptureStatus(plugin(), after).brief();
     }
 
-    @Override public String[] connectors() {
+    @Override
+    public String[] connectors() {
         return plugin().registry().names().toArray(new String[0]);
     }
 
-    @Override public Map<String, Object> status(String connector) {
+    @Override
+    public Map<String, Object> status(String connector) {
         Connector known = plugin().registry().get(connector);
 
         return guard().asNode(() -> new CaptureStatus(plugin(), known).whole());
     }
 
-    @Override public byte[] units(String connector) {
-        HashMap<Integer, Long> incarnations = captures().incarnations(plugin().registry().get(connector));
+    @Override
+    public byte[] units(String connector) {
+        HashMap<Integer, Long> incarnations =
+                captures().incarnations(plugin().registry().get(connector));
 
-        return guard().asNode(() -> UnitTable.join(NodeJob.everywhere(context(), node -> UnitTable.ofNode(node, connector, incarnations))));
+        return guard().asNode(() ->
+                UnitTable.join(NodeJob.everywhere(context(), node -> UnitTable.ofNode(node, connector, incarnations))));
     }
 
-    @Override public byte[] changed(String connector, byte[] place) {
+    @Override
+    public byte[] changed(String connector, byte[] place) {
         plugin().registry().get(connector);
 
         Limits.checked(place);
 
-        return guard().asNode(() -> ChangedUnits.since(context(), connector, place).encode(plugin()));
+        return guard().asNode(
+                        () -> ChangedUnits.since(context(), connector, place).encode(plugin()));
     }
 
-    @Override public byte[] read(String connector, byte[] units, int maxBytes) {
+    @Override
+    public byte[] read(String connector, byte[] units, int maxBytes) {
         Connector known = plugin().registry().get(connector);
         List<Unit> wanted = new ArrayList<>();
 
@@ -173,17 +192,21 @@ public final class BacklogServiceImpl implements BacklogService, Service {
         Limits.parse(units, in -> wanted.add(Unit.read(in)));
         guard().mayRead(names(known, wanted));
 
-        return guard().asNode(() -> new BacklogReader(plugin(), known).read(wanted, Math.min(maxBytes, Limits.bytes())));
+        return guard().asNode(
+                        () -> new BacklogReader(plugin(), known).read(wanted, Math.min(maxBytes, Limits.bytes())));
     }
 
     /** The connector's caches that some of the units are of. */
     private static Set<String> names(Connector connector, Collection<Unit> units) {
         Set<Integer> ids = units.stream().map(unit -> unit.cacheId).collect(Collectors.toSet());
 
-        return connector.caches().stream().filter(cache -> ids.contains(CU.cacheId(cache))).collect(Collectors.toSet());
+        return connector.caches().stream()
+                .filter(cache -> ids.contains(CU.cacheId(cache)))
+                .collect(Collectors.toSet());
     }
 
-    @Override public void acknowledge(String connector, byte[] sent, String secret) {
+    @Override
+    public void acknowledge(String connector, byte[] sent, String secret) {
         Connector known = plugin().registry().get(connector);
         List<Acknowledgement> all = new ArrayList<>();
 
@@ -200,13 +223,15 @@ public final class BacklogServiceImpl implements BacklogService, Service {
         });
     }
 
-    @Override public byte[] lookup(String connector, String cache, byte[] keys) {
+    @Override
+    public byte[] lookup(String connector, String cache, byte[] keys) {
         List<byte[]> wanted = keys(connector, cache, keys);
 
         return guard().asNode(() -> Lookup.values(context(), cache, wanted));
     }
 
-    @Override public byte[] locate(String connector, String cache, byte[] keys) {
+    @Override
+    public byte[] locate(String connector, String cache, byte[] keys) {
         List<byte[]> wanted = keys(connector, cache, keys);
 
         return guard().asNode(() -> Lookup.places(context(), cache, wanted));
@@ -223,12 +248,14 @@ public final class BacklogServiceImpl implements BacklogService, Service {
         return Lookup.keys(keys);
     }
 
-    @Override public void barrier(String connector) {
+    @Override
+    public void barrier(String connector) {
         plugin().registry().get(connector);
         run(() -> captures().flush(connector));
     }
 
-    @Override public void clear(String connector, byte[] units, String secret) {
+    @Override
+    public void clear(String connector, byte[] units, String secret) {
         Connector known = plugin().registry().get(connector);
         Map<Unit, Long> markNumbers = new LinkedHashMap<>();
 
@@ -260,21 +287,25 @@ public final class BacklogServiceImpl implements BacklogService, Service {
         });
     }
 
-    @Override public void mark(String connector, byte[] units, String secret) {
+    @Override
+    public void mark(String connector, byte[] units, String secret) {
         Connector known = plugin().registry().get(connector);
         Map<Integer, String> names = new HashMap<>();
         SortedMap<BacklogKey, RecordChange> marks = new TreeMap<>();
 
         Guard.mayWrite(known, secret);
-        known.caches().stream().filter(cache -> Captures.deployment(context(), cache) != null)
-            .forEach(cache -> names.put(context().cache().cacheDescriptor(cache).cacheId(), cache));
+        known.caches().stream()
+                .filter(cache -> Captures.deployment(context(), cache) != null)
+                .forEach(cache ->
+                        names.put(context().cache().cacheDescriptor(cache).cacheId(), cache));
 
         Limits.parse(units, in -> {
             Unit unit = Unit.read(in);
             String cache = names.get(unit.cacheId);
 
             if (cache == null || known.incarnation(cache) != unit.incarnation)
-                throw new BacklogException(UNKNOWN_CACHE, "connector '" + connector + "' does not capture the cache of " + unit);
+                throw new BacklogException(
+                        UNKNOWN_CACHE, "connector '" + connector + "' does not capture the cache of " + unit);
 
             if (unit.partition < 0 || unit.partition >= captures().partitions(cache))
                 throw new BacklogException(MALFORMED, "cache '" + cache + "' has no partition " + unit.partition);
@@ -285,26 +316,30 @@ public final class BacklogServiceImpl implements BacklogService, Service {
         run(() -> new BacklogWriter(plugin(), known.settings).change(marks));
     }
 
-    @Override public String[] caches() {
+    @Override
+    public String[] caches() {
         return CaptureStatus.userCaches(context());
     }
 
-    @Override public Map<String, Object> stop(String connector, boolean destroy, String secret) {
+    @Override
+    public Map<String, Object> stop(String connector, boolean destroy, String secret) {
         Connector known = plugin().registry().find(connector);
 
-        if (known != null)
-            Guard.mayWrite(known, secret);
+        if (known != null) Guard.mayWrite(known, secret);
 
         return guard().asNode(() -> end(connector, known, destroy));
     }
 
-    @Override public Map<String, Object> forceStop(String connector, boolean destroy) {
+    @Override
+    public Map<String, Object> forceStop(String connector, boolean destroy) {
         Connector known = plugin().registry().find(connector);
 
         guard().mayEnd(connector);
 
         if (known != null)
-            plugin().log().warning("The capture of connector '" + connector + "' is ended without its secret by " + guard().caller());
+            plugin().log()
+                    .warning("The capture of connector '" + connector + "' is ended without its secret by "
+                            + guard().caller());
 
         return guard().asNode(() -> end(connector, known, destroy));
     }
@@ -315,8 +350,7 @@ public final class BacklogServiceImpl implements BacklogService, Service {
         removed.put("service", null);
         removed.put("cache", null);
 
-        if (known == null)
-            return removed;
+        if (known == null) return removed;
 
         if (CaptureServices.mine(context(), known.settings)) {
             ignite.services().cancel(known.settings.serviceName);
@@ -341,27 +375,33 @@ public final class BacklogServiceImpl implements BacklogService, Service {
 
     // Thin clients find methods of this class alone, so these are no default methods of the interface.
 
-    @Override public Map<String, Object> start(String connector, Map<String, String> settings, String[] caches) {
+    @Override
+    public Map<String, Object> start(String connector, Map<String, String> settings, String[] caches) {
         return start(connector, settings, caches, null);
     }
 
-    @Override public Map<String, Object> update(String connector, String[] caches) {
+    @Override
+    public Map<String, Object> update(String connector, String[] caches) {
         return update(connector, caches, null);
     }
 
-    @Override public void acknowledge(String connector, byte[] sent) {
+    @Override
+    public void acknowledge(String connector, byte[] sent) {
         acknowledge(connector, sent, null);
     }
 
-    @Override public void clear(String connector, byte[] units) {
-        clear(connector, units, (String)null);
+    @Override
+    public void clear(String connector, byte[] units) {
+        clear(connector, units, (String) null);
     }
 
-    @Override public void mark(String connector, byte[] units) {
+    @Override
+    public void mark(String connector, byte[] units) {
         mark(connector, units, null);
     }
 
-    @Override public Map<String, Object> stop(String connector, boolean destroy) {
+    @Override
+    public Map<String, Object> stop(String connector, boolean destroy) {
         return stop(connector, destroy, null);
     }
 
@@ -378,6 +418,6 @@ public final class BacklogServiceImpl implements BacklogService, Service {
     }
 
     private GridKernalContext context() {
-        return ((IgniteEx)ignite).context();
+        return ((IgniteEx) ignite).context();
     }
 }

@@ -14,15 +14,17 @@ import org.apache.ignite.IgniteCache;
 /**
  * Writes batches of changes to a backlog cache; each step may be repeated.
  *
- * <p>Order makes a reader safe without marks of what is complete: the unit's record first learns which chunks to look for; then chunks are written
- * in ascending order, one a unit at a time, each at once with all its changes; readers read chunks in descending order. So whoever sees a change
- * also sees, in that read, every earlier change of its key that the same node captured; but for one that is written while a long read goes from one
- * window to the next: it comes with the next read, below what was sent of its key, and is looked up.
+ * <p>Order makes a reader safe without marks of what is complete: the unit's record first learns which chunks to look
+ * for; then chunks are written in ascending order, one a unit at a time, each at once with all its changes; readers
+ * read chunks in descending order. So whoever sees a change also sees, in that read, every earlier change of its key
+ * that the same node captured; but for one that is written while a long read goes from one window to the next: it comes
+ * with the next read, below what was sent of its key, and is looked up.
  *
- * <p>The record's low end rises as chunks are acknowledged, while a late number may bring a chunk below the high end back. So the record learns of
- * chunks once more after they are written, and of one that is below others before the next: its turn rises, and an acknowledgement that had found
- * no chunk there, in an earlier turn, leaves the low end where it is. It never passes the highest chunk that it acknowledges, either: whoever has
- * read that one has also read what is below it.
+ * <p>The record's low end rises as chunks are acknowledged, while a late number may bring a chunk below the high end
+ * back. So the record learns of chunks once more after they are written, and of one that is below others before the
+ * next: its turn rises, and an acknowledgement that had found no chunk there, in an earlier turn, leaves the low end
+ * where it is. It never passes the highest chunk that it acknowledges, either: whoever has read that one has also read
+ * what is below it.
  */
 final class BacklogWriter {
     /** Chunks that one call removes. */
@@ -37,8 +39,7 @@ final class BacklogWriter {
     }
 
     void write(List<UnitBuffer.Batch> batches) {
-        if (batches.isEmpty())
-            return;
+        if (batches.isEmpty()) return;
 
         IgniteCache<BacklogKey, byte[]> backlog = cache();
         SortedMap<BacklogKey, RecordChange> before = new TreeMap<>();
@@ -51,8 +52,7 @@ final class BacklogWriter {
         for (UnitBuffer.Batch batch : batches) {
             plan(batch, before, waves, after);
 
-            if (!batch.expired.isEmpty())
-                expired.put(batch.buffer.unit.expired(), ExpiredKeys.add(batch.expired));
+            if (!batch.expired.isEmpty()) expired.put(batch.buffer.unit.expired(), ExpiredKeys.add(batch.expired));
         }
 
         try {
@@ -65,16 +65,14 @@ final class BacklogWriter {
 
             backlog.invokeAll(after);
             backlog.invokeAll(expired);
-        }
-        finally {
+        } finally {
             note(before.keySet());
             note(after.keySet());
             note(expired.keySet());
         }
 
         for (UnitBuffer.Batch batch : batches) {
-            if (!batch.changes.isEmpty())
-                batch.buffer.knownHigh(Chunk.index(last(batch.changes).number));
+            if (!batch.changes.isEmpty()) batch.buffer.knownHigh(Chunk.index(last(batch.changes).number));
         }
     }
 
@@ -88,8 +86,7 @@ final class BacklogWriter {
     void change(SortedMap<BacklogKey, RecordChange> records) {
         try {
             cache().invokeAll(records);
-        }
-        finally {
+        } finally {
             note(records.keySet());
         }
     }
@@ -103,7 +100,8 @@ final class BacklogWriter {
 
     /** Also after a failure: what was written before it may be read. */
     private void note(Set<BacklogKey> written) {
-        plugin.journal(settings.connector).note(written.stream().map(BacklogKey::unit).collect(Collectors.toList()));
+        plugin.journal(settings.connector)
+                .note(written.stream().map(BacklogKey::unit).collect(Collectors.toList()));
     }
 
     /** Removes all chunks of a unit that its record knows now. */
@@ -111,8 +109,7 @@ final class BacklogWriter {
         IgniteCache<BacklogKey, byte[]> backlog = cache();
         byte[] bytes = backlog.get(unit.record());
 
-        if (bytes == null)
-            return;
+        if (bytes == null) return;
 
         UnitRecord record = UnitRecord.decode(bytes);
 
@@ -132,7 +129,10 @@ final class BacklogWriter {
     }
 
     /** Takes out of batches of a backup what the primary wrote, or a reader has sent. */
-    private void confirm(IgniteCache<BacklogKey, byte[]> backlog, List<UnitBuffer.Batch> batches, Map<BacklogKey, RecordChange> spans) {
+    private void confirm(
+            IgniteCache<BacklogKey, byte[]> backlog,
+            List<UnitBuffer.Batch> batches,
+            Map<BacklogKey, RecordChange> spans) {
         SortedMap<BacklogKey, UnitBuffer.Batch> keys = new TreeMap<>();
 
         for (UnitBuffer.Batch batch : batches) {
@@ -142,18 +142,17 @@ final class BacklogWriter {
             }
         }
 
-        if (keys.isEmpty())
-            return;
+        if (keys.isEmpty()) return;
 
         Map<BacklogKey, byte[]> found = backlog.getAll(keys.keySet());
 
         for (UnitBuffer.Batch batch : batches) {
-            if (batch.held != Held.NOT && !batch.changes.isEmpty())
-                confirm(batch, found, spans);
+            if (batch.held != Held.NOT && !batch.changes.isEmpty()) confirm(batch, found, spans);
         }
     }
 
-    private static void confirm(UnitBuffer.Batch batch, Map<BacklogKey, byte[]> found, Map<BacklogKey, RecordChange> spans) {
+    private static void confirm(
+            UnitBuffer.Batch batch, Map<BacklogKey, byte[]> found, Map<BacklogKey, RecordChange> spans) {
         Unit unit = batch.buffer.unit;
         byte[] bytes = found.get(unit.record());
         UnitRecord record = bytes == null ? UnitRecord.empty() : UnitRecord.decode(bytes);
@@ -161,34 +160,36 @@ final class BacklogWriter {
         Set<Long> numbers = new HashSet<>();
 
         batch.buffer.knownHigh(record.high);
-        batch.changes.stream().map(change -> Chunk.index(change.number)).distinct().map(index -> found.get(unit.chunk(index)))
-            .filter(chunk -> chunk != null).forEach(chunk -> present.addAll(Chunk.decode(chunk)));
+        batch.changes.stream()
+                .map(change -> Chunk.index(change.number))
+                .distinct()
+                .map(index -> found.get(unit.chunk(index)))
+                .filter(chunk -> chunk != null)
+                .forEach(chunk -> present.addAll(Chunk.decode(chunk)));
         present.forEach(change -> numbers.add(change.number));
 
         if ((record.marks & UnitRecord.FULL) != 0) // Its primary gave it up for want of room; it will be sent again.
-            batch.changes.clear();
-        else if (batch.held == Held.FOR_PRIMARY)
-            batch.changes.removeIf(change -> record.sent.contains(change.number));
+        batch.changes.clear();
+        else if (batch.held == Held.FOR_PRIMARY) batch.changes.removeIf(change -> record.sent.contains(change.number));
 
-        if (batch.changes.isEmpty())
-            return;
+        if (batch.changes.isEmpty()) return;
 
         long low = Chunk.index(batch.changes.get(0).number);
         long high = Chunk.index(last(batch.changes).number);
 
         // A node that died between two steps may have left chunks that the record does not know.
-        if (!record.spans(low, high))
-            spans.put(unit.record(), RecordChange.span(low, high));
+        if (!record.spans(low, high)) spans.put(unit.record(), RecordChange.span(low, high));
 
-        if (batch.held == Held.FOR_PRIMARY)
-            batch.changes.removeIf(change -> numbers.contains(change.number));
-        else
-            batch.changes.removeAll(present);
+        if (batch.held == Held.FOR_PRIMARY) batch.changes.removeIf(change -> numbers.contains(change.number));
+        else batch.changes.removeAll(present);
     }
 
-    private static void plan(UnitBuffer.Batch batch, Map<BacklogKey, RecordChange> before, List<Wave> waves, Map<BacklogKey, RecordChange> after) {
-        if (batch.changes.isEmpty())
-            return;
+    private static void plan(
+            UnitBuffer.Batch batch,
+            Map<BacklogKey, RecordChange> before,
+            List<Wave> waves,
+            Map<BacklogKey, RecordChange> after) {
+        if (batch.changes.isEmpty()) return;
 
         Unit unit = batch.buffer.unit;
         long low = Chunk.index(batch.changes.get(0).number);
@@ -204,13 +205,13 @@ final class BacklogWriter {
         for (int from = 0, to; from < batch.changes.size(); from = to, wave++) {
             long index = Chunk.index(batch.changes.get(from).number);
 
-            for (to = from + 1; to < batch.changes.size() && Chunk.index(batch.changes.get(to).number) == index; )
-                to++;
+            for (to = from + 1; to < batch.changes.size() && Chunk.index(batch.changes.get(to).number) == index; ) to++;
 
-            if (wave == waves.size())
-                waves.add(new Wave());
+            if (wave == waves.size()) waves.add(new Wave());
 
-            waves.get(wave).chunks.put(unit.chunk(index), ChunkChange.add(Chunk.encode(batch.changes.subList(from, to))));
+            waves.get(wave)
+                    .chunks
+                    .put(unit.chunk(index), ChunkChange.add(Chunk.encode(batch.changes.subList(from, to))));
 
             if (index < high && index < batch.buffer.knownHigh())
                 waves.get(wave).late.put(unit.record(), RecordChange.span(index, index));

@@ -15,14 +15,16 @@ import org.apache.ignite.internal.processors.cache.GridCacheContext;
 import org.apache.ignite.resources.IgniteInstanceResource;
 
 /**
- * Remote filter of the continuous query that captures a cache: Ignite calls it on each owner of a partition, primary and backups, with the same
- * number, before it looks whether anyone listens. It lets nothing through.
+ * Remote filter of the continuous query that captures a cache: Ignite calls it on each owner of a partition, primary
+ * and backups, with the same number, before it looks whether anyone listens. It lets nothing through.
  *
- * <p>It runs in the thread that updates the entry, under the entry's lock, and so sees the updates of a key in their order. It only copies bytes
- * into {@link NodeCapture}, never touches a cache and never waits; therefore it is no {@code @IgniteAsyncCallback}: that would put an unbounded
- * queue before the bounded buffer, cost a hand-over for each update, and leave a barrier with callbacks that are still to come.
+ * <p>It runs in the thread that updates the entry, under the entry's lock, and so sees the updates of a key in their
+ * order. It only copies bytes into {@link NodeCapture}, never touches a cache and never waits; therefore it is no
+ * {@code @IgniteAsyncCallback}: that would put an unbounded queue before the bounded buffer, cost a hand-over for each
+ * update, and leave a barrier with callbacks that are still to come.
  *
- * <p>Each registration brings a filter of its own; all filters of a cache on a node share their buffers, where a change counts once.
+ * <p>Each registration brings a filter of its own; all filters of a cache on a node share their buffers, where a change
+ * counts once.
  */
 final class CaptureFilter implements CacheEntryEventSerializableFilter<Object, Object> {
     private static final long serialVersionUID = 1;
@@ -38,7 +40,10 @@ final class CaptureFilter implements CacheEntryEventSerializableFilter<Object, O
 
     private transient volatile Source source;
 
-    /** Captures the cache only as long as its deployment is this one: continuous queries outlive a cache that is made again under its name. */
+    /**
+     * Captures the cache only as long as its deployment is this one: continuous queries outlive a cache that is made
+     * again under its name.
+     */
     CaptureFilter(Connector connector, String cache) {
         this.connector = connector.settings.connector;
         settings = connector.settings.asMap();
@@ -47,20 +52,18 @@ final class CaptureFilter implements CacheEntryEventSerializableFilter<Object, O
         incarnation = connector.incarnation(cache);
     }
 
-    @Override public boolean evaluate(CacheEntryEvent<?, ?> event) {
-        GridKernalContext ctx = ((IgniteEx)ignite).context();
+    @Override
+    public boolean evaluate(CacheEntryEvent<?, ?> event) {
+        GridKernalContext ctx = ((IgniteEx) ignite).context();
         GridCacheAdapter<?, ?> adapter = ctx.cache().internalCache(cache);
 
-        if (adapter == null)
-            return false;
+        if (adapter == null) return false;
 
         Source of = source;
 
-        if (of == null || of.cctx != adapter.context())
-            source = of = new Source(ctx, adapter.context());
+        if (of == null || of.cctx != adapter.context()) source = of = new Source(ctx, adapter.context());
 
-        if (of.capture != null)
-            of.add(event);
+        if (of.capture != null) of.add(event);
 
         return false;
     }
@@ -77,7 +80,8 @@ final class CaptureFilter implements CacheEntryEventSerializableFilter<Object, O
         Source(GridKernalContext ctx, GridCacheContext<?, ?> cctx) {
             this.cctx = cctx;
             capture = deployment.equals(String.valueOf(cctx.dynamicDeploymentId()))
-                ? BacklogPlugin.of(ctx).capture(new ConnectorSettings(connector, settings)) : null;
+                    ? BacklogPlugin.of(ctx).capture(new ConnectorSettings(connector, settings))
+                    : null;
             units = new AtomicReferenceArray<>(cctx.affinity().partitions());
         }
 
@@ -86,12 +90,9 @@ final class CaptureFilter implements CacheEntryEventSerializableFilter<Object, O
             UnitBuffer unit = unit(cctx.affinity().partition(key));
 
             try {
-                if (event.getEventType() == EventType.EXPIRED)
-                    capture.addExpired(unit, bytes(key));
-                else
-                    addChange(unit, key, event);
-            }
-            catch (IgniteCheckedException | RuntimeException e) {
+                if (event.getEventType() == EventType.EXPIRED) capture.addExpired(unit, bytes(key));
+                else addChange(unit, key, event);
+            } catch (IgniteCheckedException | RuntimeException e) {
                 capture.giveUp(unit, UnitRecord.FULL, "an update could not be captured: " + e);
             }
         }
@@ -99,7 +100,9 @@ final class CaptureFilter implements CacheEntryEventSerializableFilter<Object, O
         private void addChange(UnitBuffer unit, Object key, CacheEntryEvent<?, ?> event) throws IgniteCheckedException {
             long number = event.unwrap(CacheQueryEntryEvent.class).getPartitionUpdateCounter();
             EventType type = event.getEventType();
-            byte kind = type == EventType.REMOVED ? Change.REMOVED : type == EventType.CREATED ? Change.CREATED : Change.UPDATED;
+            byte kind = type == EventType.REMOVED
+                    ? Change.REMOVED
+                    : type == EventType.CREATED ? Change.CREATED : Change.UPDATED;
             byte[] value = kind == Change.REMOVED ? null : bytes(event.getValue());
 
             capture.add(unit, new Change(number, System.currentTimeMillis(), kind, bytes(key), value));

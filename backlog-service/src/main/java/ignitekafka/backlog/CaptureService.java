@@ -17,8 +17,9 @@ import org.apache.ignite.resources.IgniteInstanceResource;
 import org.apache.ignite.services.Service;
 
 /**
- * Keeps one connector's caches captured: registers a continuous query a cache, whose {@link CaptureFilter} then runs on all owners. Ignite runs it on two
- * nodes ({@link #COPIES}), and on another one when one of them leaves: filters go with the node that registered them, so one node alone would leave a gap.
+ * Keeps one connector's caches captured: registers a continuous query a cache, whose {@link CaptureFilter} then runs on
+ * all owners. Ignite runs it on two nodes ({@link #COPIES}), and on another one when one of them leaves: filters go
+ * with the node that registered them, so one node alone would leave a gap.
  */
 final class CaptureService implements Service {
     /** Nodes that register. */
@@ -40,7 +41,8 @@ final class CaptureService implements Service {
         this.connector = connector;
     }
 
-    @Override public void init() {
+    @Override
+    public void init() {
         id = ignite.cluster().localNode().id() + "/" + UUID.randomUUID();
         registrations = new HashMap<>();
         plugin().serviceStarted(connector, this);
@@ -51,7 +53,10 @@ final class CaptureService implements Service {
         return connector;
     }
 
-    /** Of this copy, from one start of it to its end: its node's id, and one of its own. By it the registry tells who captures. */
+    /**
+     * Of this copy, from one start of it to its end: its node's id, and one of its own. By it the registry tells who
+     * captures.
+     */
     String id() {
         return id;
     }
@@ -61,30 +66,37 @@ final class CaptureService implements Service {
         return UUID.fromString(id.substring(0, id.indexOf('/')));
     }
 
-    /** Registers what the registry says, as often as it takes: nodes may be leaving just now, which is when a copy starts anew. */
-    @Override public void execute() throws InterruptedException {
+    /**
+     * Registers what the registry says, as often as it takes: nodes may be leaving just now, which is when a copy
+     * starts anew.
+     */
+    @Override
+    public void execute() throws InterruptedException {
         while (!cancelled && plugin().registry().find(connector) != null) {
             try {
                 reconcile(new Captures(plugin()).dead(connector));
 
                 return;
-            }
-            catch (RuntimeException e) {
-                plugin().log().warning("The capture of connector '" + connector + "' could not be registered, will be tried again", e);
+            } catch (RuntimeException e) {
+                plugin().log()
+                        .warning(
+                                "The capture of connector '" + connector
+                                        + "' could not be registered, will be tried again",
+                                e);
                 Thread.sleep(RETRY_MS);
             }
         }
     }
 
-    @Override public synchronized void cancel() {
+    @Override
+    public synchronized void cancel() {
         cancelled = true;
         plugin().serviceEnded(connector, this);
 
         for (Registration registration : registrations.values()) {
             try {
                 registration.cursor.close();
-            }
-            catch (IgniteException e) {
+            } catch (IgniteException e) {
                 plugin().log().debug("A continuous query ends with its node: " + e);
             }
         }
@@ -93,26 +105,32 @@ final class CaptureService implements Service {
     }
 
     /**
-     * Registers the connector's caches that are not, and ends the registrations of those that are its caches no more, or are others by now.
+     * Registers the connector's caches that are not, and ends the registrations of those that are its caches no more,
+     * or are others by now.
      *
-     * @param dead As {@link Captures#dead} tells; asked for before, so that copies which call each other need no second thread for it.
+     * @param dead As {@link Captures#dead} tells; asked for before, so that copies which call each other need no second
+     *     thread for it.
      */
     synchronized void reconcile(Set<String> dead) {
         Connector wanted = plugin().registry().get(connector);
 
-        for (Iterator<Map.Entry<String, Registration>> each = registrations.entrySet().iterator(); each.hasNext(); ) {
+        for (Iterator<Map.Entry<String, Registration>> each =
+                        registrations.entrySet().iterator();
+                each.hasNext(); ) {
             Map.Entry<String, Registration> one = each.next();
 
-            if (!wanted.caches().contains(one.getKey()) || !one.getValue().deployment.equals(deployment(one.getKey()))
-                || one.getValue().incarnation != wanted.incarnation(one.getKey())) {
+            if (!wanted.caches().contains(one.getKey())
+                    || !one.getValue().deployment.equals(deployment(one.getKey()))
+                    || one.getValue().incarnation != wanted.incarnation(one.getKey())) {
                 one.getValue().cursor.close();
                 each.remove();
             }
         }
 
         for (String cache : wanted.caches()) {
-            if (!registrations.containsKey(cache) && wanted.deployment(cache) != null && wanted.deployment(cache).equals(deployment(cache)))
-                register(wanted, cache, dead);
+            if (!registrations.containsKey(cache)
+                    && wanted.deployment(cache) != null
+                    && wanted.deployment(cache).equals(deployment(cache))) register(wanted, cache, dead);
         }
     }
 
@@ -122,11 +140,11 @@ final class CaptureService implements Service {
         boolean uncaptured = Captures.uncaptured(wanted, cache, dead);
         Map<Integer, Long> complete = uncaptured ? captures.complete(wanted, cache) : Map.of();
 
-        registrations.put(cache, new Registration(wanted.deployment(cache), wanted.incarnation(cache), query(wanted, cache)));
+        registrations.put(
+                cache, new Registration(wanted.deployment(cache), wanted.incarnation(cache), query(wanted, cache)));
 
         try {
-            if (uncaptured)
-                captures.markMissed(wanted, cache, complete);
+            if (uncaptured) captures.markMissed(wanted, cache, complete);
 
             plugin().registry().update(connector, present -> {
                 Set<String> services = new HashSet<>(present.registered(cache));
@@ -136,8 +154,7 @@ final class CaptureService implements Service {
 
                 return present.registered(cache, services);
             });
-        }
-        catch (RuntimeException e) {
+        } catch (RuntimeException e) {
             registrations.remove(cache).cursor.close();
 
             throw e;
@@ -161,7 +178,7 @@ final class CaptureService implements Service {
     }
 
     private GridKernalContext context() {
-        return ((IgniteEx)ignite).context();
+        return ((IgniteEx) ignite).context();
     }
 
     private BacklogPlugin plugin() {

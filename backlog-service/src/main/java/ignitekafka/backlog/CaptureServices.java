@@ -10,7 +10,10 @@ import org.apache.ignite.internal.processors.service.ServiceInfo;
 import org.apache.ignite.internal.util.typedef.internal.U;
 import org.apache.ignite.services.ServiceDescriptor;
 
-/** The services of the cluster, and which of them is a connector's {@link CaptureService}: one of its name may be anybody's. */
+/**
+ * The services of the cluster, and which of them is a connector's {@link CaptureService}: one of its name may be
+ * anybody's.
+ */
 final class CaptureServices {
     private CaptureServices() {
         // Static methods only.
@@ -21,8 +24,11 @@ final class CaptureServices {
         ServiceInfo service = find(ctx, settings.serviceName);
 
         if (service != null && !settings.connector.equals(connector(ctx, service)))
-            throw new BacklogException(FOREIGN_SERVICE, "service '" + settings.serviceName + "', which would capture for connector '" + settings.connector +
-                "', is there already and is " + whose(ctx, service) + "; " + ConnectorSettings.SERVICE_NAME + " gives the first part of its name");
+            throw new BacklogException(
+                    FOREIGN_SERVICE,
+                    "service '" + settings.serviceName + "', which would capture for connector '" + settings.connector
+                            + "', is there already and is " + whose(ctx, service) + "; "
+                            + ConnectorSettings.SERVICE_NAME + " gives the first part of its name");
     }
 
     /** Whether a service of that name is there, and this connector's. */
@@ -40,8 +46,7 @@ final class CaptureServices {
 
     private static ServiceInfo find(GridKernalContext ctx, String name) {
         for (ServiceDescriptor service : ctx.service().serviceDescriptors()) {
-            if (service.name().equals(name))
-                return (ServiceInfo)service;
+            if (service.name().equals(name)) return (ServiceInfo) service;
         }
 
         return null;
@@ -51,17 +56,18 @@ final class CaptureServices {
     private static String connector(GridKernalContext ctx, ServiceInfo service) {
         LazyServiceConfiguration configuration = service.configuration();
 
-        if (!CaptureService.class.getName().equals(configuration.serviceClassName()))
-            return null;
+        if (!CaptureService.class.getName().equals(configuration.serviceClassName())) return null;
 
         try {
-            CaptureService deployed = U.unmarshal(ctx.marshallerContext().jdkMarshaller(), configuration.serviceBytes(),
-                U.resolveClassLoader(null, ctx.config()));
+            CaptureService deployed = U.unmarshal(
+                    ctx.marshallerContext().jdkMarshaller(),
+                    configuration.serviceBytes(),
+                    U.resolveClassLoader(null, ctx.config()));
 
             return deployed.connector();
-        }
-        catch (IgniteCheckedException e) {
-            throw new BacklogException(UNAVAILABLE, "service '" + service.name() + "' could not be looked at: " + e.getMessage(), e);
+        } catch (IgniteCheckedException e) {
+            throw new BacklogException(
+                    UNAVAILABLE, "service '" + service.name() + "' could not be looked at: " + e.getMessage(), e);
         }
     }
 }

@@ -32,8 +32,7 @@ final class CaptureStatus {
         for (String cache : connector.caches()) {
             Set<String> alive = Captures.alive(connector, cache, services);
 
-            if (registered == null)
-                registered = new HashSet<>(alive);
+            if (registered == null) registered = new HashSet<>(alive);
 
             registered.retainAll(alive);
 
@@ -56,8 +55,12 @@ final class CaptureStatus {
 
         status.put("owner", connector.settings.owner);
         status.put("caches", connector.caches().toArray(new String[0]));
-        status.put("nodes", NodeJob.everywhere(plugin.context(), node -> nodeLine(node, name)).stream().filter(Objects::nonNull).sorted()
-            .toArray(String[]::new));
+        status.put(
+                "nodes",
+                NodeJob.everywhere(plugin.context(), node -> nodeLine(node, name)).stream()
+                        .filter(Objects::nonNull)
+                        .sorted()
+                        .toArray(String[]::new));
         status.put("servers", plugin.servers().stream().map(UUID::toString).toArray(String[]::new));
 
         return status;
@@ -66,25 +69,43 @@ final class CaptureStatus {
     private static String nodeLine(BacklogPlugin node, String connector) {
         NodeCapture capture = node.captureOrNull(connector);
 
-        return capture == null ? null : String.format(Locale.ROOT, "%s entries=%d bytes=%d written=%d fill=%.3f",
-            node.context().discovery().localNode().consistentId(), capture.bufferedEntries(), capture.bufferedBytes(),
-            capture.writtenEntries(), capture.fill());
+        return capture == null
+                ? null
+                : String.format(
+                        Locale.ROOT,
+                        "%s entries=%d bytes=%d written=%d fill=%.3f",
+                        node.context().discovery().localNode().consistentId(),
+                        capture.bufferedEntries(),
+                        capture.bufferedBytes(),
+                        capture.writtenEntries(),
+                        capture.fill());
     }
 
     /** The answer of {@link BacklogService#caches}. */
     static String[] userCaches(GridKernalContext ctx) {
         return ctx.cache().cacheDescriptors().values().stream()
-            .filter(cache -> cache.cacheType().userCache())
-            .map(CaptureStatus::line)
-            .sorted()
-            .toArray(String[]::new);
+                .filter(cache -> cache.cacheType().userCache())
+                .map(CaptureStatus::line)
+                .sorted()
+                .toArray(String[]::new);
     }
 
     private static String line(DynamicCacheDescriptor cache) {
-        int partitions = cache.cacheConfiguration().getAffinity() == null ? 0 : cache.cacheConfiguration().getAffinity().partitions();
-        Object started = cache.startTopologyVersion() == null ? 0 : cache.startTopologyVersion().topologyVersion();
+        int partitions = cache.cacheConfiguration().getAffinity() == null
+                ? 0
+                : cache.cacheConfiguration().getAffinity().partitions();
+        Object started = cache.startTopologyVersion() == null
+                ? 0
+                : cache.startTopologyVersion().topologyVersion();
 
-        return Stream.of(cache.cacheName(), cache.cacheId(), cache.deploymentId(), started, partitions, cache.groupDescriptor().cacheOrGroupName())
-            .map(String::valueOf).collect(Collectors.joining("\t"));
+        return Stream.of(
+                        cache.cacheName(),
+                        cache.cacheId(),
+                        cache.deploymentId(),
+                        started,
+                        partitions,
+                        cache.groupDescriptor().cacheOrGroupName())
+                .map(String::valueOf)
+                .collect(Collectors.joining("\t"));
     }
 }

@@ -25,8 +25,8 @@ import org.apache.ignite.internal.util.typedef.internal.CU;
 import org.apache.ignite.services.ServiceConfiguration;
 
 /**
- * Brings a connector's capture to what the registry says, from any node and again after a restart of the whole cluster, and finds what was lost
- * while nothing captured.
+ * Brings a connector's capture to what the registry says, from any node and again after a restart of the whole cluster,
+ * and finds what was lost while nothing captured.
  */
 final class Captures {
     private static final long REGISTERED_WITHIN_MS = 20_000;
@@ -45,7 +45,10 @@ final class Captures {
         ignite = ctx.grid();
     }
 
-    /** Makes the backlog cache and the records of new incarnations, has the queries registered, and returns when they are. */
+    /**
+     * Makes the backlog cache and the records of new incarnations, has the queries registered, and returns when they
+     * are.
+     */
     Connector ensure(String name) {
         Connector connector = ensureCache(plugin.registry().get(name));
 
@@ -53,20 +56,23 @@ final class Captures {
 
         Set<String> dead = dead(name);
 
-        for (String cache : connector.caches())
-            connector = prepare(connector, cache, dead);
+        for (String cache : connector.caches()) connector = prepare(connector, cache, dead);
 
-        ignite.services(ignite.cluster().forServers().forPredicate(BacklogPluginProvider.nodes())).deploy(new ServiceConfiguration()
-            .setName(connector.settings.serviceName)
-            .setTotalCount(CaptureService.COPIES)
-            .setMaxPerNodeCount(1)
-            .setNodeFilter(BacklogPluginProvider.nodes())
-            .setService(new CaptureService(name)));
+        ignite.services(ignite.cluster().forServers().forPredicate(BacklogPluginProvider.nodes()))
+                .deploy(new ServiceConfiguration()
+                        .setName(connector.settings.serviceName)
+                        .setTotalCount(CaptureService.COPIES)
+                        .setMaxPerNodeCount(1)
+                        .setNodeFilter(BacklogPluginProvider.nodes())
+                        .setService(new CaptureService(name)));
 
         return register(connector);
     }
 
-    /** A type's first use waits for the whole cluster: now, not in the first write, and not in the last one of a node that was cut off. */
+    /**
+     * A type's first use waits for the whole cluster: now, not in the first write, and not in the last one of a node
+     * that was cut off.
+     */
     private void registerTypes() {
         for (Object change : new Object[] {RecordChange.check(), ChunkChange.add(new byte[0]), ExpiredKeys.remove(0)})
             ignite.binary().toBinary(change);
@@ -77,17 +83,23 @@ final class Captures {
         String name = connector.settings.connector;
         long until = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(REGISTERED_WITHIN_MS);
 
-        for (;;) {
+        for (; ; ) {
             reconcile(connector);
 
             Connector now = plugin.registry().get(name);
-            int nodes = ignite.cluster().forServers().forPredicate(BacklogPluginProvider.nodes()).nodes().size();
+            int nodes = ignite.cluster()
+                    .forServers()
+                    .forPredicate(BacklogPluginProvider.nodes())
+                    .nodes()
+                    .size();
             Set<String> services = services(name);
-            int fewest = now.caches().stream().filter(cache -> now.deployment(cache) != null && deployment(ctx, cache) != null)
-                .mapToInt(cache -> alive(now, cache, services).size()).min().orElse(CaptureService.COPIES);
+            int fewest = now.caches().stream()
+                    .filter(cache -> now.deployment(cache) != null && deployment(ctx, cache) != null)
+                    .mapToInt(cache -> alive(now, cache, services).size())
+                    .min()
+                    .orElse(CaptureService.COPIES);
 
-            if (fewest >= Math.min(nodes, CaptureService.COPIES) || fewest > 0 && System.nanoTime() > until)
-                return now;
+            if (fewest >= Math.min(nodes, CaptureService.COPIES) || fewest > 0 && System.nanoTime() > until) return now;
 
             if (System.nanoTime() > until)
                 throw new BacklogException(UNAVAILABLE, "no node registered the capture of connector '" + name + '\'');
@@ -104,14 +116,15 @@ final class Captures {
         NodeJob.everywhere(ctx, node -> {
             CaptureService service = node.serviceOrNull(name);
 
-            if (service != null)
-                service.reconcile(dead);
+            if (service != null) service.reconcile(dead);
 
             return null;
         });
     }
 
-    /** Has every node write what it captured before the call: the primaries first, so that the backups find it written. */
+    /**
+     * Has every node write what it captured before the call: the primaries first, so that the backups find it written.
+     */
     void flush(String name) {
         flush(name, false);
         flush(name, true);
@@ -121,51 +134,61 @@ final class Captures {
         NodeJob.everywhere(ctx, node -> {
             NodeCapture capture = node.captureOrNull(name);
 
-            if (capture != null)
-                capture.flush(all);
+            if (capture != null) capture.flush(all);
 
             return null;
         });
     }
 
-    /** A backlog cache without this capture's id is new, or an earlier capture's: what this one had written is lost, so it begins anew. */
+    /**
+     * A backlog cache without this capture's id is new, or an earlier capture's: what this one had written is lost, so
+     * it begins anew.
+     */
     private Connector ensureCache(Connector connector) {
         IgniteCache<BacklogKey, byte[]> backlog = BacklogCache.ensure(plugin, connector);
         byte[] held = backlog.get(BacklogKey.CAPTURE);
 
-        if (held != null && BacklogCache.captureId(held) == connector.captureId())
-            return connector;
+        if (held != null && BacklogCache.captureId(held) == connector.captureId()) return connector;
 
         long known = connector.captureId();
 
-        if (held != null)
-            backlog.clear();
+        if (held != null) backlog.clear();
 
         return plugin.registry().update(connector.settings.connector, present -> {
             Connector current = present.begun() && present.captureId() == known ? present.renewed() : present;
 
-            backlog.put(BacklogKey.CAPTURE, Chunk.buffer(new byte[8]).putLong(current.captureId()).array());
+            backlog.put(
+                    BacklogKey.CAPTURE,
+                    Chunk.buffer(new byte[8]).putLong(current.captureId()).array());
 
             return current.begin();
         });
     }
 
-    /** Gives a cache that is not captured, is another one by now, or was emptied, an incarnation and the records of its units. */
+    /**
+     * Gives a cache that is not captured, is another one by now, or was emptied, an incarnation and the records of its
+     * units.
+     */
     Connector prepare(Connector before, String cache, Set<String> dead) {
         String deployment = deployment(ctx, cache);
 
-        if (deployment == null)
-            return before;
+        if (deployment == null) return before;
 
         boolean known = deployment.equals(before.deployment(cache));
 
-        if (known && !(uncaptured(before, cache, dead) && emptied(before, cache)))
-            return before;
+        if (known && !(uncaptured(before, cache, dead) && emptied(before, cache))) return before;
 
-        boolean same = !known && before.deployment(cache) != null && dead.containsAll(before.registered(cache)) && survived(before, cache);
+        boolean same = !known
+                && before.deployment(cache) != null
+                && dead.containsAll(before.registered(cache))
+                && survived(before, cache);
         int partitions = partitions(cache);
-        Connector after = plugin.registry().update(before.settings.connector, present ->
-            present.incarnation(cache) != before.incarnation(cache) ? present : present.deployed(cache, deployment, partitions, same));
+        Connector after = plugin.registry()
+                .update(
+                        before.settings.connector,
+                        present -> present.incarnation(cache) != before.incarnation(cache)
+                                ? present
+                                : present.deployed(cache, deployment, partitions, same));
 
         if (!same) {
             forget(before, cache);
@@ -175,20 +198,21 @@ final class Captures {
         return after;
     }
 
-    /** Removes all that nodes and backlog hold of the cache's incarnation, if there is one. The cache need not be there any more. */
+    /**
+     * Removes all that nodes and backlog hold of the cache's incarnation, if there is one. The cache need not be there
+     * any more.
+     */
     void forget(Connector connector, String cache) {
         String name = connector.settings.connector;
         int cacheId = CU.cacheId(cache);
         long incarnation = connector.incarnation(cache);
 
-        if (incarnation == 0)
-            return;
+        if (incarnation == 0) return;
 
         NodeJob.everywhere(ctx, node -> {
             NodeCapture capture = node.captureOrNull(name);
 
-            if (capture != null)
-                capture.forget(cacheId, incarnation);
+            if (capture != null) capture.forget(cacheId, incarnation);
 
             return null;
         });
@@ -208,13 +232,19 @@ final class Captures {
         plugin.backlog(connector.settings).invokeAll(records);
     }
 
-    /** Ids of the connector's capture services that run now. Ignite ends them with their node, and when the cluster is deactivated. */
+    /**
+     * Ids of the connector's capture services that run now. Ignite ends them with their node, and when the cluster is
+     * deactivated.
+     */
     Set<String> services(String name) {
         return NodeJob.everywhere(ctx, node -> {
-            CaptureService service = node.serviceOrNull(name);
+                    CaptureService service = node.serviceOrNull(name);
 
-            return service == null ? null : service.id();
-        }).stream().filter(Objects::nonNull).collect(Collectors.toSet());
+                    return service == null ? null : service.id();
+                })
+                .stream()
+                .filter(Objects::nonNull)
+                .collect(Collectors.toSet());
     }
 
     /** Those of {@code services} that registered the cache's capture. */
@@ -231,11 +261,11 @@ final class Captures {
         Connector before = plugin.registry().find(name);
         HashSet<String> dead = new HashSet<>();
 
-        if (before == null)
-            return dead;
+        if (before == null) return dead;
 
         before.caches().forEach(cache -> dead.addAll(before.registered(cache)));
-        dead.removeAll(services(name)); // asked for after the registry was read: who stands there has been running by then
+        dead.removeAll(
+                services(name)); // asked for after the registry was read: who stands there has been running by then
 
         return dead;
     }
@@ -246,15 +276,21 @@ final class Captures {
     }
 
     /**
-     * Of a cache that nothing captures: whether a deactivation ended that, which empties caches in memory. Then its registrations have ended, their
-     * nodes not; or, where the nodes are others since, a counter went back.
+     * Of a cache that nothing captures: whether a deactivation ended that, which empties caches in memory. Then its
+     * registrations have ended, their nodes not; or, where the nodes are others since, a counter went back.
      */
     private boolean emptied(Connector connector, String cache) {
-        return !persistent(cache) && (connector.registered(cache).stream().map(CaptureService::node).anyMatch(id -> ignite.cluster().node(id) != null)
-            || wentBack(connector, cache));
+        return !persistent(cache)
+                && (connector.registered(cache).stream()
+                                .map(CaptureService::node)
+                                .anyMatch(id -> ignite.cluster().node(id) != null)
+                        || wentBack(connector, cache));
     }
 
-    /** After a restart of the whole cluster: whether this cache is the one of before. In memory it is not; on disk it is, if no counter went back. */
+    /**
+     * After a restart of the whole cluster: whether this cache is the one of before. In memory it is not; on disk it
+     * is, if no counter went back.
+     */
     private boolean survived(Connector before, String cache) {
         return persistent(cache) && !wentBack(before, cache);
     }
@@ -273,7 +309,8 @@ final class Captures {
     /**
      * Marks the units whose counter ran on while nothing was captured; one that only skipped a number is marked too.
      *
-     * @param complete As {@link #complete} told before the capture began again: what it captures since may be above what was missed.
+     * @param complete As {@link #complete} told before the capture began again: what it captures since may be above
+     *     what was missed.
      */
     void markMissed(Connector connector, String cache, Map<Integer, Long> complete) {
         SortedMap<BacklogKey, RecordChange> marks = new TreeMap<>();
@@ -299,8 +336,7 @@ final class Captures {
         HashMap<Integer, Long> counters = new HashMap<>();
         GridCacheAdapter<?, ?> adapter = ctx.cache().internalCache(cache);
 
-        if (adapter == null)
-            return counters;
+        if (adapter == null) return counters;
 
         GridCacheContext<?, ?> cctx = adapter.context();
         AffinityTopologyVersion version = ctx.cache().context().exchange().readyAffinityVersion();
@@ -308,16 +344,15 @@ final class Captures {
         for (int partition : cctx.affinity().primaryPartitions(ctx.localNodeId(), version)) {
             GridDhtLocalPartition local = cctx.topology().localPartition(partition);
 
-            if (local != null)
-                counters.put(partition, local.updateCounter());
+            if (local != null) counters.put(partition, local.updateCounter());
         }
 
         return counters;
     }
 
     /**
-     * The number of each unit up to which none is missing, as far as its last numbers tell: where owners die together, one that is captured
-     * but not yet written may be below others that are.
+     * The number of each unit up to which none is missing, as far as its last numbers tell: where owners die together,
+     * one that is captured but not yet written may be below others that are.
      */
     Map<Integer, Long> complete(Connector connector, String cache) {
         IgniteCache<BacklogKey, byte[]> backlog = plugin.backlog(connector.settings);
@@ -327,8 +362,7 @@ final class Captures {
             Unit unit = unit(connector, cache, partition);
             byte[] bytes = backlog.get(unit.record());
 
-            if (bytes != null)
-                complete.put(partition, complete(backlog, unit, UnitRecord.decode(bytes)));
+            if (bytes != null) complete.put(partition, complete(backlog, unit, UnitRecord.decode(bytes)));
         }
 
         return complete;
@@ -341,13 +375,11 @@ final class Captures {
         for (long index = Math.max(record.low, record.high - CHECKED_CHUNKS + 1); index <= record.high; index++) {
             byte[] chunk = backlog.get(unit.chunk(index));
 
-            if (chunk != null)
-                Chunk.decode(chunk).forEach(change -> known.add(change.number, change.number));
+            if (chunk != null) Chunk.decode(chunk).forEach(change -> known.add(change.number, change.number));
         }
 
         for (Map.Entry<Long, Long> range : known.each()) {
-            if (range.getValue() >= lowest)
-                return range.getValue();
+            if (range.getValue() >= lowest) return range.getValue();
         }
 
         return 0;
@@ -388,8 +420,7 @@ final class Captures {
         for (String cache : connector.caches()) {
             DynamicCacheDescriptor descriptor = ctx.cache().cacheDescriptor(cache);
 
-            if (descriptor != null)
-                incarnations.put(descriptor.cacheId(), connector.incarnation(cache));
+            if (descriptor != null) incarnations.put(descriptor.cacheId(), connector.incarnation(cache));
         }
 
         return incarnations;

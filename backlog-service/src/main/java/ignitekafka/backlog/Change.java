@@ -3,10 +3,12 @@ package ignitekafka.backlog;
 import java.util.zip.CRC32;
 
 /**
- * One captured update: its number in the unit, when this node saw it, what it was, and key and value in Ignite's binary form.
+ * One captured update: its number in the unit, when this node saw it, what it was, and key and value in Ignite's binary
+ * form.
  *
- * <p>A number alone is no identity: a primary that died may have used it for an update that no other node has, and a data streamer that does not
- * overwrite takes a number of its own on each owner. Number and {@link #hash} of key and value together are; equality is just that.
+ * <p>A number alone is no identity: a primary that died may have used it for an update that no other node has, and a
+ * data streamer that does not overwrite takes a number of its own on each owner. Number and {@link #hash} of key and
+ * value together are; equality is just that.
  */
 final class Change {
     static final byte CREATED = 1;
@@ -22,8 +24,8 @@ final class Change {
     final byte kind;
 
     /**
-     * CRC-32 of key and value in the high half, FNV-1a of the key alone in the low one; a missing value counts as the byte 0, another has the byte 1
-     * before it. Two functions, since keys of one CRC-32 have one CRC-32 with any value.
+     * CRC-32 of key and value in the high half, FNV-1a of the key alone in the low one; a missing value counts as the
+     * byte 0, another has the byte 1 before it. Two functions, since keys of one CRC-32 have one CRC-32 with any value.
      */
     final long hash;
 
@@ -59,8 +61,7 @@ final class Change {
         sum.update(key);
         sum.update(value == null ? 0 : 1);
 
-        if (value != null)
-            sum.update(value);
+        if (value != null) sum.update(value);
 
         return sum.getValue() << 32 | fnv(key) & 0xFFFFFFFFL;
     }
@@ -68,17 +69,18 @@ final class Change {
     private static int fnv(byte[] bytes) {
         int hash = 0x811C9DC5;
 
-        for (byte one : bytes)
-            hash = (hash ^ one & 0xFF) * 0x01000193;
+        for (byte one : bytes) hash = (hash ^ one & 0xFF) * 0x01000193;
 
         return hash;
     }
 
-    @Override public boolean equals(Object other) {
-        return other instanceof Change && number == ((Change)other).number && hash == ((Change)other).hash;
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof Change && number == ((Change) other).number && hash == ((Change) other).hash;
     }
 
-    @Override public int hashCode() {
+    @Override
+    public int hashCode() {
         return Long.hashCode(number);
     }
 }

@@ -16,16 +16,21 @@ import org.apache.ignite.internal.GridKernalContext;
 import org.apache.ignite.internal.processors.affinity.AffinityTopologyVersion;
 
 /**
- * Asks every node's {@link UnitJournal} what was written since a reader has looked. Every unit may have been where that cannot be told: the owners of
- * partitions or the caches have changed, the journals are not those of before, one of them does not go back so far, or a node does not answer.
+ * Asks every node's {@link UnitJournal} what was written since a reader has looked. Every unit may have been where that
+ * cannot be told: the owners of partitions or the caches have changed, the journals are not those of before, one of
+ * them does not go back so far, or a node does not answer.
  *
- * <p>A place is int64 and int32 of the affinity version, int32 0, then 16 bytes id and int64 number of each journal; none where nothing is known.
+ * <p>A place is int64 and int32 of the affinity version, int32 0, then 16 bytes id and int64 number of each journal;
+ * none where nothing is known.
  */
 final class ChangedUnits {
     private static final int MAGIC = 0x31444B42;
     private static final int JOURNAL = 24;
 
-    /** Longest wait for the nodes: one whose threads are all busy must not hold up a reader that can do without its answer. */
+    /**
+     * Longest wait for the nodes: one whose threads are all busy must not hold up a reader that can do without its
+     * answer.
+     */
     private static final long WAIT_MS = 5_000;
 
     /** Where the reader goes on next time. */
@@ -41,32 +46,43 @@ final class ChangedUnits {
 
     static ChangedUnits since(GridKernalContext ctx, String connector, byte[] place) {
         HashMap<UUID, Long> seen = numbers(place);
-        AffinityTopologyVersion version = ctx.cache().context().exchange().readyAffinityVersion(); // older than the answers: a change is not overlooked
+        AffinityTopologyVersion version = ctx.cache()
+                .context()
+                .exchange()
+                .readyAffinityVersion(); // older than the answers: a change is not overlooked
         List<UnitJournal.Answer> answers;
 
         try {
-            answers = NodeJob.everywhere(ctx, WAIT_MS, node -> node.journal(connector).since(seen)).stream().map(UnitJournal.Answer::read)
-                .collect(Collectors.toList());
-        }
-        catch (BacklogException e) {
-            if (e.code() != UNAVAILABLE)
-                throw e;
+            answers = NodeJob.everywhere(
+                            ctx, WAIT_MS, node -> node.journal(connector).since(seen))
+                    .stream()
+                    .map(UnitJournal.Answer::read)
+                    .collect(Collectors.toList());
+        } catch (BacklogException e) {
+            if (e.code() != UNAVAILABLE) throw e;
 
             return new ChangedUnits(new byte[0], null);
         }
 
         byte[] now = place(version, answers);
-        boolean known = place.length == now.length && seen.size() == answers.size() && answers.stream().allMatch(one -> one.known)
-            && Chunk.buffer(place).limit(16).equals(Chunk.buffer(now).limit(16));
+        boolean known = place.length == now.length
+                && seen.size() == answers.size()
+                && answers.stream().allMatch(one -> one.known)
+                && Chunk.buffer(place).limit(16).equals(Chunk.buffer(now).limit(16));
 
-        return new ChangedUnits(now, known ? answers.stream().flatMap(one -> one.units.stream()).collect(Collectors.toCollection(HashSet::new)) : null);
+        return new ChangedUnits(
+                now,
+                known
+                        ? answers.stream()
+                                .flatMap(one -> one.units.stream())
+                                .collect(Collectors.toCollection(HashSet::new))
+                        : null);
     }
 
     private static HashMap<UUID, Long> numbers(byte[] place) {
         HashMap<UUID, Long> numbers = new HashMap<>();
 
-        if (place.length == 0)
-            return numbers;
+        if (place.length == 0) return numbers;
 
         if (place.length < 16 || (place.length - 16) % JOURNAL != 0)
             throw new BacklogException(MALFORMED, "a place of " + place.length + " bytes");
@@ -84,8 +100,12 @@ final class ChangedUnits {
 
         ByteBuffer out = Chunk.buffer(new byte[16 + JOURNAL * numbers.size()]);
 
-        out.putLong(version.topologyVersion()).putInt(version.minorTopologyVersion()).putInt(0);
-        numbers.forEach((id, number) -> out.putLong(id.getMostSignificantBits()).putLong(id.getLeastSignificantBits()).putLong(number));
+        out.putLong(version.topologyVersion())
+                .putInt(version.minorTopologyVersion())
+                .putInt(0);
+        numbers.forEach((id, number) -> out.putLong(id.getMostSignificantBits())
+                .putLong(id.getLeastSignificantBits())
+                .putLong(number));
 
         return out.array();
     }
@@ -95,10 +115,13 @@ final class ChangedUnits {
         int count = units == null ? 0 : units.size();
         ByteBuffer out = Chunk.buffer(new byte[20 + Unit.BYTES * count + place.length]);
 
-        out.putInt(MAGIC).putInt(plugin.topology()).putInt(units == null ? 1 : 0).putInt(count).putInt(place.length);
+        out.putInt(MAGIC)
+                .putInt(plugin.topology())
+                .putInt(units == null ? 1 : 0)
+                .putInt(count)
+                .putInt(place.length);
 
-        if (units != null)
-            units.forEach(unit -> unit.write(out));
+        if (units != null) units.forEach(unit -> unit.write(out));
 
         return out.put(place).array();
     }

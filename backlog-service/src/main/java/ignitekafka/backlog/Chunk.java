@@ -11,15 +11,18 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * The changes of {@value #NUMBERS} consecutive numbers of a unit, one entry of the backlog cache, in ascending order. A number that came with
- * two contents stands there twice.
- * Cheaper by an order than an entry a change, both to write and to remove, and a batch of a unit becomes visible at once.
+ * The changes of {@value #NUMBERS} consecutive numbers of a unit, one entry of the backlog cache, in ascending order. A
+ * number that came with two contents stands there twice. Cheaper by an order than an entry a change, both to write and
+ * to remove, and a batch of a unit becomes visible at once.
  *
- * <p>Little-endian, each change: int64 number, int64 time (ms), int64 hash, int8 kind, int32 length of key, int32 length of value
- * (-1: none), key, value.
+ * <p>Little-endian, each change: int64 number, int64 time (ms), int64 hash, int8 kind, int32 length of key, int32
+ * length of value (-1: none), key, value.
  */
 final class Chunk {
-    /** Few enough that a slowly filled chunk, written anew with each change, stays about a page; many enough to spare entries under load. */
+    /**
+     * Few enough that a slowly filled chunk, written anew with each change, stays about a page; many enough to spare
+     * entries under load.
+     */
     static final int NUMBERS = 32;
 
     private static final int HEADER = 33;
@@ -35,18 +38,19 @@ final class Chunk {
     static byte[] encode(Collection<Change> changes) {
         int bytes = 0;
 
-        for (Change change : changes)
-            bytes += HEADER + change.key.length + Math.max(0, change.valueLength());
+        for (Change change : changes) bytes += HEADER + change.key.length + Math.max(0, change.valueLength());
 
         ByteBuffer out = buffer(new byte[bytes]);
 
         for (Change change : changes) {
-            out.putLong(change.number).putLong(change.timeMs).putLong(change.hash).put(change.kind);
+            out.putLong(change.number)
+                    .putLong(change.timeMs)
+                    .putLong(change.hash)
+                    .put(change.kind);
             out.putInt(change.key.length).putInt(change.valueLength());
             out.put(change.key);
 
-            if (change.value != null)
-                out.put(change.value);
+            if (change.value != null) out.put(change.value);
         }
 
         return out.array();
@@ -66,8 +70,7 @@ final class Chunk {
 
             in.get(key);
 
-            if (value != null)
-                in.get(value);
+            if (value != null) in.get(value);
 
             changes.add(new Change(number, timeMs, kind, hash, key, value));
         }
@@ -94,8 +97,7 @@ final class Chunk {
 
     /** Both together; the very array {@code present} when nothing in {@code added} is new. */
     static byte[] merge(byte[] present, byte[] added) {
-        if (present == null)
-            return added;
+        if (present == null) return added;
 
         if (lastNumber(present) < buffer(added).getLong()) {
             byte[] both = Arrays.copyOf(present, present.length + added.length);

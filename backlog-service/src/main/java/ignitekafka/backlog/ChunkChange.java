@@ -44,17 +44,15 @@ final class ChunkChange implements EntryProcessor<BacklogKey, byte[], Void>, Bin
         return new ChunkChange(false, out.array());
     }
 
-    @Override public Void process(MutableEntry<BacklogKey, byte[]> entry, Object... arguments) {
+    @Override
+    public Void process(MutableEntry<BacklogKey, byte[]> entry, Object... arguments) {
         byte[] present = entry.getValue();
 
         if (add) {
             byte[] merged = Chunk.merge(present, bytes);
 
-            if (merged != present)
-                entry.setValue(merged);
-        }
-        else if (present != null)
-            remove(entry, present);
+            if (merged != present) entry.setValue(merged);
+        } else if (present != null) remove(entry, present);
 
         return null;
     }
@@ -63,27 +61,26 @@ final class ChunkChange implements EntryProcessor<BacklogKey, byte[], Void>, Bin
         Set<Change> gone = new HashSet<>();
 
         for (ByteBuffer in = Chunk.buffer(bytes); in.hasRemaining(); )
-            gone.add(new Change(in.getLong(), 0, (byte)0, in.getLong(), null, null));
+            gone.add(new Change(in.getLong(), 0, (byte) 0, in.getLong(), null, null));
 
         List<Change> left = new ArrayList<>(Chunk.decode(present));
 
-        if (!left.removeIf(gone::contains))
-            return;
+        if (!left.removeIf(gone::contains)) return;
 
-        if (left.isEmpty())
-            entry.remove();
-        else
-            entry.setValue(Chunk.encode(left));
+        if (left.isEmpty()) entry.remove();
+        else entry.setValue(Chunk.encode(left));
     }
 
-    @Override public void writeBinary(BinaryWriter writer) throws BinaryObjectException {
+    @Override
+    public void writeBinary(BinaryWriter writer) throws BinaryObjectException {
         BinaryRawWriter raw = writer.rawWriter();
 
         raw.writeBoolean(add);
         raw.writeByteArray(bytes);
     }
 
-    @Override public void readBinary(BinaryReader reader) throws BinaryObjectException {
+    @Override
+    public void readBinary(BinaryReader reader) throws BinaryObjectException {
         BinaryRawReader raw = reader.rawReader();
 
         add = raw.readBoolean();

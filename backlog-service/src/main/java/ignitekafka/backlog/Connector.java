@@ -9,14 +9,14 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 
 /**
- * What the cluster remembers of one connector, frozen. It is kept as a sorted map of strings, which nodes without this jar can read, and of
- * which equal content has equal bytes.
+ * What the cluster remembers of one connector, frozen. It is kept as a sorted map of strings, which nodes without this
+ * jar can read, and of which equal content has equal bytes.
  *
- * <p>Keys: {@code setting.<name>}; {@code capture}, the id of this capture; {@code begun}, there when its backlog cache was filled once; {@code secret},
- * the SHA-256 of its secret, if it has one;
- * {@code cache.<name>}, there for each captured cache; and for those that were captured already {@code deployment.<name>},
- * {@code incarnation.<name>}, {@code partitions.<name>} (how many) and {@code registered.<name>} (ids of the {@link CaptureService}s whose continuous
- * query captures it).
+ * <p>Keys: {@code setting.<name>}; {@code capture}, the id of this capture; {@code begun}, there when its backlog cache
+ * was filled once; {@code secret}, the SHA-256 of its secret, if it has one; {@code cache.<name>}, there for each
+ * captured cache; and for those that were captured already {@code deployment.<name>}, {@code incarnation.<name>},
+ * {@code partitions.<name>} (how many) and {@code registered.<name>} (ids of the {@link CaptureService}s whose
+ * continuous query captures it).
  */
 final class Connector {
     private static final String SETTING = "setting.";
@@ -34,8 +34,7 @@ final class Connector {
         Map<String, String> given = new TreeMap<>();
 
         map.forEach((key, value) -> {
-            if (key.startsWith(SETTING))
-                given.put(key.substring(SETTING.length()), value);
+            if (key.startsWith(SETTING)) given.put(key.substring(SETTING.length()), value);
         });
 
         settings = new ConnectorSettings(name, given);
@@ -74,8 +73,10 @@ final class Connector {
     }
 
     Set<String> caches() {
-        return map.keySet().stream().filter(key -> key.startsWith(CACHE)).map(key -> key.substring(CACHE.length()))
-            .collect(Collectors.toCollection(TreeSet::new));
+        return map.keySet().stream()
+                .filter(key -> key.startsWith(CACHE))
+                .map(key -> key.substring(CACHE.length()))
+                .collect(Collectors.toCollection(TreeSet::new));
     }
 
     /** Deployment id of the cache that is captured, or null while its capture is not prepared. */
@@ -133,8 +134,10 @@ final class Connector {
     Connector deployed(String cache, String deployment, int partitions, boolean keepIncarnation) {
         Connector changed = with(DEPLOYMENT + cache, deployment).with(PARTITIONS + cache, String.valueOf(partitions));
 
-        return keepIncarnation ? changed
-            : changed.with(INCARNATION + cache, String.valueOf(newId(incarnation(cache)))).registered(cache, Set.of());
+        return keepIncarnation
+                ? changed
+                : changed.with(INCARNATION + cache, String.valueOf(newId(incarnation(cache))))
+                        .registered(cache, Set.of());
     }
 
     Connector registered(String cache, Set<String> services) {

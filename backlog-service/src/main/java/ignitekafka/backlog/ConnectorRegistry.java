@@ -12,8 +12,9 @@ import org.apache.ignite.internal.GridKernalContext;
 import org.apache.ignite.internal.processors.metastorage.DistributedMetaStorage;
 
 /**
- * The cluster's connectors, in Ignite's distributed metastorage: on all server nodes, and over a restart of the whole cluster wherever any
- * region is persistent. Changes are compared and set, so nodes may change a connector at the same time.
+ * The cluster's connectors, in Ignite's distributed metastorage: on all server nodes, and over a restart of the whole
+ * cluster wherever any region is persistent. Changes are compared and set, so nodes may change a connector at the same
+ * time.
  */
 final class ConnectorRegistry {
     private static final String PREFIX = "ignite-kafka.backlog.";
@@ -29,8 +30,7 @@ final class ConnectorRegistry {
 
         try {
             storage().iterate(PREFIX, (key, value) -> names.add(key.substring(PREFIX.length())));
-        }
-        catch (IgniteCheckedException e) {
+        } catch (IgniteCheckedException e) {
             throw failed("connectors", e);
         }
 
@@ -48,7 +48,8 @@ final class ConnectorRegistry {
         Connector connector = name == null ? null : find(name);
 
         if (connector == null)
-            throw new BacklogException(UNKNOWN_CONNECTOR, "no connector '" + name + "' captures here; known are " + names());
+            throw new BacklogException(
+                    UNKNOWN_CONNECTOR, "no connector '" + name + "' captures here; known are " + names());
 
         return connector;
     }
@@ -59,8 +60,7 @@ final class ConnectorRegistry {
 
         try {
             storage().compareAndSet(PREFIX + name, null, connector.asMap());
-        }
-        catch (IgniteCheckedException e) {
+        } catch (IgniteCheckedException e) {
             throw failed(name, e);
         }
 
@@ -69,15 +69,14 @@ final class ConnectorRegistry {
 
     /** Applies a change to what is there, again whenever another node was faster; answers the result. */
     Connector update(String name, UnaryOperator<Connector> change) {
-        for (;;) {
+        for (; ; ) {
             Connector before = get(name);
             Connector after = change.apply(before);
 
             try {
-                if (after.asMap().equals(before.asMap()) || storage().compareAndSet(PREFIX + name, before.asMap(), after.asMap()))
-                    return after;
-            }
-            catch (IgniteCheckedException e) {
+                if (after.asMap().equals(before.asMap())
+                        || storage().compareAndSet(PREFIX + name, before.asMap(), after.asMap())) return after;
+            } catch (IgniteCheckedException e) {
                 throw failed(name, e);
             }
         }
@@ -86,8 +85,7 @@ final class ConnectorRegistry {
     void remove(String name) {
         try {
             storage().remove(PREFIX + name);
-        }
-        catch (IgniteCheckedException e) {
+        } catch (IgniteCheckedException e) {
             throw failed(name, e);
         }
     }
@@ -95,8 +93,7 @@ final class ConnectorRegistry {
     private TreeMap<String, String> read(String name) {
         try {
             return storage().read(PREFIX + name);
-        }
-        catch (IgniteCheckedException e) {
+        } catch (IgniteCheckedException e) {
             throw failed(name, e);
         }
     }
@@ -106,6 +103,7 @@ final class ConnectorRegistry {
     }
 
     private static BacklogException failed(String name, IgniteCheckedException e) {
-        return new BacklogException(UNAVAILABLE, "the record of '" + name + "' could not be read or written: " + e.getMessage(), e);
+        return new BacklogException(
+                UNAVAILABLE, "the record of '" + name + "' could not be read or written: " + e.getMessage(), e);
     }
 }

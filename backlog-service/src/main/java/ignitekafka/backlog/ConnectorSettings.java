@@ -8,7 +8,10 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.regex.Pattern;
 
-/** Settings of one connector's backlog, checked once; names and defaults of the first five are the GridGain Kafka Connector's. */
+/**
+ * Settings of one connector's backlog, checked once; names and defaults of the first five are the GridGain Kafka
+ * Connector's.
+ */
 final class ConnectorSettings {
     static final String CACHE_NAME = "backlogCacheName";
     static final String SERVICE_NAME = "backlogServiceName";
@@ -20,14 +23,14 @@ final class ConnectorSettings {
     static final String OWNER = "backlogOwner";
 
     private static final Map<String, String> DEFAULTS = Map.of(
-        CACHE_NAME, "kafka-connect-backlog",
-        SERVICE_NAME, "kafka-connect-backlog-service",
-        CACHE_BACKUPS, "1",
-        REGION_NAME, "kafka-connect",
-        FLUSH_FREQUENCY, "500",
-        BUFFER_ENTRIES, "200000",
-        BUFFER_BYTES, String.valueOf(64 << 20),
-        OWNER, "");
+            CACHE_NAME, "kafka-connect-backlog",
+            SERVICE_NAME, "kafka-connect-backlog-service",
+            CACHE_BACKUPS, "1",
+            REGION_NAME, "kafka-connect",
+            FLUSH_FREQUENCY, "500",
+            BUFFER_ENTRIES, "200000",
+            BUFFER_BYTES, String.valueOf(64 << 20),
+            OWNER, "");
 
     private static final Pattern CONNECTOR = Pattern.compile("[A-Za-z0-9._-]{1,180}");
 
@@ -61,7 +64,8 @@ final class ConnectorSettings {
         unknown.removeAll(DEFAULTS.keySet());
 
         if (!unknown.isEmpty())
-            throw new BacklogException(MALFORMED, "unknown settings " + unknown + ", allowed are " + new TreeSet<>(DEFAULTS.keySet()));
+            throw new BacklogException(
+                    MALFORMED, "unknown settings " + unknown + ", allowed are " + new TreeSet<>(DEFAULTS.keySet()));
 
         all = new TreeMap<>(DEFAULTS);
         all.putAll(given);
@@ -69,7 +73,7 @@ final class ConnectorSettings {
         this.connector = connector;
         cacheName = text(CACHE_NAME) + '-' + connector;
         serviceName = text(SERVICE_NAME) + '-' + connector;
-        backups = (int)number(CACHE_BACKUPS, 0, Integer.MAX_VALUE);
+        backups = (int) number(CACHE_BACKUPS, 0, Integer.MAX_VALUE);
         regionName = text(REGION_NAME);
         flushMs = number(FLUSH_FREQUENCY, 0, 3_600_000);
         bufferEntries = number(BUFFER_ENTRIES, 1, Long.MAX_VALUE);
@@ -85,8 +89,7 @@ final class ConnectorSettings {
     private String text(String name) {
         String value = all.get(name);
 
-        if (value == null || value.isBlank())
-            throw new BacklogException(MALFORMED, name + " must not be empty");
+        if (value == null || value.isBlank()) throw new BacklogException(MALFORMED, name + " must not be empty");
 
         return value;
     }
@@ -97,13 +100,12 @@ final class ConnectorSettings {
         try {
             long number = Long.parseLong(value);
 
-            if (number >= from && number <= to)
-                return number;
-        }
-        catch (NumberFormatException ignored) {
+            if (number >= from && number <= to) return number;
+        } catch (NumberFormatException ignored) {
             // The message below says it.
         }
 
-        throw new BacklogException(MALFORMED, name + " is '" + value + "', a whole number from " + from + " to " + to + " is wanted");
+        throw new BacklogException(
+                MALFORMED, name + " is '" + value + "', a whole number from " + from + " to " + to + " is wanted");
     }
 }

@@ -13,9 +13,9 @@ import org.apache.ignite.binary.BinaryWriter;
 import org.apache.ignite.binary.Binarylizable;
 
 /**
- * Keys of a unit that expired. Ignite gives expiry no number, so an expired key has no place among the changes: it is a question, answered
- * when it is read, whether the cache still lacks the key. Each key carries a stamp that rises within the unit; acknowledging a stamp removes
- * the keys up to it.
+ * Keys of a unit that expired. Ignite gives expiry no number, so an expired key has no place among the changes: it is a
+ * question, answered when it is read, whether the cache still lacks the key. Each key carries a stamp that rises within
+ * the unit; acknowledging a stamp removes the keys up to it.
  *
  * <p>Little-endian: int64 next stamp, then int64 stamp, int64 time (ms), int32 length, key, for each key.
  */
@@ -68,18 +68,20 @@ final class ExpiredKeys implements EntryProcessor<BacklogKey, byte[], Void>, Bin
     private static byte[] encode(long next, Map<ByteBuffer, long[]> keys) {
         int bytes = 8;
 
-        for (ByteBuffer key : keys.keySet())
-            bytes += 20 + key.remaining();
+        for (ByteBuffer key : keys.keySet()) bytes += 20 + key.remaining();
 
         ByteBuffer out = Chunk.buffer(new byte[bytes]).putLong(next);
 
-        keys.forEach((key, stampAndTime) ->
-            out.putLong(stampAndTime[0]).putLong(stampAndTime[1]).putInt(key.remaining()).put(key.duplicate()));
+        keys.forEach((key, stampAndTime) -> out.putLong(stampAndTime[0])
+                .putLong(stampAndTime[1])
+                .putInt(key.remaining())
+                .put(key.duplicate()));
 
         return out.array();
     }
 
-    @Override public Void process(MutableEntry<BacklogKey, byte[]> entry, Object... arguments) {
+    @Override
+    public Void process(MutableEntry<BacklogKey, byte[]> entry, Object... arguments) {
         byte[] present = entry.getValue();
         long next = present == null ? 1 : Chunk.buffer(present).getLong();
         Map<ByteBuffer, long[]> keys = present == null ? new LinkedHashMap<>() : decode(present);
@@ -87,8 +89,7 @@ final class ExpiredKeys implements EntryProcessor<BacklogKey, byte[], Void>, Bin
         if (added == null) {
             if (present == null || !keys.values().removeIf(stampAndTime -> stampAndTime[0] <= acknowledged))
                 return null;
-        }
-        else {
+        } else {
             for (Map.Entry<ByteBuffer, long[]> add : decode(added).entrySet()) {
                 keys.remove(add.getKey());
                 keys.put(add.getKey(), new long[] {next++, add.getValue()[1]});
@@ -100,14 +101,16 @@ final class ExpiredKeys implements EntryProcessor<BacklogKey, byte[], Void>, Bin
         return null;
     }
 
-    @Override public void writeBinary(BinaryWriter writer) throws BinaryObjectException {
+    @Override
+    public void writeBinary(BinaryWriter writer) throws BinaryObjectException {
         BinaryRawWriter raw = writer.rawWriter();
 
         raw.writeByteArray(added);
         raw.writeLong(acknowledged);
     }
 
-    @Override public void readBinary(BinaryReader reader) throws BinaryObjectException {
+    @Override
+    public void readBinary(BinaryReader reader) throws BinaryObjectException {
         BinaryRawReader raw = reader.rawReader();
 
         added = raw.readByteArray();

@@ -15,10 +15,12 @@ import org.apache.ignite.plugin.security.SecurityException;
 import org.apache.ignite.plugin.security.SecurityPermission;
 
 /**
- * Who may do what: calls that write need the secret of their capture, calls that read a cache need the caller's right to read it.
+ * Who may do what: calls that write need the secret of their capture, calls that read a cache need the caller's right
+ * to read it.
  *
- * <p>Rights exist where the node has a security plugin. Ignite's own authentication knows users, but no rights on caches; there, only its administrator
- * may end a capture without the secret. Without either, every client may, as it may destroy any cache.
+ * <p>Rights exist where the node has a security plugin. Ignite's own authentication knows users, but no rights on
+ * caches; there, only its administrator may end a capture without the secret. Without either, every client may, as it
+ * may destroy any cache.
  */
 final class Guard {
     /** Characters of a secret, at least: 16 random bytes in base 64 have 22. */
@@ -36,8 +38,10 @@ final class Guard {
     /** SHA-256 of a secret in hexadecimal digits, which is all that the cluster keeps of it. */
     static String digest(String secret) {
         if (secret.length() < SECRET_CHARACTERS)
-            throw new BacklogException(MALFORMED, "the secret of a capture has " + secret.length() + " characters, at least " + SECRET_CHARACTERS +
-                " are wanted");
+            throw new BacklogException(
+                    MALFORMED,
+                    "the secret of a capture has " + secret.length() + " characters, at least " + SECRET_CHARACTERS
+                            + " are wanted");
 
         try {
             StringBuilder digits = new StringBuilder();
@@ -46,26 +50,32 @@ final class Guard {
                 digits.append(String.format("%02x", one));
 
             return digits.toString();
-        }
-        catch (NoSuchAlgorithmException e) {
+        } catch (NoSuchAlgorithmException e) {
             throw new IllegalStateException(e); // every JVM has it
         }
     }
 
-    /** Refuses a call that changes a capture, unless it has the capture's secret; a capture without secret takes any call. */
+    /**
+     * Refuses a call that changes a capture, unless it has the capture's secret; a capture without secret takes any
+     * call.
+     */
     static void mayWrite(Connector connector, String secret) {
         String digest = connector.secretDigest();
 
-        if (digest == null)
-            return;
+        if (digest == null) return;
 
         if (secret == null)
-            throw new BacklogException(FORBIDDEN, "the capture of connector '" + connector.settings.connector +
-                "' has a secret, and this call brings none");
+            throw new BacklogException(
+                    FORBIDDEN,
+                    "the capture of connector '" + connector.settings.connector
+                            + "' has a secret, and this call brings none");
 
-        if (!MessageDigest.isEqual(digest(secret).getBytes(StandardCharsets.UTF_8), digest.getBytes(StandardCharsets.UTF_8)))
-            throw new BacklogException(FORBIDDEN, "the capture of connector '" + connector.settings.connector +
-                "' has another secret than this call brings");
+        if (!MessageDigest.isEqual(
+                digest(secret).getBytes(StandardCharsets.UTF_8), digest.getBytes(StandardCharsets.UTF_8)))
+            throw new BacklogException(
+                    FORBIDDEN,
+                    "the capture of connector '" + connector.settings.connector
+                            + "' has another secret than this call brings");
     }
 
     /** Refuses a call that reads caches, unless its user may read them. */
@@ -80,42 +90,50 @@ final class Guard {
 
         authorize(null, SecurityPermission.ADMIN_OPS, refused);
 
-        if (ctx.config().isAuthenticationEnabled() && !ctx.security().isDefaultContext() && !ADMINISTRATOR.equals(login()))
-            throw new BacklogException(FORBIDDEN, "user '" + login() + "' " + refused + "; user '" + ADMINISTRATOR + "' may");
+        if (ctx.config().isAuthenticationEnabled()
+                && !ctx.security().isDefaultContext()
+                && !ADMINISTRATOR.equals(login()))
+            throw new BacklogException(
+                    FORBIDDEN, "user '" + login() + "' " + refused + "; user '" + ADMINISTRATOR + "' may");
     }
 
     /** Who calls, for the log. */
     String caller() {
-        return ctx.security().enabled() && !ctx.security().isDefaultContext() ? "user '" + login() + '\'' : "a client or node without a user";
+        return ctx.security().enabled() && !ctx.security().isDefaultContext()
+                ? "user '" + login() + '\''
+                : "a client or node without a user";
     }
 
-    /** Does with the node's own rights what the caller, whose rights have been checked, asked for: nobody else needs any on the backlog's caches. */
+    /**
+     * Does with the node's own rights what the caller, whose rights have been checked, asked for: nobody else needs any
+     * on the backlog's caches.
+     */
     <T> T asNode(Supplier<T> work) {
         OperationSecurityContext node = ctx.security().withContext(ctx.localNodeId());
 
         try {
             return work.get();
-        }
-        finally {
+        } finally {
             node.close(); // back to the caller's
         }
     }
 
     private void authorize(String name, SecurityPermission permission, String refused) {
-        if (!ctx.security().enabled())
-            return;
+        if (!ctx.security().enabled()) return;
 
         try {
             ctx.security().authorize(name, permission);
-        }
-        catch (SecurityException e) {
-            throw new BacklogException(FORBIDDEN, "user '" + login() + "' " + refused + " (Ignite's permission " + permission + ')', e);
+        } catch (SecurityException e) {
+            throw new BacklogException(
+                    FORBIDDEN, "user '" + login() + "' " + refused + " (Ignite's permission " + permission + ')', e);
         }
     }
 
     private Object login() {
         SecurityContext security = ctx.security().securityContext();
 
-        return security == null || security.subject() == null ? null : security.subject().login();
+        return security == null || security.subject() == null
+                ? null
+                : security.subject().login();
     }
 }

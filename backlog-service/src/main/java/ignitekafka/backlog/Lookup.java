@@ -45,7 +45,8 @@ final class Lookup implements NodeJob.Work<HashMap<Integer, byte[]>> {
             int length = in.getInt();
 
             if (length < 0 || length > in.remaining())
-                throw new BacklogException(MALFORMED, "a key of " + length + " bytes, with " + in.remaining() + " left");
+                throw new BacklogException(
+                        MALFORMED, "a key of " + length + " bytes, with " + in.remaining() + " left");
 
             byte[] key = new byte[length];
 
@@ -62,16 +63,14 @@ final class Lookup implements NodeJob.Work<HashMap<Integer, byte[]>> {
         int count = fitting(values, keys.size());
         long bytes = 0;
 
-        for (int i = 0; i < count; i++)
-            bytes += values.get(i).length;
+        for (int i = 0; i < count; i++) bytes += values.get(i).length;
 
-        ByteBuffer out = Chunk.buffer(new byte[Math.toIntExact(4 + 4L * count + bytes)]).putInt(count);
+        ByteBuffer out =
+                Chunk.buffer(new byte[Math.toIntExact(4 + 4L * count + bytes)]).putInt(count);
 
-        for (int i = 0; i < count; i++)
-            out.putInt(values.get(i).length == 0 ? -1 : values.get(i).length);
+        for (int i = 0; i < count; i++) out.putInt(values.get(i).length == 0 ? -1 : values.get(i).length);
 
-        for (int i = 0; i < count; i++)
-            out.put(values.get(i));
+        for (int i = 0; i < count; i++) out.put(values.get(i));
 
         return out.array();
     }
@@ -83,8 +82,7 @@ final class Lookup implements NodeJob.Work<HashMap<Integer, byte[]>> {
         for (int i = 0; i < keys; i++) {
             bytes += 4L + (values.containsKey(i) ? values.get(i).length : 0);
 
-            if (!values.containsKey(i) || i > 0 && bytes > Limits.bytes())
-                return i;
+            if (!values.containsKey(i) || i > 0 && bytes > Limits.bytes()) return i;
         }
 
         return keys;
@@ -93,7 +91,8 @@ final class Lookup implements NodeJob.Work<HashMap<Integer, byte[]>> {
     /** Asks all nodes; the answer is that of {@link BacklogService#locate}. */
     static byte[] places(GridKernalContext ctx, String cache, List<byte[]> keys) {
         Map<Integer, byte[]> places = new Lookup(cache, keys, true).everywhere(ctx);
-        ByteBuffer out = Chunk.buffer(new byte[Math.toIntExact(4 + 5L * keys.size())]).putInt(keys.size());
+        ByteBuffer out =
+                Chunk.buffer(new byte[Math.toIntExact(4 + 5L * keys.size())]).putInt(keys.size());
 
         for (int i = 0; i < keys.size(); i++) {
             ByteBuffer place = Chunk.buffer(places.get(i));
@@ -110,22 +109,25 @@ final class Lookup implements NodeJob.Work<HashMap<Integer, byte[]>> {
         NodeJob.everywhere(ctx, this).forEach(found::putAll);
 
         if (found.remove(CUT) == null && found.size() < keys.size() || !keys.isEmpty() && !found.containsKey(0))
-            throw new BacklogException(BacklogException.Code.UNAVAILABLE, "partitions of cache '" + cache + "' are moving");
+            throw new BacklogException(
+                    BacklogException.Code.UNAVAILABLE, "partitions of cache '" + cache + "' are moving");
 
         return found;
     }
 
     /** Position to answer for the keys that this node is primary of, before and after the look. */
-    @Override public HashMap<Integer, byte[]> run(BacklogPlugin plugin) {
+    @Override
+    public HashMap<Integer, byte[]> run(BacklogPlugin plugin) {
         HashMap<Integer, byte[]> found = new HashMap<>();
 
-        if (plugin.context().cache().internalCache(cache) == null)
-            return found;
+        if (plugin.context().cache().internalCache(cache) == null) return found;
 
-        IgniteCache<Object, Object> present = plugin.context().grid().cache(cache).withKeepBinary();
+        IgniteCache<Object, Object> present =
+                plugin.context().grid().cache(cache).withKeepBinary();
         Affinity<Object> affinity = plugin.context().grid().affinity(cache);
         ClusterNode here = plugin.context().grid().cluster().localNode();
-        CacheObjectContext objects = plugin.context().cache().internalCache(cache).context().cacheObjectContext();
+        CacheObjectContext objects =
+                plugin.context().cache().internalCache(cache).context().cacheObjectContext();
 
         try {
             long bytes = 0;
@@ -139,20 +141,20 @@ final class Lookup implements NodeJob.Work<HashMap<Integer, byte[]>> {
 
                 Object key = plugin.context().cacheObjects().unmarshal(objects, keys.get(i), null);
 
-                if (!affinity.isPrimary(here, key))
-                    continue;
+                if (!affinity.isPrimary(here, key)) continue;
 
                 Object value = present.localPeek(key, CachePeekMode.PRIMARY);
 
                 if (affinity.isPrimary(here, key)) {
-                    byte[] answer = places ? place(affinity.partition(key), value) : value == null ? ABSENT : bytes(objects, value);
+                    byte[] answer = places
+                            ? place(affinity.partition(key), value)
+                            : value == null ? ABSENT : bytes(objects, value);
 
                     found.put(i, answer);
                     bytes += answer.length;
                 }
             }
-        }
-        catch (IgniteCheckedException e) {
+        } catch (IgniteCheckedException e) {
             throw U.convertException(e);
         }
 
@@ -161,12 +163,16 @@ final class Lookup implements NodeJob.Work<HashMap<Integer, byte[]>> {
 
     /** int32 partition, int8 whether the cache has the key. */
     private static byte[] place(int partition, Object value) {
-        return Chunk.buffer(new byte[5]).putInt(partition).put((byte)(value == null ? 0 : 1)).array();
+        return Chunk.buffer(new byte[5])
+                .putInt(partition)
+                .put((byte) (value == null ? 0 : 1))
+                .array();
     }
 
     /** The bytes that the cache holds, without a copy where the object is made of them. */
     static byte[] bytes(CacheObjectContext objects, Object value) throws IgniteCheckedException {
-        return value instanceof CacheObject ? ((CacheObject)value).valueBytes(objects)
-            : objects.kernalContext().cacheObjects().marshal(objects, value);
+        return value instanceof CacheObject
+                ? ((CacheObject) value).valueBytes(objects)
+                : objects.kernalContext().cacheObjects().marshal(objects, value);
     }
 }

@@ -23,14 +23,16 @@ import org.apache.ignite.internal.processors.cache.persistence.DataRegion;
 import org.apache.ignite.internal.util.typedef.internal.U;
 
 /**
- * The capture of one connector on one node: bounded buffers that updating threads fill, and one thread that writes them to the backlog cache.
+ * The capture of one connector on one node: bounded buffers that updating threads fill, and one thread that writes them
+ * to the backlog cache.
  *
- * <p>A unit's primary node writes at once. Its backups keep what they captured for {@value #HOLD_MS} ms, then look whether it is written, and
- * write only what is not; when one becomes primary it does so with its next batch. So a change costs one write, and is lost only when all owners of
- * its partition die.
+ * <p>A unit's primary node writes at once. Its backups keep what they captured for {@value #HOLD_MS} ms, then look
+ * whether it is written, and write only what is not; when one becomes primary it does so with its next batch. So a
+ * change costs one write, and is lost only when all owners of its partition die.
  *
- * <p>When a buffer's bound is reached, or the memory region is filled to {@value #REGION_FILL}, whole units are given up: largest first, their
- * changes are dropped and no more taken, and their records marked, until a reader takes over to send them again.
+ * <p>When a buffer's bound is reached, or the memory region is filled to {@value #REGION_FILL}, whole units are given
+ * up: largest first, their changes are dropped and no more taken, and their records marked, until a reader takes over
+ * to send them again.
  */
 final class NodeCapture {
     private static final long HOLD_MS = 2_000;
@@ -68,7 +70,8 @@ final class NodeCapture {
     }
 
     UnitBuffer unit(GridCacheContext<?, ?> cache, Unit unit) {
-        return units.computeIfAbsent(unit, one -> new UnitBuffer(one, cache.name())).deployment(cache.dynamicDeploymentId());
+        return units.computeIfAbsent(unit, one -> new UnitBuffer(one, cache.name()))
+                .deployment(cache.dynamicDeploymentId());
     }
 
     void add(UnitBuffer unit, Change change) {
@@ -80,16 +83,14 @@ final class NodeCapture {
     }
 
     private void added(UnitBuffer unit, long more) {
-        if (more == 0 || closed)
-            return;
+        if (more == 0 || closed) return;
 
         long count = entries.incrementAndGet();
         long total = bytes.addAndGet(more);
 
         dirty.add(unit);
 
-        if (count > settings.bufferEntries || total > settings.bufferBytes)
-            relieve();
+        if (count > settings.bufferEntries || total > settings.bufferBytes) relieve();
         else if (settings.flushMs == 0 || count >= ROUND_ENTRIES && count % ROUND_ENTRIES == 0)
             LockSupport.unpark(thread);
     }
@@ -98,10 +99,11 @@ final class NodeCapture {
     private void relieve() {
         synchronized (marks) {
             while (entries.get() > settings.bufferEntries || bytes.get() > settings.bufferBytes) {
-                UnitBuffer largest = dirty.stream().max(Comparator.comparingLong(UnitBuffer::bytes)).orElse(null);
+                UnitBuffer largest = dirty.stream()
+                        .max(Comparator.comparingLong(UnitBuffer::bytes))
+                        .orElse(null);
 
-                if (largest == null)
-                    return;
+                if (largest == null) return;
 
                 giveUp(largest, UnitRecord.FULL, "the buffer of this node is full");
             }
@@ -111,8 +113,10 @@ final class NodeCapture {
     /** Drops what is held of a unit, takes no more, and has its record marked. */
     void giveUp(UnitBuffer unit, int mark, String reason) {
         if (!unit.givenUp())
-            plugin.log().warning("Backlog of connector '" + settings.connector + "': changes of cache '" + unit.cache + "', partition " +
-                unit.unit.partition + " are given up, it must be sent again: " + reason);
+            plugin.log()
+                    .warning("Backlog of connector '" + settings.connector + "': changes of cache '" + unit.cache
+                            + "', partition " + unit.unit.partition + " are given up, it must be sent again: "
+                            + reason);
 
         unit.giveUp();
         dirty.remove(unit);
@@ -121,8 +125,8 @@ final class NodeCapture {
     }
 
     /**
-     * Takes changes of a unit again, beginning with the next; those held are older than what its reader now sends. Waits for what is being
-     * written: it would come after newer ones were dropped here, and count as the newest.
+     * Takes changes of a unit again, beginning with the next; those held are older than what its reader now sends.
+     * Waits for what is being written: it would come after newer ones were dropped here, and count as the newest.
      */
     synchronized void resume(Unit unit) {
         UnitBuffer buffer = units.get(unit);
@@ -136,7 +140,8 @@ final class NodeCapture {
     /**
      * Writes what is due, or all that was captured before the call.
      *
-     * @throws RuntimeException The cache refused some units, such as those of a lost partition; they are in the buffer again, the others are written.
+     * @throws RuntimeException The cache refused some units, such as those of a lost partition; they are in the buffer
+     *     again, the others are written.
      */
     synchronized void flush(boolean all) {
         if (!ctx.state().publicApiActiveState(false)) {
@@ -146,8 +151,7 @@ final class NodeCapture {
             return;
         }
 
-        if (fill() > REGION_FILL)
-            dirty.forEach(this::giveUpForRegion);
+        if (fill() > REGION_FILL) dirty.forEach(this::giveUpForRegion);
 
         RuntimeException failure = null;
 
@@ -160,19 +164,20 @@ final class NodeCapture {
                 RuntimeException refused = write(batches);
 
                 failure = refused == null ? failure : refused;
-            }
-            finally {
+            } finally {
                 batches.stream().filter(batch -> !batch.settled).forEach(this::putBack);
             }
         }
 
         writeMarks();
 
-        if (failure != null)
-            throw failure;
+        if (failure != null) throw failure;
     }
 
-    /** Writes batches together, and where that fails one by one, so that one bad partition stops no other; answers the last failure, or null. */
+    /**
+     * Writes batches together, and where that fails one by one, so that one bad partition stops no other; answers the
+     * last failure, or null.
+     */
     private RuntimeException write(List<UnitBuffer.Batch> batches) {
         try {
             writer.write(batches);
@@ -184,8 +189,7 @@ final class NodeCapture {
             }
 
             return null;
-        }
-        catch (RuntimeException e) {
+        } catch (RuntimeException e) {
             if (batches.size() == 1) {
                 putBack(batches.get(0));
 
@@ -217,8 +221,7 @@ final class NodeCapture {
 
             try {
                 writer.mark(unit.unit, mark);
-            }
-            catch (RuntimeException e) {
+            } catch (RuntimeException e) {
                 marks.merge(unit, mark, (one, other) -> one | other);
 
                 throw e;
@@ -226,7 +229,10 @@ final class NodeCapture {
         }
     }
 
-    /** Moves from {@code due} to {@code batches} what is to be written now, about {@value #ROUND_ENTRIES} entries, as far as the region has room. */
+    /**
+     * Moves from {@code due} to {@code batches} what is to be written now, about {@value #ROUND_ENTRIES} entries, as
+     * far as the region has room.
+     */
     private void collect(Deque<UnitBuffer> due, boolean all, List<UnitBuffer.Batch> batches) {
         long nowMs = System.currentTimeMillis();
         double before = fill();
@@ -246,11 +252,9 @@ final class NodeCapture {
             ClusterNode primary = primary(unit);
             boolean here = primary != null && primary.isLocal();
 
-            if (!here && unit.heldFor == null)
-                unit.heldFor = primary == null ? ctx.localNodeId() : primary.id();
+            if (!here && unit.heldFor == null) unit.heldFor = primary == null ? ctx.localNodeId() : primary.id();
 
-            if (!here && !all && nowMs - unit.oldestMs() < HOLD_MS)
-                continue;
+            if (!here && !all && nowMs - unit.oldestMs() < HOLD_MS) continue;
 
             more += fillOf(unit.bytes());
 
@@ -268,8 +272,7 @@ final class NodeCapture {
                 batch.held = primary != null && primary.id().equals(unit.heldFor) ? Held.FOR_PRIMARY : Held.OVER_CHANGE;
 
             // Expiry is no update: while its primary lives, that one has told it.
-            if (batch.held == Held.FOR_PRIMARY)
-                batch.expired.clear();
+            if (batch.held == Held.FOR_PRIMARY) batch.expired.clear();
 
             unit.heldFor = null;
             batches.add(batch);
@@ -285,7 +288,10 @@ final class NodeCapture {
         return cache == null ? null : cache.affinity().primaryByPartition(unit.unit.partition, version);
     }
 
-    /** Whether the cache of that incarnation is no more: what was captured of it is nobody's. One that was only deactivated is the same. */
+    /**
+     * Whether the cache of that incarnation is no more: what was captured of it is nobody's. One that was only
+     * deactivated is the same.
+     */
     private boolean destroyed(UnitBuffer unit) {
         DynamicCacheDescriptor cache = ctx.cache().cacheDescriptor(unit.cache);
 
@@ -312,18 +318,18 @@ final class NodeCapture {
     double fill() {
         DataRegion region = region();
 
-        return fillOf(region.metrics().getTotalUsedPages() * (long)region.pageMemory().systemPageSize());
+        return fillOf(region.metrics().getTotalUsedPages()
+                * (long) region.pageMemory().systemPageSize());
     }
 
     private double fillOf(long used) {
-        return (double)used / region().config().getMaxSize();
+        return (double) used / region().config().getMaxSize();
     }
 
     private DataRegion region() {
         try {
             return ctx.cache().context().database().dataRegion(settings.regionName);
-        }
-        catch (IgniteCheckedException e) {
+        } catch (IgniteCheckedException e) {
             throw U.convertException(e);
         }
     }
@@ -356,14 +362,15 @@ final class NodeCapture {
             LockSupport.parkNanos((settings.flushMs == 0 ? HOLD_MS : settings.flushMs) * 1_000_000);
 
             try {
-                if (!closed)
-                    flush(false);
-            }
-            catch (Throwable e) { // also an Error: without this thread nothing of the node is written any more
-                if (closed)
-                    return;
+                if (!closed) flush(false);
+            } catch (Throwable e) { // also an Error: without this thread nothing of the node is written any more
+                if (closed) return;
 
-                U.warn(plugin.log(), "The backlog of connector '" + settings.connector + "' could not be written, will be tried again: " + e, e);
+                U.warn(
+                        plugin.log(),
+                        "The backlog of connector '" + settings.connector
+                                + "' could not be written, will be tried again: " + e,
+                        e);
                 LockSupport.parkNanos(RETRY_MS * 1_000_000);
             }
         }

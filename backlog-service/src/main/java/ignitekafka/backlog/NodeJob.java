@@ -37,7 +37,10 @@ final class NodeJob<T> implements IgniteCallable<T> {
         return everywhere(ctx, TIMEOUT_MS, work);
     }
 
-    /** The same with another longest wait for the other nodes. This one works in the calling thread, which spares the way through Ignite's pools. */
+    /**
+     * The same with another longest wait for the other nodes. This one works in the calling thread, which spares the
+     * way through Ignite's pools.
+     */
     static <T> Collection<T> everywhere(GridKernalContext ctx, long timeoutMs, Work<T> work) {
         ClusterGroup nodes = ctx.grid().cluster().forServers().forPredicate(BacklogPluginProvider.nodes());
         ClusterGroup others = nodes.forRemotes();
@@ -46,31 +49,28 @@ final class NodeJob<T> implements IgniteCallable<T> {
 
         try {
             IgniteFuture<Collection<T>> asked = here && others.nodes().isEmpty()
-                ? new IgniteFinishedFutureImpl<>(List.of())
-                : ctx.grid().compute(others).withTimeout(timeoutMs).broadcastAsync(new NodeJob<>(work));
+                    ? new IgniteFinishedFutureImpl<>(List.of())
+                    : ctx.grid().compute(others).withTimeout(timeoutMs).broadcastAsync(new NodeJob<>(work));
 
-            if (here)
-                answers.add(work.run(BacklogPlugin.of(ctx)));
+            if (here) answers.add(work.run(BacklogPlugin.of(ctx)));
 
             answers.addAll(asked.get());
 
             return answers;
-        }
-        catch (ClusterGroupEmptyException e) {
+        } catch (ClusterGroupEmptyException e) {
             throw new BacklogException(BacklogException.Code.UNAVAILABLE, "no server node is there", e);
-        }
-        catch (IgniteException | CacheException e) {
+        } catch (IgniteException | CacheException e) {
             for (Throwable cause = e; cause != null; cause = cause.getCause()) {
-                if (cause instanceof BacklogException)
-                    throw (BacklogException)cause;
+                if (cause instanceof BacklogException) throw (BacklogException) cause;
             }
 
             throw new BacklogException(BacklogException.Code.UNAVAILABLE, "a node failed: " + e.getMessage(), e);
         }
     }
 
-    @Override public T call() {
-        return work.run(BacklogPlugin.of(((IgniteEx)ignite).context()));
+    @Override
+    public T call() {
+        return work.run(BacklogPlugin.of(((IgniteEx) ignite).context()));
     }
 
     /** What to do on a node. */

@@ -18,12 +18,13 @@ final class PageForm {
     }
 
     static void put(ByteBuffer out, byte[] value) {
-        if (value == null)
-            out.put(GridBinaryMarshaller.NULL);
+        if (value == null) out.put(GridBinaryMarshaller.NULL);
         else if (isObject(value))
-            out.put(GridBinaryMarshaller.BINARY_OBJ).putInt(value.length).put(value).putInt(0);
-        else
-            out.put(value);
+            out.put(GridBinaryMarshaller.BINARY_OBJ)
+                    .putInt(value.length)
+                    .put(value)
+                    .putInt(0);
+        else out.put(value);
     }
 
     private static boolean isObject(byte[] value) {

@@ -4,15 +4,16 @@ import java.nio.ByteBuffer;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** Closed ranges of numbers, disjoint and ascending; adjoining ones become one. On the wire int64 low, int64 high each. */
+/**
+ * Closed ranges of numbers, disjoint and ascending; adjoining ones become one. On the wire int64 low, int64 high each.
+ */
 final class Ranges {
     private final TreeMap<Long, Long> highByLow = new TreeMap<>();
 
     static Ranges read(ByteBuffer in, int count) {
         Ranges ranges = new Ranges();
 
-        for (int i = 0; i < count; i++)
-            ranges.add(in.getLong(), in.getLong());
+        for (int i = 0; i < count; i++) ranges.add(in.getLong(), in.getLong());
 
         return ranges;
     }
@@ -29,7 +30,9 @@ final class Ranges {
             high = Math.max(high, at.getValue());
         }
 
-        for (at = highByLow.ceilingEntry(low); at != null && at.getKey() <= high + 1; at = highByLow.ceilingEntry(low)) {
+        for (at = highByLow.ceilingEntry(low);
+                at != null && at.getKey() <= high + 1;
+                at = highByLow.ceilingEntry(low)) {
             high = Math.max(high, at.getValue());
             highByLow.remove(at.getKey());
         }
@@ -43,8 +46,7 @@ final class Ranges {
 
     /** Forgets the lowest ranges beyond a count: what is forgotten counts as not sent. */
     void keepHighest(int count) {
-        while (highByLow.size() > count)
-            highByLow.pollFirstEntry();
+        while (highByLow.size() > count) highByLow.pollFirstEntry();
     }
 
     boolean contains(long number) {

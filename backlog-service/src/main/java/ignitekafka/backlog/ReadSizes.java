@@ -1,6 +1,9 @@
 package ignitekafka.backlog;
 
-/** How large the chunks of one connector are, by those that this node has read: a read looks for no more of them at a time than an answer may hold. */
+/**
+ * How large the chunks of one connector are, by those that this node has read: a read looks for no more of them at a
+ * time than an answer may hold.
+ */
 final class ReadSizes {
     /** Weight of what was known against one more chunk. */
     private static final int MEMORY = 16;
@@ -18,6 +21,6 @@ final class ReadSizes {
 
     /** How many chunks have about so many bytes; at least one. */
     synchronized int chunks(long bytes) {
-        return mean == 0 ? Integer.MAX_VALUE : (int)Math.max(1, Math.min(Integer.MAX_VALUE, bytes / mean));
+        return mean == 0 ? Integer.MAX_VALUE : (int) Math.max(1, Math.min(Integer.MAX_VALUE, bytes / mean));
     }
 }

@@ -11,7 +11,10 @@ import org.apache.ignite.binary.BinaryReader;
 import org.apache.ignite.binary.BinaryWriter;
 import org.apache.ignite.binary.Binarylizable;
 
-/** Changes one {@link UnitRecord} on its primary node. Any change but {@link #create()} finds a missing record to be a lost one and marks it. */
+/**
+ * Changes one {@link UnitRecord} on its primary node. Any change but {@link #create()} finds a missing record to be a
+ * lost one and marks it.
+ */
 final class RecordChange implements EntryProcessor<BacklogKey, byte[], Void>, Binarylizable {
     private static final byte CREATE = 0;
     private static final byte SPAN = 1;
@@ -70,21 +73,19 @@ final class RecordChange implements EntryProcessor<BacklogKey, byte[], Void>, Bi
         return new RecordChange(ACKNOWLEDGE, from, turn, out.array());
     }
 
-    @Override public Void process(MutableEntry<BacklogKey, byte[]> entry, Object... arguments) {
+    @Override
+    public Void process(MutableEntry<BacklogKey, byte[]> entry, Object... arguments) {
         byte[] present = entry.getValue();
 
-        if (present != null && what == CREATE)
-            return null;
+        if (present != null && what == CREATE) return null;
 
         UnitRecord record = present != null ? UnitRecord.decode(present) : UnitRecord.empty();
 
-        if (present == null && what != CREATE && what != CLEAR)
-            record = record.marked(UnitRecord.LOST);
+        if (present == null && what != CREATE && what != CLEAR) record = record.marked(UnitRecord.LOST);
 
         byte[] changed = apply(record).encode();
 
-        if (!Arrays.equals(changed, present))
-            entry.setValue(changed);
+        if (!Arrays.equals(changed, present)) entry.setValue(changed);
 
         return null;
     }
@@ -95,7 +96,7 @@ final class RecordChange implements EntryProcessor<BacklogKey, byte[], Void>, Bi
                 return record.spanning(first, second);
 
             case MARK:
-                return record.marked((int)first);
+                return record.marked((int) first);
 
             case CLEAR:
                 return record.cleared(first);
@@ -108,7 +109,8 @@ final class RecordChange implements EntryProcessor<BacklogKey, byte[], Void>, Bi
         }
     }
 
-    @Override public void writeBinary(BinaryWriter writer) throws BinaryObjectException {
+    @Override
+    public void writeBinary(BinaryWriter writer) throws BinaryObjectException {
         BinaryRawWriter raw = writer.rawWriter();
 
         raw.writeByte(what);
@@ -117,7 +119,8 @@ final class RecordChange implements EntryProcessor<BacklogKey, byte[], Void>, Bi
         raw.writeByteArray(ranges);
     }
 
-    @Override public void readBinary(BinaryReader reader) throws BinaryObjectException {
+    @Override
+    public void readBinary(BinaryReader reader) throws BinaryObjectException {
         BinaryRawReader raw = reader.rawReader();
 
         what = raw.readByte();

@@ -50,35 +50,56 @@ final class StartChecks {
     /** A capture that is there is the one that is wanted. */
     static void same(Connector present, ConnectorSettings wanted) {
         if (!present.settings.owner.equals(wanted.owner))
-            throw new BacklogException(OTHER_OWNER, "connector '" + wanted.connector + "' captures for '" + present.settings.owner + "', not for '" +
-                wanted.owner + '\'');
+            throw new BacklogException(
+                    OTHER_OWNER,
+                    "connector '" + wanted.connector + "' captures for '" + present.settings.owner + "', not for '"
+                            + wanted.owner + '\'');
 
         if (!present.settings.asMap().equals(wanted.asMap()))
-            throw new BacklogException(OTHER_SETTINGS, "connector '" + wanted.connector + "' captures with " + present.settings.asMap() +
-                ", and is started with " + wanted.asMap());
+            throw new BacklogException(
+                    OTHER_SETTINGS,
+                    "connector '" + wanted.connector + "' captures with " + present.settings.asMap()
+                            + ", and is started with " + wanted.asMap());
     }
 
     private void nodes(ConnectorSettings settings) {
-        Collection<ClusterNode> without = ctx.grid().cluster().forServers().forPredicate(node -> !BacklogPluginProvider.nodes().apply(node)).nodes();
+        Collection<ClusterNode> without = ctx.grid()
+                .cluster()
+                .forServers()
+                .forPredicate(node -> !BacklogPluginProvider.nodes().apply(node))
+                .nodes();
 
         if (!without.isEmpty())
-            throw new BacklogException(MISSING_JAR, "the jar of the backlog service (version " + BacklogService.VERSION +
-                ") is not on the class path of " + without.stream().map(node -> String.valueOf(node.consistentId())).collect(Collectors.toList()));
+            throw new BacklogException(
+                    MISSING_JAR,
+                    "the jar of the backlog service (version " + BacklogService.VERSION
+                            + ") is not on the class path of "
+                            + without.stream()
+                                    .map(node -> String.valueOf(node.consistentId()))
+                                    .collect(Collectors.toList()));
 
         String region = settings.regionName;
-        List<String> lacking = NodeJob.everywhere(ctx, node -> hasRegion(node, region) ? null
-            : String.valueOf(node.context().discovery().localNode().consistentId())).stream().filter(Objects::nonNull).collect(Collectors.toList());
+        List<String> lacking = NodeJob.everywhere(
+                        ctx,
+                        node -> hasRegion(node, region)
+                                ? null
+                                : String.valueOf(
+                                        node.context().discovery().localNode().consistentId()))
+                .stream()
+                .filter(Objects::nonNull)
+                .collect(Collectors.toList());
 
         if (!lacking.isEmpty())
-            throw new BacklogException(MISSING_REGION, "memory region '" + region + "' (" + ConnectorSettings.REGION_NAME +
-                ") is not in the DataStorageConfiguration of " + lacking);
+            throw new BacklogException(
+                    MISSING_REGION,
+                    "memory region '" + region + "' (" + ConnectorSettings.REGION_NAME
+                            + ") is not in the DataStorageConfiguration of " + lacking);
     }
 
     private static boolean hasRegion(BacklogPlugin node, String region) {
         try {
             return node.context().cache().context().database().dataRegion(region) != null;
-        }
-        catch (IgniteCheckedException e) {
+        } catch (IgniteCheckedException e) {
             return false;
         }
     }

@@ -4,8 +4,8 @@ import java.nio.ByteBuffer;
 import java.util.Objects;
 
 /**
- * One partition of one incarnation of one cache: what numbers are counted in, marked and sent again by.
- * On the wire 16 bytes: int32 cache id, int32 partition, int64 incarnation.
+ * One partition of one incarnation of one cache: what numbers are counted in, marked and sent again by. On the wire 16
+ * bytes: int32 cache id, int32 partition, int64 incarnation.
  */
 final class Unit {
     static final int BYTES = 16;
@@ -40,20 +40,22 @@ final class Unit {
         return new BacklogKey(this, index);
     }
 
-    @Override public boolean equals(Object other) {
-        if (!(other instanceof Unit))
-            return false;
+    @Override
+    public boolean equals(Object other) {
+        if (!(other instanceof Unit)) return false;
 
-        Unit unit = (Unit)other;
+        Unit unit = (Unit) other;
 
         return cacheId == unit.cacheId && partition == unit.partition && incarnation == unit.incarnation;
     }
 
-    @Override public int hashCode() {
+    @Override
+    public int hashCode() {
         return Objects.hash(cacheId, partition, incarnation);
     }
 
-    @Override public String toString() {
+    @Override
+    public String toString() {
         return "unit [cacheId=" + cacheId + ", partition=" + partition + ", incarnation=" + incarnation + ']';
     }
 }

@@ -9,7 +9,10 @@ import java.util.Set;
 import java.util.UUID;
 import org.apache.ignite.lang.IgniteUuid;
 
-/** Changes of one unit that this node has captured and not written yet. For many threads; what only the writer uses is said so. */
+/**
+ * Changes of one unit that this node has captured and not written yet. For many threads; what only the writer uses is
+ * said so.
+ */
 final class UnitBuffer {
     final Unit unit;
     final String cache;
@@ -46,23 +49,20 @@ final class UnitBuffer {
 
     /** Answers the bytes that it holds more now; 0 when there was nothing to do. */
     synchronized long add(Change change) {
-        if (givenUp || !changes.add(change))
-            return 0;
+        if (givenUp || !changes.add(change)) return 0;
 
         return held(change.heapBytes(), change.timeMs);
     }
 
     /** Answers the bytes that it holds more now; 0 when there was nothing to do. */
     synchronized long addExpired(byte[] key, long timeMs) {
-        if (givenUp || expired.put(ByteBuffer.wrap(key), timeMs) != null)
-            return 0;
+        if (givenUp || expired.put(ByteBuffer.wrap(key), timeMs) != null) return 0;
 
         return held(Change.OVERHEAD_BYTES + key.length, timeMs);
     }
 
     private long held(long more, long timeMs) {
-        if (bytes == 0)
-            oldestMs = timeMs;
+        if (bytes == 0) oldestMs = timeMs;
 
         bytes += more;
 
@@ -115,7 +115,10 @@ final class UnitBuffer {
         /** By the unit's primary node: not written yet. */
         NOT,
 
-        /** By a backup, while one other node has been primary ever since: that one writes each number, with what counts for the cache. */
+        /**
+         * By a backup, while one other node has been primary ever since: that one writes each number, with what counts
+         * for the cache.
+         */
         FOR_PRIMARY,
 
         /** By a backup, and the primary node is another one since: contents count, not numbers. */

@@ -11,11 +11,12 @@ import java.util.TreeMap;
 import java.util.UUID;
 
 /**
- * Which units of one connector this node has written to in the backlog, each under a number that rises. A unit is noted when what was written can be
- * read: whoever knows the number of then and reads the unit afterwards has seen it. What only removes what was read is not noted.
+ * Which units of one connector this node has written to in the backlog, each under a number that rises. A unit is noted
+ * when what was written can be read: whoever knows the number of then and reads the unit afterwards has seen it. What
+ * only removes what was read is not noted.
  *
- * <p>Numbers are those of one journal: a node that starts, and a capture that begins anew, have another one. A node that dies between a write and its
- * note leaves none; that the owners of partitions have changed tells of it.
+ * <p>Numbers are those of one journal: a node that starts, and a capture that begins anew, have another one. A node
+ * that dies between a write and its note leaves none; that the owners of partitions have changed tells of it.
  */
 final class UnitJournal {
     /** Units remembered; who is farther behind must read them all. */
@@ -31,8 +32,7 @@ final class UnitJournal {
         for (Unit unit : written) {
             Long before = numbers.put(unit, ++number);
 
-            if (before != null)
-                units.remove(before);
+            if (before != null) units.remove(before);
 
             units.put(number, unit);
         }
@@ -52,7 +52,10 @@ final class UnitJournal {
         Collection<Unit> later = known ? units.tailMap(from, false).values() : List.of();
         ByteBuffer out = Chunk.buffer(new byte[Answer.HEADER + Unit.BYTES * later.size()]);
 
-        out.putLong(id.getMostSignificantBits()).putLong(id.getLeastSignificantBits()).putLong(number).putInt(known ? 1 : 0);
+        out.putLong(id.getMostSignificantBits())
+                .putLong(id.getLeastSignificantBits())
+                .putLong(number)
+                .putInt(known ? 1 : 0);
         later.forEach(unit -> unit.write(out));
 
         return out.array();
@@ -80,8 +83,7 @@ final class UnitJournal {
             ByteBuffer in = Chunk.buffer(bytes);
             Answer answer = new Answer(new UUID(in.getLong(), in.getLong()), in.getLong(), in.getInt() != 0);
 
-            while (in.hasRemaining())
-                answer.units.add(Unit.read(in));
+            while (in.hasRemaining()) answer.units.add(Unit.read(in));
 
             return answer;
         }

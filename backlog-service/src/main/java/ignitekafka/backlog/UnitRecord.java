@@ -3,12 +3,12 @@ package ignitekafka.backlog;
 import java.nio.ByteBuffer;
 
 /**
- * What the backlog knows of a unit beside its changes. Made for each unit when its capture begins, so that a missing record tells that its
- * partition of the backlog was lost. Changed only by {@link RecordChange}.
+ * What the backlog knows of a unit beside its changes. Made for each unit when its capture begins, so that a missing
+ * record tells that its partition of the backlog was lost. Changed only by {@link RecordChange}.
  *
- * <p>Little-endian: int64 low and int64 high chunk (every chunk there is lies between; low above high: none yet), int32 marks, int32 count of
- * ranges, int64 number of the mark, int64 turn (rises when chunks below the high end are written), then the ranges of numbers sent lately, int64 low
- * and int64 high each.
+ * <p>Little-endian: int64 low and int64 high chunk (every chunk there is lies between; low above high: none yet), int32
+ * marks, int32 count of ranges, int64 number of the mark, int64 turn (rises when chunks below the high end are
+ * written), then the ranges of numbers sent lately, int64 low and int64 high each.
  */
 final class UnitRecord {
     /** The region or a node's buffer was full: changes were given up. */
@@ -61,7 +61,12 @@ final class UnitRecord {
     byte[] encode() {
         ByteBuffer out = Chunk.buffer(new byte[HEADER + 16 * sent.count()]);
 
-        out.putLong(low).putLong(high).putInt(marks).putInt(sent.count()).putLong(markNumber).putLong(turn);
+        out.putLong(low)
+                .putLong(high)
+                .putInt(marks)
+                .putInt(sent.count())
+                .putLong(markNumber)
+                .putLong(turn);
         sent.write(out);
 
         return out.array();
@@ -86,7 +91,8 @@ final class UnitRecord {
         sent.addAll(ranges);
         sent.keepHighest(RANGES);
 
-        return new UnitRecord(seenTurn == turn ? Math.max(low, Math.min(from, high)) : low, high, marks, markNumber, turn, sent);
+        return new UnitRecord(
+                seenTurn == turn ? Math.max(low, Math.min(from, high)) : low, high, marks, markNumber, turn, sent);
     }
 
     boolean spans(long from, long to) {

@@ -27,12 +27,16 @@ final class UnitTable {
         Map<Unit, long[]> rows = new HashMap<>();
         IgniteCache<BacklogKey, byte[]> backlog = node.backlog(node.registry().get(connector).settings);
 
-        try (QueryCursor<Cache.Entry<BacklogKey, byte[]>> entries = backlog.query(new ScanQuery<BacklogKey, byte[]>().setLocal(true))) {
+        try (QueryCursor<Cache.Entry<BacklogKey, byte[]>> entries =
+                backlog.query(new ScanQuery<BacklogKey, byte[]>().setLocal(true))) {
             for (Cache.Entry<BacklogKey, byte[]> entry : entries) {
                 Unit unit = entry.getKey().unit();
 
                 if (incarnations.getOrDefault(unit.cacheId, 0L) == unit.incarnation && unit.incarnation != 0)
-                    count(rows.computeIfAbsent(unit, UnitTable::row), entry.getKey().part(), entry.getValue());
+                    count(
+                            rows.computeIfAbsent(unit, UnitTable::row),
+                            entry.getKey().part(),
+                            entry.getValue());
             }
         }
 
@@ -53,8 +57,7 @@ final class UnitTable {
 
             row[5] = record.markNumber;
             row[8] = record.marks;
-        }
-        else if (part == BacklogKey.EXPIRED)
+        } else if (part == BacklogKey.EXPIRED)
             row[3] += ExpiredKeys.decode(value).size();
         else {
             List<Change> changes = Chunk.decode(value);
@@ -72,16 +75,16 @@ final class UnitTable {
 
         nodes.forEach(rows::addAll);
 
-        ByteBuffer out = Chunk.buffer(new byte[8 + rows.size() * (8 * LONGS + 4 * INTS)]).putInt(MAGIC).putInt(rows.size());
+        ByteBuffer out = Chunk.buffer(new byte[8 + rows.size() * (8 * LONGS + 4 * INTS)])
+                .putInt(MAGIC)
+                .putInt(rows.size());
 
         for (int column = 0; column < LONGS; column++) {
-            for (long[] row : rows)
-                out.putLong(row[column]);
+            for (long[] row : rows) out.putLong(row[column]);
         }
 
         for (int column = LONGS; column < LONGS + INTS; column++) {
-            for (long[] row : rows)
-                out.putInt((int)row[column]);
+            for (long[] row : rows) out.putInt((int) row[column]);
         }
 
         return out.array();

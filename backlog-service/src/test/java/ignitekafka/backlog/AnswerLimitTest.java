@@ -28,7 +28,8 @@ class AnswerLimitTest {
         return found;
     }
 
-    @Test void theLastChangesComeWithTheNextAnswer() {
+    @Test
+    void theLastChangesComeWithTheNextAnswer() {
         int most = Limits.bytes() / MIB.length;
         List<Found> all = List.of(unit(0, most / 2, MIB), unit(1, most, MIB), unit(2, 1, KEY), unit(3, 0, MIB));
 
@@ -42,7 +43,8 @@ class AnswerLimitTest {
         assertFalse(all.get(3).more());
     }
 
-    @Test void oneChangeComesWhateverItsSize() {
+    @Test
+    void oneChangeComesWhateverItsSize() {
         List<Found> all = List.of(unit(0, 2, value(Limits.bytes())));
 
         AnswerLimit.cut(all);
@@ -50,7 +52,8 @@ class AnswerLimitTest {
         assertTrue(all.get(0).more());
     }
 
-    @Test void expiredKeysOfAUnitComeTogetherOrNotAtAll() {
+    @Test
+    void expiredKeysOfAUnitComeTogetherOrNotAtAll() {
         int most = Limits.bytes() / MIB.length;
         Found one = unit(0, most - 1, MIB);
 

@@ -39,11 +39,15 @@ class BacklogFaultTest {
     Path directory;
 
     @ParameterizedTest
-    @EnumSource(value = CacheAtomicityMode.class, names = {"ATOMIC", "TRANSACTIONAL"})
+    @EnumSource(
+            value = CacheAtomicityMode.class,
+            names = {"ATOMIC", "TRANSACTIONAL"})
     void losesNothingWhenARegisteringNodeDiesAndAnotherJoins(CacheAtomicityMode mode) throws Exception {
         try (TestCluster cluster = new TestCluster(directory).start(3)) {
-            IgniteCache<Object, Object> cache = cluster.node(0).getOrCreateCache(TestCluster.cache("a", 1).setAtomicityMode(mode)
-                .setWriteSynchronizationMode(CacheWriteSynchronizationMode.FULL_SYNC));
+            IgniteCache<Object, Object> cache = cluster.node(0)
+                    .getOrCreateCache(TestCluster.cache("a", 1)
+                            .setAtomicityMode(mode)
+                            .setWriteSynchronizationMode(CacheWriteSynchronizationMode.FULL_SYNC));
 
             cluster.service().start("c", FAST, new String[] {"a"});
 
@@ -52,8 +56,7 @@ class BacklogFaultTest {
             AtomicInteger value = new AtomicInteger();
             List<CompletableFuture<Void>> writers = new ArrayList<>();
 
-            for (int writer = 0; writer < 2; writer++)
-                writers.add(write(cache, writer, value, stop));
+            for (int writer = 0; writer < 2; writer++) writers.add(write(cache, writer, value, stop));
 
             reader.pass(cluster.service(), 1 << 20, true);
             cluster.kill(other(cluster));
@@ -68,15 +71,23 @@ class BacklogFaultTest {
             assertEquals(BacklogServiceTest.content(cache), reader.fold);
             assertEquals(0, reader.stepsBack);
             assertTrue(reader.marks.isEmpty());
-            TestCluster.await(() -> cluster.service().status("c").get("registered").equals(2), "two registrations");
+            TestCluster.await(
+                    () -> cluster.service().status("c").get("registered").equals(2), "two registrations");
         }
     }
 
     private static Ignite other(TestCluster cluster) {
-        Connector connector = BacklogPlugin.of(((IgniteEx)cluster.node(0)).context()).registry().get("c");
+        Connector connector = BacklogPlugin.of(((IgniteEx) cluster.node(0)).context())
+                .registry()
+                .get("c");
 
-        return cluster.nodes().stream().filter(node -> node != cluster.node(0) && connector.registered("a").stream().map(CaptureService::node).anyMatch(node.cluster().localNode().id()::equals))
-            .findFirst().orElseThrow();
+        return cluster.nodes().stream()
+                .filter(node -> node != cluster.node(0)
+                        && connector.registered("a").stream()
+                                .map(CaptureService::node)
+                                .anyMatch(node.cluster().localNode().id()::equals))
+                .findFirst()
+                .orElseThrow();
     }
 
     private static void pass(TestReader reader, TestCluster cluster, int times) throws Exception {
@@ -86,25 +97,24 @@ class BacklogFaultTest {
         }
     }
 
-    private static CompletableFuture<Void> write(IgniteCache<Object, Object> cache, int writer, AtomicInteger value, AtomicBoolean stop) {
+    private static CompletableFuture<Void> write(
+            IgniteCache<Object, Object> cache, int writer, AtomicInteger value, AtomicBoolean stop) {
         return CompletableFuture.runAsync(() -> {
             for (Random random = new Random(writer); !stop.get(); ) {
                 int key = 2 * random.nextInt(100) + writer;
 
                 try {
-                    if (random.nextInt(10) == 0)
-                        cache.remove(key);
-                    else
-                        cache.put(key, value.incrementAndGet());
-                }
-                catch (javax.cache.CacheException e) {
+                    if (random.nextInt(10) == 0) cache.remove(key);
+                    else cache.put(key, value.incrementAndGet());
+                } catch (javax.cache.CacheException e) {
                     // The node died; the next one goes on.
                 }
             }
         });
     }
 
-    @Test void anyUnitMayHaveChangedWhenANodeComesOrGoes() throws Exception {
+    @Test
+    void anyUnitMayHaveChangedWhenANodeComesOrGoes() throws Exception {
         try (TestCluster cluster = new TestCluster(directory).start(2)) {
             cluster.node(0).getOrCreateCache(TestCluster.cache("a", 1));
             cluster.service().start("c", FAST, new String[] {"a"});
@@ -122,10 +132,12 @@ class BacklogFaultTest {
 
     /** The owners of partitions change once more when rebalancing ends. */
     private static void awaitNothing(TestReader reader, TestCluster cluster) {
-        TestCluster.await(() -> Set.of().equals(reader.changed(cluster.service())), "nodes that tell that nothing has changed");
+        TestCluster.await(
+                () -> Set.of().equals(reader.changed(cluster.service())), "nodes that tell that nothing has changed");
     }
 
-    @Test void tellsWhatWasMissedWhenNoRegistrationWasLeft() throws Exception {
+    @Test
+    void tellsWhatWasMissedWhenNoRegistrationWasLeft() throws Exception {
         try (TestCluster cluster = new TestCluster(directory).start(2)) {
             IgniteCache<Object, Object> cache = cluster.node(0).getOrCreateCache(TestCluster.cache("a", 1));
 
@@ -133,11 +145,12 @@ class BacklogFaultTest {
             cache.put(1, 1);
             cluster.service().barrier("c");
 
-            BacklogPlugin plugin = BacklogPlugin.of(((IgniteEx)cluster.node(0)).context());
+            BacklogPlugin plugin = BacklogPlugin.of(((IgniteEx) cluster.node(0)).context());
 
             cluster.node(0).services().cancel("kafka-connect-backlog-service-c");
             cache.put(2, 2);
-            plugin.registry().update("c", present -> present.registered("a", Set.of(java.util.UUID.randomUUID() + "/1")));
+            plugin.registry()
+                    .update("c", present -> present.registered("a", Set.of(java.util.UUID.randomUUID() + "/1")));
             cluster.service().update("c", new String[] {"a"});
 
             TestReader reader = new TestReader(cluster.node(0), "c", "a");
@@ -148,7 +161,8 @@ class BacklogFaultTest {
         }
     }
 
-    @Test void survivesARestartOfTheWholeCluster() throws Exception {
+    @Test
+    void survivesARestartOfTheWholeCluster() throws Exception {
         String name = "c".repeat(180);
 
         try (TestCluster cluster = new TestCluster(directory).persistent().start(2)) {
@@ -156,12 +170,12 @@ class BacklogFaultTest {
 
             Map<String, Object> started = cluster.service().start(name, FAST, new String[] {"a"});
 
-            for (int i = 0; i < 50; i++)
-                cluster.node(0).cache("a").put(i, i);
+            for (int i = 0; i < 50; i++) cluster.node(0).cache("a").put(i, i);
 
             cluster.stop();
             cluster.start(2);
-            TestCluster.await(() -> cluster.service().status(name).get("registered").equals(2), "the capture");
+            TestCluster.await(
+                    () -> cluster.service().status(name).get("registered").equals(2), "the capture");
 
             Map<String, Object> status = cluster.service().status(name);
 
@@ -178,27 +192,28 @@ class BacklogFaultTest {
         }
     }
 
-    @Test void losesNothingOverADeactivation() throws Exception {
+    @Test
+    void losesNothingOverADeactivation() throws Exception {
         try (TestCluster cluster = new TestCluster(directory).persistent().start(2)) {
             IgniteCache<Object, Object> cache = cluster.node(0).getOrCreateCache(TestCluster.cache("a", 1));
-            Object incarnation = cluster.service().start("c", Map.of(ConnectorSettings.FLUSH_FREQUENCY, "1000"), new String[] {"a"}).get("incarnation.a");
+            Object incarnation = cluster.service()
+                    .start("c", Map.of(ConnectorSettings.FLUSH_FREQUENCY, "1000"), new String[] {"a"})
+                    .get("incarnation.a");
 
             TestReader reader = new TestReader(cluster.node(0), "c", "a");
 
             for (int cycle = 0; cycle < 4; cycle++) {
-                for (int key = 0; key < 100; key++)
-                    cache.put(key, 10 * cycle);
+                for (int key = 0; key < 100; key++) cache.put(key, 10 * cycle);
 
                 cluster.node(0).cluster().state(ClusterState.INACTIVE);
 
                 Map<Object, Object> more = new TreeMap<>();
                 int value = 10 * cycle + 1;
                 CompletableFuture<Void> writer = CompletableFuture.runAsync(() -> {
-                    while (!((IgniteEx)cluster.node(0)).context().state().publicApiActiveState(false))
+                    while (!((IgniteEx) cluster.node(0)).context().state().publicApiActiveState(false))
                         Thread.onSpinWait();
 
-                    for (int key = 25; key < 75; key++)
-                        more.put(key, value);
+                    for (int key = 25; key < 75; key++) more.put(key, value);
 
                     cluster.node(0).cache("a").putAll(more);
                 });
@@ -209,7 +224,8 @@ class BacklogFaultTest {
                 cache.put(100 + cycle, 1);
                 reader.drain(cluster.service());
                 assertEquals(incarnation, cluster.service().status("c").get("incarnation.a"));
-                assertEquals(Set.of(), missed(reader, cluster), "keys in partitions that are not marked, in cycle " + cycle);
+                assertEquals(
+                        Set.of(), missed(reader, cluster), "keys in partitions that are not marked, in cycle " + cycle);
                 sendAgain(reader, cluster);
             }
         }
@@ -220,7 +236,9 @@ class BacklogFaultTest {
         Map<Object, Object> content = BacklogServiceTest.content(cluster.node(0).cache("a"));
 
         assertTrue(reader.marks.values().stream().allMatch(mark -> mark == UnitRecord.MISSED));
-        content.keySet().removeIf(key -> reader.marks.containsKey(cluster.node(0).affinity("a").partition(key)));
+        content.keySet()
+                .removeIf(key ->
+                        reader.marks.containsKey(cluster.node(0).affinity("a").partition(key)));
         content.entrySet().removeAll(reader.fold.entrySet());
 
         return content.keySet();
@@ -230,22 +248,28 @@ class BacklogFaultTest {
     private static void sendAgain(TestReader reader, TestCluster cluster) throws Exception {
         ByteBuffer clear = Chunk.buffer(new byte[24 * reader.marks.size()]);
 
-        reader.units(cluster.service()).stream().filter(unit -> reader.marks.containsKey(unit.partition)).forEach(unit ->
-            clear.putInt(unit.cacheId).putInt(unit.partition).putLong(unit.incarnation).putLong(reader.markNumbers.get(unit.partition)));
+        reader.units(cluster.service()).stream()
+                .filter(unit -> reader.marks.containsKey(unit.partition))
+                .forEach(unit -> clear.putInt(unit.cacheId)
+                        .putInt(unit.partition)
+                        .putLong(unit.incarnation)
+                        .putLong(reader.markNumbers.get(unit.partition)));
         cluster.service().clear("c", clear.array());
         reader.fold.putAll(BacklogServiceTest.content(cluster.node(0).cache("a")));
         reader.drain(cluster.service());
         assertTrue(reader.marks.isEmpty());
     }
 
-    @Test void beginsAnewWithCachesThatADeactivationEmptied() throws Exception {
-        try (TestCluster cluster = new TestCluster(directory).persistentBacklog().start(2)) {
+    @Test
+    void beginsAnewWithCachesThatADeactivationEmptied() throws Exception {
+        try (TestCluster cluster =
+                new TestCluster(directory).persistentBacklog().start(2)) {
             IgniteCache<Object, Object> cache = cluster.node(0).getOrCreateCache(TestCluster.cache("a", 1));
             Map<String, Object> before = cluster.service().start("c", FAST, new String[] {"a"});
 
             cache.put(1, 1);
             cluster.service().barrier("c");
-            ((IgniteEx)cluster.node(0)).cluster().state(ClusterState.INACTIVE, true);
+            ((IgniteEx) cluster.node(0)).cluster().state(ClusterState.INACTIVE, true);
             cluster.node(0).cluster().state(ClusterState.ACTIVE);
             TestCluster.await(() -> registered(cluster) == 2, "the capture");
 
@@ -267,14 +291,14 @@ class BacklogFaultTest {
     /** While services are deployed again, there is none to ask. */
     private static int registered(TestCluster cluster) {
         try {
-            return (int)cluster.service().status("c").get("registered");
-        }
-        catch (IgniteException e) {
+            return (int) cluster.service().status("c").get("registered");
+        } catch (IgniteException e) {
             return 0;
         }
     }
 
-    @Test void isDeployedOnceWhenNodesJoinAtTheSameTime() {
+    @Test
+    void isDeployedOnceWhenNodesJoinAtTheSameTime() {
         try (TestCluster cluster = new TestCluster(directory).start(1)) {
             List<CompletableFuture<Ignite>> joining = new ArrayList<>();
 
@@ -285,44 +309,54 @@ class BacklogFaultTest {
             }
 
             joining.forEach(CompletableFuture::join);
-            TestCluster.await(() -> cluster.node(0).services().serviceDescriptors().stream()
-                .filter(service -> service.name().equals(BacklogService.NAME)).allMatch(service -> service.topologySnapshot().size() == 4),
-                "the service on each node");
+            TestCluster.await(
+                    () -> cluster.node(0).services().serviceDescriptors().stream()
+                            .filter(service -> service.name().equals(BacklogService.NAME))
+                            .allMatch(service -> service.topologySnapshot().size() == 4),
+                    "the service on each node");
             assertEquals(1, cluster.node(0).services().serviceDescriptors().size());
         }
     }
 
-    @Test void tellsTheLossOfABacklogInMemory() {
+    @Test
+    void tellsTheLossOfABacklogInMemory() {
         try (TestCluster cluster = new TestCluster(directory).start(1)) {
             cluster.node(0).getOrCreateCache(TestCluster.cache("a", 1));
 
-            Object before = cluster.service().start("c", FAST, new String[] {"a"}).get("captureId");
+            Object before =
+                    cluster.service().start("c", FAST, new String[] {"a"}).get("captureId");
 
             cluster.stop();
             cluster.start(1);
             assertEquals(0, cluster.service().connectors().length);
             cluster.node(0).getOrCreateCache(TestCluster.cache("a", 1));
-            assertNotEquals(before, cluster.service().start("c", FAST, new String[] {"a"}).get("captureId"));
+            assertNotEquals(
+                    before,
+                    cluster.service().start("c", FAST, new String[] {"a"}).get("captureId"));
         }
     }
 
-    @Test void tellsTheLossOfABacklogPartition() throws Exception {
+    @Test
+    void tellsTheLossOfABacklogPartition() throws Exception {
         try (TestCluster cluster = new TestCluster(directory).start(1)) {
             cluster.node(0).getOrCreateCache(TestCluster.cache("a", 1));
             cluster.service().start("c", FAST, new String[] {"a"});
             cluster.service().barrier("c");
 
             TestReader reader = new TestReader(cluster.node(0), "c", "a");
-            BacklogPlugin plugin = BacklogPlugin.of(((IgniteEx)cluster.node(0)).context());
+            BacklogPlugin plugin = BacklogPlugin.of(((IgniteEx) cluster.node(0)).context());
 
-            plugin.backlog(plugin.registry().get("c").settings).remove(reader.units(cluster.service()).get(3).record());
+            plugin.backlog(plugin.registry().get("c").settings)
+                    .remove(reader.units(cluster.service()).get(3).record());
             reader.pass(cluster.service(), 1 << 20, true);
             assertEquals(Map.of(3, UnitRecord.LOST), reader.marks);
         }
     }
 
-    @Test void givesUnitsUpBeforeTheRegionIsFull() throws Exception {
-        try (TestCluster cluster = new TestCluster(directory).regionBytes(32L << 20).start(1)) {
+    @Test
+    void givesUnitsUpBeforeTheRegionIsFull() throws Exception {
+        try (TestCluster cluster =
+                new TestCluster(directory).regionBytes(32L << 20).start(1)) {
             IgniteCache<Object, Object> cache = cluster.node(0).getOrCreateCache(TestCluster.cache("a", 0));
 
             cluster.service().start("c", FAST, new String[] {"a"});
@@ -330,8 +364,7 @@ class BacklogFaultTest {
             for (int i = 0; i < 60; i++) {
                 Map<Object, Object> some = new TreeMap<>();
 
-                for (int key = 0; key < 100; key++)
-                    some.put(key, new byte[10_000]);
+                for (int key = 0; key < 100; key++) some.put(key, new byte[10_000]);
 
                 cache.putAll(some);
                 cluster.service().barrier("c");
@@ -347,22 +380,27 @@ class BacklogFaultTest {
         }
     }
 
-    @Test void refusesNodesWithoutTheJar() {
+    @Test
+    void refusesNodesWithoutTheJar() {
         try (TestCluster cluster = new TestCluster(directory).start(1)) {
             cluster.node(0).getOrCreateCache(TestCluster.cache("a", 1));
 
             Ignite without = cluster.start(cluster.withoutJar("without"));
-            String message = assertThrows(IgniteException.class, () -> cluster.service().start("c", FAST, new String[] {"a"})).getMessage();
+            String message = assertThrows(
+                            IgniteException.class, () -> cluster.service().start("c", FAST, new String[] {"a"}))
+                    .getMessage();
 
             assertTrue(message.contains("BACKLOG/MISSING_JAR: ") && message.contains("without"), message);
             cluster.kill(without);
-            TestCluster.await(() -> cluster.node(0).cluster().forServers().nodes().size() == 1, "the end of the node");
+            TestCluster.await(
+                    () -> cluster.node(0).cluster().forServers().nodes().size() == 1, "the end of the node");
             cluster.service().start("c", FAST, new String[] {"a"});
             assertThrows(IgniteException.class, () -> cluster.start(cluster.withoutJar("again")));
         }
     }
 
-    @Test void topologyIsThatOfTheServersAlone() {
+    @Test
+    void topologyIsThatOfTheServersAlone() {
         try (TestCluster cluster = new TestCluster(directory.resolve("servers")).start(2)) {
             cluster.node(0).createCache(TestCluster.cache("a", 1));
             cluster.service().start("c", FAST, new String[] {"a"});
@@ -390,6 +428,6 @@ class BacklogFaultTest {
     }
 
     private static int servers(TestCluster cluster) {
-        return ((Object[])cluster.service().status("c").get("servers")).length;
+        return ((Object[]) cluster.service().status("c").get("servers")).length;
     }
 }

@@ -34,24 +34,32 @@ class BacklogOwnershipTest {
 
     private static TestCluster cluster;
 
-    @BeforeAll static void start(@TempDir Path directory) {
+    @BeforeAll
+    static void start(@TempDir Path directory) {
         cluster = new TestCluster(directory).start(2);
     }
 
-    @AfterAll static void stop() {
+    @AfterAll
+    static void stop() {
         cluster.close();
     }
 
-    @AfterEach void clean() {
-        for (String connector : service().connectors())
-            service().forceStop(connector, true);
+    @AfterEach
+    void clean() {
+        for (String connector : service().connectors()) service().forceStop(connector, true);
 
         cluster.node(0).services().cancel("orders-service-eu");
         cluster.node(0).destroyCaches(cluster.node(0).cacheNames());
     }
 
     private static Map<String, String> settings(String base) {
-        return Map.of(ConnectorSettings.CACHE_NAME, base, ConnectorSettings.SERVICE_NAME, base + "-service", ConnectorSettings.FLUSH_FREQUENCY, "20");
+        return Map.of(
+                ConnectorSettings.CACHE_NAME,
+                base,
+                ConnectorSettings.SERVICE_NAME,
+                base + "-service",
+                ConnectorSettings.FLUSH_FREQUENCY,
+                "20");
     }
 
     private static BacklogService service() {
@@ -62,13 +70,13 @@ class BacklogOwnershipTest {
         return cluster.node(0).getOrCreateCache(TestCluster.cache(name, 1));
     }
 
-    @Test void aUsersCacheOfTheNameIsRefusedAndStays() {
+    @Test
+    void aUsersCacheOfTheNameIsRefusedAndStays() {
         cache("a");
 
         IgniteCache<Object, Object> orders = cache("orders-eu");
 
-        for (int i = 0; i < 100; i++)
-            orders.put(i, i);
+        for (int i = 0; i < 100; i++) orders.put(i, i);
 
         String refused = assertCode("FOREIGN_CACHE", () -> service().start("eu", ORDERS, new String[] {"a"}, SECRET));
 
@@ -78,7 +86,8 @@ class BacklogOwnershipTest {
         assertEquals(100, orders.size(CachePeekMode.PRIMARY));
     }
 
-    @Test void aUsersCacheThatTookTheNameLaterStays() throws Exception {
+    @Test
+    void aUsersCacheThatTookTheNameLaterStays() throws Exception {
         cache("a");
         service().start("eu", ORDERS, new String[] {"a"});
         cluster.node(0).destroyCache("orders-eu");
@@ -87,8 +96,7 @@ class BacklogOwnershipTest {
 
         orders.put(1, 1);
 
-        for (int i = 0; i < 100; i++)
-            cache("a").put(i, i); // captured, and never written into the user's cache
+        for (int i = 0; i < 100; i++) cache("a").put(i, i); // captured, and never written into the user's cache
 
         assertCode("FOREIGN_CACHE", () -> service().units("eu"));
         assertCode("FOREIGN_CACHE", () -> service().start("eu", ORDERS, new String[] {"a"}));
@@ -100,7 +108,8 @@ class BacklogOwnershipTest {
         assertEquals(1, orders.size(CachePeekMode.PRIMARY));
     }
 
-    @Test void connectorsWhoseNamesGiveOneCacheDoNotShareIt() {
+    @Test
+    void connectorsWhoseNamesGiveOneCacheDoNotShareIt() {
         cache("a");
         service().start("a-b", settings("x"), new String[] {"a"});
 
@@ -119,24 +128,29 @@ class BacklogOwnershipTest {
         assertEquals(2, service().status("a-b").get("registered"));
     }
 
-    @Test void aUsersServiceOfTheNameIsRefusedAndStays() {
+    @Test
+    void aUsersServiceOfTheNameIsRefusedAndStays() {
         cache("a");
         cluster.node(0).services().deployClusterSingleton("orders-service-eu", new UsersService());
 
         String refused = assertCode("FOREIGN_SERVICE", () -> service().start("eu", ORDERS, new String[] {"a"}));
 
-        assertTrue(refused.contains("'orders-service-eu'") && refused.contains(ConnectorSettings.SERVICE_NAME), refused);
+        assertTrue(
+                refused.contains("'orders-service-eu'") && refused.contains(ConnectorSettings.SERVICE_NAME), refused);
         assertEquals(0, service().connectors().length);
-        assertTrue(cluster.node(0).services().serviceDescriptors().stream().anyMatch(one -> one.name().equals("orders-service-eu")));
+        assertTrue(cluster.node(0).services().serviceDescriptors().stream()
+                .anyMatch(one -> one.name().equals("orders-service-eu")));
     }
 
-    @Test void aBacklogIsNotCaptured() {
+    @Test
+    void aBacklogIsNotCaptured() {
         cache("a");
         service().start("one", ORDERS, new String[] {"a"});
         assertCode("MALFORMED", () -> service().start("two", ORDERS, new String[] {"orders-one"}));
     }
 
-    @Test void entriesStayWithTheirUnitsWhateverTheMark() {
+    @Test
+    void entriesStayWithTheirUnitsWhateverTheMark() {
         cache("a");
         service().start("eu", ORDERS, new String[] {"a"});
 
@@ -146,7 +160,8 @@ class BacklogOwnershipTest {
             assertEquals(partition, affinity.partition(new Unit("a".hashCode(), partition, 7).record()));
     }
 
-    @Test void theMarkAndTheSecretOutliveARestartOfTheWholeCluster(@TempDir Path directory) throws Exception {
+    @Test
+    void theMarkAndTheSecretOutliveARestartOfTheWholeCluster(@TempDir Path directory) throws Exception {
         try (TestCluster persistent = new TestCluster(directory).persistent().start(1)) {
             persistent.node(0).createCache(TestCluster.cache("a", 0));
             persistent.service().start("c", ORDERS, new String[] {"a"}, SECRET);
@@ -155,17 +170,19 @@ class BacklogOwnershipTest {
             persistent.stop();
             persistent.start(1);
 
-            GridKernalContext ctx = ((IgniteEx)persistent.node(0)).context();
+            GridKernalContext ctx = ((IgniteEx) persistent.node(0)).context();
 
             assertTrue(BacklogCache.isMarked(ctx, "orders-c"));
             assertCode("FORBIDDEN", () -> persistent.service().stop("c", true));
             persistent.service().start("c", ORDERS, new String[] {"a"}, SECRET);
             assertEquals(1, new TestReader(persistent.node(0), "c", "a").pass(persistent.service(), 1 << 20, false));
-            assertEquals("orders-c", persistent.service().stop("c", true, SECRET).get("cache"));
+            assertEquals(
+                    "orders-c", persistent.service().stop("c", true, SECRET).get("cache"));
         }
     }
 
-    @Test void aBacklogOfVersion010GoesOn() throws Exception {
+    @Test
+    void aBacklogOfVersion010GoesOn() throws Exception {
         cache("a").put(1, 1);
 
         Connector connector = ofVersion010("eu");
@@ -178,7 +195,8 @@ class BacklogOwnershipTest {
         assertEquals("orders-eu", service().stop("eu", true, SECRET).get("cache"));
     }
 
-    @Test void aCacheLikeThatOfVersion010OfAnotherCaptureIsRefused() {
+    @Test
+    void aCacheLikeThatOfVersion010OfAnotherCaptureIsRefused() {
         cache("a");
         ofVersion010("eu");
         service();
@@ -192,21 +210,26 @@ class BacklogOwnershipTest {
 
     /** What version 0.1.0 leaves: a cache without mark, an entry with the capture's id, a record in the registry. */
     private static Connector ofVersion010(String name) {
-        Connector connector = Connector.first(new ConnectorSettings(name, ORDERS)).begin();
-        IgniteCache<Object, Object> old = cluster.node(0).createCache(new CacheConfiguration<>(connector.settings.cacheName)
-            .setAtomicityMode(CacheAtomicityMode.ATOMIC)
-            .setWriteSynchronizationMode(CacheWriteSynchronizationMode.FULL_SYNC)
-            .setAffinity(new RendezvousAffinityFunction(false, RendezvousAffinityFunction.DFLT_PARTITION_COUNT))
-            .setBackups(1)
-            .setDataRegionName(TestCluster.REGION));
+        Connector connector =
+                Connector.first(new ConnectorSettings(name, ORDERS)).begin();
+        IgniteCache<Object, Object> old = cluster.node(0)
+                .createCache(new CacheConfiguration<>(connector.settings.cacheName)
+                        .setAtomicityMode(CacheAtomicityMode.ATOMIC)
+                        .setWriteSynchronizationMode(CacheWriteSynchronizationMode.FULL_SYNC)
+                        .setAffinity(
+                                new RendezvousAffinityFunction(false, RendezvousAffinityFunction.DFLT_PARTITION_COUNT))
+                        .setBackups(1)
+                        .setDataRegionName(TestCluster.REGION));
 
-        old.put(BacklogKey.CAPTURE, Chunk.buffer(new byte[8]).putLong(connector.captureId()).array());
+        old.put(
+                BacklogKey.CAPTURE,
+                Chunk.buffer(new byte[8]).putLong(connector.captureId()).array());
 
         return plugin().registry().add(connector);
     }
 
     private static BacklogPlugin plugin() {
-        return BacklogPlugin.of(((IgniteEx)cluster.node(0)).context());
+        return BacklogPlugin.of(((IgniteEx) cluster.node(0)).context());
     }
 
     private static BacklogService barrier(String connector) {
@@ -215,7 +238,8 @@ class BacklogOwnershipTest {
         return service();
     }
 
-    @Test void callsThatWriteNeedTheSecret() throws Exception {
+    @Test
+    void callsThatWriteNeedTheSecret() throws Exception {
         cache("a");
         service().start("c", ORDERS, new String[] {"a"}, SECRET);
         cache("a").put(1, 1);
@@ -238,7 +262,9 @@ class BacklogOwnershipTest {
             BacklogService thin = client.services().serviceProxy(BacklogService.NAME, BacklogService.class);
 
             assertEquals(BacklogService.CONTRACT, thin.version());
-            assertTrue(assertThrows(ClientException.class, () -> thin.stop("c", true)).getMessage().contains("BACKLOG/FORBIDDEN: "));
+            assertTrue(assertThrows(ClientException.class, () -> thin.stop("c", true))
+                    .getMessage()
+                    .contains("BACKLOG/FORBIDDEN: "));
             thin.mark("c", unit, SECRET);
         }
 
@@ -246,14 +272,17 @@ class BacklogOwnershipTest {
         assertEquals("orders-c", service().stop("c", true, SECRET).get("cache"));
     }
 
-    @Test void theClusterDoesNotKeepTheSecret() {
+    @Test
+    void theClusterDoesNotKeepTheSecret() {
         cache("a");
         service().start("c", ORDERS, new String[] {"a"}, SECRET);
         assertTrue(!plugin().registry().get("c").asMap().toString().contains(SECRET));
-        assertTrue(!String.valueOf(service().status("c")).contains(plugin().registry().get("c").secretDigest()));
+        assertTrue(!String.valueOf(service().status("c"))
+                .contains(plugin().registry().get("c").secretDigest()));
     }
 
-    @Test void aCaptureWithoutSecretTakesTheFirstOne() {
+    @Test
+    void aCaptureWithoutSecretTakesTheFirstOne() {
         cache("a");
         service().start("c", ORDERS, new String[] {"a"});
         service().mark("c", new byte[0]);
@@ -263,20 +292,23 @@ class BacklogOwnershipTest {
         assertCode("MALFORMED", () -> service().start("d", ORDERS, new String[] {"a"}, "short"));
     }
 
-    @Test void anAdministratorEndsACaptureWithoutItsSecret() {
+    @Test
+    void anAdministratorEndsACaptureWithoutItsSecret() {
         cache("a");
         service().start("c", ORDERS, new String[] {"a"}, SECRET);
         assertEquals("orders-c", service().forceStop("c", true).get("cache"));
         assertEquals(0, service().connectors().length);
     }
 
-    @Test void requestsAreBounded() {
+    @Test
+    void requestsAreBounded() {
         cache("a");
         service().start("c", ORDERS, new String[] {"a"});
 
         byte[] large = new byte[Limits.bytes() + Unit.BYTES];
 
-        assertTrue(Limits.bytes() <= 64 << 20 && Limits.bytes() <= Runtime.getRuntime().maxMemory() / 16);
+        assertTrue(Limits.bytes() <= 64 << 20
+                && Limits.bytes() <= Runtime.getRuntime().maxMemory() / 16);
         assertCode("MALFORMED", () -> service().read("c", large, 1));
         assertCode("MALFORMED", () -> service().acknowledge("c", large));
         assertCode("MALFORMED", () -> service().lookup("c", "a", large));

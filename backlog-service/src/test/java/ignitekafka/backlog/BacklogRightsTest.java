@@ -28,24 +28,30 @@ class BacklogRightsTest {
     private static final String SECRET = "a-secret-of-more-than-22-characters";
     private static final Map<String, String> FAST = Map.of(ConnectorSettings.FLUSH_FREQUENCY, "20");
     private static final Map<String, Set<String>> RIGHTS = Map.of(
-        "connector", Set.of("SERVICE_INVOKE", "CACHE_READ:open"),
-        "stranger", Set.of("SERVICE_INVOKE", "CACHE_READ:closed"),
-        "administrator", Set.of("SERVICE_INVOKE", "ADMIN_OPS"));
+            "connector", Set.of("SERVICE_INVOKE", "CACHE_READ:open"),
+            "stranger", Set.of("SERVICE_INVOKE", "CACHE_READ:closed"),
+            "administrator", Set.of("SERVICE_INVOKE", "ADMIN_OPS"));
 
     private static TestCluster cluster;
 
-    @BeforeAll static void start(@TempDir Path directory) {
-        cluster = new TestCluster(directory).providers(List.of(BacklogPluginProvider::new, () -> TestSecurity.provider(RIGHTS))).start(2);
+    @BeforeAll
+    static void start(@TempDir Path directory) {
+        cluster = new TestCluster(directory)
+                .providers(List.of(BacklogPluginProvider::new, () -> TestSecurity.provider(RIGHTS)))
+                .start(2);
         cluster.node(0).createCache(TestCluster.cache("open", 1));
         cluster.node(0).createCache(TestCluster.cache("closed", 1));
     }
 
-    @AfterAll static void stop() {
+    @AfterAll
+    static void stop() {
         cluster.close();
     }
 
-    @Test void aUserNeedsTheRightToReadWhatItCapturesAndReads() throws Exception {
-        try (IgniteClient connector = cluster.thinClient("connector"); IgniteClient stranger = cluster.thinClient("stranger")) {
+    @Test
+    void aUserNeedsTheRightToReadWhatItCapturesAndReads() throws Exception {
+        try (IgniteClient connector = cluster.thinClient("connector");
+                IgniteClient stranger = cluster.thinClient("stranger")) {
             BacklogService mine = service(connector);
             BacklogService theirs = service(stranger);
 
@@ -65,26 +71,40 @@ class BacklogRightsTest {
             assertForbidden("CACHE_READ", () -> theirs.lookup("c", "open", new byte[0]));
             assertForbidden("CACHE_READ", () -> theirs.locate("c", "open", new byte[0]));
             assertForbidden("secret", () -> theirs.stop("c", true));
-            assertThrows(ClientAuthorizationException.class, () -> connector.cache("kafka-connect-backlog-c").get(1));
+            assertThrows(
+                    ClientAuthorizationException.class,
+                    () -> connector.cache("kafka-connect-backlog-c").get(1));
             assertEquals(1, mine.connectors().length);
 
             try (IgniteClient administrator = cluster.thinClient("administrator")) {
                 assertForbidden("ADMIN_OPS", () -> mine.forceStop("c", true));
-                assertEquals("kafka-connect-backlog-c", service(administrator).forceStop("c", true).get("cache"));
+                assertEquals(
+                        "kafka-connect-backlog-c",
+                        service(administrator).forceStop("c", true).get("cache"));
             }
         }
     }
 
-    @Test void withIgnitesOwnUsersTheAdministratorAloneEndsACaptureWithoutItsSecret(@TempDir Path directory) throws Exception {
-        try (TestCluster authenticated = new TestCluster(directory).authentication().start(1)) {
+    @Test
+    void withIgnitesOwnUsersTheAdministratorAloneEndsACaptureWithoutItsSecret(@TempDir Path directory)
+            throws Exception {
+        try (TestCluster authenticated =
+                new TestCluster(directory).authentication().start(1)) {
             authenticated.node(0).createCache(TestCluster.cache("a", 0));
-            addUser(((IgniteEx)authenticated.node(0)).context(), "somebody");
+            addUser(((IgniteEx) authenticated.node(0)).context(), "somebody");
 
-            try (IgniteClient somebody = authenticated.thinClient("somebody"); IgniteClient administrator = authenticated.thinClient("ignite")) {
-                assertEquals(1, service(somebody).start("c", FAST, new String[] {"a"}, SECRET).get("registered"));
+            try (IgniteClient somebody = authenticated.thinClient("somebody");
+                    IgniteClient administrator = authenticated.thinClient("ignite")) {
+                assertEquals(
+                        1,
+                        service(somebody)
+                                .start("c", FAST, new String[] {"a"}, SECRET)
+                                .get("registered"));
                 assertForbidden("'somebody'", () -> service(somebody).forceStop("c", true));
                 assertForbidden("secret", () -> service(administrator).stop("c", true));
-                assertEquals("kafka-connect-backlog-c", service(administrator).forceStop("c", true).get("cache"));
+                assertEquals(
+                        "kafka-connect-backlog-c",
+                        service(administrator).forceStop("c", true).get("cache"));
             }
         }
     }
@@ -96,7 +116,8 @@ class BacklogRightsTest {
         administrator.subjectId(UUID.randomUUID());
         administrator.credentials(new SecurityCredentials("ignite", "ignite"));
 
-        OperationSecurityContext acting = ctx.security().withContext(ctx.security().authenticate(administrator));
+        OperationSecurityContext acting =
+                ctx.security().withContext(ctx.security().authenticate(administrator));
 
         ctx.security().createUser(name, name.toCharArray());
         acting.close();

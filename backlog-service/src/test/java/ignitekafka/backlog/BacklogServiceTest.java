@@ -48,17 +48,19 @@ class BacklogServiceTest {
 
     private static TestCluster cluster;
 
-    @BeforeAll static void start(@TempDir Path directory) {
+    @BeforeAll
+    static void start(@TempDir Path directory) {
         cluster = new TestCluster(directory).start(2);
     }
 
-    @AfterAll static void stop() {
+    @AfterAll
+    static void stop() {
         cluster.close();
     }
 
-    @AfterEach void clean() {
-        for (String connector : service().connectors())
-            service().stop(connector, true);
+    @AfterEach
+    void clean() {
+        for (String connector : service().connectors()) service().stop(connector, true);
 
         cluster.node(0).destroyCaches(cluster.node(0).cacheNames());
     }
@@ -80,17 +82,16 @@ class BacklogServiceTest {
         return content;
     }
 
-    @Test void capturesEachChangeOnceAndForgetsWhatIsAcknowledged() throws Exception {
+    @Test
+    void capturesEachChangeOnceAndForgetsWhatIsAcknowledged() throws Exception {
         IgniteCache<Object, Object> cache = cache("a");
 
         cache.put(0, -1);
         assertEquals(2, service().start("c", FAST, new String[] {"a"}).get("registered"));
 
-        for (int i = 0; i < 500; i++)
-            cache.put(i % 100, i);
+        for (int i = 0; i < 500; i++) cache.put(i % 100, i);
 
-        for (int i = 0; i < 10; i++)
-            cache.remove(i);
+        for (int i = 0; i < 10; i++) cache.remove(i);
 
         cache.remove(10_000);
 
@@ -110,7 +111,8 @@ class BacklogServiceTest {
         assertTrue(reader.marks.isEmpty());
     }
 
-    @Test void namesTheUnitsThatHaveChanged() throws Exception {
+    @Test
+    void namesTheUnitsThatHaveChanged() throws Exception {
         IgniteCache<Object, Object> cache = cache("a");
 
         cache("b");
@@ -145,7 +147,8 @@ class BacklogServiceTest {
         assertEquals(Set.copyOf(units.subList(3, 5)), reader.changed(service()));
     }
 
-    @Test void anyUnitMayHaveChangedWhereTheNodesCannotTell() throws Exception {
+    @Test
+    void anyUnitMayHaveChangedWhereTheNodesCannotTell() throws Exception {
         cache("a");
         service().start("c", FAST, new String[] {"a"});
 
@@ -160,18 +163,21 @@ class BacklogServiceTest {
         service().start("c", FAST, new String[] {"a"});
         assertNull(reader.changed(service()), "the capture is another");
 
-        BacklogException refused = assertThrows(BacklogException.class, () -> service().changed("c", new byte[17]));
+        BacklogException refused =
+                assertThrows(BacklogException.class, () -> service().changed("c", new byte[17]));
 
         assertEquals(BacklogException.Code.MALFORMED, refused.code());
     }
 
-    @Test void anyUnitMayHaveChangedWhereANodeDoesNotAnswer() {
+    @Test
+    void anyUnitMayHaveChangedWhereANodeDoesNotAnswer() {
         cache("a");
         service().start("c", FAST, new String[] {"a"});
 
         TestReader reader = new TestReader(cluster.node(0), "c", "a");
         Ignite other = cluster.node(1);
-        IgniteCompute compute = cluster.node(0).compute(cluster.node(0).cluster().forNode(other.cluster().localNode()));
+        IgniteCompute compute = cluster.node(0)
+                .compute(cluster.node(0).cluster().forNode(other.cluster().localNode()));
         List<IgniteFuture<Boolean>> busy = new ArrayList<>();
 
         assertNull(reader.changed(service()));
@@ -187,7 +193,8 @@ class BacklogServiceTest {
         assertEquals(Set.of(), reader.changed(service()));
     }
 
-    @Test void readsInBoundedBatches() throws Exception {
+    @Test
+    void readsInBoundedBatches() throws Exception {
         IgniteCache<Object, Object> cache = cache("a");
 
         service().start("c", FAST, new String[] {"a"});
@@ -195,8 +202,7 @@ class BacklogServiceTest {
         for (int i = 0; i < 20_000; i += 1_000) {
             Map<Object, Object> some = new TreeMap<>();
 
-            for (int k = i; k < i + 1_000; k++)
-                some.put(k % 7_000, k);
+            for (int k = i; k < i + 1_000; k++) some.put(k % 7_000, k);
 
             cache.putAll(some);
         }
@@ -210,13 +216,14 @@ class BacklogServiceTest {
         assertEquals(8, service().units("c").length);
     }
 
-    @Test void keepsALateChunkThatAnAcknowledgementDidNotSee() throws Exception {
+    @Test
+    void keepsALateChunkThatAnAcknowledgementDidNotSee() throws Exception {
         cache("a");
         service().start("c", FAST, new String[] {"a"});
 
         TestReader reader = new TestReader(cluster.node(0), "c", "a");
         Unit unit = reader.units(service()).get(0);
-        BacklogPlugin plugin = BacklogPlugin.of(((IgniteEx)cluster.node(0)).context());
+        BacklogPlugin plugin = BacklogPlugin.of(((IgniteEx) cluster.node(0)).context());
         ConnectorSettings settings = plugin.registry().get("c").settings;
         IgniteCache<BacklogKey, byte[]> backlog = plugin.backlog(settings);
         BacklogWriter writer = new BacklogWriter(plugin, settings);
@@ -240,31 +247,40 @@ class BacklogServiceTest {
 
     /** Changes with these numbers, of keys and to values of the same numbers. */
     private static List<UnitBuffer.Batch> batch(UnitBuffer buffer, int... numbers) {
-        return List.of(new UnitBuffer.Batch(buffer, Arrays.stream(numbers).mapToObj(number -> {
-            byte[] bytes = Chunk.buffer(new byte[5]).put((byte)3).putInt(number).array();
+        return List.of(new UnitBuffer.Batch(
+                buffer,
+                Arrays.stream(numbers)
+                        .mapToObj(number -> {
+                            byte[] bytes = Chunk.buffer(new byte[5])
+                                    .put((byte) 3)
+                                    .putInt(number)
+                                    .array();
 
-            return new Change(number, 0, Change.CREATED, bytes, bytes);
-        }).collect(Collectors.toList()), new HashMap<>(), 0));
+                            return new Change(number, 0, Change.CREATED, bytes, bytes);
+                        })
+                        .collect(Collectors.toList()),
+                new HashMap<>(),
+                0));
     }
 
-    @Test void nothingOlderComesAfterAClear() throws Exception {
+    @Test
+    void nothingOlderComesAfterAClear() throws Exception {
         IgniteCache<Object, Object> cache = cache("a");
 
         service().start("c", Map.of(ConnectorSettings.FLUSH_FREQUENCY, "0"), new String[] {"a"});
 
         TestReader reader = new TestReader(cluster.node(0), "c", "a");
         Unit unit = reader.units(service()).get(cluster.node(0).affinity("a").partition(1));
-        byte[] cleared = Chunk.buffer(new byte[24]).put(TestReader.bytes(List.of(unit))).array();
+        byte[] cleared =
+                Chunk.buffer(new byte[24]).put(TestReader.bytes(List.of(unit))).array();
 
         for (int round = 0; round < 300; round++) {
             int first = 100 * round;
             CompletableFuture<Void> puts = CompletableFuture.runAsync(() -> {
-                for (int value = first; value < first + 20; value++)
-                    cache.put(1, value);
+                for (int value = first; value < first + 20; value++) cache.put(1, value);
             });
 
-            while (!cache.containsKey(1) || (int)cache.get(1) < first + round % 20)
-                Thread.onSpinWait();
+            while (!cache.containsKey(1) || (int) cache.get(1) < first + round % 20) Thread.onSpinWait();
 
             service().clear("c", cleared);
 
@@ -277,7 +293,8 @@ class BacklogServiceTest {
         }
     }
 
-    @Test void answersAreBoundedWhateverIsWaiting() throws Exception {
+    @Test
+    void answersAreBoundedWhateverIsWaiting() throws Exception {
         IgniteCache<Object, Object> cache = cache("a");
 
         service().start("c", FAST, new String[] {"a"});
@@ -300,13 +317,13 @@ class BacklogServiceTest {
     private static void putAll(IgniteCache<Object, Object> cache, int from, int to, int bytes) {
         Map<Integer, byte[]> values = new TreeMap<>();
 
-        for (int key = from; key < to; key++)
-            values.put(key, new byte[bytes]);
+        for (int key = from; key < to; key++) values.put(key, new byte[bytes]);
 
         cache.putAll(values);
     }
 
-    @Test void connectorsHaveTheirOwnBacklog() throws Exception {
+    @Test
+    void connectorsHaveTheirOwnBacklog() throws Exception {
         IgniteCache<Object, Object> a = cache("a");
         IgniteCache<Object, Object> b = cache("b");
 
@@ -331,7 +348,8 @@ class BacklogServiceTest {
         assertTrue(cluster.node(0).cacheNames().contains("kafka-connect-backlog-two"));
     }
 
-    @Test void cachesComeAndGoAndComeBackAsOthers() throws Exception {
+    @Test
+    void cachesComeAndGoAndComeBackAsOthers() throws Exception {
         IgniteCache<Object, Object> a = cache("a");
 
         service().start("c", FAST, new String[] {"a"});
@@ -360,12 +378,18 @@ class BacklogServiceTest {
         cluster.node(0).destroyCache("b");
         cluster.node(0).createCache(TestCluster.cache("b", 1).setAffinity(new RendezvousAffinityFunction(false, 4)));
         service().update("c", new String[] {"a", "b"});
-        assertEquals(1 + 8 + 4, cluster.node(0).cache("kafka-connect-backlog-c").size(), "the capture's mark, and the units of a and b");
+        assertEquals(
+                1 + 8 + 4,
+                cluster.node(0).cache("kafka-connect-backlog-c").size(),
+                "the capture's mark, and the units of a and b");
         cluster.node(0).cache("b").put(6, 6);
         service().barrier("c");
         cluster.node(0).destroyCache("b");
         service().update("c", new String[] {"a"});
-        assertEquals(1 + 8, cluster.node(0).cache("kafka-connect-backlog-c").size(), "the capture's mark, and the units of a");
+        assertEquals(
+                1 + 8,
+                cluster.node(0).cache("kafka-connect-backlog-c").size(),
+                "the capture's mark, and the units of a");
         cache("b");
         service().update("c", new String[] {"b"});
         a.put(1, 1);
@@ -374,11 +398,15 @@ class BacklogServiceTest {
         assertFalse(service().status("c").containsKey("incarnation.a"));
     }
 
-    @Test void binaryObjectsKeepTheirBytes() throws Exception {
+    @Test
+    void binaryObjectsKeepTheirBytes() throws Exception {
         IgniteCache<Object, Object> cache = cache("a");
 
         service().start("c", FAST, new String[] {"a"});
-        cache.withKeepBinary().put("key", cluster.node(0).binary().builder("T").setField("f", 5).build());
+        cache.withKeepBinary()
+                .put(
+                        "key",
+                        cluster.node(0).binary().builder("T").setField("f", 5).build());
         service().barrier("c");
 
         TestReader reader = new TestReader(cluster.node(0), "c", "a");
@@ -387,7 +415,8 @@ class BacklogServiceTest {
         assertEquals(cache.withKeepBinary().get("key"), reader.fold.get("key"));
     }
 
-    @Test void looksKeysUpOnTheirPrimaries() throws Exception {
+    @Test
+    void looksKeysUpOnTheirPrimaries() throws Exception {
         IgniteCache<Object, Object> cache = cache("a");
 
         service().start("c", FAST, new String[] {"a"});
@@ -396,18 +425,16 @@ class BacklogServiceTest {
 
         for (int i = 0; i < 100; i++) {
             // An Integer key: type code 3, four bytes.
-            keys.putInt(5).put((byte)3).putInt(i);
+            keys.putInt(5).put((byte) 3).putInt(i);
 
-            if (i % 2 == 0)
-                cache.put(i, 1_000 + i);
+            if (i % 2 == 0) cache.put(i, 1_000 + i);
         }
 
         ByteBuffer found = Chunk.buffer(service().lookup("c", "a", keys.array()));
 
         assertEquals(100, found.getInt());
 
-        for (int i = 0; i < 100; i++)
-            assertEquals(i % 2 == 0 ? 5 : -1, found.getInt());
+        for (int i = 0; i < 100; i++) assertEquals(i % 2 == 0 ? 5 : -1, found.getInt());
 
         for (int i = 0; i < 100; i += 2) {
             assertEquals(3, found.get());
@@ -423,8 +450,7 @@ class BacklogServiceTest {
         for (int i = 0; i < 100; i++)
             assertEquals(cache.unwrap(Ignite.class).affinity("a").partition(i), places.getInt());
 
-        for (int i = 0; i < 100; i++)
-            assertEquals(i % 2 == 0 ? 1 : 0, places.get());
+        for (int i = 0; i < 100; i++) assertEquals(i % 2 == 0 ? 1 : 0, places.get());
 
         assertFalse(places.hasRemaining());
         assertCode("UNKNOWN_CACHE", () -> service().locate("c", "b", new byte[0]));
@@ -432,26 +458,29 @@ class BacklogServiceTest {
         assertCode("MALFORMED", () -> service().lookup("c", "a", new byte[] {9, 0, 0, 0}));
     }
 
-    @Test void tellsExpiredKeys() throws Exception {
+    @Test
+    void tellsExpiredKeys() throws Exception {
         IgniteCache<Object, Object> cache = cache("a");
 
         service().start("c", FAST, new String[] {"a"});
-        cache.withExpiryPolicy(new CreatedExpiryPolicy(new Duration(TimeUnit.MILLISECONDS, 100))).put(1, 1);
+        cache.withExpiryPolicy(new CreatedExpiryPolicy(new Duration(TimeUnit.MILLISECONDS, 100)))
+                .put(1, 1);
 
         TestReader reader = new TestReader(cluster.node(0), "c", "a");
 
         TestCluster.await(() -> !cache.containsKey(1), "the expiry");
-        TestCluster.await(() -> {
-            try {
-                service().barrier("c");
-                reader.pass(service(), 1 << 20, true);
-            }
-            catch (Exception e) {
-                throw new AssertionError(e);
-            }
+        TestCluster.await(
+                () -> {
+                    try {
+                        service().barrier("c");
+                        reader.pass(service(), 1 << 20, true);
+                    } catch (Exception e) {
+                        throw new AssertionError(e);
+                    }
 
-            return reader.expired.contains(1);
-        }, "the expired key");
+                    return reader.expired.contains(1);
+                },
+                "the expired key");
         assertEquals(1, reader.read);
         TimeUnit.MILLISECONDS.sleep(2_500);
         assertEquals(0, reader.pass(service(), 1 << 20, true));
@@ -463,17 +492,17 @@ class BacklogServiceTest {
         assertEquals(1, reader.pass(service(), 1 << 20, true));
     }
 
-    @Test void givesUnitsUpBeforeTheRegionIsFullHoweverFastItIsFilled() throws Exception {
+    @Test
+    void givesUnitsUpBeforeTheRegionIsFullHoweverFastItIsFilled() throws Exception {
         IgniteCache<Object, Object> cache = cache("a");
 
         service().start("c", Map.of(ConnectorSettings.FLUSH_FREQUENCY, "2000"), new String[] {"a"});
 
-        for (int from = 0; from < 60_000; from += 4_000)
-            putAll(cache, from, from + 4_000, 1_000);
+        for (int from = 0; from < 60_000; from += 4_000) putAll(cache, from, from + 4_000, 1_000);
 
         service().barrier("c");
 
-        for (String line : (String[])service().status("c").get("nodes"))
+        for (String line : (String[]) service().status("c").get("nodes"))
             assertTrue(Double.parseDouble(line.substring(line.indexOf("fill=") + 5)) < 0.9, line);
 
         TestReader reader = new TestReader(cluster.node(0), "c", "a");
@@ -483,13 +512,17 @@ class BacklogServiceTest {
         assertTrue(reader.marks.values().stream().allMatch(mark -> mark == UnitRecord.FULL));
     }
 
-    @Test void givesUnitsUpWhenTheBufferIsFullAndTakesThemAgain() throws Exception {
+    @Test
+    void givesUnitsUpWhenTheBufferIsFullAndTakesThemAgain() throws Exception {
         IgniteCache<Object, Object> cache = cache("a");
 
-        service().start("c", Map.of(ConnectorSettings.FLUSH_FREQUENCY, "60000", ConnectorSettings.BUFFER_ENTRIES, "100"), new String[] {"a"});
+        service()
+                .start(
+                        "c",
+                        Map.of(ConnectorSettings.FLUSH_FREQUENCY, "60000", ConnectorSettings.BUFFER_ENTRIES, "100"),
+                        new String[] {"a"});
 
-        for (int i = 0; i < 1_000; i++)
-            cache.put(i, i);
+        for (int i = 0; i < 1_000; i++) cache.put(i, i);
 
         TestReader reader = new TestReader(cluster.node(0), "c", "a");
 
@@ -500,22 +533,25 @@ class BacklogServiceTest {
 
         ByteBuffer clear = Chunk.buffer(new byte[24 * reader.marks.size()]);
 
-        reader.units(service()).stream().filter(unit -> reader.marks.containsKey(unit.partition)).forEach(unit ->
-            clear.putInt(unit.cacheId).putInt(unit.partition).putLong(unit.incarnation).putLong(reader.markNumbers.get(unit.partition)));
+        reader.units(service()).stream()
+                .filter(unit -> reader.marks.containsKey(unit.partition))
+                .forEach(unit -> clear.putInt(unit.cacheId)
+                        .putInt(unit.partition)
+                        .putLong(unit.incarnation)
+                        .putLong(reader.markNumbers.get(unit.partition)));
         service().clear("c", clear.array());
 
-        for (int i = 0; i < 10; i++)
-            cache.put(i, -i);
+        for (int i = 0; i < 10; i++) cache.put(i, -i);
 
         service().barrier("c");
         reader.pass(service(), 1 << 20, true);
         assertTrue(reader.marks.isEmpty());
 
-        for (int i = 1; i < 10; i++)
-            assertEquals(-i, reader.fold.get(i));
+        for (int i = 1; i < 10; i++) assertEquals(-i, reader.fold.get(i));
     }
 
-    @Test void marksWhatIsAskedForUntilItIsCleared() throws Exception {
+    @Test
+    void marksWhatIsAskedForUntilItIsCleared() throws Exception {
         IgniteCache<Object, Object> cache = cache("a");
 
         service().start("c", FAST, new String[] {"a"});
@@ -537,12 +573,16 @@ class BacklogServiceTest {
 
         ByteBuffer clear = Chunk.buffer(new byte[24]).put(TestReader.bytes(List.of(asked)));
 
-        service().clear("c", clear.putLong(reader.markNumbers.get(asked.partition)).array());
+        service()
+                .clear(
+                        "c",
+                        clear.putLong(reader.markNumbers.get(asked.partition)).array());
         reader.pass(service(), 1 << 20, true);
         assertTrue(reader.marks.isEmpty());
     }
 
-    @Test void answersThinClients() {
+    @Test
+    void answersThinClients() {
         cache("a").put(1, 1);
 
         try (IgniteClient client = cluster.thinClient()) {
@@ -553,13 +593,16 @@ class BacklogServiceTest {
             thin.barrier("c");
             assertTrue(thin.units("c").length > 8);
             assertTrue(Arrays.stream(thin.caches()).anyMatch(line -> line.startsWith("a\t" + "a".hashCode() + '\t')));
-            assertEquals(2, ((Object[])thin.status("c").get("nodes")).length);
+            assertEquals(2, ((Object[]) thin.status("c").get("nodes")).length);
 
-            assertTrue(assertThrows(ClientException.class, () -> thin.units("x")).getMessage().contains("BACKLOG/UNKNOWN_CONNECTOR: "));
+            assertTrue(assertThrows(ClientException.class, () -> thin.units("x"))
+                    .getMessage()
+                    .contains("BACKLOG/UNKNOWN_CONNECTOR: "));
         }
     }
 
-    @Test void refusesWhatIsWrong() {
+    @Test
+    void refusesWhatIsWrong() {
         cache("a");
 
         assertCode("MALFORMED", () -> service().start("no name", FAST, new String[] {"a"}));
@@ -567,14 +610,16 @@ class BacklogServiceTest {
         assertCode("MALFORMED", () -> service().start("c", Map.of("flush", "1"), new String[] {"a"}));
         assertCode("MALFORMED", () -> service().start("c", FAST, null));
         assertCode("UNKNOWN_CACHE", () -> service().start("c", FAST, new String[] {"b"}));
-        assertCode("MISSING_REGION", () -> service().start("c", Map.of("backlogMemoryRegionName", "none"), new String[] {"a"}));
+        assertCode("MISSING_REGION", () -> service()
+                .start("c", Map.of("backlogMemoryRegionName", "none"), new String[] {"a"}));
         assertCode("UNKNOWN_CONNECTOR", () -> service().barrier("c"));
         assertEquals(0, service().connectors().length);
 
         service().start("c", FAST, new String[] {"a"});
         service().start("c", FAST, new String[] {"a"});
         assertCode("OTHER_SETTINGS", () -> service().start("c", Map.of(), new String[] {"a"}));
-        assertCode("OTHER_OWNER", () -> service().start("c", Map.of(ConnectorSettings.OWNER, "another"), new String[] {"a"}));
+        assertCode("OTHER_OWNER", () -> service()
+                .start("c", Map.of(ConnectorSettings.OWNER, "another"), new String[] {"a"}));
         assertCode("MALFORMED", () -> service().read("c", new byte[3], 1));
         assertCode("MALFORMED", () -> service().read("c", new byte[0], 0));
         assertCode("MALFORMED", () -> service().acknowledge("c", null));

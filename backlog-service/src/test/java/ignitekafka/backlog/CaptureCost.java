@@ -15,8 +15,8 @@ import org.apache.ignite.client.ClientCache;
 import org.apache.ignite.client.IgniteClient;
 
 /**
- * What capture costs two writers: CPU and time a put without and with capture, in turn, two thin clients against nodes in one process. CPU counts
- * where the machine has other work. Arguments: puts a round, rounds, nodes.
+ * What capture costs two writers: CPU and time a put without and with capture, in turn, two thin clients against nodes
+ * in one process. CPU counts where the machine has other work. Arguments: puts a round, rounds, nodes.
  */
 final class CaptureCost {
     private CaptureCost() {
@@ -29,8 +29,12 @@ final class CaptureCost {
         List<Double> off = new ArrayList<>();
         List<Double> on = new ArrayList<>();
 
-        try (TestCluster cluster = new TestCluster(Files.createTempDirectory("cost")).regionBytes(512L << 20).start(Integer.parseInt(arguments[2]))) {
-            cluster.node(0).getOrCreateCache(TestCluster.cache("a", 1).setWriteSynchronizationMode(CacheWriteSynchronizationMode.FULL_SYNC));
+        try (TestCluster cluster = new TestCluster(Files.createTempDirectory("cost"))
+                .regionBytes(512L << 20)
+                .start(Integer.parseInt(arguments[2]))) {
+            cluster.node(0)
+                    .getOrCreateCache(TestCluster.cache("a", 1)
+                            .setWriteSynchronizationMode(CacheWriteSynchronizationMode.FULL_SYNC));
             round(cluster, puts);
 
             for (int i = 0; i < rounds; i++) {
@@ -42,17 +46,26 @@ final class CaptureCost {
                 TestReader reader = new TestReader(cluster.node(0), "c", "a");
 
                 reader.drain(cluster.service());
-                System.out.printf(Locale.ROOT, "read and acknowledged %d in %d ms%n", reader.read, (System.nanoTime() - read) / 1_000_000);
+                System.out.printf(
+                        Locale.ROOT,
+                        "read and acknowledged %d in %d ms%n",
+                        reader.read,
+                        (System.nanoTime() - read) / 1_000_000);
                 cluster.service().stop("c", true);
             }
         }
 
-        System.out.printf(Locale.ROOT, "CPU a put, µs: off %s, on %s; ratio of medians %.2f%n", off, on, median(off) / median(on));
+        System.out.printf(
+                Locale.ROOT,
+                "CPU a put, µs: off %s, on %s; ratio of medians %.2f%n",
+                off,
+                on,
+                median(off) / median(on));
     }
 
     /** Microseconds of CPU a put, with all that capture still has to do afterwards. */
     private static double round(TestCluster cluster, int puts) throws Exception {
-        OperatingSystemMXBean system = (OperatingSystemMXBean)ManagementFactory.getOperatingSystemMXBean();
+        OperatingSystemMXBean system = (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
         long cpu = system.getProcessCpuTime();
         long start = System.nanoTime();
         List<CompletableFuture<Void>> writers = new ArrayList<>();
@@ -72,8 +85,12 @@ final class CaptureCost {
 
         double micros = (system.getProcessCpuTime() - cpu) / 1_000.0 / puts;
 
-        System.out.printf(Locale.ROOT, "%s: %.0f puts/s, %.1f µs CPU a put%n", cluster.service().connectors().length > 0 ? "on" : "off",
-            puts / seconds, micros);
+        System.out.printf(
+                Locale.ROOT,
+                "%s: %.0f puts/s, %.1f µs CPU a put%n",
+                cluster.service().connectors().length > 0 ? "on" : "off",
+                puts / seconds,
+                micros);
 
         return Math.round(10 * micros) / 10.0;
     }

@@ -26,8 +26,10 @@ class ChunkTest {
         return Chunk.decode(chunk).stream().map(change -> change.number).collect(Collectors.toList());
     }
 
-    @Test void roundTripKeepsEverything() {
-        Change change = Chunk.decode(chunk(new Change(5, 99, Change.REMOVED, new byte[] {1, 2}, null))).get(0);
+    @Test
+    void roundTripKeepsEverything() {
+        Change change = Chunk.decode(chunk(new Change(5, 99, Change.REMOVED, new byte[] {1, 2}, null)))
+                .get(0);
 
         assertEquals(5, change.number);
         assertEquals(99, change.timeMs);
@@ -37,38 +39,50 @@ class ChunkTest {
         assertEquals(new Change(5, 0, Change.UPDATED, new byte[] {1, 2}, null), change);
     }
 
-    @Test void mergeAppendsInsertsAndKeepsOrder() {
-        assertEquals(List.of(1L, 2L, 3L), numbers(Chunk.merge(chunk(change(1, "a")), chunk(change(2, "b"), change(3, "c")))));
-        assertEquals(List.of(1L, 2L, 3L), numbers(Chunk.merge(chunk(change(1, "a"), change(3, "c")), chunk(change(2, "b")))));
+    @Test
+    void mergeAppendsInsertsAndKeepsOrder() {
+        assertEquals(
+                List.of(1L, 2L, 3L),
+                numbers(Chunk.merge(chunk(change(1, "a")), chunk(change(2, "b"), change(3, "c")))));
+        assertEquals(
+                List.of(1L, 2L, 3L),
+                numbers(Chunk.merge(chunk(change(1, "a"), change(3, "c")), chunk(change(2, "b")))));
     }
 
-    @Test void sameContentAgainChangesNothing() {
+    @Test
+    void sameContentAgainChangesNothing() {
         byte[] present = chunk(change(1, "a"), change(2, null));
 
         assertSame(present, Chunk.merge(present, chunk(change(2, null))));
         assertSame(present, Chunk.merge(present, present.clone()));
     }
 
-    @Test void otherContentUnderANumberStandsBesideIt() {
+    @Test
+    void otherContentUnderANumberStandsBesideIt() {
         byte[] merged = Chunk.merge(chunk(change(1, "a"), change(2, "b")), chunk(change(1, "x")));
 
         assertEquals(List.of(1L, 1L, 2L), numbers(merged));
         assertEquals(2, Chunk.lastNumber(merged));
     }
 
-    @Test void hashTellsTheKeyInItsLowHalf() {
+    @Test
+    void hashTellsTheKeyInItsLowHalf() {
         CRC32 both = new CRC32();
 
         both.update(new byte[] {'a', 1, 'b'});
 
-        assertEquals(both.getValue() << 32 | 0xE40C292CL, new Change(1, 7, Change.UPDATED, new byte[] {'a'}, new byte[] {'b'}).hash); // FNV-1a of "a"
+        assertEquals(
+                both.getValue() << 32 | 0xE40C292CL,
+                new Change(1, 7, Change.UPDATED, new byte[] {'a'}, new byte[] {'b'}).hash); // FNV-1a of "a"
     }
 
-    @Test void nullAndEmptyValueDiffer() {
+    @Test
+    void nullAndEmptyValueDiffer() {
         assertFalse(change(1, null).equals(change(1, "")));
     }
 
-    @Test void rangesJoin() {
+    @Test
+    void rangesJoin() {
         Ranges ranges = new Ranges();
 
         ranges.add(1, 3);
@@ -86,12 +100,17 @@ class ChunkTest {
         assertTrue(ranges.contains(20));
     }
 
-    @Test void recordRoundTripsAndItsLowEndNeverPassesItsHighEnd() {
+    @Test
+    void recordRoundTripsAndItsLowEndNeverPassesItsHighEnd() {
         Ranges ranges = new Ranges();
 
         ranges.add(1, 40);
 
-        UnitRecord record = UnitRecord.decode(UnitRecord.empty().spanning(0, 1).marked(UnitRecord.FULL).acknowledged(ranges, 9, 1).encode());
+        UnitRecord record = UnitRecord.decode(UnitRecord.empty()
+                .spanning(0, 1)
+                .marked(UnitRecord.FULL)
+                .acknowledged(ranges, 9, 1)
+                .encode());
 
         assertEquals(1, record.low);
         assertEquals(1, record.high);
@@ -102,7 +121,8 @@ class ChunkTest {
         assertEquals(0, record.cleared(1).marks);
     }
 
-    @Test void theLowEndStaysWhenChunksMayHaveComeBelowItSince() {
+    @Test
+    void theLowEndStaysWhenChunksMayHaveComeBelowItSince() {
         UnitRecord record = UnitRecord.empty().spanning(0, 0).spanning(2, 2);
 
         assertEquals(0, record.turn);
@@ -114,7 +134,8 @@ class ChunkTest {
         assertEquals(0, record.spanning(Long.MAX_VALUE, -1).turn);
     }
 
-    @Test void expiredKeysKeepStampsInOrder() {
+    @Test
+    void expiredKeysKeepStampsInOrder() {
         ByteBuffer key = ByteBuffer.wrap(new byte[] {4});
 
         assertEquals(1, ExpiredKeys.decode(bytes(Map.of(key, 12L))).size());
@@ -137,27 +158,33 @@ class ChunkTest {
             return entry.value;
         }
 
-        @Override public boolean exists() {
+        @Override
+        public boolean exists() {
             return value != null;
         }
 
-        @Override public void remove() {
+        @Override
+        public void remove() {
             value = null;
         }
 
-        @Override public void setValue(byte[] changed) {
+        @Override
+        public void setValue(byte[] changed) {
             value = changed;
         }
 
-        @Override public BacklogKey getKey() {
+        @Override
+        public BacklogKey getKey() {
             return null;
         }
 
-        @Override public byte[] getValue() {
+        @Override
+        public byte[] getValue() {
             return value;
         }
 
-        @Override public <T> T unwrap(Class<T> type) {
+        @Override
+        public <T> T unwrap(Class<T> type) {
             throw new IllegalArgumentException();
         }
     }

@@ -93,11 +93,9 @@ final class TestCluster implements AutoCloseable {
     }
 
     TestCluster start(int count) {
-        for (int i = 0; i < count; i++)
-            startNode("node-" + i);
+        for (int i = 0; i < count; i++) startNode("node-" + i);
 
-        if (persistentRegion)
-            nodes.get(0).cluster().state(ClusterState.ACTIVE);
+        if (persistentRegion) nodes.get(0).cluster().state(ClusterState.ACTIVE);
 
         await(() -> hasService(node(0)), "the control service");
 
@@ -105,8 +103,9 @@ final class TestCluster implements AutoCloseable {
     }
 
     private static boolean hasService(Ignite node) {
-        return node.services().serviceDescriptors().stream().anyMatch(service -> service.name().equals(BacklogService.NAME)
-            && !service.topologySnapshot().isEmpty());
+        return node.services().serviceDescriptors().stream()
+                .anyMatch(service -> service.name().equals(BacklogService.NAME)
+                        && !service.topologySnapshot().isEmpty());
     }
 
     Ignite startNode(String id) {
@@ -114,47 +113,70 @@ final class TestCluster implements AutoCloseable {
     }
 
     IgniteConfiguration configuration(String id) {
-        DataRegionConfiguration main = new DataRegionConfiguration().setName("default").setInitialSize(16L << 20).setMaxSize(128L << 20)
-            .setPersistenceEnabled(persistent);
-        DataStorageConfiguration storage = new DataStorageConfiguration().setDefaultDataRegionConfiguration(main).setWalSegmentSize(2 << 20)
-            .setWalSegments(3);
+        DataRegionConfiguration main = new DataRegionConfiguration()
+                .setName("default")
+                .setInitialSize(16L << 20)
+                .setMaxSize(128L << 20)
+                .setPersistenceEnabled(persistent);
+        DataStorageConfiguration storage = new DataStorageConfiguration()
+                .setDefaultDataRegionConfiguration(main)
+                .setWalSegmentSize(2 << 20)
+                .setWalSegments(3);
 
         if (region)
-            storage.setDataRegionConfigurations(new DataRegionConfiguration().setName(REGION).setInitialSize(16L << 20).setMaxSize(regionBytes)
-                .setPersistenceEnabled(persistentRegion));
+            storage.setDataRegionConfigurations(new DataRegionConfiguration()
+                    .setName(REGION)
+                    .setInitialSize(16L << 20)
+                    .setMaxSize(regionBytes)
+                    .setPersistenceEnabled(persistentRegion));
 
         clientPort = freePort();
 
         IgniteConfiguration configuration = new IgniteConfiguration();
 
         if (!providers.isEmpty())
-            configuration.setPluginProviders(providers.stream().map(Supplier::get).toArray(PluginProvider<?>[]::new));
+            configuration.setPluginProviders(
+                    providers.stream().map(Supplier::get).toArray(PluginProvider<?>[]::new));
 
         return configuration
-            .setAuthenticationEnabled(authentication)
-            .setIgniteInstanceName(name + '-' + id)
-            .setConsistentId(id)
-            .setWorkDirectory(directory.resolve(id).toString())
-            .setLocalHost("127.0.0.1")
-            .setMetricsLogFrequency(0)
-            .setGridLogger(new JavaLogger())
-            .setConnectorConfiguration(null)
-            .setFailureDetectionTimeout(5_000)
-            .setFailureHandler(new NoOpFailureHandler())
-            .setSegmentationPolicy(SegmentationPolicy.NOOP)
-            .setClientConnectorConfiguration(new ClientConnectorConfiguration().setHost("127.0.0.1").setPort(clientPort).setPortRange(0))
-            .setDiscoverySpi(new TcpDiscoverySpi().setLocalPort(freePort()).setLocalPortRange(0).setIpFinder(finder))
-            .setCommunicationSpi(new TcpCommunicationSpi().setLocalPort(freePort()).setLocalPortRange(0))
-            .setDataStorageConfiguration(storage);
+                .setAuthenticationEnabled(authentication)
+                .setIgniteInstanceName(name + '-' + id)
+                .setConsistentId(id)
+                .setWorkDirectory(directory.resolve(id).toString())
+                .setLocalHost("127.0.0.1")
+                .setMetricsLogFrequency(0)
+                .setGridLogger(new JavaLogger())
+                .setConnectorConfiguration(null)
+                .setFailureDetectionTimeout(5_000)
+                .setFailureHandler(new NoOpFailureHandler())
+                .setSegmentationPolicy(SegmentationPolicy.NOOP)
+                .setClientConnectorConfiguration(new ClientConnectorConfiguration()
+                        .setHost("127.0.0.1")
+                        .setPort(clientPort)
+                        .setPortRange(0))
+                .setDiscoverySpi(new TcpDiscoverySpi()
+                        .setLocalPort(freePort())
+                        .setLocalPortRange(0)
+                        .setIpFinder(finder))
+                .setCommunicationSpi(
+                        new TcpCommunicationSpi().setLocalPort(freePort()).setLocalPortRange(0))
+                .setDataStorageConfiguration(storage);
     }
 
-    /** A node that has no plugin, as if the jar were not there: other providers than those of its configuration are not looked for. */
+    /**
+     * A node that has no plugin, as if the jar were not there: other providers than those of its configuration are not
+     * looked for.
+     */
     IgniteConfiguration withoutJar(String id) {
         IgnitePlugin other = new IgnitePlugin() {
-            // Does nothing.
-        };
-        PluginProvider<?> provider = (PluginProvider<?>)Proxy.newProxyInstance(getClass().getClassLoader(), new Class<?>[] {PluginProvider.class},
-            (proxy, method, arguments) -> method.getReturnType() == String.class ? "other" : method.getName().equals("plugin") ? other : null);
+                    // Does nothing.
+                };
+        PluginProvider<?> provider = (PluginProvider<?>) Proxy.newProxyInstance(
+                getClass().getClassLoader(),
+                new Class<?>[] {PluginProvider.class},
+                (proxy, method, arguments) -> method.getReturnType() == String.class
+                        ? "other"
+                        : method.getName().equals("plugin") ? other : null);
 
         return configuration(id).setPluginProviders(provider);
     }
@@ -189,21 +211,24 @@ final class TestCluster implements AutoCloseable {
 
     /** The same for a user whose password is his name. */
     IgniteClient thinClient(String user) {
-        return Ignition.startClient(new ClientConfiguration().setAddresses("127.0.0.1:" + clientPort).setUserName(user).setUserPassword(user));
+        return Ignition.startClient(new ClientConfiguration()
+                .setAddresses("127.0.0.1:" + clientPort)
+                .setUserName(user)
+                .setUserPassword(user));
     }
 
     /** Cuts a node off, as a kill does: it writes nothing any more. */
     @SuppressWarnings("deprecation")
     void kill(Ignite node) {
         nodes.remove(node);
-        BacklogPlugin plugin = node.cluster().localNode().attribute(BacklogPluginProvider.ATTRIBUTE) == null ? null
-            : BacklogPlugin.of(((IgniteEx)node).context());
+        BacklogPlugin plugin = node.cluster().localNode().attribute(BacklogPluginProvider.ATTRIBUTE) == null
+                ? null
+                : BacklogPlugin.of(((IgniteEx) node).context());
 
-        if (plugin != null)
-            plugin.registry().names().forEach(plugin::drop);
+        if (plugin != null) plugin.registry().names().forEach(plugin::drop);
 
-        ((TcpDiscoverySpi)node.configuration().getDiscoverySpi()).simulateNodeFailure();
-        ((TcpCommunicationSpi)node.configuration().getCommunicationSpi()).simulateNodeFailure();
+        ((TcpDiscoverySpi) node.configuration().getDiscoverySpi()).simulateNodeFailure();
+        ((TcpCommunicationSpi) node.configuration().getCommunicationSpi()).simulateNodeFailure();
         Ignition.stop(node.name(), true);
     }
 
@@ -213,7 +238,8 @@ final class TestCluster implements AutoCloseable {
         nodes.clear();
     }
 
-    @Override public void close() {
+    @Override
+    public void close() {
         stop();
     }
 
@@ -225,13 +251,11 @@ final class TestCluster implements AutoCloseable {
         long until = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
 
         while (!condition.getAsBoolean()) {
-            if (System.nanoTime() > until)
-                throw new AssertionError("waited for " + what);
+            if (System.nanoTime() > until) throw new AssertionError("waited for " + what);
 
             try {
                 Thread.sleep(20);
-            }
-            catch (InterruptedException e) {
+            } catch (InterruptedException e) {
                 throw new AssertionError(e);
             }
         }
@@ -240,8 +264,7 @@ final class TestCluster implements AutoCloseable {
     private static int freePort() {
         try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
             return socket.getLocalPort();
-        }
-        catch (IOException e) {
+        } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
     }

@@ -53,12 +53,12 @@ final class TestReader {
     }
 
     static long incarnation(BacklogService service, String connector, String cache) {
-        return (Long)service.status(connector).get("incarnation." + cache);
+        return (Long) service.status(connector).get("incarnation." + cache);
     }
 
     List<Unit> units(BacklogService service) {
         long incarnation = incarnation(service, connector, cache);
-        int partitions = (Integer)service.status(connector).get("partitions." + cache);
+        int partitions = (Integer) service.status(connector).get("partitions." + cache);
         List<Unit> units = new ArrayList<>();
 
         for (int partition = 0; partition < partitions; partition++)
@@ -88,8 +88,7 @@ final class TestReader {
 
         place = new byte[in.getInt()];
 
-        for (int i = 0; i < count; i++)
-            assertTrue(units.add(Unit.read(in)));
+        for (int i = 0; i < count; i++) assertTrue(units.add(Unit.read(in)));
 
         in.get(place);
         assertFalse(in.hasRemaining());
@@ -127,7 +126,6 @@ final class TestReader {
         int[] count = ints(in, u);
         int[] mark = ints(in, u);
 
-
         int[] more = ints(in, u);
         int[] keyLength = ints(in, n);
         int[] valueLength = ints(in, n);
@@ -147,7 +145,10 @@ final class TestReader {
                 markNumbers.put(units.get(unit).partition, markNumber[unit]);
             }
 
-            acknowledged.putInt(units.get(unit).cacheId).putInt(units.get(unit).partition).putLong(units.get(unit).incarnation);
+            acknowledged
+                    .putInt(units.get(unit).cacheId)
+                    .putInt(units.get(unit).partition)
+                    .putLong(units.get(unit).incarnation);
             acknowledged.putLong(stamp[unit]).putInt(count[unit]).putInt(0);
 
             long before = -2;
@@ -171,8 +172,7 @@ final class TestReader {
 
                 if (sent.add(unit + ":" + units.get(unit).incarnation + ':' + number[at] + ':' + hash[at]))
                     take(key, value);
-                else
-                    repeated++;
+                else repeated++;
             }
         }
 
@@ -182,8 +182,7 @@ final class TestReader {
             service.acknowledge(connector, acknowledged.array());
 
             for (int unit = 0; unit < u; unit++) {
-                if (more[unit] == 0 && mark[unit] == 0)
-                    news.remove(units.get(unit));
+                if (more[unit] == 0 && mark[unit] == 0) news.remove(units.get(unit));
             }
         }
 
@@ -193,13 +192,11 @@ final class TestReader {
     private void take(Object key, Object value) {
         read++;
 
-        if (value == null)
-            fold.remove(key);
+        if (value == null) fold.remove(key);
         else {
             fold.put(key, value);
 
-            if (value instanceof Integer && last.merge(key, (Integer)value, Math::max) > (Integer)value)
-                stepsBack++;
+            if (value instanceof Integer && last.merge(key, (Integer) value, Math::max) > (Integer) value) stepsBack++;
         }
     }
 
@@ -207,8 +204,7 @@ final class TestReader {
     void drain(BacklogService service) throws Exception {
         service.barrier(connector);
 
-        while (pass(service, 1 << 20, true) > 0)
-            service.barrier(connector);
+        while (pass(service, 1 << 20, true) > 0) service.barrier(connector);
     }
 
     private Object object(ByteBuffer in, int length) throws Exception {
@@ -216,15 +212,24 @@ final class TestReader {
 
         in.get(bytes);
 
-        return ((IgniteEx)node).context().cacheObjects().unmarshal(
-            ((IgniteEx)node).context().cache().internalCache(cache).context().cacheObjectContext(), bytes, null);
+        return ((IgniteEx) node)
+                .context()
+                .cacheObjects()
+                .unmarshal(
+                        ((IgniteEx) node)
+                                .context()
+                                .cache()
+                                .internalCache(cache)
+                                .context()
+                                .cacheObjectContext(),
+                        bytes,
+                        null);
     }
 
     private static long[] longs(ByteBuffer in, int count) {
         long[] values = new long[count];
 
-        for (int i = 0; i < count; i++)
-            values[i] = in.getLong();
+        for (int i = 0; i < count; i++) values[i] = in.getLong();
 
         return values;
     }
@@ -232,8 +237,7 @@ final class TestReader {
     private static int[] ints(ByteBuffer in, int count) {
         int[] values = new int[count];
 
-        for (int i = 0; i < count; i++)
-            values[i] = in.getInt();
+        for (int i = 0; i < count; i++) values[i] = in.getInt();
 
         return values;
     }

@@ -27,7 +27,10 @@ import org.apache.ignite.plugin.security.SecurityPermission;
 import org.apache.ignite.plugin.security.SecuritySubject;
 import org.apache.ignite.plugin.security.SecuritySubjectType;
 
-/** A security plugin: nodes may do all, a user what is in its list, as {@code PERMISSION} or {@code PERMISSION:name}; passwords do not count. */
+/**
+ * A security plugin: nodes may do all, a user what is in its list, as {@code PERMISSION} or {@code PERMISSION:name};
+ * passwords do not count.
+ */
 final class TestSecurity extends GridProcessorAdapter implements GridSecurityProcessor {
     private static final Map<UUID, Subject> SUBJECTS = new ConcurrentHashMap<>();
 
@@ -41,71 +44,90 @@ final class TestSecurity extends GridProcessorAdapter implements GridSecurityPro
     /** The provider of the plugin, beside which a node needs those of its other plugins. */
     static PluginProvider<?> provider(Map<String, Set<String>> rights) {
         IgnitePlugin plugin = new IgnitePlugin() {
-            // Does nothing.
-        };
+                    // Does nothing.
+                };
 
-        return (PluginProvider<?>)Proxy.newProxyInstance(TestSecurity.class.getClassLoader(), new Class<?>[] {PluginProvider.class},
-            (proxy, method, arguments) -> {
-                if (method.getName().equals("createComponent") && arguments[1] == GridSecurityProcessor.class)
-                    return new TestSecurity(((IgniteEx)((PluginContext)arguments[0]).grid()).context(), rights);
+        return (PluginProvider<?>) Proxy.newProxyInstance(
+                TestSecurity.class.getClassLoader(),
+                new Class<?>[] {PluginProvider.class},
+                (proxy, method, arguments) -> {
+                    if (method.getName().equals("createComponent") && arguments[1] == GridSecurityProcessor.class)
+                        return new TestSecurity(((IgniteEx) ((PluginContext) arguments[0]).grid()).context(), rights);
 
-                return method.getReturnType() == String.class ? "test-security" : method.getName().equals("plugin") ? plugin : null;
-            });
+                    return method.getReturnType() == String.class
+                            ? "test-security"
+                            : method.getName().equals("plugin") ? plugin : null;
+                });
     }
 
-    @Override public void start() throws IgniteCheckedException {
+    @Override
+    public void start() throws IgniteCheckedException {
         super.start();
         ctx.addNodeAttribute(IgniteNodeAttributes.ATTR_SECURITY_CREDENTIALS, new SecurityCredentials("node", "node"));
     }
 
-    @Override public SecurityContext authenticateNode(ClusterNode node, SecurityCredentials credentials) {
+    @Override
+    public SecurityContext authenticateNode(ClusterNode node, SecurityCredentials credentials) {
         return subject(node.id(), SecuritySubjectType.REMOTE_NODE, null);
     }
 
-    @Override public boolean isGlobalNodeAuthentication() {
+    @Override
+    public boolean isGlobalNodeAuthentication() {
         return false;
     }
 
-    @Override public SecurityContext authenticate(AuthenticationContext authentication) {
-        Object login = authentication.credentials() == null ? null : authentication.credentials().getLogin();
+    @Override
+    public SecurityContext authenticate(AuthenticationContext authentication) {
+        Object login = authentication.credentials() == null
+                ? null
+                : authentication.credentials().getLogin();
 
-        return login == null || !rights.containsKey(login) ? null : subject(authentication.subjectId(), SecuritySubjectType.REMOTE_CLIENT, login);
+        return login == null || !rights.containsKey(login)
+                ? null
+                : subject(authentication.subjectId(), SecuritySubjectType.REMOTE_CLIENT, login);
     }
 
     private static Subject subject(UUID id, SecuritySubjectType type, Object login) {
         return SUBJECTS.computeIfAbsent(id, one -> new Subject(id, type, login));
     }
 
-    @Override public Collection<SecuritySubject> authenticatedSubjects() {
+    @Override
+    public Collection<SecuritySubject> authenticatedSubjects() {
         return List.of();
     }
 
-    @Override public SecuritySubject authenticatedSubject(UUID id) {
+    @Override
+    public SecuritySubject authenticatedSubject(UUID id) {
         return SUBJECTS.get(id);
     }
 
-    @Override public SecurityContext securityContext(UUID id) {
+    @Override
+    public SecurityContext securityContext(UUID id) {
         return SUBJECTS.get(id);
     }
 
-    @Override public void authorize(String name, SecurityPermission permission, SecurityContext context) throws SecurityException {
-        Subject subject = (Subject)context.subject();
+    @Override
+    public void authorize(String name, SecurityPermission permission, SecurityContext context)
+            throws SecurityException {
+        Subject subject = (Subject) context.subject();
 
-        if (subject.type == SecuritySubjectType.REMOTE_NODE)
-            return;
+        if (subject.type == SecuritySubjectType.REMOTE_NODE) return;
 
         Set<String> granted = rights.get(subject.login);
 
         if (!granted.contains(permission.name()) && !granted.contains(permission.name() + ':' + name))
-            throw new SecurityException("Authorization failed [perm=" + permission + ", name=" + name + ", subject=" + subject.login + ']');
+            throw new SecurityException(
+                    "Authorization failed [perm=" + permission + ", name=" + name + ", subject=" + subject.login + ']');
     }
 
-    @Override public void onSessionExpired(UUID id) {
+    @Override
+    public void onSessionExpired(UUID id) {
         SUBJECTS.remove(id);
     }
 
     @Deprecated
-    @Override public boolean enabled() {
+    @Override
+    public boolean enabled() {
         return true;
     }
 
@@ -123,23 +145,28 @@ final class TestSecurity extends GridProcessorAdapter implements GridSecurityPro
             this.login = login;
         }
 
-        @Override public SecuritySubject subject() {
+        @Override
+        public SecuritySubject subject() {
             return this;
         }
 
-        @Override public UUID id() {
+        @Override
+        public UUID id() {
             return id;
         }
 
-        @Override public SecuritySubjectType type() {
+        @Override
+        public SecuritySubjectType type() {
             return type;
         }
 
-        @Override public Object login() {
+        @Override
+        public Object login() {
             return login;
         }
 
-        @Override public InetSocketAddress address() {
+        @Override
+        public InetSocketAddress address() {
             return null;
         }
     }

@@ -21,7 +21,8 @@ class UnitJournalTest {
         return UnitJournal.Answer.read(journal.since(before == null ? Map.of() : Map.of(before.id, before.number)));
     }
 
-    @Test void namesEachUnitOnceInTheOrderOfItsLastWrite() {
+    @Test
+    void namesEachUnitOnceInTheOrderOfItsLastWrite() {
         UnitJournal journal = new UnitJournal();
         UnitJournal.Answer first = since(journal, null);
 
@@ -37,14 +38,16 @@ class UnitJournalTest {
         assertTrue(since(journal, second).known);
     }
 
-    @Test void aNumberOfAnotherJournalSaysNothing() {
+    @Test
+    void aNumberOfAnotherJournalSaysNothing() {
         UnitJournal journal = new UnitJournal();
 
         journal.note(List.of(unit(1)));
         assertFalse(UnitJournal.Answer.read(journal.since(Map.of(UUID.randomUUID(), 1L))).known);
     }
 
-    @Test void forgetsTheOldest() {
+    @Test
+    void forgetsTheOldest() {
         UnitJournal journal = new UnitJournal();
         UnitJournal.Answer first = since(journal, null);
 
@@ -52,7 +55,9 @@ class UnitJournalTest {
 
         UnitJournal.Answer second = since(journal, first);
 
-        journal.note(IntStream.range(0, UnitJournal.UNITS).mapToObj(UnitJournalTest::unit).collect(Collectors.toList()));
+        journal.note(IntStream.range(0, UnitJournal.UNITS)
+                .mapToObj(UnitJournalTest::unit)
+                .collect(Collectors.toList()));
         assertFalse(since(journal, first).known);
         assertTrue(since(journal, second).known);
         assertEquals(UnitJournal.UNITS, since(journal, second).units.size());
