@@ -6,9 +6,9 @@ from .option_tables import TABLES, Option, OptionTable
 
 _HEAD = """# Options of the data sources
 
-Spark gives names in lower case and every value as text. An option that a data source does not have ends the read or write before a cluster
-is asked, with the nearest name. No option may be a secret: Spark shows options in its plans, UI and event log. What the data sources do:
-[delivery](delivery.md#dataframes).
+Spark passes option names in lower case and values as text. An option that a data source does not have ends the read or
+write before a cluster is asked; the error names the nearest option. No option may hold a secret, because Spark shows
+options in its plans, UI and event log. [Delivery](delivery.md#dataframes) describes what the data sources guarantee.
 """
 _COLUMNS = """
 | option | default | allowed | meaning |

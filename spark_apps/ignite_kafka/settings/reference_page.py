@@ -11,13 +11,13 @@ from .source import SourceSettings
 
 _HEAD = """# Settings
 
-Names are those of the GridGain Kafka Connector in snake_case (with units where it has none), and so are the defaults. Its `.properties`
-files load as they are, and so does what Kafka Connect's REST interface takes; a name that has no meaning here is left out, and event 15001
-says so. `connector.class` says the direction; where it is missing, `topics` or `topics_regex` make a sink. A setting that is unknown,
-contradictory or out of range stops the run before anything is read. Secrets are no settings: they belong into the secrets file or into the
-Airflow connection.
+Names and defaults are those of the GridGain Kafka Connector, in snake_case, with units where it has none. Its own
+names are understood too, in `.properties` files and in the JSON of Kafka Connect's REST interface. A name without a
+meaning here is ignored, and event 15001 reports it. `connector.class` gives the direction; without it, `topics` or
+`topics_regex` make a sink. A setting that is unknown, contradictory or out of range stops the run before anything
+is read. Secrets are not settings: put them into the [secrets file](security.md#secrets) or the Airflow connection.
 
-The column *fixed* marks what decides which records are sent and what is in them: it cannot change while a snapshot goes on.
+Settings marked *fixed* decide which records are sent and what is in them: they cannot change during a snapshot.
 """
 _COLUMNS = """
 | setting | default | allowed | reference | fixed | meaning |
