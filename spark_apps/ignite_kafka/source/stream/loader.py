@@ -88,7 +88,7 @@ class Loader:
         waiting = self._states.to_load
         if not waiting.size:
             return waiting
-        of_cache = waiting[self._table.cache[waiting] == self._table.cache[waiting[0]]]
+        of_cache: Int64Array = waiting[self._table.cache[waiting] == self._table.cache[waiting[0]]]
         return of_cache[: max(1, self._units_at_once())]
 
     def _units_at_once(self) -> int:
