@@ -211,12 +211,12 @@ class SlotWriter:
         key = UnitKey(self._claim.connector, cache, partition).to_json()
         self._guarded(self._produce, self._claim.offsets_topic, key, offset.to_json(), self._claim.slot)
 
-    def send_letters(self, letters: Iterable[DeadLetter]) -> None:
+    def send_dead_letters(self, letters: Iterable[DeadLetter]) -> None:
         """Queue dead letters."""
         for letter in letters:
-            self._guarded(self._send_letter, letter)
+            self._guarded(self._send_dead_letter, letter)
 
-    def _send_letter(self, letter: DeadLetter) -> None:
+    def _send_dead_letter(self, letter: DeadLetter) -> None:
         self._begin()
         self._check_open()
         size = len(letter.key or b"") + len(letter.value or b"")

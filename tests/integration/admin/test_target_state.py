@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from ignite_kafka.admin import offsets as offset_changes
+from ignite_kafka.admin.target_state import newest_run
 from ignite_kafka.cli import main as cli
 from ignite_kafka.errors import CacheDestroyed, Fenced, KafkaUnavailable
 from ignite_kafka.ignite.backlog_service import BacklogService
@@ -280,7 +281,7 @@ def test_a_run_that_starts_meanwhile_keeps_its_slots(run: Run, command: CommandL
     run.begin()
     run.send("trades")
     run.end()
-    look = offset_changes.newest_run
+    look = newest_run
 
     def start_after_the_look(*arguments: Any) -> Any:
         found = look(*arguments)
