@@ -22,7 +22,6 @@ COVERED_BY = {
     "integration/admin/test_target_state.py": "admin.offsets state.offsets source.stream.capture",
     "integration/cli/test_cli.py": "cli.views cli.sink_views kafka.clients",
     "integration/convert/test_connect_json.py": "convert.to_kafka.json convert.to_kafka.json_values",
-    "integration/datasources/test_ignite_backlog.py": "datasources.backlog_batches",
     "integration/datasources/test_sources.py": "datasources.kafka_tx datasources.pushdown",
     "integration/ignite/test_binary_java.py": (
         "ignite.binary.java_classes ignite.binary.optimized_temporal ignite.binary.optimized_transcode ignite.protocol"
@@ -30,7 +29,9 @@ COVERED_BY = {
     "integration/ignite/test_scan.py": "ignite.cache_identity",
     "integration/sink/test_sink.py": "sink.run sink.slots sink.start_offsets runtime.clients plan.sink_plan",
     "integration/sink/test_two_clusters.py": "state.types convert.to_ignite.cluster_types",
-    "integration/source/test_snapshot.py": "source.snapshot.run source.snapshot.progress runtime.progress runtime.spark_job state.open_slots state.status",
+    "integration/source/test_snapshot.py": (
+        "source.snapshot.run source.snapshot.progress runtime.progress runtime.spark_job state.open_slots state.status"
+    ),
     "integration/source/test_stream.py": "run source.stream.run source.stream.task",
     "unit/admin/test_verify.py": "admin.comparison",
     "unit/cli/test_local_run.py": "runtime.spark_conf",
