@@ -81,7 +81,8 @@ class IgniteCacheWatchSensor(TypedTemplates, BaseSensorOperator):
         :raises AirflowFailException: a setting is wrong or Ignite refuses the user, which waiting does not mend.
         """
         if not self.deferrable:
-            return super().execute(context)
+            difference: dict[str, Any] = super().execute(context)
+            return difference
         deadline = time.time() + self.timeout
         found = self.poke(context)
         return dict(found.xcom_value or {}) if found else self._wait(context, deadline)

@@ -67,7 +67,7 @@ class IgniteCacheWatchTrigger(BaseEventTrigger):
         once: bool = False,
         secrets_file: str | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]  # BaseTrigger has no annotations
         self.ignite_conn_id = ignite_conn_id
         self.cache_whitelist = cache_whitelist
         self.cache_blacklist = cache_blacklist

@@ -67,7 +67,7 @@ class World:
         )
         self.clients = kafka_clients(self.settings, Secrets())
 
-    def request(self, **changed: Any) -> RunRequest:
+    def request(self, **changed: Any) -> RunRequest[SourceSettings]:
         return RunRequest(replace(self.settings, **changed), uuid.uuid4().hex)
 
     def run(self, **changed: Any) -> RunStatus:
@@ -135,7 +135,7 @@ class World:
 class Running:
     """A run in a thread."""
 
-    def __init__(self, request: RunRequest, ended: Future[RunStatus]) -> None:
+    def __init__(self, request: RunRequest[SourceSettings], ended: Future[RunStatus]) -> None:
         self.request, self.ended = request, ended
 
     def stop(self) -> RunStatus:

@@ -665,7 +665,8 @@ def test_arguments_that_spark_submit_has_not_are_refused_when_the_dag_is_read(na
 )
 def test_they_are_checked_again_when_the_templates_are_rendered(bench: Bench, rendered: Any, message: str) -> None:
     task = operator(spark_submit="{{ params.spark_submit }}")
-    task.render_template_fields({**context(), "params": {"spark_submit": "x"}})
+    rendering: Any = {**context(), "params": {"spark_submit": "x"}}
+    task.render_template_fields(rendering)
     task.spark_submit = rendered  # as a Dag with render_template_as_native_obj has it
     with pytest.raises(AirflowFailException, match=f"spark_submit {message}"):
         task.execute(context())
