@@ -262,7 +262,6 @@ class AppStarter:
             "run_id": run_id,
             "snapshot_id": snapshot_id,
             "settings": dict(settings),
-            "report_interval_ms": 500,
         }
         stem.with_suffix(".json").write_text(json.dumps(request))
         arguments = [str(self.app), "--request", str(stem.with_suffix(".json"))]
