@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from airflow_provider_ignite_kafka.spark.packaging import zip_library
 from airflow_provider_ignite_kafka.spark.request import Request
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.runtime import logs
+from ignite_kafka.runtime.library_zip import zip_library
 
 _WAIT = ("spark.yarn.submit.waitAppCompletion", "spark.kubernetes.submission.waitAppCompletion")
 

@@ -70,7 +70,7 @@ class SinkSlots:
         def commit_slot(slot: int) -> None:
             writer = self._writers[slot]
             for place in by_slot[slot]:
-                writer.send_letters(letters.get(place, ()))
+                writer.send_dead_letters(letters.get(place, ()))
             writer.positions(by_slot[slot], group_metadata)
             writer.commit()
 

@@ -120,7 +120,7 @@ class SinkTask(TaskLoop):
             self._count(pending, slots)
             pending = []
             self.progressed()
-            self.tell(self._counts.values(), loaded=True)
+            self.report_progress(self._counts.values(), loaded=True)
             for error in stored.stopped.values():
                 raise error
             if ends and not reader.finished:

@@ -41,7 +41,7 @@ class Writer:
     def send(self, topic: str, partitions: int | None, records: Records, topic_id: str = "") -> None:
         self.sent += zip(records.keys.to_pylist(), records.values.to_pylist(), strict=True)
 
-    def send_letters(self, letters: Iterable[DeadLetter]) -> None:
+    def send_dead_letters(self, letters: Iterable[DeadLetter]) -> None:
         self.letters += letters
 
     def too_large(self, topic: str, topic_bytes: int, records: Records) -> dict[int, RecordTooLarge]:

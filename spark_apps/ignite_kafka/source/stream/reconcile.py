@@ -47,8 +47,9 @@ class Reconciler:
         return self._scan is not None and not self._scan.idle
 
     def step(self, *, ends: bool = False) -> Iterator[ChangeBatch]:
-        """Read on in the topic of a cache that must be reconciled; when it is read, the tombstones of the keys that are gone. Each batch is
-        committed before the next one is made.
+        """Read the next records of a cache's topic; at its end, give batches of tombstones for keys that the cache no longer has.
+
+        Each batch is committed before the next one is made.
 
         :param ends: whether this task ends: what was found so far is sent, and the next task continues from there.
         """
@@ -62,7 +63,7 @@ class Reconciler:
         if not (ends or scan.finished or scan.full):
             return
         position = None if scan.finished else scan.position
-        found, units = scan.take(), scan.units
+        found, units = scan.pop_gone(), scan.units
         for at in range(0, units.size, _UNITS_AT_ONCE):
             yield self._tombstones(scan, units[at : at + _UNITS_AT_ONCE], found, position)
         if ends or position is None:
@@ -72,7 +73,7 @@ class Reconciler:
     def _tombstones(
         self, scan: TopicScan, units: Int64Array, found: Mapping[int, list[bytes]], position: ReconcilePosition | None
     ) -> ChangeBatch:
-        """Tombstones for the keys of some units that are gone, unless a change says otherwise."""
+        """A batch of tombstones for keys that the cache no longer has; a key with a newer change gets none."""
         states = self._lookup.look_up([(unit, key) for unit in units.tolist() for key in found.get(unit, ())])
         batch, _ = self._lookup.with_states(units, {key: None for key, value in states.items() if value is None}, set())
         unsound = units[~batch.sound].tolist()
@@ -81,12 +82,12 @@ class Reconciler:
         return batch
 
     def remember(self, batch: ChangeBatch) -> None:
-        """Drop the units that a committed batch loads, or says are to be loaded: they begin anew."""
+        """Drop the units that a committed batch loads, or marks as not loaded: their reconciliation begins anew."""
         if self._scan is not None:
             self._scan.drop_units(batch.unloaded | batch.scanned.keys())
 
     def _next_scan(self) -> TopicScan | None:
-        """Of a cache of which nothing is left to be loaded here."""
+        """The scan of the next cache to reconcile: one whose units are all loaded."""
         states, table = self._states, self._states.table
         if not states.pending_reconcile:
             return None

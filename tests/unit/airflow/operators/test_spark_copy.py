@@ -34,7 +34,7 @@ from ignite_kafka.errors import Fenced, IgniteKafkaError, KafkaUnavailable, Outc
 from ignite_kafka.kafka.producer import TransactionalProducer
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.state.status import COMPLETED, FAILED, FENCED, RUNNING, STOPPED, UNKNOWN, CacheStatus, RunStatus
-from tests.support.processes import await_value
+from tests.support.waiting import wait_until
 
 FAKE = Path(__file__).with_name("fake_spark_submit.py")
 PASSWORDS = ("ignite-sesame", "kafka-sesame", "key-sesame")
@@ -717,7 +717,7 @@ def test_an_app_that_does_not_end_its_batch_is_killed_with_its_spark(bench: Benc
     bench.order(print=["at work"], until_stopped=True, stubborn=True, app=True)
     bench.status = lambda: run_status(RUNNING)
     assert killed_at_work(operator(stop_timeout_ms=500)) == -signal.SIGKILL
-    await_value(lambda: not psutil.pid_exists(bench.seen["pid"]), "end of the app")
+    wait_until(lambda: not psutil.pid_exists(bench.seen["pid"]), "end of the app")
 
 
 @pytest.fixture
@@ -775,7 +775,7 @@ def killed_at_work(task: IgniteToKafkaOperator) -> int:
 
 def signal_when_at_work(task: IgniteToKafkaOperator, number: signal.Signals) -> None:
     """Send this process a signal once the app has started, as Airflow's supervisor does; a handler runs in the main thread."""
-    await_value(lambda: task._hook is not None and "at work" in task._hook._tail, "the app at work")
+    wait_until(lambda: task._hook is not None and "at work" in task._hook._tail, "the app at work")
     os.kill(os.getpid(), number)
 
 
