@@ -29,7 +29,7 @@ from airflow_provider_ignite_kafka.operators.spark_copy import RunNames
 from airflow_provider_ignite_kafka.spark import run_result as outcome
 from airflow_provider_ignite_kafka.spark.packaging import app_path
 from airflow_provider_ignite_kafka.spark.request import Request
-from airflow_provider_ignite_kafka.spark.submission import Place, submission
+from airflow_provider_ignite_kafka.spark.submission import SparkMaster, build_submission
 from ignite_kafka.errors import Fenced, IgniteKafkaError, KafkaUnavailable, OutcomeUnknown, ScanFailed, SettingsError, TopicError
 from ignite_kafka.kafka.producer import TransactionalProducer
 from ignite_kafka.settings.source import SourceSettings
@@ -619,9 +619,9 @@ def test_places_that_cannot_work_are_refused(bench: Bench, connect: Any, master:
 def test_kubernetes_gets_no_secrets_by_upload(bench: Bench) -> None:
     request = operator()._request(RunNames.of(context()))
     with pytest.raises(SettingsError, match="secrets_file"):
-        submission(request, bench.folder, Place("k8s://https://m", cluster_mode=True), {})
+        build_submission(request, bench.folder, SparkMaster("k8s://https://m", cluster_mode=True), {})
     mounted = replace(request, secrets_file=Path("/mnt/secrets.json"))
-    given = submission(mounted, bench.folder, Place("k8s://https://m", cluster_mode=True), {"env_vars": {"MY_ZONE": "a"}})
+    given = build_submission(mounted, bench.folder, SparkMaster("k8s://https://m", cluster_mode=True), {"env_vars": {"MY_ZONE": "a"}})
     assert given.application_args == ("--request", "request.json", "--mounted-secrets", "/mnt/secrets.json")
     assert [Path(path).name for path in given.files] == ["request.json"]
     assert given.conf == {"spark.kubernetes.driverEnv.MY_ZONE": "a"}
@@ -637,7 +637,7 @@ def test_spark_submit_waits_for_the_end_of_the_app(bench: Bench, master: str) ->
     request = replace(operator()._request(RunNames.of(context())), secrets_file=Path("/mnt/secrets.json"))
     conf = {"spark.yarn.submit.waitAppCompletion": "false", "spark.kubernetes.submission.waitAppCompletion": False}
     with pytest.raises(SettingsError, match="wait for the end"):
-        submission(request, bench.folder, Place(master, cluster_mode=True), {"conf": conf})
+        build_submission(request, bench.folder, SparkMaster(master, cluster_mode=True), {"conf": conf})
 
 
 def test_killed_before_the_app_was_started(bench: Bench) -> None:
