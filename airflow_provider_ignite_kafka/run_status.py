@@ -119,5 +119,4 @@ def overtaken_by(request: Request, own_runs: str) -> RunStatus | None:
 
 
 def _clients(request: Request) -> KafkaClients:
-    settings = request.settings
-    return KafkaClients({**settings.kafka_common, **request.secrets.kafka}, settings.producer_override, settings.consumer_override)
+    return KafkaClients.of(request.settings, request.secrets)

@@ -61,7 +61,6 @@ class Request:
             "run_id": self.run_id,
             "snapshot_id": self.snapshot_id,
             "settings": self.settings.to_dict(),
-            "report_interval_ms": self.settings.progress_interval_ms,
             "allowed_kafka_options": list(self.allowed_kafka_options),
         }
         path.write_text(json.dumps(content))

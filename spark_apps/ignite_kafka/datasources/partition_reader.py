@@ -54,7 +54,7 @@ class PartitionReader:
         self._states.topology = offset.units["topology"].copy()
         for unit in np.flatnonzero(offset.units["high"] >= 0).tolist():
             high = int(offset.units["high"][unit])
-            self._states.deduplicator.restore(unit, UnitOffset(0, "", ranges=((0, high),)), self._states.clock())
+            self._states.deduplicator.restore(unit, UnitOffset(0, "", high=high), self._states.clock())
         touched = np.flatnonzero(offset.units["touched"])
         self._delivered = dict(zip(touched.tolist(), offset.units["digest"][touched].tolist(), strict=True))
 

@@ -197,13 +197,13 @@ class SlotWriter:
     def unit_done(
         self, cache: str, partition: int, incarnation: str, snapshot_id: str, records: int, bad: int = 0, topic_id: str = ""
     ) -> None:
-        """Queue the unit's offset record: the control row that alone marks it done. Earlier sent ranges are kept.
+        """Queue the unit's offset record: the control row that alone marks it done. The highest update counter sent is kept.
 
         :param bad: entries that were passed over.
         :param topic_id: of the topic that its records are in.
         """
-        ranges = self.state.ranges(cache, partition)
-        offset = UnitOffset(self._claim.owner.generation, incarnation, snapshot_id, True, records, ranges, bad=bad, topic_id=topic_id)
+        high = self.state.high(cache, partition)
+        offset = UnitOffset(self._claim.owner.generation, incarnation, snapshot_id, True, records, high, bad=bad, topic_id=topic_id)
         self.unit_offset(cache, partition, offset)
 
     def unit_offset(self, cache: str, partition: int, offset: UnitOffset) -> None:

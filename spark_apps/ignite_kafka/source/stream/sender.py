@@ -168,7 +168,7 @@ class SlotsSender:
             self._plan.snapshot_id,
             progress.loaded,
             int(self._records[unit]),
-            ((0, progress.high),) if progress.high >= 0 else (),
+            progress.high,
             progress.recent,
             progress.reconcile,
             tuple(sorted(self._key_kinds[cache.name])),

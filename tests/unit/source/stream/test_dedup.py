@@ -91,7 +91,7 @@ def test_more_than_may_be_remembered_is_forgotten() -> None:
 def test_offsets_bring_back_numbers_and_hashes() -> None:
     first, second = ChangeDeduplicator(1), ChangeDeduplicator(1)
     send(first, read([change(5, 1), change(9, 2)]))
-    offset = UnitOffset(1, "1", "s", True, 2, ((0, 9),), pack_settled(first.recent(0, 0.0)))
+    offset = UnitOffset(1, "1", "s", True, 2, 9, pack_settled(first.recent(0, 0.0)))
     second.restore(0, UnitOffset.from_json(offset.to_json()), 0.0)
     assert judged(second, read([change(5, 1), change(5, 3), change(6, 4), change(9, 2), change(10, 2)])) == "K??KS"
     assert second.last_sent([0]) == first.last_sent([0])
