@@ -28,7 +28,7 @@ COVERED_BY = {
     ),
     "integration/ignite/test_scan.py": "ignite.cache_identity",
     "integration/sink/test_sink.py": "sink.run sink.slots sink.start_offsets runtime.clients plan.sink_plan",
-    "integration/sink/test_two_clusters.py": "state.types convert.to_ignite.cluster_types",
+    "integration/sink/test_two_clusters.py": "convert.to_ignite.cluster_types",
     "integration/source/test_snapshot.py": (
         "source.snapshot.run source.snapshot.progress runtime.progress runtime.spark_job state.open_slots state.status"
     ),

@@ -12,8 +12,8 @@ from ignite_kafka.settings.source import SourceSettings
 _HEAD = """# Settings
 
 Names and defaults are those of the GridGain Kafka Connector, in snake_case and with units. Its `.properties` files and
-the JSON of Kafka Connect's REST interface load unchanged; a name without a meaning here is ignored and reported by event
-15001. `connector.class` sets the direction; without it, `topics` or `topics_regex` make a sink. An unknown,
+the JSON of Kafka Connect's REST interface load unchanged; a name without a meaning here is ignored and reported by
+event 15001. `connector.class` sets the direction; without it, `topics` or `topics_regex` make a sink. An unknown,
 contradictory or out-of-range setting ends the run before anything is read. Secrets are not settings: put them in the
 secrets file or in the Airflow connection.
 
