@@ -28,7 +28,7 @@ COVERED_BY = {
         "ignite.binary.java_classes ignite.binary.optimized_temporal ignite.binary.optimized_transcode ignite.protocol"
     ),
     "integration/ignite/test_scan.py": "ignite.cache_identity",
-    "integration/sink/test_sink.py": "sink.run sink.slots sink.start_offsets runtime.clients plan.sink_plan",
+    "integration/sink/test_sink.py": "state.open_slots sink.run sink.slots sink.start_offsets runtime.clients plan.sink_plan",
     "integration/sink/test_two_clusters.py": "state.types convert.to_ignite.cluster_types",
     "integration/source/test_snapshot.py": "source.snapshot.run source.snapshot.progress runtime.progress runtime.spark_job state.status",
     "integration/source/test_stream.py": "run source.stream.run source.stream.task",
@@ -61,7 +61,8 @@ COVERED_BY = {
     "unit/kafka/test_topics.py": "kafka.topic_errors kafka.topic_lookup",
     "unit/runtime/test_parallelism.py": "runtime.memory",
     "unit/settings/test_source.py": (
-        "settings.client_config settings.connect_names settings.fields settings.reference_page settings.suggestions settings.validation"
+        "settings.base settings.client_config settings.connect_names settings.fields settings.reference_page settings.suggestions"
+        " settings.validation"
     ),
     "unit/source/stream/test_stream.py": (
         "source.stream.backlog_client source.stream.backlog_reader source.stream.cache_infos source.stream.change_reader"

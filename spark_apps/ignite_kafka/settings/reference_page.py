@@ -1,4 +1,4 @@
-"""docs/settings.md, made from the settings themselves: ``python -m ignite_kafka.settings.reference_page > docs/settings.md``."""
+"""Generates docs/settings.md: ``python -m ignite_kafka.settings.reference_page > docs/settings.md``."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from .source import SourceSettings
 
 _HEAD = """# Settings
 
-Names are those of the GridGain Kafka Connector in snake_case (with units where it has none), and so are the defaults. Its `.properties`
-files load as they are, and so does what Kafka Connect's REST interface takes; a name that has no meaning here is left out, and event 15001
-says so. `connector.class` says the direction; where it is missing, `topics` or `topics_regex` make a sink. A setting that is unknown,
-contradictory or out of range stops the run before anything is read. Secrets are no settings: they belong into the secrets file or into the
-Airflow connection.
+Names and defaults are those of the GridGain Kafka Connector, in snake_case and with units. Its `.properties` files load
+unchanged, and so does the JSON of Kafka Connect's REST interface; event 15001 reports each name that has no meaning
+here. `connector.class` selects the direction; without it, `topics` or `topics_regex` make a sink. A setting that is
+unknown, contradictory or out of range stops the run before anything is read. Secrets are not settings: they belong in
+the secrets file or in the Airflow connection.
 
-The column *fixed* marks what decides which records are sent and what is in them: it cannot change while a snapshot goes on.
+Settings with *fixed* decide which records are sent or what they contain; they cannot change during a snapshot.
 """
 _COLUMNS = """
 | setting | default | allowed | reference | fixed | meaning |
@@ -26,7 +26,7 @@ _COLUMNS = """
 
 
 def page() -> str:
-    """The whole page."""
+    """The page as Markdown."""
     common = ConnectorSettings.known()
     return "".join(
         [
@@ -46,7 +46,8 @@ def _section(title: str, settings: type[ConnectorSettings], names: Iterable[str]
 
 def _row(name: str, setting: Setting, default: object) -> str:
     reference = f"`{setting.reference}`" if setting.reference else ""
-    cells = [f"`{name}`", _shown(name, default), setting.kind.allowed, reference, "yes" if setting.shapes else "", _meaning(setting)]
+    fixed = "yes" if setting.fixed_in_snapshot else ""
+    cells = [f"`{name}`", _shown(name, default), setting.type.allowed, reference, fixed, _meaning(setting)]
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
@@ -61,12 +62,13 @@ def _shown(name: str, value: object) -> str:
 
 def _meaning(setting: Setting) -> str:
     parts = [setting.help]
-    if setting.later is None:
+    if setting.unsupported is None:
         parts.append("Not available yet")
-    elif setting.later:
-        parts.append("Not available yet: " + ", ".join(str(value).lower() if value is True else str(value) for value in setting.later))
-    if setting.idle:
-        parts.append(f"Another value has no effect: {setting.idle}")
+    elif setting.unsupported:
+        refused = (str(value).lower() if value is True else str(value) for value in setting.unsupported)
+        parts.append("Not available yet: " + ", ".join(refused))
+    if setting.no_effect_because:
+        parts.append(f"Another value has no effect: {setting.no_effect_because}")
     return ". ".join(parts) + "."
 
 
