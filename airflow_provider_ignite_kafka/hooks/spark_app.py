@@ -12,16 +12,16 @@ import subprocess
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from airflow.providers.apache.spark.hooks.spark_submit import DEFAULT_SPARK_BINARY, SparkSubmitHook
-from airflow.providers.common.compat.sdk import AirflowException
+from airflow.providers.common.compat.sdk import AirflowException, BaseHook
 
-from airflow_provider_ignite_kafka.spark.submission import Place, Submission
+from airflow_provider_ignite_kafka.spark.submission import SparkMaster, Submission
 from airflow_provider_ignite_kafka.spark.watchdog import Guard, ask_to_stop, signal_group, start_guard
 from ignite_kafka.errors import IgniteKafkaError, SettingsError
 
@@ -35,6 +35,7 @@ _TAIL_LINES = 20
 _READ_BYTES = 65536
 _GUARD_END_S = 30.0
 _POLL_S = 0.5
+_STOP_THREAD = "stop-app"
 _KILL_S = 30.0  # of the cluster's own means, when the app has not ended by itself
 
 
@@ -58,53 +59,56 @@ class AppExit:
 class SparkAppHook(SparkSubmitHook):
     """Spark provider's hook for an app that we start and must be able to stop.
 
-    :param conn_id: connection of the Spark provider; a missing one is an error, and not YARN as in the base class.
+    :param submission: what is submitted; it overrides arguments of the same name.
     :param folder: private folder of the task, removed by the guard if the task is killed.
     :param stop_timeout_s: seconds that the app is given to stop before it is killed.
     :param ask_run: asks a run to end after its batch in hand, for cluster mode, where no signal of ours reaches it; False: it will not.
         May block.
     :param has_ended: whether the run's record says that it has ended; for cluster mode, once spark-submit is gone. May block.
+    :param arguments: arguments of the base class, those that :func:`spark_master` was given.
     """
 
     def __init__(
         self,
         *,
-        conn_id: str,
+        submission: Submission,
         folder: Path,
         stop_timeout_s: float,
         ask_run: Callable[[], bool],
         has_ended: Callable[[], bool],
-        **kwargs: Any,
+        **arguments: Any,
     ) -> None:
-        _check_connection(self.get_connection(conn_id))
-        super().__init__(spark_binary=kwargs.pop("spark_binary", None) or _installed_binary(), conn_id=conn_id, **kwargs)
+        submitted = {
+            "application_args": list(submission.application_args),
+            "py_files": ",".join(submission.py_files),
+            "files": ",".join(submission.files) or None,
+            "conf": dict(submission.conf),
+            "env_vars": None,  # part of the environment below
+            "name": submission.name,
+        }
+        super().__init__(**{**_with_binary(arguments), **submitted})
+        self._environment = dict(submission.environment)
         self._folder = folder
         self._stop_timeout_s = stop_timeout_s
         self._ask_run = ask_run
         self._has_ended = has_ended
         self._reported = False
         self._settled = False
-        self._environment = dict(os.environ)
         self._guard: Guard | None = None
         self._asked = False
         self._app_error: str | None = None
         self._tail: deque[str] = deque(maxlen=_TAIL_LINES)
         self._unlogged: deque[str] = deque()
+        self._buffered_log = _BufferedLog(self._unlogged)
 
     @property
-    def place(self) -> Place:
-        """Where the Spark connection runs the app."""
-        return Place(str(self._connection["master"]), self._connection["deploy_mode"] == "cluster")
+    def log(self) -> Any:
+        """The task's log; in a thread of :meth:`stop`, during which that log may be locked, lines are kept for :meth:`close`."""
+        return self._buffered_log if threading.current_thread().name == _STOP_THREAD else super().log
 
-    def take(self, submission: Submission) -> None:
-        """Set what is submitted; it depends on the place, which only the connection tells."""
-        self._application_args = list(submission.application_args)
-        self._py_files = ",".join(submission.py_files)
-        self._files = ",".join(submission.files) or None
-        self._conf = dict(submission.conf)
-        self._env_vars = None
-        self._environment = dict(submission.environment)
-        self._name = submission.name
+    @property
+    def _cluster_mode(self) -> bool:
+        return str(self._connection["deploy_mode"]) == "cluster"
 
     def run(self, application: str) -> AppExit:
         """Submit the app and wait for its end, whatever that is.
@@ -116,7 +120,7 @@ class SparkAppHook(SparkSubmitHook):
         except AirflowException:
             if self._submit_sp is None or self._submit_sp.poll() is None:
                 raise
-        return AppExit(self._app_exit_code(), self._app_error, tuple(self._tail), self._reported or not self.place.cluster_mode)
+        return AppExit(self._app_exit_code(), self._app_error, tuple(self._tail), self._reported or not self._cluster_mode)
 
     def settle(self) -> None:
         """The app is known to have ended, or was never submitted: nothing is left to be stopped."""
@@ -143,15 +147,11 @@ class SparkAppHook(SparkSubmitHook):
             if self._left_running:
                 self._settled = True
                 self._unlogged.append(f"Stopping the app in the cluster, for at most {self._stop_timeout_s:g} s")
-                stopper = threading.Thread(target=self._stop_left_running, args=(deadline,), name="stop-app", daemon=True)
-                stopper.start()
-                stopper.join(self._stop_timeout_s + _KILL_S)
+                _start_thread(self._stop_left_running, deadline).join(self._stop_timeout_s + _KILL_S)
             return
         self._unlogged.append(f"Stopping the Spark app, process group {process.pid}, for at most {self._stop_timeout_s:g} s")
-        if self.place.cluster_mode:
-            # a thread: Kafka or the cluster may not answer
-            stopper = threading.Thread(target=self._stop_in_cluster, args=(deadline,), name="stop-app", daemon=True)
-            stopper.start()
+        if self._cluster_mode:
+            stopper = _start_thread(self._stop_in_cluster, deadline)
             deadline += _KILL_S
             self._drain(process.stdout.fileno(), deadline)
             stopper.join(max(0.0, deadline - time.monotonic()))
@@ -182,7 +182,7 @@ class SparkAppHook(SparkSubmitHook):
     @property
     def _left_running(self) -> bool:
         """Whether the app may be at work in the cluster although spark-submit has ended, and nobody has stopped it yet."""
-        return self.place.cluster_mode and not self._settled and not self._reported
+        return self._cluster_mode and not self._settled and not self._reported
 
     def _stop_left_running(self, deadline: float) -> None:
         """Ask and wait, then kill; for an app whose spark-submit is gone, with which the base class would kill it."""
@@ -202,20 +202,14 @@ class SparkAppHook(SparkSubmitHook):
             except (OSError, subprocess.TimeoutExpired) as error:
                 self._unlogged.append(f"{' '.join(command)} failed: {error}")
         elif self._kubernetes_driver_pod:
-            log, self._log = self._log, cast("Any", _Notes(self._unlogged))
-            try:
-                self._delete_driver_pod()
-            finally:
-                self._log = log
+            self._delete_driver_pod()
 
     def _stop_in_cluster(self, deadline: float) -> None:
-        """Ask and wait, then kill; in a thread of :meth:`stop`, for whose time the base class logs to where no lock is."""
-        log, self._log = self._log, cast("Any", _Notes(self._unlogged))
+        """Ask the run to stop, wait, then kill it; runs in a thread of :meth:`stop`."""
         try:
             self._ask_and_wait(deadline)
-        finally:  # whatever kept it from asking
+        finally:  # also after an unexpected error
             self.on_kill()
-            self._log = log
 
     def _ask_and_wait(self, deadline: float) -> None:
         assert self._submit_sp is not None
@@ -267,8 +261,8 @@ class SparkAppHook(SparkSubmitHook):
         return int(self._submit_sp.returncode)
 
 
-class _Notes:
-    """In place of a log, while that may be locked."""
+class _BufferedLog:
+    """Stands in for a log that may be locked."""
 
     def __init__(self, lines: deque[str]) -> None:
         self._lines = lines
@@ -277,6 +271,29 @@ class _Notes:
         self._lines.append(str(message) % arguments if arguments else str(message))
 
     debug = warning = error = exception = info
+
+
+def spark_master(arguments: Mapping[str, Any]) -> SparkMaster:
+    """Master and deploy mode that the Spark provider resolves for a connection.
+
+    :param arguments: arguments of SparkSubmitHook, with `conn_id`.
+    :raises AirflowNotFoundException: the connection does not exist; the Spark provider itself would use YARN.
+    :raises SettingsError: the master needs the Kubernetes provider, which is not installed.
+    """
+    _check_connection(BaseHook.get_connection(arguments["conn_id"]))
+    resolved = SparkSubmitHook(**_with_binary(arguments))._connection
+    return SparkMaster(str(resolved["master"]), resolved["deploy_mode"] == "cluster")
+
+
+def _with_binary(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    return {**arguments, "spark_binary": arguments.get("spark_binary") or _installed_binary()}
+
+
+def _start_thread(target: Callable[[float], None], deadline: float) -> threading.Thread:
+    """Start what may block because Kafka or the cluster does not answer."""
+    thread = threading.Thread(target=target, args=(deadline,), name=_STOP_THREAD, daemon=True)
+    thread.start()
+    return thread
 
 
 def _check_connection(connection: Connection) -> None:

@@ -19,12 +19,12 @@ from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.providers.common.compat.sdk import BaseOperator
 
 from airflow_provider_ignite_kafka.hooks.ignite import IgniteHook
-from airflow_provider_ignite_kafka.hooks.spark_app import AppExit, SparkAppHook
+from airflow_provider_ignite_kafka.hooks.spark_app import AppExit, SparkAppHook, spark_master
 from airflow_provider_ignite_kafka.run_status import ask_run, await_end, check_clusters, has_ended, overtaken_by, read_status
 from airflow_provider_ignite_kafka.spark import run_result as outcome
 from airflow_provider_ignite_kafka.spark.packaging import app_path
 from airflow_provider_ignite_kafka.spark.request import Request
-from airflow_provider_ignite_kafka.spark.submission import submission
+from airflow_provider_ignite_kafka.spark.submission import SparkMaster, build_submission
 from airflow_provider_ignite_kafka.templates import TypedTemplates
 from ignite_kafka.errors import IgniteKafkaError, SettingsError
 from ignite_kafka.settings.connector import NAME
@@ -140,8 +140,10 @@ class SparkCopyOperator(TypedTemplates, BaseOperator):
         try:
             names = RunNames.of(context)
             request = self._request(names)
-            hook = self._hook = self._submit_hook(request, folder)
-            check_clusters(request, ignite=not hook.place.cluster_mode)
+            arguments = self._spark_arguments()
+            master = spark_master(arguments)
+            hook = self._hook = self._submit_hook(request, folder, master, arguments)
+            check_clusters(request, ignite=not master.cluster_mode)
             if context["ti"].try_number > 1 and (other := overtaken_by(request, f"{names.snapshot_id}/")) is not None:
                 raise outcome.overtaken(other)
             if self._killed:
@@ -170,10 +172,15 @@ class SparkCopyOperator(TypedTemplates, BaseOperator):
         :raises SettingsError: a setting or a connection is wrong; nothing was started.
         """
 
-    def _submit_hook(self, request: Request, folder: Path) -> SparkAppHook:
+    def _spark_arguments(self) -> dict[str, Any]:
+        """Arguments of SparkSubmitHook, before those of the submission.
+
+        :raises SettingsError: `spark_submit` was rendered to an argument that does not exist or cannot be set.
+        """
         if wrong := _wrong_arguments(self.spark_submit):
             raise SettingsError(wrong, "See the parameter spark_submit of the operator", setting="spark_submit")
-        arguments: dict[str, Any] = {
+        return {
+            "conn_id": self.conn_id,
             "num_executors": self.num_executors,
             "executor_cores": self.executor_cores,
             "executor_memory": self.executor_memory,
@@ -182,16 +189,16 @@ class SparkCopyOperator(TypedTemplates, BaseOperator):
             "conf": dict(self.conf or {}),
             **(self.spark_submit or {}),
         }
-        hook = SparkAppHook(
-            conn_id=self.conn_id,
+
+    def _submit_hook(self, request: Request, folder: Path, master: SparkMaster, arguments: Mapping[str, Any]) -> SparkAppHook:
+        return SparkAppHook(
+            submission=build_submission(request, folder, master, arguments, ship_secrets_unprotected=self.ship_secrets_unprotected),
             folder=folder,
             stop_timeout_s=self.stop_timeout_ms / 1000,
             ask_run=lambda: ask_run(request),
             has_ended=lambda: has_ended(request),
             **arguments,
         )
-        hook.take(submission(request, folder, hook.place, arguments, ship_secrets_unprotected=self.ship_secrets_unprotected))
-        return hook
 
     def _settle(self, request: Request, ended: AppExit) -> dict[str, Any]:
         try:

@@ -13,7 +13,7 @@ from ..runtime.clients import ignite_cluster, kafka_clients
 from ..settings.secrets import Secrets
 from ..settings.sink import SinkSettings
 from ..sink.planning import make_plan, places_of, with_begins
-from ..sink.start_offsets import resolved
+from ..sink.start_offsets import resolve_starts
 from ..state.configs import read_connector
 from ..state.offsets import read_slots
 from .tables import table
@@ -67,7 +67,7 @@ def sink_plan_view(settings: SinkSettings, secrets: Secrets) -> SinkPlanView:
             copies |= state.by_topic
     plan = with_begins(plan, topics, clients)
     by_place = {(topic.name, partition): topic for topic in plan.topics for partition in range(topic.partitions)}
-    starts = resolved(by_place, settings, topics, copies)
+    starts = resolve_starts(by_place, settings, topics, copies)
     ends = topics.offsets(places, OffsetSpec.latest(), committed=True)
     with ignite_cluster(settings, secrets) as cluster:
         existing = set(cluster.cache_names())

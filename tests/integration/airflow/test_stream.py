@@ -24,8 +24,9 @@ from ignite_kafka.state.target_state import read_target, write_target
 from tests.integration.airflow.conftest import PREFIX, Secured, Tell
 from tests.support.airflow_home import AirflowHome
 from tests.support.oracle import read_committed
-from tests.support.processes import DEADLINE_S, ManagedProcess, alive, await_value, telling
+from tests.support.processes import ManagedProcess, alive, telling
 from tests.support.servers import destroy, fill
+from tests.support.waiting import wait_until
 
 STREAM, CLEAN_UP = "stream_once_tried", "ignite_backlog_cleanup"
 
@@ -53,7 +54,7 @@ def test_killed_started_again_stopped_and_cleaned_up(
             await_records(secured, process, topic, tries * 100)
             family = process.family()
             os.kill(process.pid, number)
-            process.wait(DEADLINE_S)
+            process.wait()
             await_end(family, airflow)
         run = newest(clients, name)
         assert (run.state, run.error, run.generation) == (STOPPED, None, tries), process.telling()
@@ -66,7 +67,7 @@ def test_killed_started_again_stopped_and_cleaned_up(
         await_records(secured, process, f"{topic}-2", 20)
         family = process.family()
         write_target(clients, Topics(clients), PREFIX, name, STOPPED)
-        process.wait(DEADLINE_S)
+        process.wait()
         await_end(family, airflow)
     assert airflow.states(STREAM)[-1] == "success", process.telling()
     result = airflow.results(STREAM)[-1]
@@ -136,10 +137,10 @@ def await_records(secured: Secured, process: ManagedProcess, topic: str, count: 
             return False
 
     topics = Topics(KafkaClients(secured.kafka.client_config))
-    await_value(there, f"{count} records in {topic}", DEADLINE_S)
+    wait_until(there, f"{count} records in {topic}")
 
 
 def await_end(family: list[psutil.Process], home: AirflowHome) -> None:
     """Nothing of a run is left: no process, no private file."""
-    await_value(lambda: not any(alive(member) for member in family), "end of the app", DEADLINE_S)
-    await_value(lambda: not list(home.private.glob("ignite-kafka-*")), "end of the private folders", DEADLINE_S)
+    wait_until(lambda: not any(alive(member) for member in family), "end of the app")
+    wait_until(lambda: not list(home.private.glob("ignite-kafka-*")), "end of the private folders")

@@ -21,6 +21,7 @@ from ignite_kafka.ignite.schema import NewCache, get_or_create_cache, query_enti
 from ignite_kafka.ignite.types.model import BinaryType, CacheInfo
 from ignite_kafka.ignite.types.type_table import enum_field, field_of, object_field
 from tests.support.codec_text import of_java, of_row
+from tests.support.waiting import DEADLINE_S
 from tools.servers import IgniteCluster, Jars
 from tools.servers.jars import IGNITE_JAVA_OPTIONS, java_command
 
@@ -51,7 +52,7 @@ def java(jars: Jars, pair: IgniteCluster, tmp_path_factory: pytest.TempPathFacto
     def run(*arguments: str, footer: str = "compact") -> list[str]:
         options = [*IGNITE_JAVA_OPTIONS, "-Duser.timezone=UTC"]
         command = java_command("ReadTypes", [pair.address, footer, *arguments], [target, jars.ignite], options)
-        return subprocess.run(command, check=True, timeout=120, stdout=subprocess.PIPE, encoding="utf-8").stdout.splitlines()
+        return subprocess.run(command, check=True, timeout=DEADLINE_S, stdout=subprocess.PIPE, encoding="utf-8").stdout.splitlines()
 
     return run
 

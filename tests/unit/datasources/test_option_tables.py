@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,10 +13,8 @@ from ignite_kafka.datasources.kafka_tx import KafkaTxDataSource
 from ignite_kafka.datasources.kafka_tx import WriteOptions as KafkaWriteOptions
 from ignite_kafka.datasources.kafka_tx_read import ReadOptions as KafkaReadOptions
 from ignite_kafka.datasources.option_tables import TABLES
-from ignite_kafka.datasources.options_page import page
 from ignite_kafka.errors import SettingsError
 
-DOCS = Path(__file__).parents[3] / "docs"
 KAFKA = {"bootstrap.servers": "broker:9092", "topic": "t"}
 USES: dict[str, tuple[Any, dict[str, str]]] = {
     "ignite, reading": (ReadOptions, {"cache": "c"}),
@@ -26,10 +23,6 @@ USES: dict[str, tuple[Any, dict[str, str]]] = {
     "kafka-tx, writing": (KafkaWriteOptions, {**KAFKA, "name": "w"}),
     "ignite-backlog, reading": (BacklogOptions, {"cache": "c", "connector": "mine"}),
 }
-
-
-def test_the_page_is_made_from_the_tables() -> None:
-    assert (DOCS / "options.md").read_text() == page(), "python -m ignite_kafka.datasources.options_page > docs/options.md"
 
 
 def test_each_table_is_the_one_that_is_read() -> None:

@@ -14,7 +14,6 @@ from ignite_kafka import events
 from ignite_kafka.errors import NotAvailableYet, SettingsError
 from ignite_kafka.settings.client_config import one_name
 from ignite_kafka.settings.connector import ConnectorSettings
-from ignite_kafka.settings.reference_page import page
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
 from tests.support import librdkafka
@@ -22,7 +21,6 @@ from tests.unit.settings import reference_settings
 from tests.unit.settings.reference_settings import ReferenceSetting
 
 SETTINGS, DEFAULTS = SourceSettings.known(), SourceSettings.defaults()
-DOCS = Path(__file__).parents[3] / "docs"
 _TYPES = {"class": "string", "long": "int"}
 _NULL: dict[str, object] = {"list": (), "class": ""}
 
@@ -349,12 +347,6 @@ def test_warnings_are_logged_and_counted() -> None:
     events.reset_counts()
     build(batch_size=5).emit_warnings()
     assert events.counts() == {15001: 1, 15130: 1, 15131: 1}
-
-
-def test_the_settings_page_is_made_from_the_fields() -> None:
-    assert (DOCS / "settings.md").read_text() == page(), "run: python -m ignite_kafka.settings.reference_page > docs/settings.md"
-    for name in {**SETTINGS, **SinkSettings.known()}:
-        assert f"\n| `{name}` |" in page()
 
 
 @pytest.mark.parametrize(

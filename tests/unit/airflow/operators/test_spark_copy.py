@@ -29,12 +29,12 @@ from airflow_provider_ignite_kafka.operators.spark_copy import RunNames
 from airflow_provider_ignite_kafka.spark import run_result as outcome
 from airflow_provider_ignite_kafka.spark.packaging import app_path
 from airflow_provider_ignite_kafka.spark.request import Request
-from airflow_provider_ignite_kafka.spark.submission import Place, submission
+from airflow_provider_ignite_kafka.spark.submission import SparkMaster, build_submission
 from ignite_kafka.errors import Fenced, IgniteKafkaError, KafkaUnavailable, OutcomeUnknown, ScanFailed, SettingsError, TopicError
 from ignite_kafka.kafka.producer import TransactionalProducer
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.state.status import COMPLETED, FAILED, FENCED, RUNNING, STOPPED, UNKNOWN, CacheStatus, RunStatus
-from tests.support.processes import await_value
+from tests.support.waiting import wait_until
 
 FAKE = Path(__file__).with_name("fake_spark_submit.py")
 PASSWORDS = ("ignite-sesame", "kafka-sesame", "key-sesame")
@@ -619,9 +619,9 @@ def test_places_that_cannot_work_are_refused(bench: Bench, connect: Any, master:
 def test_kubernetes_gets_no_secrets_by_upload(bench: Bench) -> None:
     request = operator()._request(RunNames.of(context()))
     with pytest.raises(SettingsError, match="secrets_file"):
-        submission(request, bench.folder, Place("k8s://https://m", cluster_mode=True), {})
+        build_submission(request, bench.folder, SparkMaster("k8s://https://m", cluster_mode=True), {})
     mounted = replace(request, secrets_file=Path("/mnt/secrets.json"))
-    given = submission(mounted, bench.folder, Place("k8s://https://m", cluster_mode=True), {"env_vars": {"MY_ZONE": "a"}})
+    given = build_submission(mounted, bench.folder, SparkMaster("k8s://https://m", cluster_mode=True), {"env_vars": {"MY_ZONE": "a"}})
     assert given.application_args == ("--request", "request.json", "--mounted-secrets", "/mnt/secrets.json")
     assert [Path(path).name for path in given.files] == ["request.json"]
     assert given.conf == {"spark.kubernetes.driverEnv.MY_ZONE": "a"}
@@ -637,7 +637,7 @@ def test_spark_submit_waits_for_the_end_of_the_app(bench: Bench, master: str) ->
     request = replace(operator()._request(RunNames.of(context())), secrets_file=Path("/mnt/secrets.json"))
     conf = {"spark.yarn.submit.waitAppCompletion": "false", "spark.kubernetes.submission.waitAppCompletion": False}
     with pytest.raises(SettingsError, match="wait for the end"):
-        submission(request, bench.folder, Place(master, cluster_mode=True), {"conf": conf})
+        build_submission(request, bench.folder, SparkMaster(master, cluster_mode=True), {"conf": conf})
 
 
 def test_killed_before_the_app_was_started(bench: Bench) -> None:
@@ -717,7 +717,7 @@ def test_an_app_that_does_not_end_its_batch_is_killed_with_its_spark(bench: Benc
     bench.order(print=["at work"], until_stopped=True, stubborn=True, app=True)
     bench.status = lambda: run_status(RUNNING)
     assert killed_at_work(operator(stop_timeout_ms=500)) == -signal.SIGKILL
-    await_value(lambda: not psutil.pid_exists(bench.seen["pid"]), "end of the app")
+    wait_until(lambda: not psutil.pid_exists(bench.seen["pid"]), "end of the app")
 
 
 @pytest.fixture
@@ -775,7 +775,7 @@ def killed_at_work(task: IgniteToKafkaOperator) -> int:
 
 def signal_when_at_work(task: IgniteToKafkaOperator, number: signal.Signals) -> None:
     """Send this process a signal once the app has started, as Airflow's supervisor does; a handler runs in the main thread."""
-    await_value(lambda: task._hook is not None and "at work" in task._hook._tail, "the app at work")
+    wait_until(lambda: task._hook is not None and "at work" in task._hook._tail, "the app at work")
     os.kill(os.getpid(), number)
 
 

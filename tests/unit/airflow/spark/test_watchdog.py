@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_ignite_kafka.spark import watchdog as guard
-from tests.support.processes import await_value
+from tests.support.waiting import DEADLINE_S, wait_until
 
-_WAIT_S = 30
 _SLEEPER = "import time; print('up', flush=True); time.sleep(600)"
 _STUBBORN = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(600)"
 
@@ -46,8 +45,8 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
     assert subprocess.run([sys.executable, "-c", task], check=False).returncode == -signal.SIGKILL
     with app:
-        assert app.wait(_WAIT_S) == -ended_by
-    await_value(lambda: not folder.exists(), "end of the private folder")
+        assert app.wait(DEADLINE_S) == -ended_by
+    wait_until(lambda: not folder.exists(), "end of the private folder")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
@@ -65,8 +64,8 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
     try:
         assert subprocess.run([sys.executable, "-c", task], check=False).returncode == -signal.SIGKILL
-        await_value(lambda: app.poll() is not None, "end of the app")
-        await_value(lambda: not folder.exists(), "end of the private folder")
+        wait_until(lambda: app.poll() is not None, "end of the app")
+        wait_until(lambda: not folder.exists(), "end of the private folder")
     finally:
         app.kill()
         with app:
@@ -79,7 +78,7 @@ def test_a_released_guard_touches_nothing(tmp_path: Path) -> None:
         held = guard.start_guard(app.pid, tmp_path, 0.2)
         held.release()
         held.release()
-        assert held.wait(_WAIT_S) == 0
+        assert held.wait(DEADLINE_S) == 0
         assert app.poll() is None
         assert tmp_path.exists()
     finally:

@@ -11,8 +11,7 @@ import pytest
 
 from ignite_kafka.errors import ScanFailed
 from ignite_kafka.source.snapshot.task import Turn
-
-WAIT_S = 10
+from tests.support.waiting import DEADLINE_S
 
 
 def nothing() -> None:
@@ -51,7 +50,7 @@ def test_turns_come_in_the_order_of_the_calls(turn: Turn, pool: ThreadPoolExecut
         waiting = [queued(turn, pool, lambda: None, lambda slot=slot: had.append(slot)) for slot in range(3)]  # type: ignore[misc]
         assert had == []
     for future in waiting:
-        future.result(WAIT_S)
+        future.result(DEADLINE_S)
     assert had == [0, 1, 2]
 
 
@@ -63,7 +62,7 @@ def test_the_slot_before_begins_the_next_ones_reading(turn: Turn, pool: ThreadPo
         turn.begin_next()
         assert begun == [threading.get_ident()]
     for future in waiting:
-        future.result(WAIT_S)
+        future.result(DEADLINE_S)
 
 
 def test_a_reading_that_cannot_begin_is_the_next_slots_affair(turn: Turn, pool: ThreadPoolExecutor) -> None:
@@ -73,7 +72,7 @@ def test_a_reading_that_cannot_begin_is_the_next_slots_affair(turn: Turn, pool: 
     with turn.acquired(nothing):
         waiting = queued(turn, pool, refused, nothing)
         turn.begin_next()
-    waiting.result(WAIT_S)
+    waiting.result(DEADLINE_S)
 
 
 def test_an_error_passes_the_turn_on(turn: Turn) -> None:

@@ -1,23 +1,24 @@
-"""Generates docs/settings.md: ``python -m ignite_kafka.settings.reference_page > docs/settings.md``."""
+"""Page of the settings, generated from their definitions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .connector import ConnectorSettings
-from .fields import Setting
-from .sink import SinkSettings
-from .source import SourceSettings
+from ignite_kafka.settings.connector import ConnectorSettings
+from ignite_kafka.settings.fields import Setting
+from ignite_kafka.settings.sink import SinkSettings
+from ignite_kafka.settings.source import SourceSettings
 
 _HEAD = """# Settings
 
-Names and defaults are those of the GridGain Kafka Connector, in snake_case and with units. Its `.properties` files load
-unchanged, and so does the JSON of Kafka Connect's REST interface; event 15001 reports each name that has no meaning
-here. `connector.class` selects the direction; without it, `topics` or `topics_regex` make a sink. A setting that is
-unknown, contradictory or out of range stops the run before anything is read. Secrets are not settings: they belong in
-the secrets file or in the Airflow connection.
+Names and defaults are those of the GridGain Kafka Connector, in snake_case and with units. Its `.properties` files and
+the JSON of Kafka Connect's REST interface load unchanged; a name without a meaning here is ignored and reported by
+event 15001. `connector.class` sets the direction; without it, `topics` or `topics_regex` make a sink. An unknown,
+contradictory or out-of-range setting ends the run before anything is read. Secrets are not settings: put them in the
+secrets file or in the Airflow connection.
 
-Settings with *fixed* decide which records are sent or what they contain; they cannot change during a snapshot.
+The column *fixed* marks settings that decide which records are sent and what they contain. They cannot change while a
+snapshot is under way.
 """
 _COLUMNS = """
 | setting | default | allowed | reference | fixed | meaning |
@@ -70,7 +71,3 @@ def _meaning(setting: Setting) -> str:
     if setting.no_effect_because:
         parts.append(f"Another value has no effect: {setting.no_effect_because}")
     return ". ".join(parts) + "."
-
-
-if __name__ == "__main__":
-    print(page(), end="")
