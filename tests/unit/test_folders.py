@@ -61,7 +61,7 @@ COVERED_BY = {
     "unit/kafka/test_topics.py": "kafka.topic_errors kafka.topic_lookup",
     "unit/runtime/test_parallelism.py": "runtime.memory",
     "unit/settings/test_source.py": (
-        "settings.client_config settings.connect_names settings.fields settings.suggestions settings.validation"
+        "settings.base settings.client_config settings.connect_names settings.fields settings.suggestions settings.validation"
     ),
     "unit/source/stream/test_stream.py": (
         "source.stream.backlog_client source.stream.backlog_reader source.stream.cache_infos source.stream.change_reader"
