@@ -47,7 +47,7 @@ from ..settings.transport_security import ALLOW
 from .ignite_write import WriteOptions, ignite_writer
 from .option_tables import IGNITE_READ
 from .options import connected, ignite_endpoint
-from .pushdown import OptionalPushdown
+from .pushdown import optional_pushdown
 
 _BATCH_ROWS = 20_000
 _KEY = ("_key",)
@@ -138,7 +138,7 @@ class IgniteReader(DataSourceReader):
         self._options, self._info, self._schema = options, info, schema
         self._keys: tuple[object, ...] | None = None
 
-    @OptionalPushdown
+    @optional_pushdown
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
         """Turn the first condition that names keys into gets by key; Spark evaluates the others on the rows of these keys.
 

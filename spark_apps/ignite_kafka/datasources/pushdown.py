@@ -10,7 +10,7 @@ from pyspark.sql.datasource import DataSourceReader, Filter
 Push = Callable[[Any, list[Filter]], Iterable[Filter]]
 
 
-class OptionalPushdown:
+class optional_pushdown:  # noqa: N801  # a decorator, as property and cached_property are
     """Decorator of a reader's ``pushFilters``, which is called only if the session pushes filters down.
 
     PySpark 4.2 raises DATA_SOURCE_PUSHDOWN_DISABLED if ``spark.sql.python.filterPushdown.enabled`` is false, its default, and the

@@ -49,7 +49,7 @@ def test_a_cache_is_named_by_its_topic() -> None:
 def test_a_plan_survives_json_and_gives_each_partition_one_slot() -> None:
     plan = SinkPlan("c", 3, 4, settings(), (TopicPlan("t", "id", "cache", 5, (1, 2, 3, 4, 5), ()), TopicPlan("u", "id2", "other", 3)))
     assert SinkPlan.from_json(plan.to_json()) == plan
-    places = list(plan.places(range(4)))
+    places = list(plan.partitions(range(4)))
     assert sorted((topic.name, partition) for _, topic, partition in places) == [("t", n) for n in range(5)] + [("u", n) for n in range(3)]
     assert all(slot == slot_of(topic.name, partition, 4) for slot, topic, partition in places)
     with pytest.raises(SettingsError, match="a plan cannot be read"):
