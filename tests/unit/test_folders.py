@@ -28,13 +28,13 @@ COVERED_BY = {
     ),
     "integration/ignite/test_scan.py": "ignite.cache_identity",
     "integration/sink/test_sink.py": "sink.run sink.slots sink.start_offsets runtime.clients plan.sink_plan",
-    "integration/sink/test_two_clusters.py": "state.types convert.to_ignite.cluster_types",
+    "integration/sink/test_two_clusters.py": "convert.to_ignite.cluster_types",
     "integration/source/test_snapshot.py": (
         "source.snapshot.run source.snapshot.progress runtime.progress runtime.spark_job state.open_slots state.status"
     ),
     "integration/source/test_stream.py": "run source.stream.run source.stream.task",
     "unit/admin/test_verify.py": "admin.comparison",
-    "unit/cli/test_local_run.py": "runtime.spark_conf",
+    "integration/cli/test_local_run.py": "runtime.spark_conf",
     "unit/cli/test_main.py": "cli.arguments cli.tables settings.connector",
     "unit/convert/test_converters.py": "convert.to_kafka.converter convert.to_kafka.ignite_binary",
     "unit/convert/to_ignite/test_conversion.py": (
@@ -61,7 +61,7 @@ COVERED_BY = {
     "unit/kafka/test_topics.py": "kafka.topic_errors kafka.topic_lookup",
     "unit/runtime/test_parallelism.py": "runtime.memory",
     "unit/settings/test_source.py": (
-        "settings.client_config settings.connect_names settings.fields settings.suggestions settings.validation"
+        "settings.base settings.client_config settings.connect_names settings.fields settings.suggestions settings.validation"
     ),
     "unit/source/stream/test_stream.py": (
         "source.stream.backlog_client source.stream.backlog_reader source.stream.cache_infos source.stream.change_reader"

@@ -31,7 +31,7 @@ def _section(table: OptionTable) -> str:
 
 
 def _row(name: str, option: Option) -> str:
-    cells = [f"`{name}`", _shown(option), option.kind.allowed, f"{option.help}."]
+    cells = [f"`{name}`", _shown(option), option.type.allowed, f"{option.help}."]
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"
 
 

@@ -12,8 +12,8 @@ from ignite_kafka.settings.source import SourceSettings
 _HEAD = """# Settings
 
 Names and defaults are those of the GridGain Kafka Connector, in snake_case and with units. Its `.properties` files and
-the JSON of Kafka Connect's REST interface load unchanged; a name without a meaning here is ignored and reported by event
-15001. `connector.class` sets the direction; without it, `topics` or `topics_regex` make a sink. An unknown,
+the JSON of Kafka Connect's REST interface load unchanged; a name without a meaning here is ignored and reported by
+event 15001. `connector.class` sets the direction; without it, `topics` or `topics_regex` make a sink. An unknown,
 contradictory or out-of-range setting ends the run before anything is read. Secrets are not settings: put them in the
 secrets file or in the Airflow connection.
 
@@ -27,7 +27,7 @@ _COLUMNS = """
 
 
 def page() -> str:
-    """The whole page."""
+    """The page as Markdown."""
     common = ConnectorSettings.known()
     return "".join(
         [
@@ -47,7 +47,8 @@ def _section(title: str, settings: type[ConnectorSettings], names: Iterable[str]
 
 def _row(name: str, setting: Setting, default: object) -> str:
     reference = f"`{setting.reference}`" if setting.reference else ""
-    cells = [f"`{name}`", _shown(name, default), setting.kind.allowed, reference, "yes" if setting.shapes else "", _meaning(setting)]
+    fixed = "yes" if setting.fixed_in_snapshot else ""
+    cells = [f"`{name}`", _shown(name, default), setting.type.allowed, reference, fixed, _meaning(setting)]
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
@@ -62,10 +63,11 @@ def _shown(name: str, value: object) -> str:
 
 def _meaning(setting: Setting) -> str:
     parts = [setting.help]
-    if setting.later is None:
+    if setting.unsupported is None:
         parts.append("Not available yet")
-    elif setting.later:
-        parts.append("Not available yet: " + ", ".join(str(value).lower() if value is True else str(value) for value in setting.later))
-    if setting.idle:
-        parts.append(f"Another value has no effect: {setting.idle}")
+    elif setting.unsupported:
+        refused = (str(value).lower() if value is True else str(value) for value in setting.unsupported)
+        parts.append("Not available yet: " + ", ".join(refused))
+    if setting.no_effect_because:
+        parts.append(f"Another value has no effect: {setting.no_effect_because}")
     return ". ".join(parts) + "."

@@ -15,7 +15,7 @@ from ..errors import RecordsLost, SettingsError, TopicError
 from ..kafka.clients import KafkaClients
 from ..kafka.consumer import BatchLimits, RecordReader
 from ..kafka.records import Consumed
-from ..kafka.topics import Place, Topics
+from ..kafka.topics import TopicPartition, Topics
 from ..settings.transport_security import ALLOW
 from .option_tables import KAFKA_READ
 from .options import clients, kafka_options
@@ -70,8 +70,8 @@ class ReadOptions:
 class Ranges(InputPartition):
     """Partitions of the topic for one Spark partition, each from an offset to the one where it ends."""
 
-    starts: Mapping[Place, int]
-    ends: Mapping[Place, int]
+    starts: Mapping[TopicPartition, int]
+    ends: Mapping[TopicPartition, int]
 
 
 class KafkaTxReader(DataSourceReader):
@@ -121,7 +121,7 @@ def parse_offsets(text: str) -> dict[int, int]:
     return {int(part): offset for part, offset in given.items()}
 
 
-def _check_start(place: Place, start: int, first: Mapping[Place, int], ends: Mapping[Place, int]) -> None:
+def _check_start(place: TopicPartition, start: int, first: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]) -> None:
     where = {"topic": place[0], "partition": place[1], "offset": start}
     if place not in ends:
         raise TopicError("a start is given for a partition that the topic does not have", "Correct starting_offsets.", **where)

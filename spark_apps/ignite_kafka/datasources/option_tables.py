@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import SettingsError
 from ..ignite.connection import MAX_FRAME_BYTES
 from ..settings.client_properties import CONSUMER, PRODUCER
-from ..settings.fields import BOOLEAN, TEXT, TEXTS, Kind, choice, text_like, whole_number
+from ..settings.fields import BOOLEAN, TEXT, TEXTS, SettingType, choice, text_like, whole_number
 from ..settings.secrets import is_secret
 from ..settings.source import SourceSettings
 from ..settings.suggestions import nearest
@@ -25,7 +25,7 @@ class Option:
     :param default: its canonical value; None: none, which ``help`` explains.
     """
 
-    kind: Kind
+    type: SettingType
     help: str
     default: object = None
     required: bool = False
@@ -67,10 +67,10 @@ class OptionTable:
         if name not in given:
             return option.default
         try:
-            return option.kind.parse(given[name])
+            return option.type.parse(given[name])
         except ValueError as error:
             what = f"option {name!r} of {self.source} is {given[name]!r}: {error}"
-            raise SettingsError(what, f"Allowed: {option.kind.allowed}.", setting=name) from error
+            raise SettingsError(what, f"Allowed: {option.type.allowed}.", setting=name) from error
 
     def _unknown(self, name: str) -> SettingsError:
         other = next((table for table in TABLES if table.source == self.source and name in table.options), None)
@@ -195,10 +195,10 @@ KAFKA_WRITE = OptionTable(
 _PIPELINE = SourceSettings.known(), SourceSettings.defaults()
 
 
-def _setting(name: str, kind: Kind | None = None) -> Option:
+def _setting(name: str, value_type: SettingType | None = None) -> Option:
     """An option that is the pipeline's setting of that name."""
     known, defaults = _PIPELINE
-    return Option(kind or known[name].kind, known[name].help, defaults[name])
+    return Option(value_type or known[name].type, known[name].help, defaults[name])
 
 
 BACKLOG = OptionTable(

@@ -10,7 +10,7 @@ from pyspark.sql.datasource import DataSourceReader, Filter
 Push = Callable[[Any, list[Filter]], Iterable[Filter]]
 
 
-class optional_pushdown:
+class optional_pushdown:  # noqa: N801  # a decorator, as property and cached_property are
     """Decorator of a reader's ``pushFilters``: it is called where the session pushes filters down, and else Spark evaluates them all.
 
     PySpark 4.2 raises DATA_SOURCE_PUSHDOWN_DISABLED where ``spark.sql.python.filterPushdown.enabled`` is false, its default, and the

@@ -11,7 +11,6 @@ from ..ignite.cluster import Cluster
 from ..kafka.topics import Topics, TopicSpec
 from ..plan.routing import routes, select
 from ..plan.source_plan import CachePlan, TransferPlan
-from ..settings import validation as setting_checks
 from ..settings.java_patterns import matches_whole
 from ..settings.source import SourceSettings
 from ..settings.suggestions import did_you_mean
@@ -81,7 +80,7 @@ def continue_plan(stored: TransferPlan, settings: SourceSettings, topics: Topics
     :raises TopicError: a topic of the plan is gone or has another partition count.
     :raises SettingsError: a topic of the plan is the dead-letter topic.
     """
-    now, then = settings.shape(), stored.settings.shape()
+    now, then = settings.fixed_in_snapshot(), stored.settings.fixed_in_snapshot()
     differing = sorted(name for name in now if now[name] != then[name])
     if differing:
         shown = "; ".join(f"{name} was {then.get(name)!r}, is {now.get(name)!r}" for name in differing)
@@ -106,7 +105,7 @@ def continue_plan(stored: TransferPlan, settings: SourceSettings, topics: Topics
 
 def _check_dead_letter_topic(settings: SourceSettings, topics: Iterable[str]) -> None:
     if settings.dead_letter_topic in topics:
-        raise setting_checks.wrong(settings, "dead_letter_topic", "it is the topic of a cache", "Choose another topic")
+        raise settings.wrong("dead_letter_topic", "it is the topic of a cache", "Choose another topic")
 
 
 def ensure_topics(plan: TransferPlan, topics: Topics) -> TransferPlan:
