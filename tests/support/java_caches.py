@@ -28,10 +28,16 @@ class Read:
     pages: list[Page]
 
 
+def compile_java(source: Path, jars: Path, target: Path) -> None:
+    """Compile a program of tests/java, with the classes of that folder that it uses, against the jars of a folder."""
+    options = ["-encoding", "UTF-8", "-sourcepath", str(source.parent), "-cp", f"{jars}/*", "-d", str(target)]
+    subprocess.run(["javac", *options, str(source)], check=True)
+
+
 @contextmanager
 def java_caches(ignite: IgniteCluster, jars: Jars, classes: Path) -> Iterator[Callable[[str], Read]]:
     """Write the caches, and give what reads one by its name without the prefix."""
-    subprocess.run(["javac", "-encoding", "UTF-8", "-cp", f"{jars.ignite}/*", "-d", str(classes), str(SOURCE)], check=True)
+    compile_java(SOURCE, jars.ignite, classes)
     arguments = [ignite.address, PREFIX, str(classes / "expected.txt")]
     options = [*IGNITE_JAVA_OPTIONS, "-Duser.timezone=UTC"]
     subprocess.run(java_command("WriteTypes", arguments, [classes, jars.ignite], options), check=True, capture_output=True)
