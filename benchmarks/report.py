@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+import textwrap
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -32,6 +33,11 @@ class Section:
     findings: tuple[str, ...] = field(default=())
 
 
+def wrapped(text: str, indent: str = "") -> str:
+    """A paragraph or list item in lines of at most 118 characters."""
+    return textwrap.fill(text, 118, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
 def table_text(table: Table) -> str:
     widths = [max(map(len, column)) for column in zip(table.headers, *table.rows, strict=True)]
     rule = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]
@@ -44,9 +50,9 @@ def table_text(table: Table) -> str:
 
 
 def section_text(section: Section) -> str:
-    parts = [f"## {section.title}", section.about, *map(table_text, section.tables)]
+    parts = [f"## {section.title}", wrapped(section.about), *map(table_text, section.tables)]
     if section.findings:
-        parts.append("\n".join(f"- {finding}" for finding in section.findings))
+        parts.append("\n".join(wrapped(f"- {finding}", "  ") for finding in section.findings))
     return "\n\n".join(parts)
 
 
@@ -80,16 +86,15 @@ def ratio_text(what: str, ours: Series, peer: Series, goal: float | None = None)
 
 def document(sections: Sequence[Section], command: str, seconds: float) -> str:
     """The whole page."""
-    head = (
-        "# Benchmarks\n\n"
-        f"Written by `{command}` on {time.strftime('%Y-%m-%d', time.gmtime())} in {seconds / 60:.0f} minutes; do not edit. {machine()}\n\n"
+    written = f"Written by `{command}` on {time.strftime('%Y-%m-%d', time.gmtime())} in {seconds / 60:.0f} minutes; do not edit."
+    method = (
         "One Ignite node and one Kafka broker share the machine with the copy, so CPU time an entry says more than entries a second. "
         "Contenders take turns on the same servers and data; figures are medians of the warm rounds, ratios are medians of the ratios "
         "within one round. *cold* is a process's first round, *warm* every later one. µs are microseconds of CPU an entry, from "
         "/proc/<pid>/stat: *driver* is a Python process, *JVM* a Java process (Spark's, or the peer itself), *workers* are Spark's Python "
         "workers."
     )
-    return "\n\n".join([head, *map(section_text, sections)]) + "\n"
+    return "\n\n".join(["# Benchmarks", wrapped(f"{written} {machine()}"), wrapped(method), *map(section_text, sections)]) + "\n"
 
 
 def updated(page: str, sections: Sequence[Section], command: str) -> str:
@@ -99,7 +104,7 @@ def updated(page: str, sections: Sequence[Section], command: str) -> str:
     texts |= {section.title: section_text(section) for section in sections}
     titles = ", ".join(f"*{section.title}*" for section in sections)
     date, load = time.strftime("%Y-%m-%d", time.gmtime()), os.getloadavg()[1]
-    line = f"Measured later, by `{command}` on {date}, load of the last five minutes at the end {load:.1f}: {titles}."
+    line = wrapped(f"Measured later, by `{command}` on {date}, load of the last five minutes at the end {load:.1f}: {titles}.")
     return "\n\n".join([head, line, *texts.values()]) + "\n"
 
 

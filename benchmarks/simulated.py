@@ -73,6 +73,6 @@ def task(caches: int, broken_caches: Sequence[str], *arguments: Any) -> Iterable
     """The Spark task of a snapshot, in a worker whose Ignite is simulated."""
     broken.clear()
     broken.update(broken_caches)
-    slot_copy.ignite_cluster = lambda *_: SimulatedCluster(caches)  # type: ignore[assignment]
-    slot_copy.Scan = SimulatedScan  # type: ignore[assignment,misc]
+    slot_copy.ignite_cluster = lambda *_: SimulatedCluster(caches)  # type: ignore[assignment,attr-defined]
+    slot_copy.Scan = SimulatedScan  # type: ignore[assignment,attr-defined]
     return _real_task(*arguments)

@@ -20,6 +20,7 @@ from ignite_kafka.ignite.backlog_service import EXPIRED, REMOVED, UNIT, BacklogS
 from ignite_kafka.ignite.connection import IgniteCredentials, ThinConnection
 from ignite_kafka.ignite.types import type_codes as codes
 from tests.integration.ignite.nodes import endpoint_of
+from tests.support.waiting import wait_until
 from tools.servers import IgniteCluster
 
 PARTITIONS = 16
@@ -87,10 +88,7 @@ class Reader:
 
     def await_capture(self) -> None:
         """Wait until two nodes capture again."""
-        deadline = time.monotonic() + 60
-        while self.ask(lambda service: service.status("c"))["registered"] < 2:
-            assert time.monotonic() < deadline, "the capture was not brought back"
-            time.sleep(0.1)
+        wait_until(lambda: self.ask(lambda service: service.status("c"))["registered"] >= 2, "the capture on two nodes")
 
     def take(self) -> int:
         """Read once, fold what is new, acknowledge; the answer is how many changes came."""

@@ -13,8 +13,9 @@ from confluent_kafka import IsolationLevel, TopicPartition
 from confluent_kafka.admin import NewTopic, OffsetSpec
 
 from tests.support import oracle
-from tests.support.processes import DEADLINE_S, App, AppResult, AppStarter, SparkCluster, await_value
+from tests.support.processes import App, AppResult, AppStarter, SparkCluster
 from tests.support.servers import CACHE_TEMPLATE, PARTITIONS, Brokers, ProxiedBroker, fill, small_caches
+from tests.support.waiting import wait_until
 from tools.servers import IgniteCluster, Jars
 
 SLOTS = 4
@@ -94,10 +95,10 @@ class Copy:
         app.servers = (self.brokers.log, self.ignite.log)
         return app
 
-    def run(self, *, deadline_s: float = DEADLINE_S, **named: Any) -> AppResult:
+    def run(self, **named: Any) -> AppResult:
         app = self.start(**named)
         try:
-            return app.result(deadline_s)
+            return app.result()
         finally:
             app.stop()
 
@@ -130,7 +131,7 @@ class Copy:
                 ends.append({place.partition: answer.result().offset for place, answer in answers.items()})
             return ends[0] == ends[1]
 
-        await_value(settled, f"the transactions of {self.connector} to settle")
+        wait_until(settled, f"the transactions of {self.connector} to settle")
 
     def assert_complete(self) -> None:
         """Every entry is in the topic once and every unit is marked done with what it holds."""

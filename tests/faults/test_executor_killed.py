@@ -8,7 +8,8 @@ import pytest
 
 from tests.faults.conftest import Copy
 from tests.support.kafka_proxy import Api, KafkaProxy, Rule
-from tests.support.processes import SparkCluster, await_value, executor_of, kill_process
+from tests.support.processes import SparkCluster, executor_of, kill_process
+from tests.support.waiting import wait_until
 
 # units are committed before and left after the second EndTxn of a slot
 PLACED = 2
@@ -63,7 +64,7 @@ def test_every_executor_killed(copy: Copy, spark_cluster: SparkCluster) -> None:
     app = copy.start(master=spark_cluster.master)
     try:
         app.reaches(rule)
-        executors = await_value(app.executors, "executors of the app")
+        executors = wait_until(app.executors, "executors of the app")
         for executor in executors:
             for process in [executor, *executor.children(recursive=True)]:
                 kill_process(process)

@@ -15,7 +15,7 @@ from confluent_kafka.admin import OffsetSpec
 
 from tests.faults.conftest import create_topic
 from tests.support.kafka_proxy import Api
-from tests.support.processes import DEADLINE_S, SINK_APP, App, AppResult, AppStarter, killed_at
+from tests.support.processes import SINK_APP, App, AppResult, AppStarter, killed_at
 from tests.support.servers import CACHE_TEMPLATE, ProxiedBroker, small_caches
 from tools.servers import IgniteCluster, Jars
 
@@ -60,7 +60,7 @@ class Sunk:
     def run(self, **named: Any) -> AppResult:
         app = self.start(**named)
         try:
-            return app.result(DEADLINE_S)
+            return app.result()
         finally:
             app.stop()
 
@@ -139,7 +139,7 @@ def test_a_commit_whose_answer_is_lost_is_known_again(sunk: Sunk) -> None:
     try:
         app.reaches(rule)
         rule.drop()
-        app.result(DEADLINE_S).assert_exit(0)
+        app.result().assert_exit(0)
     finally:
         app.stop()
     sunk.assert_complete()

@@ -17,9 +17,10 @@ from tests.stream.conftest import MakeStream, assert_right, stream, traffic
 from tests.support import QUICK_JVM
 from tests.support.broker_faults import BrokerFaults
 from tests.support.first_starts import FirstStarts
-from tests.support.processes import DEADLINE_S, App, await_value
+from tests.support.processes import App
 from tests.support.sink_case import SinkCase
 from tests.support.traffic import TrafficProgram
+from tests.support.waiting import wait_until
 from tools.servers import IgniteCluster, Jars, KafkaCluster
 
 __all__ = ["stream", "traffic"]
@@ -50,7 +51,7 @@ def says(app: App, event: events.Event) -> None:
         assert found or app.running(), f"the run ended before event {event.id}:\n{app.telling()}"
         return found
 
-    await_value(said, f"event {event.id} of the run", DEADLINE_S)
+    wait_until(said, f"event {event.id} of the run")
 
 
 def test_first_starts(brokers: KafkaCluster) -> None:

@@ -44,7 +44,7 @@ _ROWS = (
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1800)
+@pytest.mark.timeout(3600)
 def test_every_part_runs_and_reports() -> None:
     before = set(WORK.glob("bench-*"))
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(CHECKOUT), str(CHECKOUT / "spark_apps")])}

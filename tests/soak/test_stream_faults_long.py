@@ -10,8 +10,9 @@ import pytest
 from pyignite.datatypes.cluster_state import ClusterState
 
 from tests.stream.conftest import ENTRIES, KINDS, RATE, WRITERS, MakeStream, assert_right, small_cluster
-from tests.support.processes import App, await_value, kill_process
+from tests.support.processes import App, kill_process
 from tests.support.traffic import TrafficProgram
+from tests.support.waiting import wait_until
 from tools.servers import IgniteCluster, Jars, KafkaBroker
 
 THIRD = 2
@@ -25,7 +26,7 @@ def test_an_older_run_that_slept_wakes_up(
     followed = stream(pair, kafka, *KINDS)
     with traffic.start(pair, followed.writers(*WRITERS), seed=31, rate=RATE) as writers, followed.running() as older:
         followed.await_records(older, KINDS)
-        asleep = older.family() if whole else await_value(lambda: python_workers(older), "the workers of the app")
+        asleep = older.family() if whole else wait_until(lambda: python_workers(older), "the workers of the app")
         for process in asleep:
             process.suspend()
         with followed.running() as newer:
@@ -130,7 +131,7 @@ def test_the_backlog_fills_while_no_connector_runs(little_room: IgniteCluster, k
         assert_right(verdicts, besides=("repeated",))
         assert verdicts["atomic-a"].entries == ENTRIES - 500 + 1_000
         assert verdicts["atomic-a"].tombstones >= 500
-        await_value(lambda: not followed.given_up(), "units that are captured again")
+        wait_until(lambda: not followed.given_up(), "units that are captured again")
         followed.fill("atomic-a", value=2)
         assert_right(followed.await_same(app, "atomic-a"), besides=("repeated",))
         followed.stop(app)

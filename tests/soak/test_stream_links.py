@@ -6,10 +6,10 @@ from tests.soak.test_stream_faults_long import python_workers
 from tests.stream.conftest import KINDS, RATE, WRITERS, MakeStream, assert_right
 from tests.support.kafka_proxy import Api
 from tests.support.oracle import ends
-from tests.support.processes import await_value
 from tests.support.servers import ProxiedBroker
 from tests.support.tcp_proxy import TcpProxy
 from tests.support.traffic import TrafficProgram
+from tests.support.waiting import wait_until
 from tools.servers import IgniteCluster, KafkaBroker
 
 
@@ -24,7 +24,7 @@ def test_a_task_that_stalls_beyond_the_time_of_its_transaction(
         followed.await_records(app, KINDS)
         held = mortal_broker.proxy.hold_reply(Api.PRODUCE, f"{followed.name}-0")
         app.reaches(held)
-        asleep = await_value(lambda: python_workers(app), "the workers of the app")
+        asleep = wait_until(lambda: python_workers(app), "the workers of the app")
         for process in asleep:
             process.suspend()
         held.release()
@@ -32,7 +32,7 @@ def test_a_task_that_stalls_beyond_the_time_of_its_transaction(
         def settled() -> bool:
             return all(stable == end for topic in topics for stable, end in ends(mortal_broker.bootstrap, topic).values())
 
-        await_value(settled, "the end of the transaction", 120)
+        wait_until(settled, "the end of the transaction")
         for process in asleep:
             process.resume()
         followed.await_records(app, KINDS)

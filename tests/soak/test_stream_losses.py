@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.stream.conftest import ENTRIES, MakeStream, assert_right
-from tests.support.processes import await_value
 from tests.support.stream_oracle import read_now
+from tests.support.waiting import wait_until
 from tools.servers import IgniteCluster, KafkaBroker
 
 # pyignite leaves the socket open of a node that it cannot reach
@@ -42,7 +42,7 @@ def test_all_nodes_of_a_cluster_in_memory_killed(mortal_pair: IgniteCluster, kaf
     with mortal_pair.client() as client:
         client.get_or_create_cache(followed.cache("atomic-a")).put_all(dict.fromkeys(range(500), 7))
     with followed.running() as again:
-        await_value(lambda: "15141" in again.output(), "the word that the capture is lost", 120)
+        wait_until(lambda: "15141" in again.output(), "the word that the capture is lost")
         verdicts = followed.await_same(again, "atomic-a")
         assert_right(verdicts, besides=("repeated",))
         assert verdicts["atomic-a"].entries == 500

@@ -19,10 +19,11 @@ from tests.soak.test_stream_faults_long import python_workers
 from tests.stream.conftest import RATE, MakeStream, Stream, assert_right, small_cluster
 from tests.support.kafka_proxy import Api
 from tests.support.oracle import ends
-from tests.support.processes import DEADLINE_S, App, await_value, kill_process
+from tests.support.processes import App, kill_process
 from tests.support.servers import ProxiedBroker
 from tests.support.tcp_proxy import TcpProxy
 from tests.support.traffic import TrafficProgram
+from tests.support.waiting import wait_until
 from tools.servers import IgniteCluster, Jars
 
 KINDS = ("atomic-a", "tx-a", "grouped-a", "grouped-b")
@@ -75,9 +76,7 @@ class Round:
         held = self.broker.proxy.hold_reply(Api.END_TXN, f"{self.followed.name}-0")
         self.app.reaches(held)
         topics = [f"in-{self.followed.name}-offsets-{self.followed.name}", *map(self.followed.topic, KINDS)]
-        await_value(
-            lambda: all(stable == end for topic in topics for stable, end in ends(self.broker.bootstrap, topic).values()), "markers"
-        )
+        wait_until(lambda: all(stable == end for topic in topics for stable, end in ends(self.broker.bootstrap, topic).values()), "markers")
         self.broker.kill()
         held.drop()
         self.broker.start()
@@ -95,7 +94,7 @@ class Round:
         self.ignite.kill(number)
         self.followed.await_records(self.app, KINDS, self.chance.choice([1, 10]))
         self.ignite.start_node(number)
-        await_value(lambda: owners_are_complete(self.ignite), "the rebalance after a node came back", DEADLINE_S)
+        wait_until(lambda: owners_are_complete(self.ignite), "the rebalance after a node came back")
 
     def kill_all_nodes(self) -> None:
         for number in range(NODES):
@@ -104,7 +103,7 @@ class Round:
             self.ignite.start_node(number, wait=False)
         for number in range(NODES):
             self.ignite.await_node(number)
-        await_value(lambda: owners_are_complete(self.ignite), "the owners after all nodes came back", DEADLINE_S)
+        wait_until(lambda: owners_are_complete(self.ignite), "the owners after all nodes came back")
 
     def send_again(self) -> None:
         self.followed.send_again(self.chance.choice(KINDS))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-import time
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -25,10 +24,11 @@ from ignite_kafka.state.target_state import STOPPED, write_target
 from tests.integration.ignite.nodes import cache_xml
 from tests.support import QUICK_JVM
 from tests.support.oracle import read_committed
-from tests.support.processes import DEADLINE_S, App, AppResult, AppStarter, SparkCluster
+from tests.support.processes import App, AppResult, AppStarter, SparkCluster
 from tests.support.servers import ProxiedBroker
 from tests.support.stream_oracle import Verdict, await_fold, entries_of, judge, read_now
 from tests.support.traffic import TrafficProgram
+from tests.support.waiting import wait_until
 from tools.servers import IgniteCluster, Jars, KafkaBroker, KafkaCluster
 
 PARTITIONS = 16
@@ -154,11 +154,14 @@ class Stream:
 
     def await_totals(self, app: App, wanted: Mapping[str, int]) -> None:
         """Wait until each topic has as many records in all."""
-        deadline = time.monotonic() + DEADLINE_S
-        while any(self.records(kind) < count for kind, count in wanted.items()):
+
+        def reached() -> bool:
+            if all(self.records(kind) >= count for kind, count in wanted.items()):
+                return True
             assert app.running(), f"the connector ended:\n{app.telling()}"
-            assert time.monotonic() < deadline, f"not as many records: {wanted}\n{app.telling()}"
-            time.sleep(1)  # each look reads everything
+            return False
+
+        wait_until(reached, f"records {wanted} of {app.log}", poll_s=1)  # each poll reads everything
 
     def await_same(self, app: App, *kinds: str) -> dict[str, Verdict]:
         """Wait until the topics' folds are the caches, which nobody writes to; the app goes on meanwhile."""

@@ -7,9 +7,10 @@ import pytest
 from tests.stream.conftest import KINDS, RATE, WRITERS, MakeStream, assert_right
 from tests.support.kafka_proxy import Api
 from tests.support.oracle import ends
-from tests.support.processes import SparkCluster, await_value, kill_process
+from tests.support.processes import SparkCluster, kill_process
 from tests.support.servers import ProxiedBroker
 from tests.support.traffic import TrafficProgram
+from tests.support.waiting import wait_until
 from tools.servers import IgniteCluster, KafkaBroker
 
 
@@ -65,11 +66,11 @@ def test_workers_and_executor_killed(
         followed.running(master=spark_cluster.master) as app,
     ):
         followed.await_records(app, KINDS)
-        (executor,) = await_value(app.executors, "the executor of the app")
+        (executor,) = wait_until(app.executors, "the executor of the app")
         for worker in executor.children(recursive=True):
             kill_process(worker)
         followed.await_records(app, KINDS, 10)
-        (executor,) = await_value(app.executors, "the executor of the app")
+        (executor,) = wait_until(app.executors, "the executor of the app")
         for process in [executor, *executor.children(recursive=True)]:
             kill_process(process)
         followed.await_records(app, KINDS, 10)
@@ -90,7 +91,7 @@ def test_broker_killed_and_started_again(
         followed.await_records(app, KINDS)
         held = mortal_broker.proxy.hold_reply(Api.END_TXN, f"{followed.name}-0")
         app.reaches(held)
-        await_value(lambda: ends(mortal_broker.bootstrap, offsets)[0][0] == ends(mortal_broker.bootstrap, offsets)[0][1], "the markers")
+        wait_until(lambda: ends(mortal_broker.bootstrap, offsets)[0][0] == ends(mortal_broker.bootstrap, offsets)[0][1], "the markers")
         mortal_broker.kill()
         held.drop()
         writers.await_operations(100)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support import QUICK_JVM
-from tests.support.processes import DEADLINE_S, ManagedProcess, spark_jvm_options
+from tests.support.processes import ManagedProcess, spark_jvm_options
 
 ROOT = Path(__file__).parents[2]
 _DATABASE = "airflow.db"
@@ -85,23 +85,23 @@ class AirflowHome:
         command = [self.python, "-m", "airflow", "dags", "test", dag_id, *(["--conf", json.dumps(conf)] if conf is not None else [])]
         return ManagedProcess(command, self.folder / f"run-{self.runs}.log", self.env(), self.folder)
 
-    def run(self, dag_id: str, conf: Mapping[str, Any] | None = None, deadline_s: float = DEADLINE_S) -> str:
+    def run(self, dag_id: str, conf: Mapping[str, Any] | None = None) -> str:
         """Run a Dag to its end; its output."""
         process = self.start(dag_id, conf)
         try:
-            process.wait(deadline_s)
+            process.wait()
             return process.output()
         finally:
             process.stop()
 
-    def run_again(self, dag_id: str, task_id: str, deadline_s: float = DEADLINE_S) -> str:
+    def run_again(self, dag_id: str, task_id: str) -> str:
         """Run a task of the newest run of a Dag once more, as a retry does: the same run id; its output."""
         [(run_id,)] = self.query("select run_id from dag_run where dag_id = ? order by id desc limit 1", dag_id)
         self.runs += 1
         command = [self.python, "-m", "airflow", "tasks", "test", dag_id, task_id, run_id]
         process = ManagedProcess(command, self.folder / f"run-{self.runs}.log", self.env(), self.folder)
         try:
-            process.wait(deadline_s)
+            process.wait()
             return process.output()
         finally:
             process.stop()

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from tests.support.waiting import REQUEST_S
 from tools.servers import KafkaCluster
 
 _TRANSACTION_STATE = "__transaction_state"
@@ -26,7 +27,7 @@ class BrokerFaults:
 
     def topics(self) -> list[str]:
         """The connector's topics that exist, and that of the transaction coordinators."""
-        names = self.cluster.admin.list_topics(timeout=30).topics
+        names = self.cluster.admin.list_topics(timeout=REQUEST_S).topics
         return [name for name in names if self.mark in name or name == _TRANSACTION_STATE]
 
     def move_leaders(self) -> None:

@@ -6,7 +6,6 @@ Independent of the code under test: it reads with a plain consumer and parses th
 from __future__ import annotations
 
 import json
-import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,7 +14,9 @@ from typing import Any
 from confluent_kafka import Consumer, IsolationLevel, KafkaError, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
-_REQUEST_S = 10.0
+from ignite_kafka.common.deadline import Deadline
+from tests.support.waiting import DEADLINE_S, REQUEST_S, wait_until
+
 _SHOWN = 5
 
 
@@ -51,43 +52,44 @@ class TopicContents:
 def ends(bootstrap: str | Mapping[str, Any], topic: str) -> dict[int, tuple[int, int]]:
     """Last stable offset and high watermark of each partition."""
     admin = AdminClient(_client(bootstrap))
-    partitions = admin.list_topics(topic, timeout=_REQUEST_S).topics[topic].partitions
+    partitions = admin.list_topics(topic, timeout=REQUEST_S).topics[topic].partitions
     found: list[dict[int, int]] = []
     for isolation in (IsolationLevel.READ_COMMITTED, IsolationLevel.READ_UNCOMMITTED):
         wanted = {TopicPartition(topic, partition): OffsetSpec.latest() for partition in partitions}
-        futures = admin.list_offsets(wanted, isolation_level=isolation, request_timeout=_REQUEST_S)
+        futures = admin.list_offsets(wanted, isolation_level=isolation, request_timeout=REQUEST_S)
         found.append({place.partition: future.result().offset for place, future in futures.items()})
     return {partition: (found[0][partition], found[1][partition]) for partition in partitions}
 
 
-def read_committed(bootstrap: str | Mapping[str, Any], topic: str, *, settled: bool = True, deadline_s: float = 60) -> TopicContents:
+def read_committed(bootstrap: str | Mapping[str, Any], topic: str, *, settled: bool = True) -> TopicContents:
     """Read a topic from its beginning to its end.
 
     :param settled: wait until no transaction is open on it, which is so after a finished run; otherwise read what is visible now.
-    :raises TimeoutError: a transaction stayed open, or the reading did not reach the end, before the deadline.
+    :raises TimeoutError: a transaction stayed open, or reading did not reach the end, until the deadline.
     """
-    deadline = time.monotonic() + deadline_s
-    places = ends(bootstrap, topic)
-    while settled and any(stable != high for stable, high in places.values()):
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"{topic}: a transaction is still open: {_open(places)}")
-        places = ends(bootstrap, topic)
-    return TopicContents(topic, tuple(_read(_client(bootstrap), topic, places, deadline)), frozenset(_open(places)))
+
+    def known_ends() -> dict[int, tuple[int, int]] | None:
+        found = ends(bootstrap, topic)
+        return found if not settled or not _open(found) else None
+
+    places = wait_until(known_ends, f"the end of the transactions on {topic}")
+    return TopicContents(topic, tuple(_read(_client(bootstrap), topic, places)), frozenset(_open(places)))
 
 
 def _open(places: Mapping[int, tuple[int, int]]) -> list[int]:
     return [partition for partition, (stable, high) in places.items() if stable != high]
 
 
-def _read(client: dict[str, Any], topic: str, places: Mapping[int, tuple[int, int]], deadline: float) -> list[TopicRecord]:
+def _read(client: dict[str, Any], topic: str, places: Mapping[int, tuple[int, int]]) -> list[TopicRecord]:
     left = {partition for partition, (stable, _) in places.items() if stable > 0}
     settings = {"group.id": "oracle", "isolation.level": "read_committed", "enable.partition.eof": True, "enable.auto.commit": False}
     consumer = Consumer({**client, **settings, "auto.offset.reset": "earliest"})
     records: list[TopicRecord] = []
     try:
         consumer.assign([TopicPartition(topic, partition, 0) for partition in left])
+        deadline = Deadline.after(DEADLINE_S)
         while left:
-            if time.monotonic() > deadline:
+            if deadline.expired:
                 raise TimeoutError(f"{topic}: the consumer did not reach the end of partitions {sorted(left)}")
             for message in consumer.consume(10_000, timeout=0.05):
                 partition, offset, error = message.partition(), message.offset(), message.error()
@@ -146,10 +148,9 @@ def assert_exactly_once(
     entries: Mapping[bytes, bytes | Any],
     *,
     parse: Callable[[bytes], Any] | None = None,
-    deadline_s: float = 60,
 ) -> TopicContents:
     """Every key of the cache is in the topic once and equal to its entry, and nothing else is."""
-    contents = read_committed(bootstrap, topic, deadline_s=deadline_s)
+    contents = read_committed(bootstrap, topic)
     faults = faults_of(contents, entries, parse=parse)
     assert not faults, "\n".join(faults)
     return contents

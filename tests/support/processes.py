@@ -9,12 +9,11 @@ import re
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import psutil
 import pyspark
@@ -23,19 +22,17 @@ import ignite_kafka
 from tests.support import QUICK_JVM
 from tests.support.kafka_proxy import Connection, Request, Rule
 from tests.support.spark_archive import archive_options
+from tests.support.waiting import DEADLINE_S, wait_until
 from tools.servers import free_ports
 
 _APPS = Path(ignite_kafka.__file__).parent.parent
 APP, SINK_APP = _APPS / "ignite_to_kafka.py", _APPS / "kafka_to_ignite.py"
 SPARK_BIN = Path(pyspark.__file__).parent / "bin"
 EXECUTOR = "CoarseGrainedExecutorBackend"
-_POLL_S = 0.05
-DEADLINE_S = 240.0  # of what takes seconds: it bounds a hang on a machine however busy
 _DRIVER_URL = re.compile(r"CoarseGrainedExecutorBackend .*--driver-url spark://CoarseGrainedScheduler@\S+?:(\d+)")
 _ERROR_LINE = re.compile(r"^ignite-kafka: (\S+) (.*)$")
 _PROGRESS = re.compile(r"^\S+ \S+ INFO progress ")
 _SHOWN_LINES, _SHOWN_CHARACTERS = 20, 260
-T = TypeVar("T")
 
 
 def telling(output: str, *files: Path | str) -> str:
@@ -47,21 +44,6 @@ def telling(output: str, *files: Path | str) -> str:
     kept = [line for line in lines if not _PROGRESS.match(line)][-_SHOWN_LINES:] + progress[-1:]
     shown = [line if len(line) <= _SHOWN_CHARACTERS else f"{line[:_SHOWN_CHARACTERS]} …" for line in kept]
     return "\n".join([*shown, *(f"see {file}" for file in files)])
-
-
-def await_value(probe: Callable[[], T | None], what: str, deadline_s: float = 60) -> T:
-    """Ask until there is a value that is not None and not False.
-
-    :raises TimeoutError: there was none before the deadline; ``what`` says what was waited for.
-    """
-    deadline = time.monotonic() + deadline_s
-    while True:
-        value = probe()
-        if value is not None and value is not False:
-            return value
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"{what}: not within {deadline_s:.0f} s")
-        time.sleep(_POLL_S)
 
 
 class ManagedProcess:
@@ -102,8 +84,8 @@ class ManagedProcess:
         self._process.send_signal(signal.SIGKILL)
         self._process.wait()
 
-    def wait(self, deadline_s: float) -> int:
-        """Exit code.
+    def wait(self, deadline_s: float = DEADLINE_S) -> int:
+        """Wait for the end and return the exit code.
 
         :raises TimeoutError: it still runs; the message ends with the last of its output.
         """
@@ -111,7 +93,7 @@ class ManagedProcess:
             return self._process.wait(deadline_s)
         except subprocess.TimeoutExpired as cause:
             self.family()
-            raise TimeoutError(f"{self.log.name} still runs after {deadline_s} s:\n{self.telling()}") from cause
+            raise TimeoutError(f"{self.log.name} still runs after {deadline_s:.0f} s:\n{self.telling()}") from cause
 
     def stop(self) -> None:
         """End this process and its family."""
@@ -119,7 +101,7 @@ class ManagedProcess:
         for member in family:
             kill_process(member)
         self._process.wait()
-        await_value(lambda: not any(alive(member) for member in family), f"end of {self.log.name}", 60)
+        wait_until(lambda: not any(alive(member) for member in family), f"end of {self.log.name}")
 
 
 def alive(process: psutil.Process) -> bool:
@@ -144,7 +126,7 @@ def client_of(connection: Connection) -> psutil.Process:
                 return psutil.Process(end.pid)
         return None
 
-    return await_value(find, f"process with {connection}", 60)
+    return wait_until(find, f"process with {connection}")
 
 
 def ancestor(process: psutil.Process, text: str) -> psutil.Process:
@@ -184,10 +166,10 @@ class AppResult:
 class App(ManagedProcess):
     """One run of an app."""
 
-    def result(self, deadline_s: float = DEADLINE_S) -> AppResult:
-        return AppResult(self.wait(deadline_s), self.output(), (self.log, *self.servers))
+    def result(self) -> AppResult:
+        return AppResult(self.wait(), self.output(), (self.log, *self.servers))
 
-    def reaches(self, rule: Rule, deadline_s: float = DEADLINE_S) -> Request:
+    def reaches(self, rule: Rule) -> Request:
         """Wait until a rule of the proxy is reached.
 
         :raises AssertionError: the app ended before, or goes on without it; its output is shown.
@@ -198,9 +180,9 @@ class App(ManagedProcess):
             return rule.reached
 
         try:
-            await_value(reached, str(rule), deadline_s)
+            wait_until(reached, str(rule))
         except TimeoutError as late:
-            raise AssertionError(f"{rule}: not within {deadline_s:.0f} s:\n{self.telling()}") from late
+            raise AssertionError(f"{late}:\n{self.telling()}") from late
         return rule.wait(0)
 
     def executors(self) -> list[psutil.Process]:
@@ -280,7 +262,6 @@ class AppStarter:
             "run_id": run_id,
             "snapshot_id": snapshot_id,
             "settings": dict(settings),
-            "report_interval_ms": 500,
         }
         stem.with_suffix(".json").write_text(json.dumps(request))
         arguments = [str(self.app), "--request", str(stem.with_suffix(".json"))]
@@ -291,11 +272,11 @@ class AppStarter:
             arguments += ["--secrets", str(secret_file), "--ship-secrets-unprotected"]  # the clusters of the tests do not authenticate
         return App([*self._submit(master or self.master, {**self.conf, **(conf or {})}), *arguments], stem.with_suffix(".log"), spark_env())
 
-    def run(self, *arguments: Any, deadline_s: float = DEADLINE_S, **named: Any) -> AppResult:
+    def run(self, *arguments: Any, **named: Any) -> AppResult:
         """Start the app and wait for its end."""
         app = self.start(*arguments, **named)
         try:
-            return app.result(deadline_s)
+            return app.result()
         finally:
             app.stop()
 
@@ -333,8 +314,8 @@ class SparkCluster:
             self._processes.append(ManagedProcess([*launch, f"{name}.worker.Worker", *options], directory / f"worker-{number}.log", env))
         self._workers = workers
 
-    def await_ready(self, deadline_s: float = 180) -> SparkCluster:
-        await_value(self._ready, f"{self._workers} Spark workers", deadline_s)
+    def await_ready(self) -> SparkCluster:
+        wait_until(self._ready, f"{self._workers} Spark workers")
         return self
 
     def _ready(self) -> bool:

@@ -18,9 +18,10 @@ from confluent_kafka.admin import NewTopic
 from ignite_kafka.plan.slots import slot_of
 from tests.support.kafka_proxy import Api
 from tests.support.oracle import ends
-from tests.support.processes import DEADLINE_S, SINK_APP, App, AppResult, AppStarter, alive, await_value, kill_process
+from tests.support.processes import SINK_APP, App, AppResult, AppStarter, alive, kill_process
 from tests.support.servers import CACHE_TEMPLATE, Brokers, ProxiedBroker
 from tests.support.sink_oracle import Sunk, ahead, entries_of, group_offsets, judge
+from tests.support.waiting import wait_until
 from tools.servers import IgniteCluster
 
 PARTITIONS = 4
@@ -117,7 +118,7 @@ class SinkCase:
             done = sum(self.committed().values())
             return done if done >= wanted else None
 
-        done = await_value(come, f"{wanted} records committed by {self.name}", DEADLINE_S)
+        done = wait_until(come, f"{wanted} records committed by {self.name}")
         time.sleep(self.chance.random() * _JITTER_S)  # anywhere in a batch, not always right behind a commit
         assert done < self.records, "all was done before the fault"
         return done
@@ -145,7 +146,7 @@ def executor_killed(case: SinkCase) -> None:
     kind = case.chance.choice(["executor", "executor alone", "worker"])
     with case.running() as app:
         case.await_moment(app)
-        executor = case.chance.choice(sorted(await_value(app.executors, "executors"), key=lambda process: process.pid))
+        executor = case.chance.choice(sorted(wait_until(app.executors, "executors"), key=lambda process: process.pid))
         below = executor.children(recursive=True)
         parents = {process.ppid() for process in below}
         # the daemon of the workers has them for children
@@ -163,7 +164,7 @@ def driver_killed(case: SinkCase) -> None:
         family = app.family()
         for process in family:
             kill_process(process)
-        await_value(lambda: not any(map(alive, family)), "end of the run's processes")
+        wait_until(lambda: not any(map(alive, family)), "end of the run's processes")
         case.assert_not_ahead()
     assert sum(case.committed().values()) < case.records
     case.run().assert_exit(0)
@@ -182,7 +183,7 @@ def broker_killed(case: SinkCase) -> None:
         held = hold(Api.END_TXN, f"{case.name}-0")
         app.reaches(held)
         if not before:
-            await_value(lambda: settled(case), "the markers of the commit")
+            wait_until(lambda: settled(case), "the markers of the commit")
         broker.kill()
         held.drop()
         broker.start()

@@ -14,11 +14,10 @@ from dataclasses import dataclass, field
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from tests.support.oracle import TopicRecord, read_committed
-from tests.support.processes import await_value
+from tests.support.waiting import REQUEST_S, wait_until
 from tools.servers import IgniteCluster
 
 _SHOWN = 5
-_REQUEST_S = 30
 _NOT_YET = {
     KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
     KafkaError.COORDINATOR_NOT_AVAILABLE,
@@ -104,10 +103,10 @@ def group_offsets(group: Consumer, topic: str, partitions: int) -> dict[int, int
 
     def told() -> list[TopicPartition] | None:
         try:
-            return group.committed([TopicPartition(topic, partition) for partition in range(partitions)], _REQUEST_S)
+            return group.committed([TopicPartition(topic, partition) for partition in range(partitions)], REQUEST_S)
         except KafkaException as error:
             if error.args[0].retriable() or error.args[0].code() in _NOT_YET:
                 return None
             raise
 
-    return {place.partition: place.offset for place in await_value(told, f"the group's offsets of {topic}") if place.offset >= 0}
+    return {place.partition: place.offset for place in wait_until(told, f"the group's offsets of {topic}") if place.offset >= 0}

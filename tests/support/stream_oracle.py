@@ -7,7 +7,6 @@ Independent of the code under test: records are read by a plain consumer, entrie
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +15,7 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
 from tests.support.oracle import TopicContents, TopicRecord, read_committed
+from tests.support.waiting import REQUEST_S, wait_until
 from tools.servers import IgniteCluster
 
 _SHOWN = 5
@@ -116,7 +116,7 @@ def entries_of(ignite: IgniteCluster, cache: str) -> dict[bytes, Any]:
 def read_now(bootstrap: str, topic: str) -> TopicContents:
     """What is visible of a topic; nothing of one that is not there yet."""
     nothing = TopicContents(topic, (), frozenset())
-    if topic not in AdminClient({"bootstrap.servers": bootstrap, "log_level": 2}).list_topics(timeout=30).topics:
+    if topic not in AdminClient({"bootstrap.servers": bootstrap, "log_level": 2}).list_topics(timeout=REQUEST_S).topics:
         return nothing
     try:
         return read_committed(bootstrap, topic, settled=False)
@@ -126,19 +126,22 @@ def read_now(bootstrap: str, topic: str) -> TopicContents:
         raise
 
 
-def await_fold(
-    bootstrap: str, topic: str, entries: Mapping[bytes, Any], goes_on: Callable[[], None], *, deadline_s: float = 240
-) -> Verdict:
-    """Read the topic until its fold is the cache, which nobody writes to.
+def await_fold(bootstrap: str, topic: str, entries: Mapping[bytes, Any], check: Callable[[], None]) -> Verdict:
+    """Read the topic until its fold equals the cache, which nobody writes to.
 
-    :param goes_on: raises where waiting is vain.
-    :raises AssertionError: it is not before the deadline; the message is the last verdict.
+    :param check: raises if waiting is in vain.
+    :raises AssertionError: the deadline has passed; the message is the last verdict.
     """
-    deadline = time.monotonic() + deadline_s
-    while True:
-        verdict = judge(read_now(bootstrap, topic), entries)
-        if verdict.same:
-            return verdict
-        goes_on()
-        assert time.monotonic() < deadline, f"not within {deadline_s:.0f} s: {verdict}"
-        time.sleep(_POLL_S)
+    verdicts: list[Verdict] = []
+
+    def same() -> bool:
+        verdicts[:] = [judge(read_now(bootstrap, topic), entries)]
+        if not verdicts[0].same:
+            check()
+        return verdicts[0].same
+
+    try:
+        wait_until(same, topic, poll_s=_POLL_S)
+    except TimeoutError as late:
+        raise AssertionError(f"{late}: {verdicts[0]}") from None
+    return verdicts[0]

@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from tests.support import QUICK_JVM
-from tests.support.processes import await_value
+from tests.support.waiting import wait_until
 from tools.servers import IgniteCluster, Jars, ServerProcess
 from tools.servers.jars import IGNITE_JAVA_OPTIONS, java_command
 
 SOURCE = Path(__file__).parents[1] / "java" / "Traffic.java"
-START_S = STOP_S = 120.0
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,7 @@ class TrafficProgram:
         command = java_command("Traffic", [*arguments, *writers], [self._classes, self._jars.ignite], options)
         traffic = Traffic(ServerProcess("traffic", command, home / "traffic.log", cwd=home), stop_file)
         try:
-            traffic.await_operations(len(writers), START_S)
+            traffic.await_operations(len(writers))
         except BaseException:
             traffic.leave()
             raise
@@ -81,7 +80,7 @@ class Traffic:
         told = self._told()
         return Counts(**{name: told[name] for name in Counts.__annotations__})
 
-    def await_operations(self, more: int, deadline_s: float = 120) -> Counts:
+    def await_operations(self, more: int) -> Counts:
         """Wait until as many operations more were answered.
 
         :raises AssertionError: the process ended.
@@ -92,7 +91,7 @@ class Traffic:
             self._assert_running()
             return bool(self._told().get("operations", 0) >= wanted)
 
-        await_value(reached, f"{more} operations of the traffic (see {self._process.log})", deadline_s)
+        wait_until(reached, f"{more} operations of the traffic (see {self._process.log})")
         return self.counts()
 
     def stop(self) -> Counts:
@@ -103,7 +102,7 @@ class Traffic:
             self._assert_running()
             return bool(self._told()["ended"])
 
-        await_value(ended, f"the end of the writers (see {self._process.log})", STOP_S)
+        wait_until(ended, f"the end of the writers (see {self._process.log})")
         return self.counts()
 
     def leave(self) -> None:

@@ -22,18 +22,19 @@ COVERED_BY = {
     "integration/admin/test_target_state.py": "admin.offsets state.offsets source.stream.capture",
     "integration/cli/test_cli.py": "cli.views cli.sink_views kafka.clients",
     "integration/convert/test_connect_json.py": "convert.to_kafka.json convert.to_kafka.json_values",
-    "integration/datasources/test_ignite_backlog.py": "datasources.backlog_batches",
     "integration/datasources/test_sources.py": "datasources.kafka_tx datasources.pushdown",
     "integration/ignite/test_binary_java.py": (
         "ignite.binary.java_classes ignite.binary.optimized_temporal ignite.binary.optimized_transcode ignite.protocol"
     ),
     "integration/ignite/test_scan.py": "ignite.cache_identity",
     "integration/sink/test_sink.py": "sink.run sink.slots sink.start_offsets runtime.clients plan.sink_plan",
-    "integration/sink/test_two_clusters.py": "state.types convert.to_ignite.cluster_types",
-    "integration/source/test_snapshot.py": "source.snapshot.run source.snapshot.progress runtime.progress runtime.spark_job state.status",
+    "integration/sink/test_two_clusters.py": "convert.to_ignite.cluster_types",
+    "integration/source/test_snapshot.py": (
+        "source.snapshot.run source.snapshot.progress runtime.progress runtime.spark_job state.open_slots state.status"
+    ),
     "integration/source/test_stream.py": "run source.stream.run source.stream.task",
     "unit/admin/test_verify.py": "admin.comparison",
-    "unit/cli/test_local_run.py": "runtime.spark_conf",
+    "integration/cli/test_local_run.py": "runtime.spark_conf",
     "unit/cli/test_main.py": "cli.arguments cli.tables settings.connector",
     "unit/convert/test_converters.py": "convert.to_kafka.converter convert.to_kafka.ignite_binary",
     "unit/convert/to_ignite/test_conversion.py": (
@@ -45,7 +46,6 @@ COVERED_BY = {
     "unit/convert/to_kafka/test_json_keys.py": "convert.to_kafka.object_keys",
     "unit/datasources/test_frame_types.py": "datasources.frame_arrays",
     "unit/datasources/test_ignite_backlog.py": "datasources.backlog_offset datasources.backlog_rows datasources.backlog_target",
-    "unit/datasources/test_option_tables.py": "datasources.options_page",
     "unit/ignite/binary/test_decode.py": (
         "ignite.binary.byte_reader ignite.binary.column_assembly ignite.binary.container_elements ignite.binary.decode_columns"
         " ignite.binary.decode_decimals ignite.binary.decode_rows ignite.binary.decode_scalars ignite.binary.object_headers"
@@ -61,7 +61,7 @@ COVERED_BY = {
     "unit/kafka/test_topics.py": "kafka.topic_errors kafka.topic_lookup",
     "unit/runtime/test_parallelism.py": "runtime.memory",
     "unit/settings/test_source.py": (
-        "settings.client_config settings.connect_names settings.fields settings.reference_page settings.suggestions settings.validation"
+        "settings.base settings.client_config settings.connect_names settings.fields settings.suggestions settings.validation"
     ),
     "unit/source/stream/test_stream.py": (
         "source.stream.backlog_client source.stream.backlog_reader source.stream.cache_infos source.stream.change_reader"

@@ -5,7 +5,8 @@ with IgniteCluster(Path("work"), jars=Jars.of_checkout()) as ignite, KafkaBroker
 """
 
 from .certificates import Certificates
-from .ignite import IgniteCluster, IgniteOptions
+from .ignite import IgniteCluster
+from .ignite_config import IgniteOptions
 from .jars import Jars, MissingJars
 from .kafka import KafkaBroker, KafkaOptions
 from .kafka_cluster import KafkaCluster

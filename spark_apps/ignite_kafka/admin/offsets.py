@@ -31,15 +31,21 @@ Unit = tuple[str, int]
 
 @dataclass(frozen=True)
 class Altered:
-    """A unit's offset before and after."""
+    """The highest update number sent of a cache partition, before and after; -1: none."""
 
     cache: str
     partition: int
-    before: tuple[tuple[int, int], ...]
-    after: tuple[tuple[int, int], ...]
+    before: int
+    after: int
 
     def to_dict(self) -> dict[str, object]:
-        return asdict(self)
+        """JSON-ready form: ranges of update numbers, as the offsets topic has them."""
+        ranges = {"before": _ranges(self.before), "after": _ranges(self.after)}
+        return {"cache": self.cache, "partition": self.partition, **ranges}
+
+
+def _ranges(high: int) -> list[list[int]]:
+    return [[0, high]] if high >= 0 else []
 
 
 @dataclass(frozen=True)
@@ -66,10 +72,9 @@ def alter(settings: ConnectorSettings, secrets: Secrets, cache: str, partition: 
         before = state.units.get((cache, partition))
         if before is None:
             raise _no_offset(hold, state, cache, partition)
-        ranges = ((0, sent),)
-        after = replace(before, generation=hold.generation, ranges=ranges, recent="")
+        after = replace(before, generation=hold.generation, high=sent, recent="")
         hold.write(producer, slot, {(cache, partition): after})
-    return Altered(cache, partition, before.ranges, ranges)
+    return Altered(cache, partition, before.high, sent)
 
 
 def reset(

@@ -8,7 +8,6 @@ import tempfile
 import threading
 import time
 import uuid
-import zipfile
 from pathlib import Path
 
 from pyspark.errors import PySparkRuntimeError
@@ -20,10 +19,10 @@ from ..preflight import preflight
 from ..run import RunRequest, run_request
 from ..runtime import logs
 from ..runtime.java import require_java
+from ..runtime.library_zip import zip_library
 from ..settings.connector import ConnectorSettings
 from ..state.status import RunStatus
 
-_PACKAGE = Path(__file__).parents[1]
 _LOCAL = "local[*,4]"  # all cores; a task whose Python worker dies is tried again, as often as on a cluster
 
 
@@ -61,7 +60,7 @@ def run_locally(
     try:
         with tempfile.TemporaryDirectory(prefix="ignite-kafka-") as folder:
             if not str(spark.sparkContext.master).startswith("local"):
-                spark.sparkContext.addPyFile(str(pack(Path(folder))))
+                spark.sparkContext.addPyFile(str(zip_library(Path(folder))))
             secrets_file = find_secrets(spark, arguments, allowed_kafka_options)
             request = RunRequest(settings, run_id, snapshot_id, secrets_file, show_progress, stop or threading.Event())
             return run_request(spark, request)
@@ -81,15 +80,6 @@ def _session(connector: str, master: str | None) -> SparkSession:
             raise
         remedy = "Its own message is above. Check JAVA_HOME, SPARK_HOME and the files in SPARK_CONF_DIR"
         raise IgniteKafkaError("Spark's Java process ended before it answered", remedy) from cause
-
-
-def pack(folder: Path) -> Path:
-    """The library as a zip file for executors."""
-    path = folder / "ignite_kafka.zip"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for module in sorted(_PACKAGE.rglob("*.py")):
-            archive.write(module, module.relative_to(_PACKAGE.parent))
-    return path
 
 
 def _run_id() -> str:

@@ -165,7 +165,7 @@ def validate(arguments: argparse.Namespace) -> int:
     settings, hidden = _settings(arguments), _secrets(arguments)
     check_kafka(settings, hidden)
     check_ignite(settings, hidden)
-    settings.emit_notices()
+    settings.emit_warnings()
     rows = [
         (name, json.dumps(value), settings.origin.get(name, "default"))
         for name, value in settings.to_dict().items()

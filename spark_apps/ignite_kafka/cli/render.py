@@ -60,7 +60,7 @@ def _run_state(change: TargetStateChange, found: NewestRun) -> str:
 
 def altered_offset(altered: Altered) -> str:
     """One line: the update numbers of a cache partition that count as sent, before and after."""
-    before, after = _ranges(altered.before), _ranges(altered.after)
+    before, after = (f"0 to {high}" if high >= 0 else "none" for high in (altered.before, altered.after))
     return f"cache {altered.cache}, partition {altered.partition}: numbers sent were {before}, are {after}"
 
 
@@ -102,7 +102,3 @@ def cleaned(removed: Cleaned) -> str:
     """One line: what was removed from the nodes."""
     names = [f"{what} {name}" for what, name in (("service", removed.service), ("cache", removed.cache)) if name]
     return f"connector {removed.connector}: " + (f"removed {' and '.join(names)}" if names else "there was no backlog")
-
-
-def _ranges(ranges: tuple[tuple[int, int], ...]) -> str:
-    return ", ".join(f"{low} to {high}" for low, high in ranges) or "none"

@@ -13,7 +13,7 @@ from ..errors import IgniteKafkaError
 from ..kafka.clients import KafkaClients
 from ..kafka.topics import Topics
 from ..plan.slots import SlotState
-from ..plan.source_plan import TransferPlan, unit_count
+from ..plan.source_plan import TransferPlan
 from ..runtime.clients import ignite_cluster, kafka_clients
 from ..settings.connector import ConnectorSettings
 from ..settings.secrets import Secrets
@@ -130,7 +130,7 @@ def _preview(plan: TransferPlan, kind: str, clients: KafkaClients, topics: Topic
     limit = plan.settings.tasks_max
     tasks = min(plan.slots or limit, limit) if limit else None
     converter, slots = plan.settings.value_converter, plan.slots or None
-    return PlanView(plan.connector, plan.snapshot_id, kind, converter, slots, tasks, unit_count(plan), caches)
+    return PlanView(plan.connector, plan.snapshot_id, kind, converter, slots, tasks, sum(cache.partitions for cache in plan.caches), caches)
 
 
 @dataclass(frozen=True)
@@ -220,8 +220,8 @@ def offsets_table(settings: ConnectorSettings, secrets: Secrets) -> str:
             count = counts.setdefault(place, [0, 0, 0])
             count[0] += unit.done
             count[1] += unit.records
-            count[2] += bool(unit.ranges)
-            highest.setdefault(place, []).extend(high for _, high in unit.ranges[-1:])
+            count[2] += unit.high >= 0
+            highest.setdefault(place, []).extend([unit.high] if unit.high >= 0 else [])
     if positions:
         return table(("topic", "partition", "next offset", "topic id"), sorted(positions))
     rows = [(*place, *count, _span(highest[place])) for place, count in sorted(counts.items())]

@@ -28,6 +28,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..common.arrays import Int64Array
 from ..common.redaction import in_message
 from ..errors import CacheDestroyed, EntriesRefused, IgniteKafkaError, IgniteUnreachable, OutcomeUnknown, WriteFailed
 from . import protocol
@@ -182,8 +183,9 @@ class CacheWriter:
         places = (partitions.astype(np.int64) << 32) + hashes
         if self.cache.atomicity != "TRANSACTIONAL":
             return np.argsort(places)
-        rows = pc.array_sort_indices(keys).to_numpy().astype(np.int64)
-        return rows[np.argsort(places[rows], kind="stable")]
+        by_bytes = pc.array_sort_indices(keys).to_numpy().astype(np.int64)
+        rows: Int64Array = by_bytes[np.argsort(places[by_bytes], kind="stable")]
+        return rows
 
     def _cuts(self, entries: pa.BinaryArray) -> Iterator[tuple[int, int]]:
         """Ranges of rows for one request each; an entry that is larger than a request may be goes alone."""

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 
 from ..errors import AuthenticationFailed, IgniteKafkaError, KafkaUnavailable, RecordTooLarge, SettingsError, TopicError
+
+if TYPE_CHECKING:
+    from ..settings.connector import ConnectorSettings
+    from ..settings.secrets import Secrets
 
 REQUEST_TIMEOUT_S = 30.0
 BRIEF_S = 5.0  # for what is good to have but not needed, where the broker may be away
@@ -104,6 +108,11 @@ class KafkaClients:
     producer: Mapping[str, Any] = field(default_factory=dict)
     consumer: Mapping[str, Any] = field(default_factory=dict)
     patience_s: float = 60.0
+
+    @staticmethod
+    def of(settings: ConnectorSettings, secrets: Secrets) -> KafkaClients:
+        """Clients of a connector; that the connection is protected is not checked here."""
+        return KafkaClients({**settings.kafka_common, **secrets.kafka}, settings.producer_override, settings.consumer_override)
 
     def __repr__(self) -> str:
         return f"KafkaClients({self.bootstrap})"

@@ -13,14 +13,15 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from confluent_kafka import Consumer, KafkaError, TopicPartition
+from confluent_kafka import Consumer, KafkaError
+from confluent_kafka import TopicPartition as TopicPartitionOffset
 
 from ..errors import KafkaUnavailable, RecordsLost
 from . import batch_produce as native
 from .batch_consume import NativeQueue, Signal, signal_of
 from .clients import ErrorMemory, KafkaClients, translate
 from .records import Consumed
-from .topics import Place
+from .topics import TopicPartition
 
 _SETTINGS: Mapping[str, Any] = {
     "auto.offset.reset": "error",  # an offset that is gone is never replaced by another one in silence
@@ -55,8 +56,8 @@ class RecordReader:
         self,
         clients: KafkaClients,
         group: str,
-        starts: Mapping[Place, int],
-        ends: Mapping[Place, int] | None,
+        starts: Mapping[TopicPartition, int],
+        ends: Mapping[TopicPartition, int] | None,
         limits: BatchLimits,
         *,
         timed: bool = False,
@@ -67,7 +68,7 @@ class RecordReader:
         self._open = {place for place in starts if ends is None or starts[place] < ends[place]}
         self._consumer: Consumer = clients.reader(**{**_SETTINGS, **clients.consumer, "group.id": group, "error_cb": self._memory})
         self._queue = NativeQueue(self._consumer, sorted(self._open), timed=timed) if native.supported() else None
-        self._consumer.assign([TopicPartition(*place, starts[place]) for place in sorted(self._open)])
+        self._consumer.assign([TopicPartitionOffset(*place, starts[place]) for place in sorted(self._open)])
         self._mean_bytes = limits.bytes / min(limits.records, _FIRST_RECORDS)
         self._moved_at = time.monotonic()
 
@@ -87,7 +88,7 @@ class RecordReader:
         :attr:`positions` are then those behind the batch.
         """
         until = time.monotonic() + wait_s
-        parts: dict[Place, list[Consumed]] = {}
+        parts: dict[TopicPartition, list[Consumed]] = {}
         records = size = 0
         while self._open and records < self._limits.records and size < self._limits.bytes:
             left_s = until - time.monotonic()
@@ -147,11 +148,11 @@ class RecordReader:
         if error.final:
             raise error
 
-    def _close(self, place: Place, end: int) -> None:
+    def _close(self, place: TopicPartition, end: int) -> None:
         """A partition is read to its end: what follows it is not fetched."""
         self.positions[place] = end
         self._open.discard(place)
-        self._consumer.incremental_unassign([TopicPartition(*place)])
+        self._consumer.incremental_unassign([TopicPartitionOffset(*place)])
 
     def _silent(self) -> KafkaUnavailable:
         if self._memory.authentication is not None or self._memory.last is not None:
@@ -176,7 +177,7 @@ class RecordReader:
 
 def consume(consumer: Consumer, count: int, timeout_s: float) -> tuple[list[Consumed], list[Signal]]:
     """What :meth:`NativeQueue.consume` does, by Python objects."""
-    rows: dict[Place, tuple[list[bytes | None], list[bytes | None], list[int], list[int]]] = {}
+    rows: dict[TopicPartition, tuple[list[bytes | None], list[bytes | None], list[int], list[int]]] = {}
     signals = []
     for message in consumer.consume(count, timeout_s):
         topic, partition, offset = message.topic(), message.partition(), message.offset()
@@ -195,7 +196,7 @@ def consume(consumer: Consumer, count: int, timeout_s: float) -> tuple[list[Cons
     return fetched, signals
 
 
-def _joined(place: Place, parts: list[Consumed]) -> Consumed:
+def _joined(place: TopicPartition, parts: list[Consumed]) -> Consumed:
     if len(parts) == 1:
         keys, values = pa.concat_arrays([parts[0].keys]), pa.concat_arrays([parts[0].values])
     else:

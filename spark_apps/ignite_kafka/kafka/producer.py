@@ -13,7 +13,8 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
-from confluent_kafka import KafkaError, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
+from confluent_kafka import TopicPartition as TopicPartitionOffset
 
 from ..common.redaction import in_message
 from ..errors import Fenced, IgniteKafkaError, KafkaUnavailable
@@ -161,7 +162,7 @@ class TransactionalProducer:
                     transactional_id=self.transactional_id,
                 )
 
-    def send_offsets(self, offsets: Sequence[TopicPartition], group_metadata: Any) -> None:
+    def send_offsets(self, offsets: Sequence[TopicPartitionOffset], group_metadata: Any) -> None:
         """Have a consumer group's offsets committed with the open transaction.
 
         :param group_metadata: ``Consumer.consumer_group_metadata()``.

@@ -6,7 +6,8 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from confluent_kafka import IsolationLevel, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka import IsolationLevel, KafkaError, KafkaException, Message
+from confluent_kafka import TopicPartition as TopicPartitionOffset
 from confluent_kafka.admin import NewTopic, OffsetSpec
 
 from ..errors import IgniteKafkaError, KafkaUnavailable, OffsetsLost, TopicError
@@ -23,7 +24,7 @@ COMPACTED = {
 }
 _POLICY = "cleanup.policy"
 
-Place = tuple[str, int]
+TopicPartition = tuple[str, int]
 """Topic and partition."""
 
 
@@ -156,17 +157,17 @@ class Topics(TopicLookup):
         except TopicError as error:
             raise OffsetsLost(error.what, error.remedy, **error.where) from error
 
-    def offsets(self, places: Iterable[Place], spec: OffsetSpec, *, committed: bool = False) -> dict[Place, int]:
+    def offsets(self, places: Iterable[TopicPartition], spec: OffsetSpec, *, committed: bool = False) -> dict[TopicPartition, int]:
         """First or end offsets of partitions. Waits while a partition's leader changes.
 
         :param committed: an end is that of what no open transaction stands before.
         :raises TopicError: a topic is not there.
         """
-        wanted = {TopicPartition(*place): spec for place in places}
+        wanted = {TopicPartitionOffset(*place): spec for place in places}
         isolation = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
         return self._known_by_all(lambda: self._offsets(wanted, isolation)) if wanted else {}
 
-    def _offsets(self, wanted: dict[TopicPartition, OffsetSpec], isolation: IsolationLevel) -> dict[Place, int]:
+    def _offsets(self, wanted: dict[TopicPartitionOffset, OffsetSpec], isolation: IsolationLevel) -> dict[TopicPartition, int]:
         found, doing, admin = {}, "reading offsets", self._admin
         for place, future in admin.list_offsets(wanted, isolation_level=isolation, request_timeout=self._timeout_s).items():
             try:
@@ -178,12 +179,12 @@ class Topics(TopicLookup):
                 raise translate(cause.args[0], doing, self._memory, topic=place.topic, partition=place.partition) from cause
         return found
 
-    def group_offsets(self, group: str, places: Iterable[Place]) -> dict[Place, tuple[int, str | None]]:
+    def group_offsets(self, group: str, places: Iterable[TopicPartition]) -> dict[TopicPartition, tuple[int, str | None]]:
         """Offset and metadata that a consumer group has for each of these partitions; one for which it has none is left out.
 
         Offsets of a transaction that is being settled are waited for.
         """
-        wanted = [TopicPartition(*place) for place in places]
+        wanted = [TopicPartitionOffset(*place) for place in places]
         if not wanted:
             return {}
         # not the admin client's list_consumer_group_offsets: it does not wait while the group's coordinator loads
@@ -228,7 +229,7 @@ def read_to(
         return
     consumer = clients.reader(**({} if committed else {"isolation.level": "read_uncommitted"}))
     try:
-        consumer.assign([TopicPartition(topic, partition, first[partition]) for partition in open_partitions])
+        consumer.assign([TopicPartitionOffset(topic, partition, first[partition]) for partition in open_partitions])
         deadline = time.monotonic() + clients.patience_s
         while open_partitions:
             for message in consumer.consume(10_000, timeout=0.005):

@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from zlib import crc32
 
@@ -43,7 +42,7 @@ def partitions_of_slot(cache: str, partitions: int, slot: int, slots: int) -> ra
 
 @dataclass(frozen=True, slots=True)
 class UnitOffset:
-    """What is known of one unit: ``records`` were sent under ``snapshot_id``; ``ranges`` are update counters sent, both ends included.
+    """What is known of one unit: ``records`` were sent under ``snapshot_id``, and all update counters up to ``high``; -1: none.
 
     ``done`` is false between the decision to send a unit again and its load. ``recent`` are numbers and hashes of what was settled in the
     last seconds (:func:`packed`): the backlog may still have them after a crash, or have them again. ``sweep`` is a debt: the unit was
@@ -60,7 +59,7 @@ class UnitOffset:
     snapshot_id: str | None = None
     done: bool = False
     records: int = 0
-    ranges: tuple[tuple[int, int], ...] = ()
+    high: int = -1
     recent: str = ""
     sweep: tuple[int, int] | None = None
     key_kinds: tuple[tuple[int, ...], ...] = ()
@@ -68,16 +67,12 @@ class UnitOffset:
     bad: int = 0
     topic_id: str = ""
 
-    @property
-    def high(self) -> int:
-        """The highest update counter sent; -1: none."""
-        return self.ranges[-1][1] if self.ranges else -1
-
     def to_json(self) -> bytes:
         snapshot = None if self.snapshot_id is None else {"id": self.snapshot_id, "done": self.done, "records": self.records}
         if snapshot is not None and self.bad:
             snapshot["bad"] = self.bad
-        value = {"generation": self.generation, "incarnation": self.incarnation, "snapshot": snapshot, "ranges": self.ranges}
+        ranges = [(0, self.high)] if self.high >= 0 else []
+        value = {"generation": self.generation, "incarnation": self.incarnation, "snapshot": snapshot, "ranges": ranges}
         if self.recent:
             value["recent"] = self.recent
         if self.sweep is not None:
@@ -94,14 +89,14 @@ class UnitOffset:
     def from_json(data: bytes) -> UnitOffset:
         value = json.loads(data)
         snapshot = value["snapshot"] or {"id": None, "done": False, "records": 0}
-        ranges = tuple((low, high) for low, high in value["ranges"])
+        high = value["ranges"][-1][1] if value["ranges"] else -1
         # a slot may hold a hundred thousand units of one snapshot: its texts are kept once
         incarnation, snapshot_id = sys.intern(value["incarnation"]), snapshot["id"] and sys.intern(snapshot["id"])
         counts = snapshot["done"], snapshot["records"]
         sweep = (value["sweep"][0], value["sweep"][1]) if "sweep" in value else None
         key_kinds, topology = tuple(map(tuple, value.get("key_kinds", ()))), value.get("topology", -1)
         recent, bad, topic_id = value.get("recent", ""), snapshot.get("bad", 0), sys.intern(value.get("topic_id", ""))
-        return UnitOffset(value["generation"], incarnation, snapshot_id, *counts, ranges, recent, sweep, key_kinds, topology, bad, topic_id)
+        return UnitOffset(value["generation"], incarnation, snapshot_id, *counts, high, recent, sweep, key_kinds, topology, bad, topic_id)
 
 
 @dataclass(frozen=True)
@@ -229,23 +224,13 @@ class SlotState:
             if unit.done and unit.snapshot_id == snapshot_id and unit.incarnation == incarnation
         }
 
-    def ranges(self, cache: str, partition: int) -> tuple[tuple[int, int], ...]:
+    def high(self, cache: str, partition: int) -> int:
+        """The highest update counter sent of a unit; -1: none."""
         unit = self.by_cache.get(cache, {}).get(partition)
-        return unit.ranges if unit else ()
+        return unit.high if unit else -1
 
 
 def slots_of_tasks(slots: int, tasks: int) -> tuple[tuple[int, ...], ...]:
     """Whole slots dealt to tasks as evenly as can be; never more tasks than slots."""
     tasks = max(1, min(tasks, slots))
     return tuple(tuple(range(task, slots, tasks)) for task in range(tasks))
-
-
-def merge_ranges(ranges: Iterator[tuple[int, int]] | tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
-    """Sorted ranges without overlap; neighbours are joined."""
-    merged: list[tuple[int, int]] = []
-    for low, high in sorted(ranges):
-        if merged and low <= merged[-1][1] + 1:
-            merged[-1] = (merged[-1][0], max(high, merged[-1][1]))
-        else:
-            merged.append((low, high))
-    return tuple(merged)

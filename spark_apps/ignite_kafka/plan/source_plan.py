@@ -5,29 +5,14 @@ A unit is (cache, Ignite partition); units of a slot are arithmetic ranges, so t
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Protocol
 
 from ..errors import SettingsError
 from ..settings.connector import ConnectorSettings
 from ..settings.source import SourceSettings
-from .slots import partitions_of_slot, slot_of, slots_of_tasks
-
-__all__ = [
-    "CachePlan",
-    "RunPlan",
-    "SlotUnits",
-    "TransferPlan",
-    "differences",
-    "fingerprint",
-    "slot_of",
-    "slots_per_task",
-    "unit_count",
-    "units_of_slot",
-]
 
 
 @dataclass(frozen=True)
@@ -131,64 +116,3 @@ class TransferPlan:
     @staticmethod
     def from_json(text: str | bytes) -> TransferPlan:
         return TransferPlan.from_dict(json.loads(text))
-
-
-@dataclass(frozen=True)
-class SlotUnits:
-    """The units of one cache that a slot owns: ``partitions`` is a range with a stride, never a list."""
-
-    cache: CachePlan
-    partitions: range
-
-
-def units_of_slot(plan: TransferPlan, slot: int) -> Iterator[SlotUnits]:
-    """What a slot has to copy, cache by cache; a cache of which it owns nothing is left out."""
-    for cache in plan.caches:
-        partitions = partitions_of_slot(cache.name, cache.partitions, slot, plan.slots)
-        if partitions:
-            yield SlotUnits(cache, partitions)
-
-
-def unit_count(plan: TransferPlan, slot: int | None = None) -> int:
-    """Units of the plan, or of one slot."""
-    if slot is None:
-        return sum(cache.partitions for cache in plan.caches)
-    return sum(len(units.partitions) for units in units_of_slot(plan, slot))
-
-
-def slots_per_task(slots: int, tasks: int) -> tuple[tuple[int, ...], ...]:
-    """Whole slots dealt to tasks, none more than one ahead of another; never more tasks than slots."""
-    return slots_of_tasks(slots, tasks)
-
-
-def fingerprint(plan: TransferPlan) -> str:
-    """SHA-256 (hex) of what is fixed under a snapshot id: caches, topics, slots and the settings that shape records.
-
-    Generation, addresses, time-outs and limits may differ between two runs of one snapshot.
-    """
-    return hashlib.sha256(json.dumps(_fixed(plan), sort_keys=True, separators=(",", ":")).encode()).hexdigest()
-
-
-def differences(before: TransferPlan, now: TransferPlan) -> list[str]:
-    """What is fixed under a snapshot id and yet differs, one text each; empty exactly when the fingerprints are equal."""
-    old, new = _flat(_fixed(before)), _flat(_fixed(now))
-    absent = "not there"
-    return [
-        f"{name}: {old.get(name, absent)!r} before, {new.get(name, absent)!r} now"
-        for name in sorted(old.keys() | new.keys())
-        if old.get(name, absent) != new.get(name, absent)
-    ]
-
-
-def _fixed(plan: TransferPlan) -> dict[str, Any]:
-    # a topic's limit may be raised meanwhile; its id is compared with that in the offsets
-    caches = {cache.name: asdict(replace(cache, topic_bytes=0, topic_id="")) for cache in plan.caches}
-    return {"connector": plan.connector, "slots": plan.slots, "setting": plan.settings.shape(), "cache": caches}
-
-
-def _flat(value: dict[str, Any], before: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for name, item in value.items():
-        place = f"{before} {name}".strip()
-        flat |= _flat(item, place) if isinstance(item, dict) else {place: item}
-    return flat

@@ -31,8 +31,7 @@ def ignite_cluster(settings: ConnectorSettings, secrets: Secrets, backlog_secret
 def kafka_clients(settings: ConnectorSettings, secrets: Secrets) -> KafkaClients:
     """Clients of every kind; the same error as :func:`ignite_cluster`."""
     check_kafka(settings, secrets)
-    common = {**settings.kafka_common, **secrets.kafka}
-    return KafkaClients(common, settings.producer_override, settings.consumer_override)
+    return KafkaClients.of(settings, secrets)
 
 
 def slot_clients(settings: ConnectorSettings, secrets: Secrets) -> KafkaClients:

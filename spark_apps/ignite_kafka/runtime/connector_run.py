@@ -77,7 +77,7 @@ class ConnectorRun(ABC, Generic[S]):
         :raises IgniteKafkaError: what ended the run; the record holds it.
         """
         _refuse_speculation(self._spark)
-        self._settings.emit_notices()
+        self._settings.emit_warnings()
         self._patiently(self._clients.check)
         self._topics = Topics(self._clients)
         prefix = self._settings.internal_topic_prefix

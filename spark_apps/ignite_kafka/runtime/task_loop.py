@@ -46,7 +46,7 @@ class TaskLoop(ABC):
     def __init__(self, plan: RunPlan, slots: Sequence[int], epoch: Epoch, services: TaskServices) -> None:
         self._run_plan, self._slots, self._epoch, self._services = plan, slots, epoch, services
         self._budget = RetryBudget(plan.settings.retry_timeout_ms / 1000, services.clock)
-        self._tells = Interval(plan.settings.progress_interval_ms / 1000)
+        self._reports = Interval(plan.settings.progress_interval_ms / 1000)
 
     @abstractmethod
     def _attempt(self, end: EpochEnd) -> None:
@@ -56,7 +56,7 @@ class TaskLoop(ABC):
     def _results(self) -> list[SlotResult]:
         """What the slots have done, without an error."""
 
-    def _verdict(self, error: IgniteKafkaError) -> IgniteKafkaError:
+    def _final_error(self, error: IgniteKafkaError) -> IgniteKafkaError:
         """The error that a last failure ends the task with."""
         return error
 
@@ -64,12 +64,12 @@ class TaskLoop(ABC):
         """Something is committed: the time that failures may take begins anew."""
         self._budget.reset()
 
-    def tell(self, slots: Iterable[Counts], *, loaded: bool, at_once: bool = False) -> None:
-        """Let the driver know how far this task is, at times or at once.
+    def report_progress(self, slots: Iterable[Counts], *, loaded: bool, at_once: bool = False) -> None:
+        """Report the counts of this task to the driver, at intervals or at once.
 
         :param slots: what each slot has done in this epoch.
         """
-        if not self._tells.due() and not at_once:
+        if not self._reports.due() and not at_once:
             return
         caches = {name: vars(count) for name, count in summed(slots).items()}
         progress = TaskProgress(self._run_plan.generation, self._epoch.number, loaded, caches)
@@ -95,7 +95,7 @@ class TaskLoop(ABC):
             except _EpochOver:
                 return None
             except IgniteKafkaError as failure:
-                return self._verdict(failure)
+                return self._final_error(failure)
             return None
 
     def _retried(self, error: IgniteKafkaError) -> None:

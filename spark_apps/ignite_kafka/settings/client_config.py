@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .client_properties import COMMON, CONSUMER, PRODUCER, is_security, kept_from_settings
-from .fields import MAPPING, Kind
+from .fields import MAPPING, SettingType
 from .secrets import is_secret
 from .suggestions import did_you_mean
 
@@ -175,15 +175,15 @@ def _instead(name: str, known: frozenset[str]) -> str:
     return "not a setting of librdkafka for this kind of client" + (f". {hint}" if hint else "")
 
 
-def _kind(known: frozenset[str], *, override: bool) -> Kind:
+def _client_settings(known: frozenset[str], *, override: bool) -> SettingType:
     def parse(value: object) -> dict[str, str]:
         mapping = MAPPING.parse(value)
         assert isinstance(mapping, dict)
         return librdkafka_settings(mapping, known, override=override)
 
     without = "secrets and names of security" if override else "secrets and what acts on the host"
-    return Kind("mapping", f"a mapping of librdkafka's or Kafka's names to texts, without {without}", parse, shown=False)
+    return SettingType("mapping", f"a mapping of librdkafka's or Kafka's names to texts, without {without}", parse, shown=False)
 
 
-CLIENT_SETTINGS = _kind(COMMON, override=False)
-PRODUCER_SETTINGS, CONSUMER_SETTINGS = _kind(PRODUCER, override=True), _kind(CONSUMER, override=True)
+CLIENT_SETTINGS = _client_settings(COMMON, override=False)
+PRODUCER_SETTINGS, CONSUMER_SETTINGS = _client_settings(PRODUCER, override=True), _client_settings(CONSUMER, override=True)

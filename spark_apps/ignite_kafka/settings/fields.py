@@ -1,4 +1,4 @@
-"""What a setting's value may be: one parser a kind, for text as in a `.properties` file and for JSON values alike.
+"""What a setting's value may be: one parser a type, for text as in a `.properties` file and for JSON values alike.
 
 A parser returns the canonical value and is idempotent, so that the same function reads a setting and checks one that is already built.
 It raises ValueError; the caller adds the setting's name, what is allowed and where it was set.
@@ -19,7 +19,7 @@ _BROKER = re.compile(r"(?:\w+://)?(?:\[[0-9A-Fa-f:.%\w]+\]|[^\s,:/\[\]]+)(?::(?P
 
 
 @dataclass(frozen=True)
-class Kind:
+class SettingType:
     """A set of values.
 
     :param allowed: the values in words, for messages and the settings page.
@@ -40,17 +40,17 @@ class Setting:
     """What is known of one setting beside its name and default.
 
     :param reference: its name in the reference's own configuration, if it has one.
-    :param later: values that a later version makes true; None means every value but the default.
-    :param idle: why another value than the default has no effect in this version; empty where it has one.
-    :param shapes: whether it decides which records are sent and what is in them: such a setting is fixed under a snapshot id.
+    :param unsupported: values that this version refuses; None: every value but the default.
+    :param no_effect_because: why a value other than the default has no effect; empty where it has one.
+    :param fixed_in_snapshot: whether it decides which records are sent or what they contain: it cannot change under one snapshot id.
     """
 
-    kind: Kind
+    type: SettingType
     help: str
     reference: str = ""
-    later: tuple[object, ...] | None = ()
-    idle: str = ""
-    shapes: bool = False
+    unsupported: tuple[object, ...] | None = ()
+    no_effect_because: str = ""
+    fixed_in_snapshot: bool = False
 
 
 def _text(value: object) -> str:
@@ -117,15 +117,15 @@ def _objects(value: object) -> dict[str, Any]:
     raise ValueError("it is not a mapping")
 
 
-TEXT = Kind("string", "any text", _text)
-BROKERS = Kind("string", "host:port of one broker or more, with commas between", _brokers)
-BOOLEAN = Kind("boolean", "true or false", _boolean)
-TEXTS = Kind("list", "a list of texts, or one text with commas between", _texts)
-MAPPING = Kind("mapping", "a mapping of names to texts", _mapping, shown=False)
-OBJECTS = Kind("mapping", "a mapping of names to mappings", _objects, shown=False)
+TEXT = SettingType("string", "any text", _text)
+BROKERS = SettingType("string", "host:port of one broker or more, with commas between", _brokers)
+BOOLEAN = SettingType("boolean", "true or false", _boolean)
+TEXTS = SettingType("list", "a list of texts, or one text with commas between", _texts)
+MAPPING = SettingType("mapping", "a mapping of names to texts", _mapping, shown=False)
+OBJECTS = SettingType("mapping", "a mapping of names to mappings", _objects, shown=False)
 
 
-def text_like(pattern: str, allowed: str) -> Kind:
+def text_like(pattern: str, allowed: str) -> SettingType:
     """Text that matches a pattern as a whole."""
     compiled = re.compile(pattern)
 
@@ -134,10 +134,10 @@ def text_like(pattern: str, allowed: str) -> Kind:
             raise ValueError("it has another form")
         return _text(value)
 
-    return Kind("string", allowed, parse)
+    return SettingType("string", allowed, parse)
 
 
-def whole_number(low: int, high: int | None = None, *, besides: int | None = None, optional: bool = False) -> Kind:
+def whole_number(low: int, high: int | None = None, *, besides: int | None = None, optional: bool = False) -> SettingType:
     """A whole number from ``low`` to ``high``, or the value ``besides``; None too where it is ``optional``."""
     span = f"from {low}" + ("" if high is None else f" to {high}")
     allowed = f"a whole number {span}" + ("" if besides is None else f", or {besides}") + (", or none" if optional else "")
@@ -150,10 +150,10 @@ def whole_number(low: int, high: int | None = None, *, besides: int | None = Non
             raise ValueError("it is out of range")
         return number
 
-    return Kind("int", allowed, parse)
+    return SettingType("int", allowed, parse)
 
 
-def choice(*values: str, aliases: Mapping[str, str] | None = None) -> Kind:
+def choice(*values: str, aliases: Mapping[str, str] | None = None) -> SettingType:
     """One of some texts; an alias stands for one of them."""
     known = dict(aliases or {})
 
@@ -164,4 +164,4 @@ def choice(*values: str, aliases: Mapping[str, str] | None = None) -> Kind:
             raise ValueError("it is none of these")
         return text
 
-    return Kind("string", " or ".join((", ".join(values[:-1]), values[-1])) if len(values) > 1 else values[0], parse, known)
+    return SettingType("string", " or ".join((", ".join(values[:-1]), values[-1])) if len(values) > 1 else values[0], parse, known)

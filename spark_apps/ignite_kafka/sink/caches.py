@@ -1,4 +1,4 @@
-"""Caches that a sink makes when they are missing; one that is there is never altered."""
+"""Creates the missing caches of a sink; existing caches are never altered."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ _ON_ALL = "FULL_SYNC"
 
 
 def ensure_caches(plan: SinkPlan, cluster: Cluster) -> list[str]:
-    """Make the caches of a plan that are missing; their names. Of those that are there, tell which may lose what they acknowledge.
+    """Create the missing caches of a plan. Report existing ones that acknowledge entries before their backups have them.
 
+    :returns: names of the created caches.
     :raises CacheNotFound: cache_template is no cache of the cluster.
-    :raises WriteFailed: the cluster did not make one.
+    :raises WriteFailed: the cluster did not create a cache.
     """
     existing = set(cluster.cache_names())
     for topic in plan.topics:
         if topic.cache in existing:
-            _tell_of_backups(cluster.cache(topic.cache))
+            _report_backups(cluster.cache(topic.cache))
     templates = missing_caches([topic.cache for topic in plan.topics], existing, plan.settings, cluster)
     for name, template in templates.items():
         get_or_create_cache(cluster, new_cache(name, plan.settings, template))
@@ -35,14 +36,14 @@ def ensure_caches(plan: SinkPlan, cluster: Cluster) -> list[str]:
 
 
 def missing_caches(names: Iterable[str], existing: Container[str], settings: SinkSettings, cluster: Cluster) -> dict[str, CacheInfo | None]:
-    """Caches that are to be made -> their template, if there is one.
+    """Missing caches and the template of each; None: no template.
 
     :raises CacheNotFound: cache_template is no cache of the cluster.
     """
     return {name: _template(name, settings, cluster) for name in names if name not in existing}
 
 
-def _tell_of_backups(cache: CacheInfo) -> None:
+def _report_backups(cache: CacheInfo) -> None:
     copied = cache.backups > 0 or cache.mode == "REPLICATED"
     if copied and cache.write_synchronization != _ON_ALL:
         events.emit(events.BACKUPS_BEHIND, cache=cache.name, synchronization=cache.write_synchronization)
@@ -55,12 +56,12 @@ def _template(cache: str, settings: SinkSettings, cluster: Cluster) -> CacheInfo
     try:
         return cluster.cache(template)
     except CacheNotFound as cause:
-        what, remedy = "cache_template is no cache of the cluster", "Make it, or set it to a cache that is there."
+        what, remedy = "cache_template is no cache of the cluster", "Create it, or set cache_template to an existing cache."
         raise CacheNotFound(what, remedy, setting="cache_template", cache=template) from cause
 
 
 def new_cache(name: str, settings: SinkSettings, template: CacheInfo | None) -> NewCache:
-    """How a cache is made: by the settings, by the template where they say nothing, by the cluster where neither does."""
+    """The configuration of a new cache: from the settings, else from the template, else the cluster's defaults."""
     backups = settings.cache_backups if settings.cache_backups >= 0 else template.backups if template else None
     return NewCache(
         name,
@@ -73,9 +74,9 @@ def new_cache(name: str, settings: SinkSettings, template: CacheInfo | None) -> 
 
 
 def query_entities(settings: SinkSettings) -> tuple[QueryEntity, ...]:
-    """The query entity that the settings describe, if they do.
+    """The query entity that the settings describe; empty if they describe none.
 
-    With key_policy key or value several key_fields are columns of the key, as fields of an object; of one, the whole key is the field.
+    With key_policy key or value, several key_fields are columns of a key that is an object; a single one is the whole key.
     """
     if not (settings.cache_key_type or settings.cache_value_type):
         return ()

@@ -1,4 +1,4 @@
-"""Binary types of records in Ignite's binary format: those of the cluster, and those that the source's types topic adds to it."""
+"""Binary types of records in Ignite's binary format, from the cluster and from the source's types topic."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from ..state.types import TypesTopic
 
 
 class CarriedTypes:
-    """Types of the cluster. One that it does not know, or not in the form of a record, is registered from the topic first.
+    """The cluster's binary types; a type that it lacks, or lacks in the form of a record, is registered from the topic first.
 
-    The topic is read, and the cluster asked again, once a batch at most: what a batch's records name was there before them. For one thread.
+    The topic is read, and the cluster asked again, at most once a batch: types are in the topic before the records that need them.
+    For one thread.
     """
 
     def __init__(self, types: ClusterTypes, topic: TypesTopic) -> None:
@@ -22,11 +23,11 @@ class CarriedTypes:
         self.new_batch()
 
     def new_batch(self) -> None:
-        """Allow one more look at the topic and at the cluster."""
+        """Allow one more read of the topic and of the cluster's types."""
         self._read = self._stale = False
 
     def forget_types(self) -> None:
-        """Say that some type is not known in the form of a record."""
+        """Drop the cached types of the cluster: a record has a form of its type that is not among them."""
         if not self._stale:
             self._stale = True
             self._types.forget_types()
@@ -50,7 +51,7 @@ class CarriedTypes:
             raise UnknownBinaryType(what, remedy, type_id=type_id, types_topic=name) from unknown
 
     def _register(self, type_id: int) -> bool:
-        """Add to the cluster what the topic holds of a type and is not registered yet; whether it holds anything."""
+        """Register the topic's forms of a type that are not registered yet; return whether the topic has the type."""
         if not self._read:
             self._topic.read()
             self._read = True
@@ -71,7 +72,7 @@ class CarriedTypes:
 
 
 def described(kind: BinaryType) -> str:
-    """A type in words: its name with its fields, or constants, and its affinity key field."""
+    """A type as text: its name with its fields, or constants, and its affinity key field."""
     if kind.is_enum:
         constants = ", ".join(f"{name} = {ordinal}" for ordinal, name in sorted(kind.enum_values.items()))
         return f"{kind.name} as an enum ({constants})"

@@ -1,4 +1,4 @@
-"""From settings and what the clusters hold to the plan of a sink; nothing is written."""
+"""Plans of a sink, from the settings and the topics. Nothing is written."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from confluent_kafka.admin import OffsetSpec
 
 from ..errors import SettingsError, TopicError
 from ..kafka.clients import KafkaClients
-from ..kafka.topics import Place, Topics, TopicState, read_to_end
+from ..kafka.topics import TopicPartition, Topics, TopicState, read_to_end
 from ..plan.sink_offsets import PartitionKey
 from ..plan.sink_plan import SinkPlan, TopicPlan
 from ..settings.java_patterns import matches_whole
@@ -23,9 +23,9 @@ _SHOWN_TOPICS = 20
 
 
 def make_plan(settings: SinkSettings, topics: Topics, slots: int) -> SinkPlan:
-    """The plan of a run, before a generation is taken.
+    """Plan a run, before a generation is claimed.
 
-    :raises TopicError: a topic is not there, or none matches and the run is to end.
+    :raises TopicError: a topic does not exist, or no topic matches and the run is not continuous.
     :raises SettingsError: two topics go to one cache.
     """
     if settings.types_topic and not topics.exists(settings.types_topic):
@@ -41,66 +41,67 @@ def make_plan(settings: SinkSettings, topics: Topics, slots: int) -> SinkPlan:
 
 
 def known_topics(settings: SinkSettings, topics: Topics) -> Iterable[str]:
-    """Names of the topics that a broker knows, and of those that the settings name and that it does not know yet."""
+    """Names of the topics that a broker lists, and of those in the settings that it does not list yet."""
     known = topics.existing().keys()
     return known | topics.counts(set(settings.topics) - known).keys()
 
 
 def chosen_topics(settings: SinkSettings, existing: Iterable[str]) -> list[str]:
-    """Names of the topics to read, sorted; of those that match the expression neither internal ones nor that of dead letters.
+    """Names of the topics to read, sorted. An expression chooses no internal topic and not the dead-letter topic.
 
     :raises TopicError: see :func:`make_plan`.
     """
-    there = set(existing)
-    missing = [topic for topic in settings.topics if topic not in there]
+    known = set(existing)
+    missing = [topic for topic in settings.topics if topic not in known]
     if missing:
-        hints = dict.fromkeys(hint for topic in missing if (hint := did_you_mean(topic, there)))
+        hints = dict.fromkeys(hint for topic in missing if (hint := did_you_mean(topic, known)))
         one = len(missing) == 1
         what = "a topic that is to be read does not exist" if one else f"{len(missing)} topics that are to be read do not exist"
-        raise TopicError(what, " ".join([*hints, "Make it, or leave it out of topics."]), topic=", ".join(missing))
+        raise TopicError(what, " ".join([*hints, "Create it, or leave it out of topics."]), topic=", ".join(missing))
     if settings.topics:
         return sorted(set(settings.topics))
     found = [
         topic
-        for topic in sorted(there)
+        for topic in sorted(known)
         if matches_whole(topic, settings.topics_regex)
         and not is_internal_topic(topic, settings.internal_topic_prefix)
         and topic not in (settings.dead_letter_topic, settings.types_topic)
     ]
     if not found and not settings.streams:
-        shown = ", ".join(sorted(there)[:_SHOWN_TOPICS]) or "none"
+        shown = ", ".join(sorted(known)[:_SHOWN_TOPICS]) or "none"
         raise TopicError(f"no topic matches topics_regex {settings.topics_regex!r}", f"The brokers have: {shown}.")
     return found
 
 
 def cache_names(topics: Iterable[str], topic_prefix: str, cache_prefix: str) -> dict[str, str]:
-    """Topic -> cache: ``cache_prefix`` and the topic's name without ``topic_prefix``, which it need not have.
+    """The cache of each topic: ``cache_prefix`` and the topic's name without ``topic_prefix``.
 
-    :raises SettingsError: two topics go to one cache, or a name is empty.
+    :raises SettingsError: two topics go to one cache, or the name of a cache is empty.
     """
     caches: dict[str, str] = {}
     for topic in topics:
         cache = cache_prefix + topic.removeprefix(topic_prefix)
         if not cache:
             raise SettingsError("a topic's name leaves none for its cache", "Choose another topic_prefix, or a cache_prefix", topic=topic)
-        other = next((name for name, taken in caches.items() if taken == cache), None)
+        other = next((name for name, found in caches.items() if found == cache), None)
         if other is not None:
             what = f"topics {other} and {topic} go to one cache"
             raise SettingsError(
-                what, "Leave one of them out, or give it a connector and a cache_prefix of its own", cache=cache, topic=topic
+                what, "Leave one of them out, or give it another connector with another cache_prefix", cache=cache, topic=topic
             )
         caches[topic] = cache
     return caches
 
 
-def places_of(plans: Iterable[TopicPlan]) -> list[Place]:
+def partitions_of(plans: Iterable[TopicPlan]) -> list[TopicPartition]:
+    """The partitions of planned topics."""
     return [(topic.name, partition) for topic in plans for partition in range(topic.partitions)]
 
 
 def with_begins(plan: SinkPlan, topics: Topics, clients: KafkaClients) -> SinkPlan:
-    """The plan of a first start that begins at the topics' ends, if that is wanted.
+    """The plan with the topics' ends as begins, if the connector starts for the first time and ``auto_offset_reset`` is latest.
 
-    Where the connector has any offset, what has none is new, and read from its first record.
+    If the connector has any offset, partitions without one are new, and read from their first record.
     """
     if plan.settings.auto_offset_reset != LATEST or _has_offsets(plan, topics, clients):
         return plan
@@ -110,8 +111,8 @@ def with_begins(plan: SinkPlan, topics: Topics, clients: KafkaClients) -> SinkPl
 
 
 def _has_offsets(plan: SinkPlan, topics: Topics, clients: KafkaClients) -> bool:
-    """Whether the group, or the offsets topic, has one of the connector."""
-    if topics.group_offsets(plan.settings.group_id, places_of(plan.topics)):
+    """Whether the group, or the offsets topic, has an offset of the connector."""
+    if topics.group_offsets(plan.settings.group_id, partitions_of(plan.topics)):
         return True
     name = offsets_topic(plan.settings.internal_topic_prefix, plan.connector)
     slots = range(topics.counts([name]).get(name, 0))
@@ -119,7 +120,7 @@ def _has_offsets(plan: SinkPlan, topics: Topics, clients: KafkaClients) -> bool:
 
 
 def with_batch_bytes(plan: SinkPlan, states: Mapping[str, TopicState]) -> SinkPlan:
-    """The plan with batches of dead letters no larger than their topic allows, where that is known."""
+    """The plan with the batch limit that the dead-letter topic accepts, if it is known."""
     known = [state.max_message_bytes for state in states.values() if state.max_message_bytes is not None]
     return replace(plan, max_batch_bytes=min(known, default=plan.max_batch_bytes))
 
@@ -129,6 +130,6 @@ def _with_ends(plans: tuple[TopicPlan, ...], topics: Topics) -> tuple[TopicPlan,
     return tuple(replace(topic, ends=tuple(ends[topic.name, number] for number in range(topic.partitions))) for topic in plans)
 
 
-def _ends(plans: Iterable[TopicPlan], topics: Topics) -> Mapping[Place, int]:
-    """Where what is committed ends."""
-    return topics.offsets(places_of(plans), OffsetSpec.latest(), committed=True)
+def _ends(plans: Iterable[TopicPlan], topics: Topics) -> Mapping[TopicPartition, int]:
+    """The end of each partition's committed records."""
+    return topics.offsets(partitions_of(plans), OffsetSpec.latest(), committed=True)

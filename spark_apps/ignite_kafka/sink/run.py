@@ -1,4 +1,4 @@
-"""The run of a sink: topics into caches, up to where the topics ended when it began, or until it is stopped."""
+"""The run of a sink: stores topics in caches, up to their ends when the run began, or until it is stopped."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ log = logging.getLogger(__name__)
 
 
 def run_sink(spark: SparkSession, request: RunRequest[SinkSettings]) -> RunStatus:
-    """Read topics into caches.
+    """Store topics in caches.
 
-    :returns: the run's record: COMPLETED where the ends are reached, STOPPED where it was asked to stop.
-    :raises IgniteKafkaError: what ended the run; what was stored and committed stays, and the next run goes on from there.
+    :returns: the run's record: COMPLETED when the ends are reached, STOPPED when stopped.
+    :raises IgniteKafkaError: what ended the run; the next run continues from what was committed.
     """
     with ExitStack() as stack:
         return SinkRun(spark, request, stack).run()
@@ -49,7 +49,7 @@ class SinkRun(EpochRun[SinkSettings]):
     def _run(self) -> None:
         settings = self._settings
         self._cluster = self._stack.enter_context(ignite_cluster(settings, self._secrets))
-        self._cluster.cache_names()  # what the cluster refuses, it refuses before anything is taken over
+        self._cluster.cache_names()  # a refusal by the cluster comes before the connector is claimed
         events.emit(events.IGNITE_CONNECTED, address=", ".join(settings.ignite_addresses))
         state = self._state()
         _check_direction(settings, state)
@@ -59,7 +59,7 @@ class SinkRun(EpochRun[SinkSettings]):
         slots = parallelism.slots(settings, state, parallelism.cores(self._spark))
         chosen = self._patiently(lambda: make_plan(settings, self._topics, slots))
         ensure_caches(chosen, self._cluster)
-        plan = self._patiently(lambda: self._with_letters(chosen))
+        plan = self._patiently(lambda: self._with_dead_letter_topic(chosen))
         self._control = self._configs_writer()
         self._take(self._control, slots, state)
         plan_now = self._patiently(lambda: with_begins(plan, self._topics, self._clients))
@@ -73,8 +73,8 @@ class SinkRun(EpochRun[SinkSettings]):
         self._patiently(self._publish)
         self._close_run(status.COMPLETED if self._epochs(ends=not settings.streams) else status.STOPPED)
 
-    def _with_letters(self, plan: SinkPlan) -> SinkPlan:
-        """The plan with batches as the dead letter topic takes them; it is made where it is missing."""
+    def _with_dead_letter_topic(self, plan: SinkPlan) -> SinkPlan:
+        """The plan with the batch limit of the dead-letter topic, which is created if missing."""
         name = self._settings.dead_letter_topic
         if not name:
             return plan
@@ -105,29 +105,29 @@ class SinkRun(EpochRun[SinkSettings]):
         self._add([counts_of(one) for one in tasks], planned(self._plan))
         self._publish_progress()
 
-    # topics that come, or grow
+    # new topics and partitions
 
-    def _now(self) -> SinkPlan:
-        """The plan as the brokers would have it now; that of before while they do not tell."""
+    def _plan_now(self) -> SinkPlan:
+        """The plan by the topics that exist now; the plan of before while the brokers do not answer."""
         try:
             now = make_plan(self._settings, self._topics, self._plan.slots)
         except IgniteKafkaError as error:
             if error.final:
                 raise
-            log.warning("the brokers do not tell their topics: %s", error)
+            log.warning("the topics cannot be listed: %s", error)
             return self._plan
-        # a first start has happened: what is new is read from its first record
+        # only the first start may begin at the ends: new partitions are read from their first record
         begins = {topic.name: topic.begins for topic in self._plan.topics}
         topics = tuple(replace(topic, begins=begins.get(topic.name, ())) for topic in now.topics)
         return replace(now, topics=topics, generation=self._plan.generation, max_batch_bytes=self._plan.max_batch_bytes)
 
     def _changed(self) -> bool:
-        return self._now() != self._plan
+        return self._plan_now() != self._plan
 
     def _refresh_plan(self, epoch: int) -> None:
         if not self._settings.streams:
             return
-        now = self._now()
+        now = self._plan_now()
         if now == self._plan:
             return
         before = {(topic.name, topic.partitions) for topic in self._plan.topics}
@@ -139,10 +139,11 @@ class SinkRun(EpochRun[SinkSettings]):
 
 
 def planned(plan: SinkPlan) -> dict[str, CacheStatus]:
+    """The status of each planned cache before anything is stored."""
     return {topic.cache: CacheStatus(topic.name, units=topic.partitions) for topic in plan.topics}
 
 
 def _check_direction(settings: SinkSettings, state: ConnectorState) -> None:
-    """Refuse the name of a source: its offsets are of another kind."""
+    """Refuse the name of a source connector: its offset records have another form."""
     if state.connector is not None and state.connector.is_source:
         raise SettingsError("a source connector has this name", "Give the sink another one.", setting="name", value=settings.name)

@@ -1,4 +1,4 @@
-"""The open slots of a task that sinks: where their partitions go on, and the transactions that commit it."""
+"""The open slots of a sink's task: the start offsets of their partitions, and the transactions that commit offsets and dead letters."""
 
 from __future__ import annotations
 
@@ -12,24 +12,27 @@ from ..kafka.clients import KafkaClients
 from ..kafka.dead_letters import DeadLetter
 from ..kafka.producer import DEFAULTS
 from ..kafka.record_size import DEFAULT_MESSAGE_BYTES
-from ..kafka.topics import Place, Topics
+from ..kafka.topics import TopicPartition, Topics
 from ..plan.sink_offsets import PartitionOffset
 from ..plan.sink_plan import SinkPlan, TopicPlan
 from ..plan.slots import Owner
 from ..state.open_slots import OpenSlots, SlotOpener
 from ..state.slot_writer import TransactionLimits
-from .start_offsets import Starts, resolved
+from .start_offsets import Starts, resolve_starts
 
 
 class SinkSlots:
-    """The slots of one task; after any error they are closed and never used again."""
+    """The open slots of one task; after any error they are closed and never used again.
+
+    :ivar slot_of: topic partition to the number of its slot.
+    """
 
     def __init__(self, plan: SinkPlan, clients: KafkaClients, slots: Iterable[int], owner: Owner) -> None:
         self._plan, self._settings = plan, plan.settings
         self._topics = Topics(clients)
-        self._plans: dict[Place, TopicPlan] = {}
-        self.slot_of: dict[Place, int] = {}
-        for slot, topic, partition in plan.places(slots):
+        self._plans: dict[TopicPartition, TopicPlan] = {}
+        self.slot_of: dict[TopicPartition, int] = {}
+        for slot, topic, partition in plan.partitions(slots):
             self._plans[topic.name, partition] = topic
             self.slot_of[topic.name, partition] = slot
         settings = plan.settings
@@ -41,10 +44,13 @@ class SinkSlots:
         self._writers = OpenSlots(opener, sorted(set(self.slot_of.values())))
 
     def starts(self) -> Starts:
-        """Where each partition goes on; raises as :func:`~ignite_kafka.sink.start_offsets.resolved`."""
+        """The offset at which each partition is continued.
+
+        :raises TopicError, RecordsLost: see :func:`~ignite_kafka.sink.start_offsets.resolve_starts`.
+        """
         self.check_topics()
         copies = {place: copy for slot in self._writers for place, copy in self._writers[slot].state.by_topic.items()}
-        found = resolved(self._plans, self._settings, self._topics, copies)
+        found = resolve_starts(self._plans, self._settings, self._topics, copies)
         for (topic, partition), start in found.reset.items():
             reason = f"auto_offset_reset is {self._settings.auto_offset_reset}"
             where = {"topic": topic, "partition": partition, "start": start.offset, "wanted": start.instead_of}
@@ -52,7 +58,10 @@ class SinkSlots:
         return found
 
     def check_topics(self) -> None:
-        """Raise TopicError where a topic is not the one that was planned."""
+        """Make sure that the topics are those that were planned.
+
+        :raises TopicError: a topic was deleted, or deleted and made again.
+        """
         planned = {topic.name: topic.topic_id for topic in self._plans.values()}
         found = self._topics.describe(list(planned))
         for name, topic_id in planned.items():
@@ -60,9 +69,11 @@ class SinkSlots:
                 how = "deleted" if name not in found else "deleted and made again"
                 raise TopicError(f"the topic was {how} during the run", "Start again: its offsets are checked then.", topic=name)
 
-    def commit(self, offsets: Mapping[Place, int], letters: Mapping[Place, Sequence[DeadLetter]], group_metadata: Any) -> None:
-        """Commit next offsets and dead letters, one transaction a slot; on return all of them are."""
-        by_slot: dict[int, dict[Place, PartitionOffset]] = defaultdict(dict)
+    def commit(
+        self, offsets: Mapping[TopicPartition, int], dead_letters: Mapping[TopicPartition, Sequence[DeadLetter]], group_metadata: Any
+    ) -> None:
+        """Commit next offsets and dead letters, one transaction a slot; return when all are committed."""
+        by_slot: dict[int, dict[TopicPartition, PartitionOffset]] = defaultdict(dict)
         for place, offset in offsets.items():
             topic_id = self._plans[place].topic_id
             by_slot[self.slot_of[place]][place] = PartitionOffset(offset, topic_id, self._plan.generation)
@@ -70,7 +81,7 @@ class SinkSlots:
         def commit_slot(slot: int) -> None:
             writer = self._writers[slot]
             for place in by_slot[slot]:
-                writer.send_letters(letters.get(place, ()))
+                writer.send_dead_letters(dead_letters.get(place, ()))
             writer.positions(by_slot[slot], group_metadata)
             writer.commit()
 

@@ -1,4 +1,4 @@
-"""Where the partitions of a sink go on: what the group, the copies of its offsets, and the partitions themselves say together."""
+"""The start offsets of a sink's partitions, from the group's offsets, their copies, and the bounds of the partitions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from confluent_kafka.admin import OffsetSpec
 
-from ..kafka.topics import Place, Topics
+from ..kafka.topics import TopicPartition, Topics
 from ..plan.sink_offsets import Log, PartitionOffset, Start, start_of
 from ..plan.sink_plan import TopicPlan
 from ..settings.sink import SinkSettings
@@ -15,18 +15,25 @@ from ..settings.sink import SinkSettings
 
 @dataclass(frozen=True)
 class Starts:
-    """The first offset of each partition; ``unrecorded``: their group has another one, or none; ``reset``: what was to be read is gone."""
+    """The start offset of each partition.
 
-    offsets: dict[Place, int] = field(default_factory=dict)
-    unrecorded: set[Place] = field(default_factory=set)
-    reset: dict[Place, Start] = field(default_factory=dict)
+    :param unrecorded: partitions whose group has another offset, or none.
+    :param reset: partitions whose next record is gone, by ``auto_offset_reset``.
+    """
+
+    offsets: dict[TopicPartition, int] = field(default_factory=dict)
+    unrecorded: set[TopicPartition] = field(default_factory=set)
+    reset: dict[TopicPartition, Start] = field(default_factory=dict)
 
 
-def resolved(plans: Mapping[Place, TopicPlan], settings: SinkSettings, topics: Topics, copies: Mapping[Place, PartitionOffset]) -> Starts:
-    """Where each partition goes on.
+def resolve_starts(
+    plans: Mapping[TopicPartition, TopicPlan], settings: SinkSettings, topics: Topics, copies: Mapping[TopicPartition, PartitionOffset]
+) -> Starts:
+    """Find the start offset of each partition.
 
-    :raises TopicError: a topic is gone, or is another one than when it was read.
-    :raises RecordsLost: what is to be read next is gone, and auto_offset_reset is none.
+    :param copies: the offsets topic's copies of the group's offsets.
+    :raises TopicError: a topic was deleted, or made again since it was read.
+    :raises RecordsLost: the next record is gone, and auto_offset_reset is none.
     """
     first, end = (topics.offsets(plans, spec) for spec in (OffsetSpec.earliest(), OffsetSpec.latest()))
     group = topics.group_offsets(settings.group_id, plans)

@@ -1,4 +1,4 @@
-"""One batch of records into caches: converted, one operation a key, sent, and acknowledged by the nodes."""
+"""Stores batches of records in caches: converts them, keeps one operation a key, sends these, awaits the nodes' acknowledgements."""
 
 from __future__ import annotations
 
@@ -22,31 +22,36 @@ from ..ignite.cache_writer import CacheWriter
 from ..ignite.cluster import Cluster
 from ..kafka.clients import KafkaClients
 from ..kafka.records import Consumed
-from ..kafka.topics import Place
+from ..kafka.topics import TopicPartition
 from ..plan.sink_plan import SinkPlan, TopicPlan
 from ..settings.connector import LOG_ONLY, STOP
 from ..settings.sink import SinkSettings
 from ..state.types import TypesTopic
 from .carried_types import CarriedTypes
-from .dead_letters import refused
+from .dead_letters import error_of
 
 log = logging.getLogger(__name__)
 
 
 @dataclass
 class Stored:
-    """What became of a batch. ``bad`` are the records that were passed over; ``stopped`` the first that must not be, and where."""
+    """The result of a batch.
 
-    entries: dict[Place, int] = field(default_factory=dict)
-    bad: list[tuple[Consumed, tuple[BadRecord, ...]]] = field(default_factory=list)
-    stopped: dict[Place, RecordRefused] = field(default_factory=dict)
+    :param entries: number of entries to put or remove, by partition.
+    :param skipped: bad records, with the records that they are of.
+    :param stopped: the first bad record of a partition where the error policy is to stop.
+    """
+
+    entries: dict[TopicPartition, int] = field(default_factory=dict)
+    skipped: list[tuple[Consumed, tuple[BadRecord, ...]]] = field(default_factory=list)
+    stopped: dict[TopicPartition, RecordRefused] = field(default_factory=dict)
 
 
 class Store:
-    """The caches of one task. For one thread; close it when it has failed.
+    """Stores records in the caches of one task. For one thread; after an error it is only closed.
 
-    :param in_order: records of a partition are put in their order, each part of them once what was before it is in the cache. So those
-        that the cache refuses are found, and are bad records then; without it they end :meth:`store` or :meth:`flush`.
+    :param in_order: whether records of a partition are put in parts, one after the other. This finds the records that a cache refuses,
+        which become bad records; else they end :meth:`store` or :meth:`flush`.
     """
 
     def __init__(self, plan: SinkPlan, cluster: Cluster, clients: KafkaClients, *, in_order: bool = False) -> None:
@@ -60,13 +65,14 @@ class Store:
         self._sinks: dict[str, tuple[Inbound, CacheWriter]] = {}
 
     def store(self, batch: Sequence[Consumed]) -> Stored:
-        """Convert the batch while the one before is on its way, wait for that, and send what this one says; :meth:`flush` waits for it.
+        """Convert the batch while the nodes store the one before, wait for that, and send this one; :meth:`flush` waits for it.
 
-        Records of one key are all of one partition, or have no order: so one operation a key and topic is left, the last one, or where
-        entries are not overwritten the first.
+        Records of one key are of one partition, or have no order. So one operation a key and topic is kept: the last one, or the first
+        where entries are not overwritten.
 
-        :raises EntriesRefused: a cache does not take some entry of this batch, or of the one before.
-        :raises ProgramFault: the conversion failed in a way that says nothing of a record.
+        :param batch: records of several partitions.
+        :raises EntriesRefused: a cache refuses an entry of this batch, or of the one before.
+        :raises ProgramFault: the conversion failed by a fault of this program.
         """
         stored, by_topic = Stored(), defaultdict(list)
         self._carried.new_batch()
@@ -75,19 +81,19 @@ class Store:
             entries = _converted(inbound, consumed)
             if self._in_order:
                 entries = entries.without(self._put_in_order(writer, entries))
-            entries = self._judged(consumed, entries, stored)
+            entries = self._apply_error_policy(consumed, entries, stored)
             stored.entries[consumed.topic, consumed.partition] = len(entries)
             by_topic[consumed.topic].append(entries)
         if self._in_order:
             return stored
-        lefts = [(self._sinks[topic][1], compacted(_joined(parts), overwrite=self._overwrite)) for topic, parts in by_topic.items()]
+        kept = [(self._sinks[topic][1], compacted(_concat_entries(parts), overwrite=self._overwrite)) for topic, parts in by_topic.items()]
         self.flush()
-        for writer, left in lefts:
-            _write(writer, left)
+        for writer, entries in kept:
+            _write(writer, entries)
         return stored
 
     def flush(self) -> None:
-        """Return once all batches are in the caches."""
+        """Wait until all batches are in the caches."""
         for _, writer in self._sinks.values():
             writer.flush()
 
@@ -99,7 +105,10 @@ class Store:
         return self._sinks[topic.name]
 
     def _put_in_order(self, writer: CacheWriter, entries: Entries) -> list[BadRecord]:
-        """Put entries, of a run that stops those before the first bad record; the answer is what was refused."""
+        """Put entries in parts, and halve a part that the cache refuses, down to single records.
+
+        :returns: the refused records. If the error policy is to stop: at most one, and no entry behind a bad record is put.
+        """
         stops = self._settings.error_handling_policy == STOP
         end = int(np.searchsorted(entries.rows, entries.bad[0].row)) if stops and entries.bad else len(entries)
         bad: list[BadRecord] = []
@@ -115,33 +124,38 @@ class Store:
             at, size = at + len(part), size * 2
         return bad
 
-    def _judged(self, consumed: Consumed, entries: Entries, stored: Stored) -> Entries:
-        """What of the entries is to be stored, by the error policy."""
+    def _apply_error_policy(self, consumed: Consumed, entries: Entries, stored: Stored) -> Entries:
+        """The entries to store; bad records are noted in `stored`."""
         if not entries.bad:
             return entries
         if self._settings.error_handling_policy == STOP:
             first = entries.bad[0]
-            stored.stopped[consumed.topic, consumed.partition] = refused(consumed, first)
+            stored.stopped[consumed.topic, consumed.partition] = error_of(consumed, first)
             count = int(np.searchsorted(entries.rows, first.row))
             return entries.part(0, count)
-        stored.bad.append((consumed, entries.bad))
+        stored.skipped.append((consumed, entries.bad))
         if self._settings.error_handling_policy == LOG_ONLY:
             for bad in entries.bad:
-                error = refused(consumed, bad)
+                error = error_of(consumed, bad)
                 events.emit(events.OBJECT_NOT_BUILT, **{"reason": error.what, **error.where})
         return entries
 
     def close(self) -> None:
-        """Return once nothing is on its way: it must not come after what is stored next. Raises OutcomeUnknown."""
+        """Wait until no request is in flight: an older entry must not arrive after a newer one.
+
+        :raises OutcomeUnknown: a request got no reply.
+        """
         for _, writer in self._sinks.values():
             writer.close()
 
 
 def _converted(inbound: Inbound, consumed: Consumed) -> Entries:
-    """The records as entries.
+    """Convert records to entries.
 
-    An exception that is no error of this package says where the program is wrong, not which record is: it must not make a bad record,
-    and as it is it would end the Spark task without a place, to be tried again in vain.
+    An exception that is no error of this package is a fault of the program. It must not make a bad record; raised as it is, it would not
+    name the records, and Spark would retry the task in vain.
+
+    :raises ProgramFault: the program failed.
     """
     try:
         return inbound.convert(consumed)
@@ -152,19 +166,19 @@ def _converted(inbound: Inbound, consumed: Consumed) -> Entries:
 
 
 def _fault(consumed: Consumed, error: Exception) -> ProgramFault:
-    """The error of the driver and the user; its text has what is left behind with the cause where errors travel as JSON."""
+    """The error that the driver and the user see. Errors travel as JSON without their cause, so its text names the cause."""
     at = traceback.extract_tb(error.__traceback__)[-1]
     first, last = (int(consumed.offsets[0]), int(consumed.offsets[-1])) if len(consumed) else (None, None)
     text = in_message(error)
     what = f"a fault of this program: converting records failed with {type(error).__name__}: {text} ({Path(at.filename).name}:{at.lineno})"
-    remedy = "Report it, with the traceback in the log of the executor and, if you can, these records; no error policy passes over them."
+    remedy = "Report it, with the traceback in the log of the executor and, if you can, these records; no error policy skips them."
     lines = "".join(traceback.format_tb(error.__traceback__))
     log.error("converting records of %s-%s, offsets %s to %s\n%s%s", consumed.topic, consumed.partition, first, last, lines, text)
     return ProgramFault(what, remedy, topic=consumed.topic, partition=consumed.partition, first_offset=first, last_offset=last)
 
 
 def _write(writer: CacheWriter, entries: Entries) -> None:
-    """Send entries of different keys."""
+    """Send puts and removals of different keys."""
     if not entries.values.null_count:
         writer.put(entries.keys, entries.values)
         return
@@ -174,7 +188,7 @@ def _write(writer: CacheWriter, entries: Entries) -> None:
 
 
 def _refusal(writer: CacheWriter, entries: Entries) -> EntriesRefused | None:
-    """Why the cache does not take some of these entries, or None: all are in it. Either way nothing is on its way."""
+    """The error with which a cache refuses some of these entries; None: all are stored. No request is in flight afterwards."""
     try:
         _write(writer, entries)
         writer.flush()
@@ -186,10 +200,11 @@ def _refusal(writer: CacheWriter, entries: Entries) -> EntriesRefused | None:
 
 
 def inbound_rules(settings: SinkSettings) -> InboundRules:
+    """The rules of conversion that the settings choose."""
     return InboundRules(settings.key_converter, settings.value_converter, settings.key_policy, settings.key_fields, settings.decimal_format)
 
 
-def _joined(parts: Sequence[Entries]) -> Entries:
+def _concat_entries(parts: Sequence[Entries]) -> Entries:
     if len(parts) == 1:
         return parts[0]
     keys, values = pa.concat_arrays([part.keys for part in parts]), pa.concat_arrays([part.values for part in parts])

@@ -1,8 +1,8 @@
-"""What a Spark task of a sink does: batch after batch of its partitions, until their ends, or until its epoch ends.
+"""The Spark task of a sink: stores batch after batch of its partitions, until their ends or until its epoch ends.
 
-A batch: read records, convert them, and send entries to be put and removed while the next batch is read and converted. Every
-push_interval_ms, and where there is something to tell, the task waits until the nodes have acknowledged all, and commits in one transaction
-a slot the group's offsets, their copies, and the dead letters. A task that dies before leaves entries that the next one writes again.
+A batch is read and converted while the nodes store the one before. Every push_interval_ms, and when a batch has bad records, the task waits
+until the nodes have acknowledged all entries; then it commits the group's offsets, their copies and the dead letters, in one transaction a
+slot. After a task that dies before its commit, the next one stores the same entries again.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 
-from ..common.deadline import Interval
+from ..common.deadline import Deadline, Interval
 from ..errors import EntriesRefused, IgniteKafkaError, RecordsLost, RecordsOvertaken
 from ..kafka.consumer import BatchLimits, RecordReader
 from ..kafka.dead_letters import DeadLetter
 from ..kafka.records import Consumed
-from ..kafka.topics import Place
+from ..kafka.topics import TopicPartition
 from ..plan.sink_offsets import PASS_OVER
 from ..plan.sink_plan import SinkPlan
 from ..plan.slots import Owner
@@ -34,12 +34,17 @@ from .slots import SinkSlots
 from .store import Store, Stored
 
 log = logging.getLogger(__name__)
-_CHECK_S = 5.0  # a topic that is deleted and made again is noticed that soon; its offsets would be those of the one before
-_GATHER_S = 0.2  # of a run that ends: how long a batch that is not full waits for more
+_CHECK_S = 5.0  # until a deleted topic is noticed; if it is made again, its offsets would be committed for the one before
+_GATHER_S = 0.2  # how long a batch that is not full waits for more records, in a run that ends at the topics' ends
 
 
 def sink_slots(plan: SinkPlan, secrets: Secrets, slots: Sequence[int], attempt: int, epoch: Epoch) -> Iterator[SlotResult]:
-    """Store what slots read until their ends, or until the epoch ends; one result each, with what was stored in this epoch."""
+    """Store the records of slots until their ends, or until the epoch ends.
+
+    :param slots: numbers of the slots of this task.
+    :param attempt: number of the task's attempt: a later one takes the slots over.
+    :returns: one result a slot, with the counts of this epoch.
+    """
     tune_allocation()
     yield from SinkTask(plan, secrets, slots, attempt, epoch).run()
 
@@ -71,7 +76,7 @@ class SinkTask(TaskLoop):
             raise self._overtaken(lost) from lost
 
     def _overtaken(self, lost: RecordsLost) -> IgniteKafkaError:
-        """What lost records are by ``auto_offset_reset``: but for none the next attempt passes over them, from the slots' starts on."""
+        """The error of lost records: with ``auto_offset_reset`` none it is final, else the next attempt skips them."""
         if self._settings.auto_offset_reset == NONE:
             return RecordsLost(lost.what, PASS_OVER, **lost.where)
         return RecordsOvertaken(lost.what, lost.remedy, **lost.where)
@@ -80,14 +85,14 @@ class SinkTask(TaskLoop):
         try:
             self._copy(end)
         except EntriesRefused as refused:
-            # not known which record it was: from what is committed on they are put in their order
-            log.warning("a cache refused entries; they are put in order now, to find them: %s", refused)
+            # the refusal does not name the record: entries are put in order from the last commit on
+            log.warning("a cache refused entries; they are put in order, to find the refused ones: %s", refused)
             self._in_order = True
             self._copy(end)
 
     def _copy(self, end: EpochEnd) -> None:
         limits = BatchLimits(self._settings.batch_size, self._settings.batch_bytes)
-        ends = None if self._settings.streams else {(t.name, p): t.ends[p] for _, t, p in self._plan.places(self._slots)}
+        ends = None if self._settings.streams else {(t.name, p): t.ends[p] for _, t, p in self._plan.partitions(self._slots)}
         with (
             ignite_cluster(self._settings, self._secrets) as cluster,
             closing(SinkSlots(self._plan, self._clients, self._slots, self._owner)) as slots,
@@ -99,15 +104,14 @@ class SinkTask(TaskLoop):
                 self._batches(reader, store, slots, end)
 
     def _batches(self, reader: RecordReader, store: Store, slots: SinkSlots, end: EpochEnd) -> None:
-        committed, committed_at = dict(reader.positions), time.monotonic()
-        pending: list[tuple[Place, CacheCount]] = []
+        committed, due = dict(reader.positions), Deadline.after(self._commit_s)
+        pending: list[tuple[TopicPartition, CacheCount]] = []
         while not reader.finished:
             batch, started = reader.read(self._wait_s), time.time()
             stored = store.store(batch)
             pending += _counted(batch, stored, started)
             ends = reader.finished or end.reached()
-            due = time.monotonic() - committed_at >= self._commit_s
-            if not (ends or due or stored.stopped or stored.bad):
+            if not (ends or due.expired or stored.stopped or stored.skipped):
                 continue
             store.flush()
             moved = {place: position for place, position in reader.positions.items() if position != committed[place]}
@@ -115,12 +119,12 @@ class SinkTask(TaskLoop):
                 moved[place] = int(error.where["offset"])
             if self._checks.due():
                 slots.check_topics()
-            slots.commit(moved, self._letters(stored, slots), reader.group_metadata)
-            committed, committed_at = committed | moved, time.monotonic()
+            slots.commit(moved, self._dead_letters(stored, slots), reader.group_metadata)
+            committed, due = committed | moved, Deadline.after(self._commit_s)
             self._count(pending, slots)
             pending = []
             self.progressed()
-            self.tell(self._counts.values(), loaded=True)
+            self.report_progress(self._counts.values(), loaded=True)
             for error in stored.stopped.values():
                 raise error
             if ends and not reader.finished:
@@ -129,28 +133,28 @@ class SinkTask(TaskLoop):
         for place, slot in slots.slot_of.items():
             self._counts[slot][self._caches[place[0]]].units += 1
 
-    def _letters(self, stored: Stored, slots: SinkSlots) -> dict[Place, list[DeadLetter]]:
+    def _dead_letters(self, stored: Stored, slots: SinkSlots) -> dict[TopicPartition, list[DeadLetter]]:
         if self._settings.error_handling_policy != DEAD_LETTER:
             return {}
-        letters = {}
-        for consumed, bad in stored.bad:
+        found = {}
+        for consumed, bad in stored.skipped:
             place = consumed.topic, consumed.partition
             number = slots.slot_of[place]  # as the number of the task: Spark's differ from run to run
-            letters[place] = dead_letters(self._clients, self._settings.dead_letter_topic, self._plan.connector, number, consumed, bad)
-        return letters
+            found[place] = dead_letters(self._clients, self._settings.dead_letter_topic, self._plan.connector, number, consumed, bad)
+        return found
 
-    def _count(self, done: Sequence[tuple[Place, CacheCount]], slots: SinkSlots) -> None:
-        """Add what is committed now."""
+    def _count(self, done: Sequence[tuple[TopicPartition, CacheCount]], slots: SinkSlots) -> None:
+        """Add the counts of committed batches."""
         for place, mine in done:
             count = self._counts[slots.slot_of[place]][self._caches[place[0]]]
             mine.ended = time.time()
             count.add(mine)
 
 
-def _counted(batch: Sequence[Consumed], stored: Stored, started: float) -> Iterator[tuple[Place, CacheCount]]:
-    """What a batch has of each partition."""
-    bad = {(consumed.topic, consumed.partition): len(records) for consumed, records in stored.bad}
+def _counted(batch: Sequence[Consumed], stored: Stored, started: float) -> Iterator[tuple[TopicPartition, CacheCount]]:
+    """The counts of a batch, by partition."""
+    skipped = {(consumed.topic, consumed.partition): len(records) for consumed, records in stored.skipped}
     for consumed in batch:
         place = consumed.topic, consumed.partition
         size = consumed.keys.nbytes + consumed.values.nbytes
-        yield place, CacheCount(stored.entries[place], len(consumed), size, started=started, bad=bad.get(place, 0))
+        yield place, CacheCount(stored.entries[place], len(consumed), size, started=started, bad=skipped.get(place, 0))

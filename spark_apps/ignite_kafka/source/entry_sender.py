@@ -1,4 +1,4 @@
-"""Converts entries of caches and queues them in the open transaction of a slot; bad entries are handled by the error policy."""
+"""Converts entries of caches and queues them in the open transaction of a slot. The error policy decides about bad entries."""
 
 from __future__ import annotations
 
@@ -61,21 +61,21 @@ class EntrySender:
         :raises DecodeError, UnsupportedType, RecordTooLarge: of a bad entry if the policy is to stop; whatever the policy, of a page whose
             entry boundaries cannot be found.
         """
-        made = self._made(writer, cache, info, pages, in_order=removed is not None)
-        records, rows = made.records, np.array([bad.row for bad in made.bad], np.int64)
+        conversion = self._convert_batch(writer, cache, info, pages, in_order=removed is not None)
+        records, rows = conversion.records, np.array([bad.row for bad in conversion.bad], np.int64)
         if removed is not None:
             records = with_tombstones(records, np.delete(removed, rows))
-        self.meet(cache.name, records.key_types)
+        self.note_key_types(cache.name, records.key_types)
         write_types(writer, self._types_topic, records.type_ids, self._cluster)
         writer.send(cache.topic, cache.topic_partitions, records, cache.topic_id)
-        for bad, partition in zip(made.bad, partitions[rows].tolist(), strict=True):
+        for bad, partition in zip(conversion.bad, partitions[rows].tolist(), strict=True):
             self._skip(writer, slot, cache, partition, bad)
         return records, rows
 
-    def meet(self, cache: str, types: Iterable[KeyType]) -> None:
-        """Note types of a cache's keys; report or refuse types that can give the same Kafka key as an earlier one of this run.
+    def note_key_types(self, cache: str, types: Iterable[KeyType]) -> None:
+        """Note types of a cache's keys. Report or refuse a type that can give the same Kafka key as an earlier one of this run.
 
-        :raises AmbiguousKeys: there are two such types, and setting `coinciding_keys` refuses that.
+        :raises AmbiguousKeys: two types can give the same Kafka key, and setting `coinciding_keys` refuses that.
         """
         met = key_types_in(self._connector, self._generation, cache)
         new = met.meet(types)
@@ -88,7 +88,7 @@ class EntrySender:
             shown = {"first_example": first.example or "?", "second_example": second.example or "?"}
             events.emit(events.KEYS_MAY_COINCIDE, cache=cache, first=first.name, second=second.name, **shown)
 
-    def _made(self, writer: SlotWriter, cache: CachePlan, info: CacheInfo, pages: Sequence[Page], *, in_order: bool) -> Narrowed:
+    def _convert_batch(self, writer: SlotWriter, cache: CachePlan, info: CacheInfo, pages: Sequence[Page], *, in_order: bool) -> Narrowed:
         """Convert the batch as a whole; entry by entry only if it has a bad one."""
         if self._settings.error_handling_policy == STOP:
             return Narrowed(self._all_or_none(info, pages, in_order=in_order))
@@ -117,7 +117,7 @@ class EntrySender:
             raise found.bad[0].error from error
 
     def _skip(self, writer: SlotWriter, slot: int, cache: CachePlan, partition: int, bad: BadEntry) -> None:
-        """Send a bad entry to the dead letters, or report it by an event only."""
+        """Send a bad entry to the dead-letter topic, or report it by an event only."""
         error = type(bad.error)(bad.error.what, "", **bad.error.where | {"partition": partition})
         if self._settings.error_handling_policy != DEAD_LETTER:
             events.emit(events.CONVERTER_FAILED, reason=error.what, stage=str(bad.stage), **error.where)
@@ -125,4 +125,4 @@ class EntrySender:
         component = TransactionalProducer if bad.stage == Stage.PRODUCE else type(self._converter)
         context = context_headers(error, bad.stage, component, self._connector, slot, {})
         headers = [*context, *entry_headers(cache.name, partition, cache.topic)]
-        writer.send_letters([DeadLetter(self._settings.dead_letter_topic, bad.key, bad.value, headers)])
+        writer.send_dead_letters([DeadLetter(self._settings.dead_letter_topic, bad.key, bad.value, headers)])

@@ -1,4 +1,4 @@
-"""Planning of a source: from settings and from what the clusters hold to a plan. Only :func:`ensure_topics` writes."""
+"""Plans of snapshots and streams, from the settings and from the caches and topics of the clusters. Only :func:`ensure_topics` writes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from ..ignite.cluster import Cluster
 from ..kafka.topics import Topics, TopicSpec
 from ..plan.routing import routes, select
 from ..plan.source_plan import CachePlan, TransferPlan
-from ..settings import validation as setting_checks
 from ..settings.java_patterns import matches_whole
 from ..settings.source import SourceSettings
 from ..settings.suggestions import did_you_mean
@@ -52,15 +51,15 @@ def chosen_caches(settings: SourceSettings, names: Sequence[str]) -> list[str]:
     """Choose caches by whitelist and blacklist.
 
     :param names: of all caches of the cluster.
-    :raises CacheNotFound: none is chosen, and the run ends by itself: it would copy nothing.
+    :raises CacheNotFound: none is chosen, and the run is not continuous: it would copy nothing.
     """
     chosen = select(names, settings.cache_whitelist, settings.cache_blacklist, settings.backlog_cache_name)
     if not chosen and settings.load_initial_data and settings.run_mode == "once":
         hints = [hint for pattern in unmatched(settings, names) if (hint := did_you_mean(pattern, names))]
-        there = f"The cluster has {len(names)} caches: {', '.join(sorted(names)[:_SHOWN_NAMES]) or 'none'}."
+        shown = f"The cluster has {len(names)} caches: {', '.join(sorted(names)[:_SHOWN_NAMES]) or 'none'}."
         raise CacheNotFound(
             f"no cache matches cache_whitelist {list(settings.cache_whitelist)} and cache_blacklist {list(settings.cache_blacklist)}",
-            " ".join([*dict.fromkeys(hints), there]),
+            " ".join([*dict.fromkeys(hints), shown]),
         )
     return chosen
 
@@ -70,18 +69,18 @@ def unmatched(settings: SourceSettings, names: Iterable[str]) -> list[str]:
 
     :param names: of all caches of the cluster.
     """
-    there = list(names)
-    return [pattern for pattern in settings.cache_whitelist if not any(matches_whole(name, pattern) for name in there)]
+    caches = list(names)
+    return [pattern for pattern in settings.cache_whitelist if not any(matches_whole(name, pattern) for name in caches)]
 
 
 def continue_plan(stored: TransferPlan, settings: SourceSettings, topics: Topics) -> TransferPlan:
     """Continue the stored plan of an unfinished snapshot.
 
-    :raises SnapshotConflict: settings differ from those that the snapshot was begun with; the message names each.
+    :raises SnapshotConflict: settings that are fixed in a snapshot were changed since it began; the message names each.
     :raises TopicError: a topic of the plan is gone or has another partition count.
     :raises SettingsError: a topic of the plan is the dead-letter topic.
     """
-    now, then = settings.shape(), stored.settings.shape()
+    now, then = settings.fixed_in_snapshot(), stored.settings.fixed_in_snapshot()
     differing = sorted(name for name in now if now[name] != then[name])
     if differing:
         shown = "; ".join(f"{name} was {then.get(name)!r}, is {now.get(name)!r}" for name in differing)
@@ -106,7 +105,7 @@ def continue_plan(stored: TransferPlan, settings: SourceSettings, topics: Topics
 
 def _check_dead_letter_topic(settings: SourceSettings, topics: Iterable[str]) -> None:
     if settings.dead_letter_topic in topics:
-        raise setting_checks.wrong(settings, "dead_letter_topic", "it is the topic of a cache", "Choose another topic")
+        raise settings.wrong("dead_letter_topic", "it is the topic of a cache", "Choose another topic")
 
 
 def ensure_topics(plan: TransferPlan, topics: Topics) -> TransferPlan:

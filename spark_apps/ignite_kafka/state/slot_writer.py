@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from confluent_kafka import TopicPartition
+from confluent_kafka import TopicPartition as TopicPartitionOffset
 
 from ..common.redaction import in_message
 from ..errors import Fenced, IgniteKafkaError, KafkaUnavailable, RecordTooLarge, TopicError, TransactionTimeout
@@ -22,7 +22,7 @@ from ..kafka.clients import KafkaClients
 from ..kafka.dead_letters import DeadLetter
 from ..kafka.producer import ProducerFenced, TransactionalProducer, fenced_by_newer
 from ..kafka.records import Records, largest_record
-from ..kafka.topics import Place, Topics
+from ..kafka.topics import TopicPartition, Topics
 from ..plan.sink_offsets import PartitionKey, PartitionOffset
 from ..plan.slots import Owner, SlotKey, SlotState, UnitKey, UnitOffset
 from .configs import offsets_topic, slot_transactional_id
@@ -197,13 +197,13 @@ class SlotWriter:
     def unit_done(
         self, cache: str, partition: int, incarnation: str, snapshot_id: str, records: int, bad: int = 0, topic_id: str = ""
     ) -> None:
-        """Queue the unit's offset record: the control row that alone marks it done. Earlier sent ranges are kept.
+        """Queue the unit's offset record: the control row that alone marks it done. The highest update counter sent is kept.
 
         :param bad: entries that were passed over.
         :param topic_id: of the topic that its records are in.
         """
-        ranges = self.state.ranges(cache, partition)
-        offset = UnitOffset(self._claim.owner.generation, incarnation, snapshot_id, True, records, ranges, bad=bad, topic_id=topic_id)
+        high = self.state.high(cache, partition)
+        offset = UnitOffset(self._claim.owner.generation, incarnation, snapshot_id, True, records, high, bad=bad, topic_id=topic_id)
         self.unit_offset(cache, partition, offset)
 
     def unit_offset(self, cache: str, partition: int, offset: UnitOffset) -> None:
@@ -211,12 +211,12 @@ class SlotWriter:
         key = UnitKey(self._claim.connector, cache, partition).to_json()
         self._guarded(self._produce, self._claim.offsets_topic, key, offset.to_json(), self._claim.slot)
 
-    def send_letters(self, letters: Iterable[DeadLetter]) -> None:
+    def send_dead_letters(self, letters: Iterable[DeadLetter]) -> None:
         """Queue dead letters."""
         for letter in letters:
-            self._guarded(self._send_letter, letter)
+            self._guarded(self._send_dead_letter, letter)
 
-    def _send_letter(self, letter: DeadLetter) -> None:
+    def _send_dead_letter(self, letter: DeadLetter) -> None:
         self._begin()
         self._check_open()
         size = len(letter.key or b"") + len(letter.value or b"")
@@ -228,17 +228,17 @@ class SlotWriter:
         self._producer.await_room(1, size)
         self._producer.produce(letter.topic, letter.key, letter.value, headers=letter.headers, timestamp_ms=letter.timestamp_ms)
 
-    def positions(self, offsets: Mapping[Place, PartitionOffset], group_metadata: Any) -> None:
+    def positions(self, offsets: Mapping[TopicPartition, PartitionOffset], group_metadata: Any) -> None:
         """Have the next offsets of topic partitions committed with the open transaction: to their consumer group, and the copy of them."""
         self._guarded(self._positions, offsets, group_metadata)
 
-    def _positions(self, offsets: Mapping[Place, PartitionOffset], group_metadata: Any) -> None:
+    def _positions(self, offsets: Mapping[TopicPartition, PartitionOffset], group_metadata: Any) -> None:
         self._begin()
         self._topics_sent |= {topic for topic, _ in offsets}
         for place, offset in offsets.items():
             key = PartitionKey(self._claim.connector, *place).to_json()
             self._producer.produce(self._claim.offsets_topic, key, offset.to_json(), self._claim.slot, FORMAT_HEADERS)
-        committed = [TopicPartition(*place, offset.offset, offset.metadata) for place, offset in offsets.items()]
+        committed = [TopicPartitionOffset(*place, offset.offset, offset.metadata) for place, offset in offsets.items()]
         self._producer.send_offsets(committed, group_metadata)
 
     def _produce(self, topic: str, key: bytes, value: bytes, partition: int) -> None:

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Set
+from collections.abc import Callable, Iterator, Set
 from dataclasses import asdict, fields
 from typing import Any
+
+from confluent_kafka import Message
 
 from .. import events
 from ..ignite.types.model import BinaryField, BinaryType, TypeSource
@@ -64,10 +66,20 @@ def type_from_json(data: bytes) -> BinaryType:
 
 
 class TypesTopic:
-    """The types that the topic holds, read as far as it goes each time. For one thread."""
+    """The types that the topic holds, read to its end each time. For one thread.
 
-    def __init__(self, clients: KafkaClients, name: str) -> None:
-        self.name, self._clients = name, clients
+    :param topics: makes the topics' administration of clients.
+    :param read: reads records of a topic up to given ends.
+    """
+
+    def __init__(
+        self,
+        clients: KafkaClients,
+        name: str,
+        topics: Callable[[KafkaClients], Topics] = Topics,
+        read: Callable[..., Iterator[Message]] = read_to,
+    ) -> None:
+        self.name, self._clients, self._topics, self._read_to = name, clients, topics, read
         self._position = 0
         self._forms: dict[int, list[BinaryType]] = {}
 
@@ -83,12 +95,12 @@ class TypesTopic:
 
         :raises KafkaUnavailable: no broker answers.
         """
-        topics = Topics(self._clients)
+        topics = self._topics(self._clients)
         end = topics.ends(self.name, [0])[0] if topics.exists(self.name) else 0
         if end < self._position:  # deleted and made again
             self._position = 0
         if end > self._position:
-            for message in read_to(self._clients, self.name, {0: end}, {0: self._position}, committed=False):
+            for message in self._read_to(self._clients, self.name, {0: end}, {0: self._position}, committed=False):
                 self._take(message.offset(), message.value())
             self._position = end
 

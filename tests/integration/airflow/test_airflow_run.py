@@ -16,7 +16,8 @@ from airflow_provider_ignite_kafka.hooks.ignite import IgniteHook
 from tests.integration.airflow.conftest import ENTRIES, Secured
 from tests.support.airflow_home import AirflowHome
 from tests.support.oracle import read_committed
-from tests.support.processes import DEADLINE_S, ManagedProcess, alive, await_value, telling
+from tests.support.processes import ManagedProcess, alive, telling
+from tests.support.waiting import wait_until
 
 MANUAL, RETRYING = "ignite_to_kafka_manual", "copy_with_retry"
 
@@ -87,8 +88,8 @@ def test_on_kill_stops_the_app_and_the_retry_goes_on(secured: Secured, airflow: 
     try:
         submitted = app_at_work(process, airflow)
         os.kill(process.pid, signal.SIGTERM)
-        await_value(lambda: not any(alive(member) for member in submitted), "end of the app", 240)
-        process.wait(DEADLINE_S)
+        wait_until(lambda: not any(alive(member) for member in submitted), "end of the app")
+        process.wait()
     finally:
         process.stop()
     assert "The task was killed and its app stopped" in process.output()
@@ -102,15 +103,15 @@ def test_a_task_that_dies_takes_its_app_and_its_files_along(airflow: AirflowHome
     try:
         submitted = app_at_work(process, airflow)
         os.kill(process.pid, signal.SIGKILL)
-        await_value(lambda: not any(alive(member) for member in submitted), "end of the app", 240)
-        await_value(lambda: not list(airflow.private.glob("ignite-kafka-*")), "end of the private folders", 240)
+        wait_until(lambda: not any(alive(member) for member in submitted), "end of the app")
+        wait_until(lambda: not list(airflow.private.glob("ignite-kafka-*")), "end of the private folders")
     finally:
         process.stop()
 
 
 def app_at_work(process: ManagedProcess, airflow: AirflowHome) -> list[psutil.Process]:
     """Processes of the app, once it has Spark and has read the secrets."""
-    await_value(lambda: "15100 #" in process.output() or None, "the app's start", DEADLINE_S)
+    wait_until(lambda: "15100 #" in process.output(), "the app's start")
     submitted = family(process, "org.apache.spark.deploy.SparkSubmit", "ignite_to_kafka.py", "pyspark.daemon")
     assert len(submitted) >= 2
     return submitted

@@ -18,7 +18,8 @@ import pytest
 from tests.integration.airflow.conftest import DAGS, ENTRIES, Secured
 from tests.support.airflow_home import AirflowHome
 from tests.support.oracle import read_committed
-from tests.support.processes import DEADLINE_S, SparkCluster, await_value, telling
+from tests.support.processes import SparkCluster, telling
+from tests.support.waiting import wait_until
 from tools.servers import free_ports
 
 CLUSTER_DAG, MANUAL = "copy_on_cluster", "ignite_to_kafka_manual"
@@ -134,10 +135,10 @@ def test_run_goes_on_without_the_operator_s_copy(secured: Secured, airflow: Airf
     form: dict[str, Any] = {"name": unique("own-copy"), "cache_whitelist": ["people"], "topic_prefix": f"{unique('own-copy')}-"}
     process = airflow.start(MANUAL, form)
     try:
-        await_value(lambda: "15100 #" in process.output() or None, "the app's start", DEADLINE_S)
+        wait_until(lambda: "15100 #" in process.output(), "the app's start")
         [operators] = airflow.private.glob("ignite-kafka-*/secrets.json")
         operators.unlink()
-        process.wait(DEADLINE_S)
+        process.wait()
     finally:
         process.stop()
     assert airflow.states(MANUAL)[-1] == "success", process.telling()

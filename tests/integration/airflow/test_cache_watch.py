@@ -15,7 +15,8 @@ from airflow_provider_ignite_kafka.triggers.cache_watch import IgniteCacheWatchT
 from tests.integration.airflow.conftest import Secured
 from tests.support.airflow_home import AirflowHome
 from tests.support.oracle import read_committed
-from tests.support.processes import DEADLINE_S, ManagedProcess, await_value, telling
+from tests.support.processes import ManagedProcess, telling
+from tests.support.waiting import wait_until
 
 DAG_ID = "watch_caches"
 ASSET_DAG = "ignite_cache_watch_asset"
@@ -72,9 +73,9 @@ def test_new_cache_is_copied_and_the_next_run_begins_where_this_one_ended(
     make(secured, old)
     process = airflow.start(DAG_ID, {"topic_prefix": prefix})
     try:
-        await_value(lambda: "running trigger in line" in process.output() or None, "deferral of the sensor", DEADLINE_S)
+        wait_until(lambda: "running trigger in line" in process.output(), "deferral of the sensor")
         make(secured, new)
-        process.wait(DEADLINE_S)
+        process.wait()
     finally:
         process.stop()
     seen, copied = (airflow.results(DAG_ID)[index] for index in (0, -1))
@@ -119,16 +120,16 @@ def test_killed_triggerer_loses_no_event_and_repeats_none(secured: Secured, airf
     command(airflow, "scheduler", "--num-runs", "2")
     command(airflow, "dags", "reserialize")  # the scheduler has activated the asset, now it gets its trigger
     with triggerer(airflow):
-        await_value(lambda: len(stored(airflow)) == BOTH or None, "first look", DEADLINE_S)
+        wait_until(lambda: len(stored(airflow)) == BOTH, "first look")
         make(secured, "asset-one")
-        await_value(lambda: len(events(airflow)) == 1 or None, "first event", DEADLINE_S)
-        await_value(lambda: str(stored(airflow)).count("asset-one") >= BOTH or None, "state after the first event", DEADLINE_S)
+        wait_until(lambda: len(events(airflow)) == 1, "first event")
+        wait_until(lambda: str(stored(airflow)).count("asset-one") >= BOTH, "state after the first event")
     make(secured, "asset-two")
     destroy(secured, "asset-old")
     with triggerer(airflow):
-        await_value(lambda: len(events(airflow)) > 1 or None, "second event", DEADLINE_S)
+        wait_until(lambda: len(events(airflow)) > 1, "second event")
         make(secured, "asset-three")
-        await_value(lambda: len(events(airflow)) > 2 or None, "third event", DEADLINE_S)
+        wait_until(lambda: len(events(airflow)) > 2, "third event")
     told = [(event["created"], event["destroyed"]) for event in events(airflow)]
     assert events(airflow, "watched-too") == events(airflow)
     assert told == [(["asset-one"], []), (["asset-two"], ["asset-old"]), (["asset-three"], [])]
@@ -138,7 +139,7 @@ def test_killed_triggerer_loses_no_event_and_repeats_none(secured: Secured, airf
 def command(airflow: AirflowHome, *arguments: str) -> None:
     process = started(airflow, *arguments)
     try:
-        assert process.wait(DEADLINE_S) == 0, process.telling()
+        assert process.wait() == 0, process.telling()
     finally:
         process.stop()
 

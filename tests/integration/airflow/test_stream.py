@@ -13,7 +13,7 @@ import pytest
 from confluent_kafka import KafkaException
 
 from airflow_provider_ignite_kafka.connector_status import connector_status
-from airflow_provider_ignite_kafka.run_status import ask_run
+from airflow_provider_ignite_kafka.run_monitor import RunMonitor
 from airflow_provider_ignite_kafka.spark.request import Request
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics
@@ -24,8 +24,9 @@ from ignite_kafka.state.target_state import read_target, write_target
 from tests.integration.airflow.conftest import PREFIX, Secured, Tell
 from tests.support.airflow_home import AirflowHome
 from tests.support.oracle import read_committed
-from tests.support.processes import DEADLINE_S, ManagedProcess, alive, await_value, telling
+from tests.support.processes import ManagedProcess, alive, telling
 from tests.support.servers import destroy, fill
+from tests.support.waiting import wait_until
 
 STREAM, CLEAN_UP = "stream_once_tried", "ignite_backlog_cleanup"
 
@@ -53,7 +54,7 @@ def test_killed_started_again_stopped_and_cleaned_up(
             await_records(secured, process, topic, tries * 100)
             family = process.family()
             os.kill(process.pid, number)
-            process.wait(DEADLINE_S)
+            process.wait()
             await_end(family, airflow)
         run = newest(clients, name)
         assert (run.state, run.error, run.generation) == (STOPPED, None, tries), process.telling()
@@ -66,7 +67,7 @@ def test_killed_started_again_stopped_and_cleaned_up(
         await_records(secured, process, f"{topic}-2", 20)
         family = process.family()
         write_target(clients, Topics(clients), PREFIX, name, STOPPED)
-        process.wait(DEADLINE_S)
+        process.wait()
         await_end(family, airflow)
     assert airflow.states(STREAM)[-1] == "success", process.telling()
     result = airflow.results(STREAM)[-1]
@@ -106,7 +107,8 @@ def test_a_stream_at_work_is_asked_through_kafka(
     run_id = run(name, state) if state else "has not begun"
     plain, secrets = split_kafka(secured.kafka.client_config)
     given = {"name": name, "bootstrap_servers": plain.pop("bootstrap.servers"), "kafka_config": plain, **settings}
-    assert ask_run(Request(SourceSettings.from_dict(given), run_id, "s", Secrets(kafka=secrets))) is asked
+    request = Request(SourceSettings.from_dict(given), run_id, "s", Secrets(kafka=secrets))
+    assert RunMonitor(request).request_stop() is asked
     assert read_target(clients, Topics(clients), PREFIX, name) == (STOPPED if asked else None)
 
 
@@ -136,10 +138,10 @@ def await_records(secured: Secured, process: ManagedProcess, topic: str, count: 
             return False
 
     topics = Topics(KafkaClients(secured.kafka.client_config))
-    await_value(there, f"{count} records in {topic}", DEADLINE_S)
+    wait_until(there, f"{count} records in {topic}")
 
 
 def await_end(family: list[psutil.Process], home: AirflowHome) -> None:
     """Nothing of a run is left: no process, no private file."""
-    await_value(lambda: not any(alive(member) for member in family), "end of the app", DEADLINE_S)
-    await_value(lambda: not list(home.private.glob("ignite-kafka-*")), "end of the private folders", DEADLINE_S)
+    wait_until(lambda: not any(alive(member) for member in family), "end of the app")
+    wait_until(lambda: not list(home.private.glob("ignite-kafka-*")), "end of the private folders")

@@ -16,7 +16,8 @@ from pyignite.datatypes import LongObject
 
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics, TopicSpec
-from tests.support.processes import DEADLINE_S, ManagedProcess, await_value
+from tests.support.processes import ManagedProcess
+from tests.support.waiting import DEADLINE_S, wait_until
 from tools.servers import IgniteCluster, KafkaBroker
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
@@ -30,7 +31,7 @@ def command(ignite: IgniteCluster, kafka: KafkaBroker) -> Command:
         places = ["--kafka", kafka, *(["--ignite", ignite] if arguments[0] not in ("status", "stop", "offsets") else [])]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "SPARK_LOCAL_IP": "127.0.0.1"}
         line = [sys.executable, "-m", "ignite_kafka.cli.main", "-q", *arguments, *places]
-        return subprocess.run(line, capture_output=True, text=True, env=environment, timeout=240)
+        return subprocess.run(line, capture_output=True, text=True, env=environment, timeout=DEADLINE_S)
 
     return call
 
@@ -165,9 +166,9 @@ def test_ctrl_c_names_the_command_that_goes_on_and_status_says_what_happened(
     line = [sys.executable, "-m", "ignite_kafka.cli.main", "run", str(file), "--master", "local[1]", "--run-id", "r1"]
     run = ManagedProcess(line, tmp_path / "run.log", environment)
     try:
-        await_value(lambda: "15100 # run r1 " in run.output() or not run.running(), "the run's start", DEADLINE_S)
+        wait_until(lambda: "15100 # run r1 " in run.output() or not run.running(), "the run's start")
         os.killpg(run.pid, signal.SIGINT)  # as a terminal does: to Spark's JVM and the Python workers too
-        assert run.wait(DEADLINE_S) == 130, run.telling()
+        assert run.wait() == 130, run.telling()
     finally:
         run.stop()
     (told,) = [line for line in run.output().splitlines() if line.startswith("ignite-kafka: ")]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
@@ -26,9 +25,9 @@ from ignite_kafka.ignite.connection import IgniteCredentials, IgniteEndpoint
 from ignite_kafka.ignite.protocol import cache_id
 from ignite_kafka.settings import secrets
 from ignite_kafka.settings.secrets import Secrets
+from tests.support.waiting import DEADLINE_S, wait_until
 from tools.servers import IgniteCluster
 
-PATIENCE_S = 120.0
 Trade: Any = GenericObjectMeta("BacklogSourceTrade", (), {}, schema={"buyer": String, "amount": LongObject})
 
 
@@ -62,7 +61,7 @@ class World:
     def catch_up(self, **changed: str) -> None:
         """A run that ends by itself."""
         query = self.start(available_now=True, **changed)
-        assert query.awaitTermination(int(PATIENCE_S))
+        assert query.awaitTermination(int(DEADLINE_S))
 
     def waiting(self) -> DataFrame:
         return self.spark.read.format("ignite-backlog").options(**self.options()).load()
@@ -183,7 +182,7 @@ def test_a_batch_that_failed_comes_again_whole(world: World) -> None:
 
     world.write(poison)
     with pytest.raises(StreamingQueryException, match="the sink fails"):
-        query.awaitTermination(int(PATIENCE_S))
+        query.awaitTermination(int(DEADLINE_S))
     world.put({4: Trade("later", 4)})
     world.fail_on = lambda rows: False
     query = world.start()
@@ -238,10 +237,12 @@ def test_a_key_that_expires_is_told(world: World) -> None:
     query = world.start()
     policy = ExpiryPolicy(create=timedelta(milliseconds=300))
     world.write(lambda cache: cache.with_expire_policy(expiry_policy=policy).put(5, Trade("brief", 5)))
-    until = time.monotonic() + PATIENCE_S
-    while "expired" not in kinds(world.rows):
-        assert time.monotonic() < until
+
+    def expired() -> bool:
         world.await_all(query)
+        return "expired" in kinds(world.rows)
+
+    wait_until(expired, "the change that reports the expiry")
     query.stop()
     last = world.rows[-1]
     assert (last["_key"], last["_change"], last["buyer"], last["_number"]) == (5, "expired", None, None)

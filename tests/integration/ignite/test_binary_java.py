@@ -24,6 +24,7 @@ from ignite_kafka.ignite.types.model import CacheInfo, Page
 from tests.support.codec_bytes import nested_type_ids
 from tests.support.codec_text import column_form, of_column, of_java, of_row
 from tests.support.java_caches import compile_java
+from tests.support.waiting import DEADLINE_S
 from tools.servers import IgniteCluster, Jars
 from tools.servers.jars import IGNITE_JAVA_OPTIONS, java_command
 
@@ -82,7 +83,7 @@ class Written:
 def classes(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The compiled writer."""
     target = tmp_path_factory.mktemp("classes")
-    compile_java(SOURCE, jars.ignite, target)
+    compile_java([SOURCE], jars.ignite, target)
     return target
 
 
@@ -92,7 +93,7 @@ def written(request: pytest.FixtureRequest, ignite: IgniteCluster, jars: Jars, c
     prefix = f"types-{request.param}-"
     lines = classes / f"{request.param}.txt"
     arguments: list[str | Path] = [ignite.address, prefix, lines, *(["full"] if request.param == "full" else [])]
-    subprocess.run(java_command("WriteTypes", arguments, [classes, jars.ignite], IGNITE_JAVA_OPTIONS), check=True, timeout=120)
+    subprocess.run(java_command("WriteTypes", arguments, [classes, jars.ignite], IGNITE_JAVA_OPTIONS), check=True, timeout=DEADLINE_S)
     with Cluster(IgniteEndpoint(addresses=ignite.addresses), IgniteCredentials()) as cluster:
         found = Written(cluster, prefix)
         for line in lines.read_text(encoding="utf-8").splitlines():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-import time
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -30,8 +29,8 @@ from ignite_kafka.ignite.types.model import BinaryType, CacheInfo
 from tests.integration.ignite.nodes import THIRD, OneNodeCluster, endpoint_of
 from tests.integration.ignite.nodes import writer as writer_of
 from tests.support import QUICK_JVM
-from tests.support.processes import await_value
 from tests.support.tcp_proxy import TcpProxy
+from tests.support.waiting import DEADLINE_S, wait_until
 from tools.servers import IgniteCluster, Jars
 
 LONG, TEXT = pa.field("long", pa.int64()), pa.field("text", pa.string())
@@ -177,7 +176,7 @@ def test_of_two_forms_registered_at_once_only_one_is_ever_seen_alone(pair: Ignit
         layout = ObjectLayout(name, (LONG, field))
         with Cluster(node) as cluster:
             cluster.cache_names()
-            start.wait(60)
+            start.wait(DEADLINE_S)
             register_type(cluster, layout.metadata, unless_known=True)
             return frozenset(cluster.binary_type(layout.type_id).schemas)
 
@@ -223,7 +222,7 @@ def test_a_node_that_dies_loses_nothing(third: IgniteCluster, new_cache: NewCach
 
         if not stable(put, lambda: third.kill(THIRD)):
             assert not overwrite
-            await_value(lambda: stable(put), "an insert while no node comes or goes")
+            wait_until(lambda: stable(put), "an insert while no node comes or goes")
         assert entries_of(cluster, cache) == {key: str(key) for key in keys}
 
 
@@ -323,10 +322,12 @@ def test_no_node_that_answers_is_an_error(pair: IgniteCluster) -> None:
 
 def await_owners(cluster: Cluster, cache: CacheInfo, nodes: int) -> None:
     """Return once partitions of the cache are spread over so many nodes."""
-    deadline = time.monotonic() + 30
-    while len(set(cluster.primary_nodes(cache.cache_id).values())) < nodes:
-        assert time.monotonic() < deadline
-        cluster.cache(cache.name)
+
+    def spread() -> bool:
+        cluster.cache(cache.name)  # refreshes the map of partitions
+        return len(set(cluster.primary_nodes(cache.cache_id).values())) >= nodes
+
+    wait_until(spread, f"partitions on {nodes} nodes")
 
 
 @contextmanager

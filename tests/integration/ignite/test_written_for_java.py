@@ -22,10 +22,11 @@ from ignite_kafka.ignite.types.model import BinaryType, CacheInfo
 from ignite_kafka.ignite.types.type_table import enum_field, field_of, object_field
 from tests.support.codec_text import of_java, of_row
 from tests.support.java_caches import compile_java
+from tests.support.waiting import DEADLINE_S
 from tools.servers import IgniteCluster, Jars
 from tools.servers.jars import IGNITE_JAVA_OPTIONS, java_command
 
-SOURCE = Path(__file__).parents[2] / "java" / "ReadTypes.java"
+SOURCES = [Path(__file__).parents[2] / "java" / name for name in ("WriteTypes.java", "ReadTypes.java")]
 Java = Callable[..., list[str]]
 
 COLOR = BinaryType(java_hash("writetypes$color"), "WriteTypes$Color", is_enum=True, enum_values={0: "RED", 1: "GREEN", 2: "BLUE"})
@@ -46,12 +47,12 @@ def items(name: str, element: pa.Field, mark: str | None = None) -> pa.Field:
 def java(jars: Jars, pair: IgniteCluster, tmp_path_factory: pytest.TempPathFactory) -> Java:
     """`java(*arguments, footer)`: the lines that ReadTypes prints."""
     target = tmp_path_factory.mktemp("classes")
-    compile_java(SOURCE, jars.ignite, target)
+    compile_java(SOURCES, jars.ignite, target)
 
     def run(*arguments: str, footer: str = "compact") -> list[str]:
         options = [*IGNITE_JAVA_OPTIONS, "-Duser.timezone=UTC"]
         command = java_command("ReadTypes", [pair.address, footer, *arguments], [target, jars.ignite], options)
-        return subprocess.run(command, check=True, timeout=120, stdout=subprocess.PIPE, encoding="utf-8").stdout.splitlines()
+        return subprocess.run(command, check=True, timeout=DEADLINE_S, stdout=subprocess.PIPE, encoding="utf-8").stdout.splitlines()
 
     return run
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from tests.support.waiting import DEADLINE_S
 from tools.servers import Jars, KafkaBroker
 from tools.servers.jars import CHECKOUT
 
@@ -44,6 +45,6 @@ def test_a_broker_that_goes_away_ends_in_an_error(tmp_path: Path, jars: Jars) ->
             assert reading.stdout.readline() == "reads\n"
             kafka.kill()
             out = reading.stdout.read()
-            assert reading.wait(30) == 0, out
+            assert reading.wait(DEADLINE_S) == 0, out
         assert out.startswith("unavailable: "), out
         assert kafka.bootstrap in out

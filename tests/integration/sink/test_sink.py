@@ -36,7 +36,8 @@ from ignite_kafka.sink.run import run_sink
 from ignite_kafka.source.snapshot.run import run_snapshot
 from ignite_kafka.state import status
 from ignite_kafka.state.status import RunStatus
-from tests.support.processes import alive, await_value
+from tests.support.processes import alive
+from tests.support.waiting import DEADLINE_S, wait_until
 from tools.servers import IgniteCluster, KafkaBroker
 
 Record = tuple[bytes | None, bytes | None]
@@ -368,9 +369,9 @@ def test_a_continuous_run_passes_over_what_retention_takes_before_it(sink: Sink,
     sink.send([trade(1)], partition=0)
     with Running(sink, auto_offset_reset=reset) as running:
         running.awaits({0, 1})
-        await_value(lambda: sink.group()[0] == 2, "its commit")
+        wait_until(lambda: sink.group()[0] == 2, "its commit")
         overtake(sink)
-        await_value(lambda: running.alive and sink.group()[0] == 12, "the end of the topic")
+        wait_until(lambda: running.alive and sink.group()[0] == 12, "the end of the topic")
         sink.send([trade(12)], partition=0)
         running.awaits({0, 1, 12, *left})
 
@@ -381,7 +382,7 @@ def test_a_continuous_run_ends_where_nothing_is_to_be_passed_over(sink: Sink) ->
         running.awaits({0, 1})
         overtake(sink)
         with pytest.raises(RecordsLost, match="set auto_offset_reset to earliest or latest") as lost:
-            await_value(lambda: not running.alive, "its end")
+            wait_until(lambda: not running.alive, "its end")
         running.ended = True
     assert lost.value.where == {"topic": sink.topic, "partition": 0, "offset": 2}
     assert sink.group().get(0, 0) <= 2
@@ -392,7 +393,7 @@ def test_a_first_start_at_the_topics_ends(sink: Sink) -> None:
     assert sink.run(auto_offset_reset="latest").caches[sink.cache].records == 0
     sink.send([trade(number) for number in range(10, 13)], partition=0)
     sink.admin.create_partitions([NewPartitions(sink.topic, 4)])[sink.topic].result()
-    await_value(lambda: Topics(sink.clients).partitions(sink.topic) == 4, "the new partition")
+    wait_until(lambda: Topics(sink.clients).partitions(sink.topic) == 4, "the new partition")
     sink.send([trade(20)], partition=3)
     assert sink.run(auto_offset_reset="latest").caches[sink.cache].records == 4
     assert set(sink.entries()) == {10, 11, 12, 20}
@@ -419,7 +420,7 @@ def test_a_topic_that_was_made_again_is_refused(sink: Sink) -> None:
     sink.send([trade(number) for number in range(10)], partition=0)
     sink.run()
     sink.admin.delete_topics([sink.topic])[sink.topic].result()
-    await_value(lambda: sink.topic not in Topics(sink.clients).existing(), "the topic's end")
+    wait_until(lambda: sink.topic not in Topics(sink.clients).existing(), "the topic's end")
     sink.make_topic(sink.topic, 3)
     sink.send([trade(number) for number in range(100, 120)], partition=0)
     with pytest.raises(TopicError, match="deleted and made again since it was read") as refused:
@@ -436,7 +437,7 @@ def test_a_topic_may_get_more_partitions_between_runs(sink: Sink) -> None:
     sink.send([trade(number) for number in range(30)])
     sink.run()
     sink.admin.create_partitions([NewPartitions(sink.topic, 5)])[sink.topic].result()
-    await_value(lambda: Topics(sink.clients).partitions(sink.topic) == 5, "the new partitions")
+    wait_until(lambda: Topics(sink.clients).partitions(sink.topic) == 5, "the new partitions")
     sink.send([trade(40)], partition=3)
     sink.send([trade(41)], partition=4)
     result = sink.run()
@@ -560,7 +561,7 @@ class Running:
         def there() -> bool:
             return self.alive and self._has(cache or self._sink.cache) and set(self._sink.entries(cache)) == keys
 
-        await_value(there, f"{len(keys)} entries", 90)
+        wait_until(there, f"{len(keys)} entries")
 
     def _has(self, cache: str) -> bool:
         with self._sink.ignite.client() as client:
@@ -571,7 +572,7 @@ class Running:
 
     def __exit__(self, kind: object, *_: object) -> None:
         self._stop.set()
-        result = self._run.result(120) if kind is None and not self.ended else None
+        result = self._run.result(DEADLINE_S) if kind is None and not self.ended else None
         self._pool.shutdown()
         assert result is None or result.state == status.STOPPED
 
@@ -586,7 +587,7 @@ def test_a_continuous_run_stores_what_comes_takes_up_partitions_and_topics_and_s
         sink.send([trade(2), (b"1", None)], partition=0, topic=f"{sink.name}.a")
         running.awaits({2}, first)
         sink.admin.create_partitions([NewPartitions(f"{sink.name}.a", 2)])[f"{sink.name}.a"].result()
-        await_value(lambda: Topics(sink.clients).partitions(f"{sink.name}.a") == 2, "the new partition")
+        wait_until(lambda: Topics(sink.clients).partitions(f"{sink.name}.a") == 2, "the new partition")
         sink.send([trade(3)], partition=1, topic=f"{sink.name}.a")
         sink.make_topic(f"{sink.name}.b", 1)
         sink.send([trade(9)], partition=0, topic=f"{sink.name}.b")

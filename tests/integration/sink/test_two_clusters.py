@@ -24,6 +24,7 @@ from ignite_kafka.source.snapshot.run import run_snapshot
 from ignite_kafka.state import status
 from ignite_kafka.state.status import RunStatus
 from tests.support.java_caches import PREFIX, java_caches
+from tests.support.waiting import DEADLINE_S
 from tools.servers import IgniteCluster, Jars, KafkaBroker
 from tools.servers.jars import IGNITE_JAVA_OPTIONS, java_command
 
@@ -47,7 +48,7 @@ def read_by_java(cluster: IgniteCluster, jars: Jars, classes: Path, caches: list
     subprocess.run(["javac", "-encoding", "UTF-8", "-cp", f"{jars.ignite}/*:{classes}", "-d", str(classes), str(READ)], check=True)
     options = [*IGNITE_JAVA_OPTIONS, "-Duser.timezone=UTC"]
     command = java_command("ReadTypes", [cluster.address, "compact", "read", *caches], [classes, jars.ignite], options)
-    return set(subprocess.run(command, check=True, timeout=300, stdout=subprocess.PIPE, encoding="utf-8").stdout.splitlines())
+    return set(subprocess.run(command, check=True, timeout=DEADLINE_S, stdout=subprocess.PIPE, encoding="utf-8").stdout.splitlines())
 
 
 class Copy:

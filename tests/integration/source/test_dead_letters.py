@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import random
-import threading
-import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -29,9 +27,10 @@ from ignite_kafka.state import status
 from ignite_kafka.state.status import CacheStatus, RunStatus
 from tests.support.bad_entries import NULL_KEY, OF_UNKNOWN_TYPE, long, put_bytes
 from tests.support.codec_bytes import string
+from tests.support.waiting import DEADLINE_S, wait_until
 from tools.servers import IgniteCluster, KafkaBroker
 
-GOOD, PATIENCE_S = 300, 120.0
+GOOD = 300
 BAD = {1_001: OF_UNKNOWN_TYPE, 1_002: NULL_KEY}
 LARGE = "".join(random.Random(1).choices("0123456789abcdefghijklmnopqrstuvwxyz", k=40_000))  # no codec makes a quarter of it
 ALIKE = "x" * 40_000
@@ -256,18 +255,16 @@ def streamed(world: World, steps: Callable[[Callable[[Callable[[], bool], str], 
         ended = thread.submit(run_source, world.spark, request)
 
         def wait_for(true: Callable[[], bool], what: str) -> None:
-            deadline = time.monotonic() + PATIENCE_S
-            while not true():
-                if ended.done():
-                    ended.result()
-                assert time.monotonic() < deadline, what
-                threading.Event().wait(0.1)
+            def true_or_ended() -> bool:
+                return true() or (ended.done() and ended.result() is None)
+
+            wait_until(true_or_ended, what)
 
         try:
             steps(wait_for)
         finally:
             request.stop.set()
-            ended.exception(PATIENCE_S)
+            ended.exception(DEADLINE_S)
         return ended.result().caches[world.cache]
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-import time
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -37,9 +35,9 @@ from ignite_kafka.state.configs_writer import ConfigsWriter
 from ignite_kafka.state.internal_records import InternalRecord
 from ignite_kafka.state.status import RunStatus, StatusWriter, read_run
 from ignite_kafka.state.target_state import write_target
+from tests.support.waiting import DEADLINE_S, wait_until
 from tools.servers import IgniteCluster, KafkaBroker
 
-PATIENCE_S = 120.0
 SLOTS = 4
 Part: Any = GenericObjectMeta("Part", (), {}, schema={"id": LongObject, "name": String})
 
@@ -67,7 +65,7 @@ class World:
         )
         self.clients = kafka_clients(self.settings, Secrets())
 
-    def request(self, **changed: Any) -> RunRequest:
+    def request(self, **changed: Any) -> RunRequest[SourceSettings]:
         return RunRequest(replace(self.settings, **changed), uuid.uuid4().hex)
 
     def run(self, **changed: Any) -> RunStatus:
@@ -83,7 +81,7 @@ class World:
                 yield run
             finally:
                 request.stop.set()
-                run.ended.exception(PATIENCE_S)
+                run.ended.exception(DEADLINE_S)
 
     def put(self, cache: str, values: dict[int, Any]) -> None:
         with self.ignite.client() as client:
@@ -135,12 +133,12 @@ class World:
 class Running:
     """A run in a thread."""
 
-    def __init__(self, request: RunRequest, ended: Future[RunStatus]) -> None:
+    def __init__(self, request: RunRequest[SourceSettings], ended: Future[RunStatus]) -> None:
         self.request, self.ended = request, ended
 
     def stop(self) -> RunStatus:
         self.request.stop.set()
-        return self.ended.result(PATIENCE_S)
+        return self.ended.result(DEADLINE_S)
 
     def status(self, world: World) -> RunStatus | None:
         return read_run(world.clients, world.settings.internal_topic_prefix, world.stem, self.request.run_id)
@@ -155,14 +153,18 @@ class Running:
 
 
 def await_that(true: Callable[[], bool], what: str, *runs: Running) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not true():
+    """Wait until it is true while the runs go on."""
+
+    def true_of_living_runs() -> bool:
+        if true():
+            return True
         for run in runs:
             if run.ended.done():
                 run.ended.result()
                 raise AssertionError(f"the run ended before: {what}")
-        assert time.monotonic() < deadline, f"not within {PATIENCE_S} s: {what}"
-        threading.Event().wait(0.1)
+        return False
+
+    wait_until(true_of_living_runs, what)
 
 
 @pytest.fixture
@@ -233,7 +235,7 @@ def test_a_topic_that_was_deleted_is_sent_whole_or_not_at_all(world: World) -> N
         admin.delete_topics([topic])[topic].result()
         world.put("a", {key: f"x{key}" for key in range(10)})
         with pytest.raises(TopicError, match="was deleted during the run"):
-            run.ended.result(PATIENCE_S)
+            run.ended.result(DEADLINE_S)
 
 
 def test_a_limited_rate_delays_no_stop(world: World) -> None:
@@ -325,7 +327,7 @@ def test_pause_resume_stop(world: World) -> None:
         world.ask(target.PAUSED)
         await_that(lambda: run.state(world) == status.PAUSED, "pause", run)
         world.ask(target.STOPPED)
-        assert run.ended.result(PATIENCE_S).state == status.STOPPED
+        assert run.ended.result(DEADLINE_S).state == status.STOPPED
     world.ask(target.PAUSED)
     with pytest.raises(SettingsError, match="paused"):
         world.run(run_mode="once")
@@ -387,7 +389,7 @@ def test_a_second_start_fences_the_first(world: World) -> None:
         world.await_equal("a", first)
         with world.running() as second:
             with pytest.raises(Fenced):
-                first.ended.result(PATIENCE_S)
+                first.ended.result(DEADLINE_S)
             world.put("a", {1: "w"})
             world.await_equal("a", second)
             second.stop()
@@ -408,7 +410,7 @@ def test_a_users_cache_of_the_backlogs_name_ends_the_start_and_stays(world: Worl
         try:
             orders.put_all(dict.fromkeys(range(100), "order"))
             with pytest.raises(BacklogRefused, match="backlog_cache_name") as refused, world.running(backlog_cache_name=base) as run:
-                run.ended.result(PATIENCE_S)
+                run.ended.result(DEADLINE_S)
             assert refused.value.where["code"] == "FOREIGN_CACHE"
             assert orders.get_size() == 100
         finally:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ from ignite_kafka.state.status import RUNNING, RunStatus, StatusWriter
 from ignite_kafka.state.target_state import PAUSED, read_target, write_target
 from ignite_kafka.state.target_state import RUNNING as RESUMED
 from tests.support import QUICK_JVM
+from tests.support.waiting import wait_until
 from tools.servers import Jars, KafkaBroker
 
 PAGE = Path(__file__).parents[3] / "docs" / "operations.md"
@@ -70,10 +70,8 @@ def users(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Call
         any_one: Any = None  # the stubs ask for a text
         names = (ResourceType.ANY, any_one, ResourcePatternType.ANY, any_one, any_one)
         every = AclBindingFilter(*names, AclOperation.ANY, AclPermissionType.ANY)
-        until = time.monotonic() + 60.0
-        while len(admin.describe_acls(every).result()) < len(wanted):  # the broker learns of them after the controller
-            assert time.monotonic() < until
-            time.sleep(0.1)
+        # the broker learns of them after the controller
+        wait_until(lambda: len(admin.describe_acls(every).result()) >= len(wanted), "the access rules on the broker")
         yield clients_of
 
 

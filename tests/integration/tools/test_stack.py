@@ -16,12 +16,12 @@ import psutil
 import pyignite
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from tests.support.processes import ManagedProcess, await_value
+from tests.support.processes import ManagedProcess
+from tests.support.waiting import REQUEST_S, wait_until
 from tools.servers.jars import CHECKOUT
 from tools.servers.marks import end, marked
 from tools.stack import MARK, Server, Stack
 
-_DEADLINE_S = 900
 FLIGHTS = 336_776
 
 
@@ -32,7 +32,7 @@ def command(folder: Path, action: str, log: Path) -> ManagedProcess:
 
 def finished(folder: Path, action: str, log: Path) -> str:
     process = command(folder, action, log)
-    assert process.wait(_DEADLINE_S) == 0, process.telling()
+    assert process.wait() == 0, process.telling()
     return process.output()
 
 
@@ -49,7 +49,7 @@ def asked(url: str, token: str, body: dict[str, Any] | None = None) -> Any:
     """The answer of Airflow's API on loopback; a body makes it a POST."""
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
     data = None if body is None else json.dumps(body).encode()
-    with urllib.request.urlopen(urllib.request.Request(url, data, headers), timeout=120) as reply:
+    with urllib.request.urlopen(urllib.request.Request(url, data, headers), timeout=REQUEST_S) as reply:
         return json.load(reply)
 
 
@@ -62,10 +62,10 @@ def test_a_stack_is_interrupted_started_repaired_and_ended(tmp_path: Path) -> No
     try:
         for number, word in ((signal.SIGTERM, "starting Ignite"), (signal.SIGHUP, "starting Kafka")):
             interrupted = command(folder, "up", tmp_path / f"{number.name}.log")
-            await_value(lambda interrupted=interrupted, word=word: word in interrupted.output(), word, _DEADLINE_S)  # type: ignore[misc]
-            await_value(lambda: left_behind(folder), "a server's process", _DEADLINE_S)
+            wait_until(lambda interrupted=interrupted, word=word: word in interrupted.output(), word)  # type: ignore[misc]
+            wait_until(lambda: left_behind(folder), "a server's process")
             os.kill(interrupted.pid, number)
-            assert interrupted.wait(_DEADLINE_S) == 128 + number
+            assert interrupted.wait() == 128 + number
             assert left_behind(folder) == []
 
         output = finished(folder, "up", tmp_path / "up.log")
@@ -74,19 +74,19 @@ def test_a_stack_is_interrupted_started_repaired_and_ended(tmp_path: Path) -> No
         assert "Admin > Connections" in output
         assert first["Airflow"].address in output
         admin = AdminClient({"bootstrap.servers": first["Kafka"].address})
-        admin.create_topics([NewTopic("mine", 1, 1)])["mine"].result(60)
+        admin.create_topics([NewTopic("mine", 1, 1)])["mine"].result(REQUEST_S)
         _the_web_ui_shows_connections_that_can_be_tested(first)
 
         for name in ("Kafka", "Ignite"):
             leader = psutil.Process(first[name].pid)
             leader.kill()
-            await_value(lambda name=name: not first[name].alive(), f"end of {name}", 60)  # type: ignore[misc]
+            wait_until(lambda name=name: not first[name].alive(), f"end of {name}")  # type: ignore[misc]
         finished(folder, "up", tmp_path / "again.log")
         second = servers(folder)
         assert second["Airflow"] == first["Airflow"]
         assert [second[name].pid != first[name].pid for name in ("Kafka", "Ignite")] == [True, True]
         assert [second[name].port for name in first] == [server.port for server in first.values()]
-        assert "mine" in admin.list_topics(timeout=60).topics
+        assert "mine" in admin.list_topics(timeout=REQUEST_S).topics
         assert len(list((folder / "kafka").glob("broker-*.log"))) == 1, "the log of the broker that was killed"
         client = pyignite.Client()
         with client.connect("127.0.0.1", second["Ignite"].port):

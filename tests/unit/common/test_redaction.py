@@ -31,7 +31,7 @@ from ignite_kafka.runtime import spark_job as slot_job
 from ignite_kafka.settings.files import from_properties
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
-from ignite_kafka.sink.dead_letters import record_headers, refused
+from ignite_kafka.sink.dead_letters import error_of, record_headers
 from ignite_kafka.sink.store import _fault
 from tests.support.bad_entries import long
 from tests.support.codec_bytes import CACHE, Types, binary, decimal, page
@@ -59,7 +59,7 @@ def entry_of_a_cache(policy: str) -> str:
         send(writer, policy, entries, cache=cache, types=types)
     except UnsupportedType as error:
         return str(error)
-    return str([letter.headers for letter in writer.letters])
+    return str([letter.headers for letter in writer.dead_letters])
 
 
 def record_of_a_topic() -> str:
@@ -67,7 +67,7 @@ def record_of_a_topic() -> str:
         _integer(0, 10, Number(SECRET))
     except Refused as error:
         bad = BadRecord(0, Stage.VALUE, str(error))
-        return str(refused(CONSUMED, bad)) + str(record_headers("c", 1, refused(CONSUMED, bad)))
+        return str(error_of(CONSUMED, bad)) + str(record_headers("c", 1, error_of(CONSUMED, bad)))
     raise AssertionError("it is out of range")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,10 +13,8 @@ from ignite_kafka.datasources.kafka_tx import KafkaTxDataSource
 from ignite_kafka.datasources.kafka_tx import WriteOptions as KafkaWriteOptions
 from ignite_kafka.datasources.kafka_tx_read import ReadOptions as KafkaReadOptions
 from ignite_kafka.datasources.option_tables import TABLES
-from ignite_kafka.datasources.options_page import page
 from ignite_kafka.errors import SettingsError
 
-DOCS = Path(__file__).parents[3] / "docs"
 KAFKA = {"bootstrap.servers": "broker:9092", "topic": "t"}
 USES: dict[str, tuple[Any, dict[str, str]]] = {
     "ignite, reading": (ReadOptions, {"cache": "c"}),
@@ -28,11 +25,7 @@ USES: dict[str, tuple[Any, dict[str, str]]] = {
 }
 
 
-def test_the_page_is_made_from_the_tables() -> None:
-    assert (DOCS / "options.md").read_text() == page(), "python -m ignite_kafka.datasources.options_page > docs/options.md"
-
-
-def test_each_table_is_the_one_that_is_read() -> None:
+def test_each_option_table_is_read_by_its_options_class() -> None:
     assert {table.title for table in TABLES} == set(USES)
     for table in TABLES:
         options, least = USES[table.title]
@@ -44,7 +37,7 @@ def test_each_table_is_the_one_that_is_read() -> None:
 
 
 @pytest.mark.parametrize("use", USES)
-def test_a_default_is_what_is_not_given(use: str) -> None:
+def test_defaults_equal_the_values_of_omitted_options(use: str) -> None:
     options, least = USES[use]
     table = next(table for table in TABLES if table.title == use)
     shown = {name: option.default for name, option in table.options.items() if option.default is not None}
@@ -54,7 +47,7 @@ def test_a_default_is_what_is_not_given(use: str) -> None:
 
 
 @pytest.mark.parametrize("source", [IgniteDataSource, KafkaTxDataSource, IgniteBacklogDataSource])
-def test_a_source_asks_no_cluster_before_its_options_are_right(source: Any) -> None:
+def test_options_are_checked_before_a_cluster_is_asked(source: Any) -> None:
     nowhere = {"addresses": "192.0.2.1:10800", "bootstrap.servers": "192.0.2.1:9092", "cache": "c", "topic": "t", "connector": "x"}
     with pytest.raises(SettingsError, match=r"has no option|is an option of"):
         source({**nowhere, "no_such": "1"}).reader(None)
@@ -78,7 +71,7 @@ def test_a_source_asks_no_cluster_before_its_options_are_right(source: Any) -> N
         ("ignite-backlog, reading", {"on_loss": "ignore"}, "option 'on_loss' of ignite-backlog is 'ignore'.*fail or reload"),
     ],
 )
-def test_an_option_that_is_wrong_says_why(use: str, given: dict[str, str], message: str) -> None:
+def test_the_error_of_a_wrong_option_says_why(use: str, given: dict[str, str], message: str) -> None:
     options, least = USES[use]
     with pytest.raises(SettingsError, match=message):
         options.of({**least, **given})

@@ -25,6 +25,7 @@ from ignite_kafka.ignite.connection import (
     _out_of_time,
     split_address,
 )
+from tests.support.waiting import DEADLINE_S
 
 Serve = Callable[[socket.socket], None]
 NOBODY = IgniteCredentials()
@@ -151,7 +152,7 @@ def test_a_reply_that_comes_late_is_still_taken(pause_at: int) -> None:
         accept_handshake(accepted)
         read_frame(accepted)
         accepted.sendall(reply[:pause_at])
-        waited.wait(5)
+        waited.wait(DEADLINE_S)
         accepted.sendall(reply[pause_at:] + frame(struct.pack("<qH", 2, 0)))
         until_closed(accepted)
 
@@ -160,7 +161,7 @@ def test_a_reply_that_comes_late_is_still_taken(pause_at: int) -> None:
         assert not connection.answered(request, 0.05)
         assert not connection.answered(request, 0.05)
         waited.set()
-        assert connection.answered(request, 5)
+        assert connection.answered(request, DEADLINE_S)
         assert bytes(connection.receive(request)) == b"body"
         assert bytes(connection.request(1, b"")) == b""
         assert not connection.gave_up
@@ -208,7 +209,7 @@ def test_closing_with_replies_outstanding_resets_nothing() -> None:
     with server(serve) as endpoint:
         connection = ThinConnection(endpoint, NOBODY)
         connection.forget(connection.send(1, b""))
-        assert sent.wait(5)
+        assert sent.wait(DEADLINE_S)
         connection.close()
     assert ends == [b""]
 

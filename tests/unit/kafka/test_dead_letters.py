@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from ignite_kafka.convert.to_ignite import BadRecord, Stage
 from ignite_kafka.kafka.records import Consumed
-from ignite_kafka.sink.dead_letters import record_headers, refused
+from ignite_kafka.sink.dead_letters import error_of, record_headers
 from tools.servers import Jars
 
 REPORTER = "org.apache.kafka.connect.runtime.errors.DeadLetterQueueReporter"
@@ -18,7 +18,7 @@ CONSUMED = Consumed("t", 3, pa.array([b"k", b"l"]), pa.array([b"{", b"}"]), np.a
 
 
 def test_names_and_order_are_those_of_kafka_connect() -> None:
-    error = refused(CONSUMED, BadRecord(1, Stage.VALUE, "no JSON"))
+    error = error_of(CONSUMED, BadRecord(1, Stage.VALUE, "no JSON"))
     headers = record_headers("c", 4, error)
     classes = ":".join(str(jar) for jar in Path(Jars.of_checkout().kafka).glob("connect-*.jar"))
     shown = subprocess.run(["javap", "-constants", "-cp", classes, REPORTER], capture_output=True, text=True, check=True).stdout

@@ -15,7 +15,6 @@ from ignite_kafka.plan.slots import (
     SlotState,
     UnitKey,
     UnitOffset,
-    merge_ranges,
     parse_key,
     partitions_of_slot,
     slot_of,
@@ -57,15 +56,16 @@ def test_a_foreign_key_is_refused(key: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "unit", [UnitOffset(3, "i"), UnitOffset(7, "abc", "s-1", True, 42), UnitOffset(7, "abc", "s-1", False, 0, ((1, 5), (9, 9)))]
+    "unit",
+    [UnitOffset(3, "i"), UnitOffset(7, "abc", "s-1", True, 42), UnitOffset(7, "a", "s", False, 0, 9), UnitOffset(1, "i", high=0)],
 )
 def test_a_unit_offset_travels_as_json(unit: UnitOffset) -> None:
     assert UnitOffset.from_json(unit.to_json()) == unit
 
 
 def test_the_layout_of_a_unit_offset() -> None:
-    assert UnitOffset(7, "inc", "s", True, 9, ((1, 2),)).to_json() == (
-        b'{"generation":7,"incarnation":"inc","snapshot":{"id":"s","done":true,"records":9},"ranges":[[1,2]]}'
+    assert UnitOffset(7, "inc", "s", True, 9, 2).to_json() == (
+        b'{"generation":7,"incarnation":"inc","snapshot":{"id":"s","done":true,"records":9},"ranges":[[0,2]]}'
     )
     assert json.loads(UnitOffset(7, "inc", "s", True, 9, bad=2).to_json())["snapshot"] == {"id": "s", "done": True, "records": 9, "bad": 2}
 
@@ -86,11 +86,3 @@ def test_a_slot_folds_its_records() -> None:
 
 def test_owners_are_ordered_by_generation_then_attempt() -> None:
     assert Owner(2) > Owner(1, epoch=3) > Owner(1, epoch=2, attempt=5) > Owner(1, epoch=2, attempt=4) > Owner(1, attempt=9)
-
-
-@pytest.mark.parametrize(
-    ("ranges", "merged"),
-    [((), ()), (((5, 6), (1, 2)), ((1, 2), (5, 6))), (((1, 2), (3, 4)), ((1, 4),)), (((1, 9), (2, 3), (9, 12)), ((1, 12),))],
-)
-def test_ranges_merge(ranges: tuple[tuple[int, int], ...], merged: tuple[tuple[int, int], ...]) -> None:
-    assert merge_ranges(ranges) == merged

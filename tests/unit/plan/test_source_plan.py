@@ -1,43 +1,43 @@
-"""Whether the cache of a plan is still the one that a slot finds."""
+"""Plans of a source: JSON both ways, fields of other versions."""
 
 from __future__ import annotations
 
+import dataclasses
+import json
+
 import pytest
 
-from ignite_kafka.errors import CacheDestroyed, CacheNotFound
-from ignite_kafka.ignite.types.model import CacheInfo
-from ignite_kafka.plan.source_plan import CachePlan
-from ignite_kafka.source.snapshot.task import same_cache
+from ignite_kafka.errors import SettingsError
+from ignite_kafka.plan.source_plan import CachePlan, TransferPlan
+from ignite_kafka.settings.source import SourceSettings
 
 
-class OneCache:
-    """A cluster that holds one cache, or none."""
-
-    def __init__(self, info: CacheInfo | None) -> None:
-        self._info = info
-
-    def cache(self, name: str) -> CacheInfo:
-        if self._info is None:
-            raise CacheNotFound("no such cache", cache=name)
-        return self._info
+def make(*caches: CachePlan, slots: int = 16, **settings: object) -> TransferPlan:
+    return TransferPlan("c", "s", 3, slots, SourceSettings.from_dict({"name": "c", **settings}), caches)
 
 
-def planned(incarnation: str) -> CachePlan:
-    return CachePlan("c", 7, "to-c", 16, 2, incarnation)
+FLIGHTS = CachePlan("flights", 17, "p-flights", 1024, 4, "i1")
+PLANES = CachePlan("planes", -5, "p-planes", 3, 1, "i2")
 
 
-@pytest.mark.parametrize(("then", "now"), [("a", "a"), ("", "a"), ("a", ""), ("", "")])
-def test_unknown_incarnations_are_no_difference(then: str, now: str) -> None:
-    info = CacheInfo("c", 7, 16, incarnation=now)
-    assert same_cache(OneCache(info), planned(then)) is info  # type: ignore[arg-type]
+def test_json_both_ways() -> None:
+    plan = make(FLIGHTS, PLANES, cache_whitelist=["a", "b"], producer_override={"linger.ms": "5"})
+    assert TransferPlan.from_json(plan.to_json()) == plan
+    assert TransferPlan.from_dict(json.loads(json.dumps(plan.to_dict()))) == plan
 
 
-@pytest.mark.parametrize("info", [CacheInfo("c", 7, 16, incarnation="b"), CacheInfo("c", 7, 32, incarnation="a")])
-def test_a_cache_that_was_made_again(info: CacheInfo) -> None:
-    with pytest.raises(CacheDestroyed, match="made again after the snapshot was planned"):
-        same_cache(OneCache(info), planned("a"))  # type: ignore[arg-type]
+def test_fields_of_a_newer_version_are_left_out() -> None:
+    newer = make(FLIGHTS).to_dict()
+    newer["caches"][0]["newer"] = 1
+    assert TransferPlan.from_dict({**newer, "newer": 1}) == make(FLIGHTS)
 
 
-def test_a_cache_that_is_gone() -> None:
-    with pytest.raises(CacheDestroyed, match="destroyed after the snapshot was planned"):
-        same_cache(OneCache(None), planned("a"))  # type: ignore[arg-type]
+@pytest.mark.parametrize("change", [{"caches": [{"name": "x"}]}, {"settings": {"name": "c", "unknown": 1}}, {"caches": 1}])
+def test_a_plan_of_another_version_is_an_error(change: dict[str, object]) -> None:
+    with pytest.raises(SettingsError):
+        TransferPlan.from_dict({**make(FLIGHTS).to_dict(), **change})
+
+
+def test_a_plan_has_no_place_for_a_secret() -> None:
+    names = set(make(FLIGHTS).to_dict()) | set(make(FLIGHTS).settings.to_dict()) | {field.name for field in dataclasses.fields(CachePlan)}
+    assert not [name for name in names if "password" in name or "secret" in name]

@@ -62,7 +62,7 @@ def test_the_group_is_that_of_a_kafka_connect_sink() -> None:
 
 
 def noticed(settings: SinkSettings) -> set[tuple[int, str]]:
-    return {(event.id, str(fields["setting"])) for event, fields in settings.notices()}
+    return {(event.id, str(fields["setting"])) for event, fields in settings.warnings()}
 
 
 def test_choices_that_can_lose_data_name_the_setting_that_prevents_it() -> None:

@@ -14,7 +14,6 @@ from ignite_kafka import events
 from ignite_kafka.errors import NotAvailableYet, SettingsError
 from ignite_kafka.settings.client_config import one_name
 from ignite_kafka.settings.connector import ConnectorSettings
-from ignite_kafka.settings.reference_page import page
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
 from tests.support import librdkafka
@@ -22,7 +21,6 @@ from tests.unit.settings import reference_settings
 from tests.unit.settings.reference_settings import ReferenceSetting
 
 SETTINGS, DEFAULTS = SourceSettings.known(), SourceSettings.defaults()
-DOCS = Path(__file__).parents[3] / "docs"
 _TYPES = {"class": "string", "long": "int"}
 _NULL: dict[str, object] = {"list": (), "class": ""}
 
@@ -71,7 +69,7 @@ def test_waivers_that_are_wrong_are_found() -> None:
 )
 def test_default_type_and_choices_are_the_reference_s(direction: type[ConnectorSettings], setting: ReferenceSetting) -> None:
     name = next(name for name, ours in direction.known().items() if ours.reference == setting.name)
-    kind = direction.kind_of(name)
+    kind = direction.known()[name].type
     assert direction.defaults()[name] == (_NULL[setting.type_name] if setting.default is None else setting.default)
     assert kind.type_name == _TYPES.get(setting.type_name, setting.type_name)
     for choice in setting.choices:
@@ -129,9 +127,9 @@ def test_what_is_not_allowed_is_named_with_its_place(name: str, value: object) -
     error = caught.value
     assert error.where["setting"] == name
     assert error.where["set_in"] == "test.json"
-    assert error.where["allowed"] == SETTINGS[name].kind.allowed
+    assert error.where["allowed"] == SETTINGS[name].type.allowed
     assert name in error.what
-    if SETTINGS[name].kind.shown:
+    if SETTINGS[name].type.shown:
         assert str(value) in error.where["value"]
     assert error.exit_code == 2
 
@@ -316,13 +314,13 @@ def test_clients_settings() -> None:
 
 def test_the_shape_holds_what_decides_records_and_nothing_else() -> None:
     one = build(topic_prefix="a-", slots=4, ignite_addresses="x", tasks_max=2, page_bytes=1 << 20)
-    assert one.shape() == build(topic_prefix="a-").shape()
-    assert one.shape() != build().shape()
-    assert {"value_converter", "decimal_format", "enum_policy", "cache_whitelist", "load_initial_data"} <= set(one.shape())
+    assert one.fixed_in_snapshot() == build(topic_prefix="a-").fixed_in_snapshot()
+    assert one.fixed_in_snapshot() != build().fixed_in_snapshot()
+    assert {"value_converter", "decimal_format", "enum_policy", "cache_whitelist", "load_initial_data"} <= set(one.fixed_in_snapshot())
 
 
 def noticed(settings: SourceSettings) -> set[tuple[int, str]]:
-    return {(event.id, str(fields["setting"])) for event, fields in settings.notices()}
+    return {(event.id, str(fields["setting"])) for event, fields in settings.warnings()}
 
 
 def test_defaults_that_can_lose_data_name_the_setting_that_prevents_it() -> None:
@@ -334,7 +332,7 @@ def test_defaults_that_can_lose_data_name_the_setting_that_prevents_it() -> None
 
 
 def test_settings_without_effect_are_noticed() -> None:
-    idle = {
+    no_effect = {
         "ignite_cfg": "x.xml",
         "batch_size": 5,
         "poll_interval_ms": 7,
@@ -342,19 +340,13 @@ def test_settings_without_effect_are_noticed() -> None:
         "is_schemaless": True,
         "max_records_per_second": 9,
     }
-    assert {name for id_, name in noticed(build(**idle)) if id_ == 15001} == set(idle)
+    assert {name for id_, name in noticed(build(**no_effect)) if id_ == 15001} == set(no_effect)
 
 
-def test_notices_are_logged_and_counted() -> None:
+def test_warnings_are_logged_and_counted() -> None:
     events.reset_counts()
-    build(batch_size=5).emit_notices()
+    build(batch_size=5).emit_warnings()
     assert events.counts() == {15001: 1, 15130: 1, 15131: 1}
-
-
-def test_the_settings_page_is_made_from_the_fields() -> None:
-    assert (DOCS / "settings.md").read_text() == page(), "run: python -m ignite_kafka.settings.reference_page > docs/settings.md"
-    for name in {**SETTINGS, **SinkSettings.known()}:
-        assert f"\n| `{name}` |" in page()
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What is said of caches that are there: whether their nodes may lose what they have acknowledged."""
+"""Existing caches that acknowledge entries before their backups have them are reported."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class OneCache:
 
 
 @pytest.mark.parametrize(
-    ("mode", "backups", "synchronization", "told"),
+    ("mode", "backups", "synchronization", "reported"),
     [
         ("PARTITIONED", 1, "PRIMARY_SYNC", True),
         ("PARTITIONED", 2, "FULL_ASYNC", True),
@@ -40,15 +40,15 @@ class OneCache:
         ("PARTITIONED", 0, "PRIMARY_SYNC", False),
     ],
 )
-def test_a_cache_that_acknowledges_before_its_backups_have_an_entry_is_named(
-    caplog: pytest.LogCaptureFixture, mode: str, backups: int, synchronization: str, told: bool
+def test_a_cache_that_acknowledges_before_its_backups_is_reported(
+    caplog: pytest.LogCaptureFixture, mode: str, backups: int, synchronization: str, reported: bool
 ) -> None:
     plan = SinkPlan("c", 1, 1, SinkSettings(name="c", topics=("t",)), (TopicPlan("t", "id", "trades", 1),))
     cache = CacheInfo("trades", 1, backups=backups, mode=mode, write_synchronization=synchronization)
     with caplog.at_level(logging.WARNING):
         assert ensure_caches(plan, cast(Cluster, OneCache(cache))) == []
     found = [record for record in caplog.records if getattr(record, "event_id", 0) == events.BACKUPS_BEHIND.id]
-    assert len(found) == told
+    assert len(found) == reported
     for record in found:
         assert (
             f"cache trades acknowledges entries before its backups have them (write synchronization mode {synchronization})"

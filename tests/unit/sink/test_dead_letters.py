@@ -1,4 +1,4 @@
-"""Bad records that are read once more."""
+"""Dead letters of bad records, which are read once more."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ class Partition:
         return SimpleNamespace(assign=lambda _: None, consume=lambda *_: self._messages, close=lambda: None)
 
 
-def letters(clients: Partition) -> int:
+def count_of_dead_letters(clients: Partition) -> int:
     values = pa.array([b"v"] * 3, pa.binary())
     consumed = Consumed("t", 0, values, values, np.array([5, 6, 7]))
     bad = [BadRecord(row, Stage.VALUE, "broken JSON") for row in (0, 1)]
-    return len(dead_letters(cast(KafkaClients, clients), "letters", "c", 1, consumed, bad))
+    return len(dead_letters(cast(KafkaClients, clients), "dead", "c", 1, consumed, bad))
 
 
-def test_each_bad_record_is_a_letter() -> None:
-    assert letters(Partition(5, 6, 7)) == 2
+def test_each_bad_record_becomes_a_dead_letter() -> None:
+    assert count_of_dead_letters(Partition(5, 6, 7)) == 2
 
 
-def test_one_that_compaction_has_taken_is_no_end_of_the_run() -> None:
-    """Read from what is committed on, it is not there any more."""
+def test_a_compacted_bad_record_is_a_passing_error() -> None:
+    """The next attempt reads from the committed offset on and does not meet the record."""
     with pytest.raises(RecordsOvertaken, match="not in the topic any more") as gone:
-        letters(Partition(6, 7))
+        count_of_dead_letters(Partition(6, 7))
     assert gone.value.where == {"topic": "t", "partition": 0, "offset": 5}
     assert not gone.value.final

@@ -1,4 +1,4 @@
-"""Which topics a sink reads, to which caches, and how those are made."""
+"""Plans of a sink: chosen topics, names of caches, configurations of new caches."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ def settings(**values: object) -> SinkSettings:
     return SinkSettings.from_dict({"name": "c", **({} if "topics_regex" in values else {"topics": "t"}), **values})
 
 
-def test_a_list_names_topics_that_must_be_there() -> None:
+def test_listed_topics_must_exist() -> None:
     assert chosen_topics(settings(topics="b,a,b"), ["a", "b", "c"]) == ["a", "b"]
     with pytest.raises(TopicError, match="does not exist") as missing:
         chosen_topics(settings(topics="b,x"), ["a", "b"])
     assert missing.value.where["topic"] == "x"
 
 
-def test_an_expression_matches_whole_names_and_no_internal_ones() -> None:
-    existing = ["a1", "a2", "ba1", "ignite-kafka-configs", "ignite-kafka-offsets-c", "__consumer_offsets", "letters"]
-    chosen = settings(topics_regex=".*", error_handling_policy="DEAD_LETTER", dead_letter_topic="letters")
+def test_an_expression_matches_whole_names_but_no_internal_topics() -> None:
+    existing = ["a1", "a2", "ba1", "ignite-kafka-configs", "ignite-kafka-offsets-c", "__consumer_offsets", "dead"]
+    chosen = settings(topics_regex=".*", error_handling_policy="DEAD_LETTER", dead_letter_topic="dead")
     assert chosen_topics(chosen, existing) == ["a1", "a2", "ba1"]
     assert chosen_topics(settings(topics_regex=r"a\p{Digit}"), existing) == ["a1", "a2"]
     with pytest.raises(TopicError, match="no topic matches topics_regex 'x'"):
@@ -46,26 +46,26 @@ def test_a_cache_is_named_by_its_topic() -> None:
         cache_names(["ignite-"], "ignite-", "")
 
 
-def test_the_plan_travels_as_json_and_deals_each_partition_to_one_slot() -> None:
+def test_a_plan_survives_json_and_gives_each_partition_one_slot() -> None:
     plan = SinkPlan("c", 3, 4, settings(), (TopicPlan("t", "id", "cache", 5, (1, 2, 3, 4, 5), ()), TopicPlan("u", "id2", "other", 3)))
     assert SinkPlan.from_json(plan.to_json()) == plan
-    places = list(plan.places(range(4)))
+    places = list(plan.partitions(range(4)))
     assert sorted((topic.name, partition) for _, topic, partition in places) == [("t", n) for n in range(5)] + [("u", n) for n in range(3)]
     assert all(slot == slot_of(topic.name, partition, 4) for slot, topic, partition in places)
     with pytest.raises(SettingsError, match="a plan cannot be read"):
         SinkPlan.from_json(b'{"connector":"c"}')
 
 
-def test_batches_of_letters_are_as_their_topic_allows_where_that_is_known() -> None:
+def test_the_batch_limit_is_that_of_the_dead_letter_topic_if_known() -> None:
     plan = SinkPlan("c", 3, 4, settings(), ())
-    assert with_batch_bytes(plan, {"letters": TopicState("letters", "id", 1, 20_000, "delete")}).max_batch_bytes == 20_000
-    assert with_batch_bytes(plan, {"letters": TopicState("letters", "id", 1, None, None)}) == plan
+    assert with_batch_bytes(plan, {"dead": TopicState("dead", "id", 1, 20_000, "delete")}).max_batch_bytes == 20_000
+    assert with_batch_bytes(plan, {"dead": TopicState("dead", "id", 1, None, None)}) == plan
 
 
 TEMPLATE = CacheInfo("t", 1, backups=2, mode="REPLICATED", atomicity="TRANSACTIONAL", query_entities=(QueryEntity("K", "V"),))
 
 
-def test_caches_are_made_by_the_settings_else_by_the_template_else_by_the_cluster() -> None:
+def test_a_new_cache_follows_settings_then_template_then_cluster_defaults() -> None:
     assert new_cache("n", settings(), None) == NewCache("n")
     entities = TEMPLATE.query_entities
     like = NewCache("n", mode="REPLICATED", atomicity="TRANSACTIONAL", backups=2, query_entities=entities)

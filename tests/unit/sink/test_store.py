@@ -1,4 +1,4 @@
-"""Batches on their way into caches: what becomes of faults of the conversion itself."""
+"""Errors of the conversion in a store: faults of the program, and errors that pass through."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Failing:
 
 
 def store_that_fails(error: Exception, policy: str) -> Store:
-    letters = "letters" if policy == "DEAD_LETTER" else ""
-    settings = SinkSettings(name="c", topics=("topic",), error_handling_policy=policy, dead_letter_topic=letters)
+    dead_letter_topic = "dead" if policy == "DEAD_LETTER" else ""
+    settings = SinkSettings(name="c", topics=("topic",), error_handling_policy=policy, dead_letter_topic=dead_letter_topic)
     store = Store(SinkPlan("c", 1, 4, settings, (TopicPlan("topic", "id", "cache", 4),)), cast(Any, None), cast(Any, None))
     store._sinks["topic"] = cast(Any, (Failing(error), None))
     return store
@@ -36,7 +36,7 @@ def store_that_fails(error: Exception, policy: str) -> Store:
 
 @pytest.mark.parametrize("policy", ["STOP_TASK", "LOG_ONLY", "DEAD_LETTER"])
 @pytest.mark.parametrize("error", [AttributeError("no field"), UnicodeDecodeError("utf-8", b"\xe9", 0, 1, "why")])
-def test_a_fault_of_the_conversion_names_the_records_and_is_no_bad_record(error: Exception, policy: str) -> None:
+def test_a_program_fault_names_the_records_and_makes_no_bad_record(error: Exception, policy: str) -> None:
     with pytest.raises(ProgramFault) as raised:
         store_that_fails(error, policy).store([consumed([b"1", b"2", b"3"])])
     fault = raised.value
@@ -49,7 +49,7 @@ def test_a_fault_of_the_conversion_names_the_records_and_is_no_bad_record(error:
 
 
 @pytest.mark.parametrize("error", [TypeClash("field id is of another type"), MemoryError()])
-def test_other_errors_of_the_conversion_stay_as_they_are(error: Exception) -> None:
+def test_other_errors_of_the_conversion_are_raised_unchanged(error: Exception) -> None:
     with pytest.raises(type(error)) as raised:
         store_that_fails(error, "LOG_ONLY").store([consumed([b"1"])])
     assert raised.value is error

@@ -1,4 +1,4 @@
-"""Which failures of a sink's task are tried again."""
+"""Retries of a sink's task."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from ignite_kafka.errors import IgniteKafkaError, RecordsLost, RecordsOvertaken
 from ignite_kafka.plan.sink_plan import SinkPlan, TopicPlan
-from ignite_kafka.runtime.epoch import Epoch
+from ignite_kafka.runtime.epoch import Epoch, EpochEnd
 from ignite_kafka.runtime.task_loop import TaskServices
 from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.sink import SinkSettings
@@ -31,39 +31,42 @@ def no_brokers() -> TaskServices:
 
 
 def outcome(*errors: IgniteKafkaError, **changed: Any) -> tuple[IgniteKafkaError | None, int]:
-    """Of a task whose attempts end with these errors, and then well: its error, and the number of its attempts."""
-    settings = SinkSettings(name="c", topics=("t",), run_mode="continuous", **changed)
-    task = SinkTask(SinkPlan("c", 1, 4, settings, (TopicPlan("t", "id", "t", 1),)), Secrets(), [0], 0, Epoch(1, 0), no_brokers())
+    """Run a task whose attempts end with these errors, and then without one.
+
+    :returns: its error, and the number of its attempts.
+    """
     left, attempts = iter(errors), []
 
-    def copy(_: object) -> None:
-        attempts.append(1)
-        for error in left:
-            raise error
+    class FailingTask(SinkTask):
+        def _copy(self, end: EpochEnd) -> None:
+            attempts.append(1)
+            for error in left:
+                raise error
 
-    task._copy = copy  # type: ignore[method-assign, assignment]
-    (result, *_) = task.run()
+    settings = SinkSettings(name="c", topics=("t",), run_mode="continuous", **changed)
+    plan = SinkPlan("c", 1, 4, settings, (TopicPlan("t", "id", "t", 1),))
+    (result, *_) = FailingTask(plan, Secrets(), [0], 0, Epoch(1, 0), no_brokers()).run()
     return result.error, len(attempts)
 
 
 @pytest.mark.parametrize("reset", ["earliest", "latest"])
-def test_what_retention_takes_before_a_run_is_passed_over_by_the_next_attempt(reset: str) -> None:
+def test_lost_records_are_skipped_by_the_next_attempt(reset: str) -> None:
     assert outcome(LOST, LOST, auto_offset_reset=reset) == (None, 3)
 
 
-def test_what_retention_takes_ends_a_run_that_passes_over_nothing() -> None:
+def test_lost_records_end_a_run_without_a_reset_policy() -> None:
     error, attempts = outcome(LOST)
     assert isinstance(error, RecordsLost)
     assert (error.what, error.where, attempts) == (LOST.what, LOST.where, 1)
     assert "set auto_offset_reset to earliest or latest" in error.remedy
 
 
-def test_it_does_not_go_on_for_ever() -> None:
+def test_retries_end_after_retry_timeout_ms() -> None:
     error, attempts = outcome(*[LOST] * 9, auto_offset_reset="earliest", retry_timeout_ms=1)
     assert isinstance(error, RecordsOvertaken)
     assert (error.where, attempts) == ({**LOST.where, "waited": "0 s"}, 2)
 
 
 @pytest.mark.parametrize("reset", ["none", "earliest"])
-def test_a_bad_record_that_is_gone_before_its_letter_is_looked_for_by_the_next_attempt(reset: str) -> None:
+def test_a_bad_record_that_is_gone_before_its_dead_letter_is_retried(reset: str) -> None:
     assert outcome(RecordsOvertaken("gone"), auto_offset_reset=reset) == (None, 2)

@@ -21,7 +21,7 @@ from tests.support.topics import described
 NOW = CachePlan("trades", 1, "p.trades", 8, 2, "7", topic_id="id-p.trades")
 OLD = replace(NOW, topic_id="old")
 PLAN = TransferPlan("c", "s", 3, 2, SourceSettings(name="c", bootstrap_servers="kafka:9092", failover_policy="BACKLOG"), (NOW,))
-SENT = UnitOffset(2, "7", "s", True, 9, ((0, 4),), topic_id="old")
+SENT = UnitOffset(2, "7", "s", True, 9, 4, topic_id="old")
 COMMAND = r"`ignite-kafka offsets reset c --cache trades --kafka kafka:9092 --internal-topic-prefix ignite-kafka`, then start the connector"
 
 

@@ -10,7 +10,7 @@ import sys
 import psutil
 import pytest
 
-from tests.support.processes import await_value
+from tests.support.waiting import wait_until
 from tools.servers.jars import CHECKOUT
 
 RUN = """
@@ -34,4 +34,4 @@ def test_an_orphan_of_a_run_that_is_ended_is_ended(number: int) -> None:
         orphan = psutil.Process(int(run.stdout.readline()))
         assert orphan.is_running()
         run.send_signal(number)
-    await_value(lambda: not orphan.is_running(), "end of the orphan", 120)
+    wait_until(lambda: not orphan.is_running(), "end of the orphan")

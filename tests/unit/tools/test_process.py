@@ -11,7 +11,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tools.servers import ServerFailed, ServerProcess, await_condition, free_ports
+from tests.support.waiting import DEADLINE_S, wait_until
+from tools.servers import ServerFailed, ServerProcess, free_ports
 from tools.servers.jars import CHECKOUT
 
 SLEEP = [sys.executable, "-c", "import time; time.sleep(600)"]
@@ -38,27 +39,27 @@ time.sleep(600)
         server = int(starter.stdout.readline())
         assert not gone(server)
         starter.send_signal(signal.SIGKILL)
-    await_condition(lambda: gone(server), "end of the server", 20)
+    wait_until(lambda: gone(server), "end of the server")
 
 
 def test_stop_ends_descendants_that_left_the_process_group(tmp_path: Path) -> None:
     program = f"import subprocess; print(subprocess.Popen({SLEEP!r}, start_new_session=True).pid, flush=True); import time; time.sleep(600)"
     server = ServerProcess("parent", [sys.executable, "-c", program], tmp_path / "log")
-    server.await_ready(lambda: server.output().endswith("\n"), 20)
+    server.await_ready(lambda: server.output().endswith("\n"), DEADLINE_S)
     child = int(server.output())
     server.stop(timeout_s=0.5)
-    await_condition(lambda: gone(child) and gone(server.pid), "end of both", 20)
+    wait_until(lambda: gone(child) and gone(server.pid), "end of both")
 
 
 def test_a_server_that_ends_is_told_with_the_end_of_its_output(tmp_path: Path) -> None:
     server = ServerProcess("broken", [sys.executable, "-c", "raise SystemExit('no such thing')"], tmp_path / "log")
     with pytest.raises(ServerFailed, match=r"broken ended with exit code 1[\s\S]*no such thing"):
-        server.await_ready(lambda: False, 20)
+        server.await_ready(lambda: False, DEADLINE_S)
 
 
 def test_a_server_that_does_not_answer_is_told_with_the_end_of_its_output(tmp_path: Path) -> None:
     server = ServerProcess("silent", [sys.executable, "-u", "-c", "print('busy'); import time; time.sleep(600)"], tmp_path / "log")
-    server.await_ready(lambda: "busy" in server.output(), 20)
+    server.await_ready(lambda: "busy" in server.output(), DEADLINE_S)
     with pytest.raises(ServerFailed, match=r"silent answers: not within 0.2 s[\s\S]*busy"):
         server.await_ready(lambda: False, 0.2)
     server.kill()

@@ -44,9 +44,9 @@ def _unscaled(text: str, scale: int | None, name: str) -> int:
     unscaled = int(Decimal((sign, digits, 0)))  # not by way of str: Python limits the digits of int(str)
     shift = 0 if scale is None or not unscaled else exponent + scale
     if 0 <= shift <= MOST_DIGITS:
-        return unscaled * 10**shift
+        return unscaled * int(10**shift)
     if -len(digits) < shift < 0 and not unscaled % 10**-shift:
-        return unscaled // 10**-shift
+        return unscaled // int(10**-shift)
     raise _inexact(text, exponent, scale, name)
 
 

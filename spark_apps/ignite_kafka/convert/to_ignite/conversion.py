@@ -12,8 +12,9 @@ import pyarrow.compute as pc
 from ...errors import SettingsError
 from ...ignite.types.model import CacheInfo, TypeSource
 from ...kafka.records import Consumed
+from ..rules.stage import Stage
 from ..to_kafka.json_columns import JsonForm
-from .conversion_values import BadRecord, Entries, Rows, Stage, Types
+from .conversion_values import BadRecord, Entries, Rows, Types
 from .envelopes import are_columns
 from .ignite_binary import BinaryReader
 from .json import JsonReader, Reader, Side, read_rows

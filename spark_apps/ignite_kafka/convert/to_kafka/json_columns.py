@@ -174,7 +174,8 @@ def _base64(array: pa.Array) -> pa.Array:
 
 
 def _name(name: str) -> bytes:
-    return text(pa.array([name]), pa.field("", pa.string()), JsonForm())[0].as_py()
+    quoted: bytes = text(pa.array([name]), pa.field("", pa.string()), JsonForm())[0].as_py()
+    return quoted
 
 
 def _no_form(field: pa.Field) -> UnsupportedType:
@@ -200,7 +201,7 @@ def _with_nulls(made: pa.Array, source: pa.Array) -> pa.Array:
 
 
 def _all_finite(array: pa.Array) -> bool:
-    return pc.all(pc.is_finite(array), min_count=0).as_py()
+    return bool(pc.all(pc.is_finite(array), min_count=0).as_py())
 
 
 def _floats(array: pa.Array) -> pa.Array:

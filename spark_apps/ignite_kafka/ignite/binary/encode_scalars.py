@@ -51,7 +51,8 @@ def refuse(field: pa.Field, wrong: npt.NDArray[np.bool_], what: str) -> None:
 def numbers(array: pa.Array, kind: Any) -> npt.NDArray[Any]:
     """The values of a column of fixed width, 0 for null."""
     plain = array.view(pa.int64()) if pa.types.is_temporal(array.type) and array.type.bit_width == 64 else array
-    return (plain.fill_null(0) if plain.null_count else plain).to_numpy(zero_copy_only=False).astype(kind, copy=False)
+    values: npt.NDArray[Any] = (plain.fill_null(0) if plain.null_count else plain).to_numpy(zero_copy_only=False)
+    return values.astype(kind, copy=False)
 
 
 def fixed(array: pa.Array, field: pa.Field) -> Pieces:

@@ -172,7 +172,8 @@ def _utf_16(data: bytes) -> bytes | None:
 def _object(keys: pa.BinaryArray) -> Hashes:
     """An object's hash code stands in its header."""
     starts = offsets_of(keys)[:-1].astype(np.int64) - offsets_of(keys)[0]
-    return data_of(keys)[starts[:, None] + np.arange(_HASH_AT, _HASH_AT + 4)].view("<i4").ravel()
+    hashes: Hashes = data_of(keys)[starts[:, None] + np.arange(_HASH_AT, _HASH_AT + 4)].view("<i4").ravel()
+    return hashes
 
 
 _HASHED: dict[int, Callable[[pa.BinaryArray], Hashes]] = {

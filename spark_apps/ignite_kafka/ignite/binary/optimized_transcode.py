@@ -150,7 +150,8 @@ class _Transcoder:
             return struct.pack("<Bi", codes.OPTIMIZED, self.position - start) + self.data[start : self.position]
         if tag == EXTERNALIZABLE or class_hash not in _CLASSES:
             raise NotReadable(f"A value of a class with name hash {class_hash}, written by Java's optimized marshaller")
-        return _CLASSES[class_hash](self)
+        written: bytes = _CLASSES[class_hash](self)
+        return written
 
     def immutable(self) -> bytes:
         """java.util.CollSer: List.of (1, 4), Set.of (2), Map.of (3)."""

@@ -76,7 +76,7 @@ def fitted(array: pa.Array, target: pa.DataType, path: str) -> pa.Array:
 def _castable(source: pa.DataType, target: pa.DataType) -> bool:
     """Casts that Arrow does exactly or refuses."""
     kinds = pa.types
-    return (
+    return bool(
         (kinds.is_integer(source) and kinds.is_integer(target))
         or (kinds.is_floating(source) and kinds.is_floating(target) and target.bit_width >= source.bit_width)
         or (kinds.is_timestamp(source) and kinds.is_timestamp(target) and source.tz == target.tz)

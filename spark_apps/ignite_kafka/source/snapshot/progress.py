@@ -1,4 +1,4 @@
-"""Live progress of a snapshot, from the offsets that its tasks have committed."""
+"""Live progress of a snapshot, from the offset records that its tasks have committed."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ...state.offsets import unit_of
 
 
 class SnapshotProgress(RunFollower):
-    """Follows a snapshot: its offsets too.
+    """Follows the run of a snapshot, and its offsets topic.
 
-    :param from_start: count also what earlier runs of the same snapshot committed.
+    :param from_start: whether units count that earlier runs of the same snapshot committed.
     """
 
     def __init__(self, clients: KafkaClients, topics: Topics, plan: TransferPlan, *, from_start: bool) -> None:

@@ -1,6 +1,6 @@
-"""The snapshot pipeline: every entry of the planned caches into their topics, exactly once under a snapshot id.
+"""The run of a snapshot: sends every entry of the planned caches to their topics, exactly once under a snapshot id.
 
-One Spark task copies whole slots (:mod:`.task`); the driver plans, takes the connector, follows progress and closes the snapshot.
+The driver plans, claims the connector, follows progress and ends the snapshot. Each Spark task copies whole slots (:mod:`.task`).
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ __all__ = ["RunRequest", "run_snapshot"]
 
 
 def run_snapshot(spark: SparkSession, request: RunRequest[SourceSettings]) -> RunStatus:
-    """Run or continue a snapshot to its end; the status record of the run is written whatever happens.
+    """Run or continue a snapshot to its end. The status record of the run is written whatever happens.
 
     :returns: the run's record, state COMPLETED.
-    :raises IgniteKafkaError: what ended the run; what was committed stays and is not sent again under the same snapshot id.
+    :raises IgniteKafkaError: what ended the run; committed entries stay and are not sent again under the same snapshot id.
     """
     with ExitStack() as stack:
         return SnapshotRun(spark, request, stack).run()
@@ -64,7 +64,7 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
             raise SnapshotConflict("another run of the connector began or ended a snapshot meanwhile", "Start the run again.")
         plan = replace(plan, generation=control.record.generation)
         record = SnapshotRecord(snapshot_id, plan.to_dict())
-        # of a snapshot that goes on the record is written for the ids of its topics, which that of 0.1.0 has not
+        # a continued snapshot is written again for the ids of its topics, which a record of 0.1.0 lacks
         ends = self._patiently(lambda: control.begin(record, found.snapshot))
         events.emit(events.RUN_STARTED, connector=plan.connector, run_id=self._request.run_id, generation=plan.generation)
         if resumed:
@@ -72,10 +72,10 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
         else:
             units = sum(cache.partitions for cache in plan.caches)
             events.emit(events.SNAPSHOT_BEGUN, connector=plan.connector, snapshot_id=snapshot_id, units=units)
-            self._tell_superseded(found, snapshot_id)
+            self._report_superseded(found, snapshot_id)
         self._copy(plan, control, record, None if resumed else ends)
 
-    def _tell_superseded(self, found: ConnectorState, snapshot_id: str) -> None:
+    def _report_superseded(self, found: ConnectorState, snapshot_id: str) -> None:
         before = found.snapshot
         if before is not None and not before.complete:
             events.emit(events.SNAPSHOT_SUPERSEDED, connector=self._settings.name, snapshot_id=before.id, newer=snapshot_id)
@@ -109,7 +109,10 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
             return make_plan(self._settings, cluster, self._topics, snapshot_id, slots), False
 
     def _copy(self, plan: TransferPlan, control: ConfigsWriter, record: SnapshotRecord, ends: tuple[int, ...] | None) -> None:
-        """:param ends: of the slots' offsets, where the snapshot is new; None where it goes on."""
+        """Run the Spark job and end the snapshot.
+
+        :param ends: end of each slot's offsets when a new snapshot began; None: the snapshot is continued.
+        """
         progress = self._patiently(lambda: SnapshotProgress(self._clients, self._topics, plan, from_start=ends is None))
         self._stack.callback(progress.close)
         self._status = replace(self._status, generation=plan.generation, caches=planned(plan))
@@ -134,7 +137,7 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
         self._end(status.COMPLETED)
 
     def _follow(self, job: Job, progress: SnapshotProgress, plan: TransferPlan) -> None:
-        """Until the job ends: report what is committed, and end the job at the first task that failed for good."""
+        """Report what is committed until the job ends; raise the error of the first task that failed for good."""
         report = Interval(self._settings.progress_interval_ms / 1000)
         while not job.ended(POLL_S):
             job.check()
@@ -154,10 +157,12 @@ def _snapshot_id(state: ConnectorState) -> str:
 
 
 def new_snapshot_id() -> str:
+    """A snapshot id that sorts by time."""
     return time.strftime("%Y%m%dT%H%M%SZ-", time.gmtime()) + uuid.uuid4().hex[:8]
 
 
 def planned(plan: TransferPlan) -> dict[str, CacheStatus]:
+    """The status of each planned cache before anything is sent."""
     return {cache.name: CacheStatus(cache.topic, units=cache.partitions) for cache in plan.caches}
 
 

@@ -1,7 +1,7 @@
-"""What a Spark task does: copy whole slots, each unit exactly once. Runs in executors' Python workers.
+"""The Spark task of a snapshot: copies whole slots, each unit exactly once.
 
-settings → plan → scan → convert → slot writer → offsets: read, convert and send happen in one Python process, so no record crosses the
-JVM (docs/decisions/0001-fused-copy.md).
+scan → convert → slot writer → offset records: all in one Python worker of an executor, so no record crosses the JVM
+(docs/decisions/0001-fused-copy.md).
 """
 
 from __future__ import annotations
@@ -47,10 +47,11 @@ def copy_slots(
 ) -> Iterator[SlotResult]:
     """Copy slots; one result each. The first error ends the others at their next batch.
 
-    :param ends: of every slot's offsets when the snapshot began; None: it goes on from what an earlier run has done.
+    Opening a slot and its last commit are waits, so they overlap with the copying of other slots. One slot is copied at a time, which
+    bounds memory to one slot's batch and lets all slots share one connection.
 
-    Opening a slot and its last commit are waits, so they overlap with the copying of other slots; copying itself goes one slot at a time,
-    which bounds memory to one slot's batch and lets all slots share one connection.
+    :param attempt: number of the task's attempt: a later one takes the slots over.
+    :param ends: end of every slot's offsets when the snapshot began; None: an earlier run of the snapshot is continued.
     """
     tune_allocation()
     owner = Owner(plan.generation, attempt=attempt)
@@ -64,9 +65,11 @@ def copy_slots(
 
 @dataclass
 class Turn:
-    """What the slots of a task share: the cluster, used by the one whose turn it is, how slots are opened, and the signal to stop.
+    """The shared state of a task's slots, and the queue in which they take turns at the cluster connection.
 
-    ``page_sizes`` are by cache: what one slot has learned of its pages serves the next.
+    :param cluster: used by the slot whose turn it is.
+    :param stop: set by the first slot that fails.
+    :param page_sizes: by cache: what one slot has learned of its pages serves the next.
     """
 
     cluster: Cluster
@@ -77,10 +80,10 @@ class Turn:
     _moved: threading.Condition = field(default_factory=threading.Condition)
 
     @contextmanager
-    def taken(self, begin: Callable[[], None]) -> Iterator[None]:
-        """Wait for the turn; the order is that of the calls.
+    def acquired(self, begin: Callable[[], None]) -> Iterator[None]:
+        """Wait for the turn, in the order of the calls, and hold it.
 
-        :param begin: asks the nodes for what the slot reads first; called by the slot that has the turn before, or not at all.
+        :param begin: requests the slot's first pages; called by the slot that has the turn before, or not at all.
         """
         with self._moved:
             self._queue.append(begin)
@@ -93,11 +96,11 @@ class Turn:
                 self._moved.notify_all()
 
     def begin_next(self) -> None:
-        """Let the nodes work for the next slot while this one, whose turn it is, converts what it has read."""
+        """Request the first pages of the next slot while this one, whose turn it is, converts its last ones."""
         with self._moved:
             following = self._queue[1] if len(self._queue) > 1 else None
         if following is not None:
-            with suppress(IgniteKafkaError):  # the slot itself will meet it
+            with suppress(IgniteKafkaError):  # the slot itself gets the error when its turn comes
                 following()
 
 
@@ -114,12 +117,13 @@ class SlotCopy:
         self._sender = EntrySender(plan, turn.cluster)
         self._end = end
         self._outcome_unknown = False
-        self._unit_rows: dict[int, int] = {}  # rows so far of units that go on in the next batch
-        self._unit_bad: Counter[int] = Counter()  # of which are no records
-        self._begun: tuple[CacheInfo, Scan] | None = None  # asked for before the slot had its turn
+        self._unit_rows: dict[int, int] = {}  # entries so far of units that continue in the next batch
+        self._unit_bad: Counter[int] = Counter()  # bad ones of them
+        self._begun: tuple[CacheInfo, Scan] | None = None  # requested before the slot had its turn
         self._budget = RetryBudget(plan.settings.retry_timeout_ms / 1000, clock)  # from the first failure after the last commit
 
     def run(self) -> SlotResult:
+        """Copy the slot; an error is in the result."""
         result = SlotResult(self._slot)
         try:
             result.caches = retry(self._attempt, self._budget, self._may_pass, failed=self._retried, backoff=GROWING, sleep=self._pause)
@@ -127,11 +131,11 @@ class SlotCopy:
             pass
         except IgniteKafkaError as error:
             self._turn.stop.set()
-            result.error = self._verdict(error)
+            result.error = self._final_error(error)
         return result
 
     def _may_pass(self, error: IgniteKafkaError) -> bool:
-        # a slot that another one's error stops still tells of a commit whose outcome it does not know
+        # a slot that another one's error stops still reports a commit whose outcome it does not know
         return not error.final and not (self._turn.stop.is_set() and self._outcome_unknown)
 
     def _retried(self, error: IgniteKafkaError) -> None:
@@ -140,11 +144,11 @@ class SlotCopy:
     def _pause(self, seconds: float) -> None:
         self._turn.stop.wait(seconds)
 
-    def _verdict(self, error: IgniteKafkaError) -> IgniteKafkaError:
+    def _final_error(self, error: IgniteKafkaError) -> IgniteKafkaError:
         if self._outcome_unknown and not error.final:
             return OutcomeUnknown(
                 f"a commit got no answer and the slot could not be read since: {error}",
-                "Run the same snapshot again: it reads what was committed and goes on from there.",
+                "Run the same snapshot again: it continues from what was committed.",
                 connector=self._plan.connector,
                 slot=self._slot,
             )
@@ -162,7 +166,7 @@ class SlotCopy:
         try:
             for cache in plan.caches:
                 check_units(plan, cache, writer.state.by_cache.get(cache.name, {}))
-            with self._turn.taken(lambda: self._begin_first(writer)):
+            with self._turn.acquired(lambda: self._begin_first(writer)):
                 try:
                     counts = {cache.name: self._copy_cache(writer, cache) for cache in self._plan.caches}
                 finally:
@@ -178,13 +182,13 @@ class SlotCopy:
             writer.close()
 
     def _left(self, writer: SlotWriter, cache: CachePlan) -> list[int]:
-        """Partitions of a cache that this slot has yet to do."""
+        """Partitions of a cache that this slot has yet to copy."""
         mine = partitions_of_slot(cache.name, cache.partitions, self._slot, self._plan.slots)
         done = writer.state.done(self._plan.snapshot_id, cache.name, cache.incarnation)
         return [partition for partition in mine if partition not in done]
 
     def _begin_first(self, writer: SlotWriter) -> None:
-        """Ask for the first pages of the first cache that has any left; they wait in the connection."""
+        """Request the first pages of the first cache with partitions left; they wait in the connection."""
         if self._begun is None:
             every = ((cache, self._left(writer, cache)) for cache in self._plan.caches)
             first = next(((cache, left) for cache, left in every if left), None)
@@ -215,13 +219,13 @@ class SlotCopy:
             # closed here, not when an error's traceback goes: the next slot has the connection then
             with closing(scan):
                 for batch in batches(scan.pages(), MIN_BATCH_ROWS, self._settings.page_bytes * 2):
-                    if not scan.left and cache is self._plan.caches[-1]:  # all that this slot reads has been asked for
+                    if not scan.left and cache is self._plan.caches[-1]:  # all pages of this slot are requested
                         self._turn.begin_next()
                     self._copy_batch(writer, cache, info, batch, count)
         return count
 
     def _copy_batch(self, writer: SlotWriter, cache: CachePlan, info: CacheInfo, batch: list[Page], count: CacheCount) -> None:
-        """Send whole units of a batch one after the other; only the last unit of a batch may go on in the next."""
+        """Send whole units of a batch one after the other; only the last unit of a batch may continue in the next."""
         if self._turn.stop.is_set():
             raise _Stopped
         if any(page.rows for page in batch):
@@ -232,10 +236,10 @@ class SlotCopy:
         for page in batch:
             self._unit_rows[page.partition] = self._unit_rows.get(page.partition, 0) + page.rows
             if page.last:
-                rows, passed = self._unit_rows.pop(page.partition), self._unit_bad.pop(page.partition, 0)
+                rows, skipped = self._unit_rows.pop(page.partition), self._unit_bad.pop(page.partition, 0)
                 unit = cache.name, page.partition, cache.incarnation, self._plan.snapshot_id
-                writer.unit_done(*unit, rows - passed, passed, cache.topic_id)
-                count.add(CacheCount(entries=rows, records=rows - passed, units=1, bad=passed))
+                writer.unit_done(*unit, rows - skipped, skipped, cache.topic_id)
+                count.add(CacheCount(entries=rows, records=rows - skipped, units=1, bad=skipped))
         if writer.past_limits and not self._unit_rows:
             self._commit(writer)
 
@@ -245,9 +249,9 @@ class SlotCopy:
 
 
 def same_cache(cluster: Cluster, planned: CachePlan) -> CacheInfo:
-    """The cache as it is now.
+    """The description of a planned cache as it is now.
 
-    :raises CacheDestroyed: it is gone, or was made again since the plan.
+    :raises CacheDestroyed: it was destroyed, or made again, since it was planned.
     """
     remedy = "Begin a new snapshot."
     try:

@@ -7,9 +7,9 @@ What the backlog holds is a to-do list: it is read, classified (:mod:`.dedup`), 
 :mod:`.loader`        units that are sent from the cache
 :mod:`.reconcile`     tombstones for keys that the topic has and the cache has not
 :mod:`.unit_reader`   reads and classifies the backlog of units, for all three
-:mod:`.state_lookup`  looks up keys whose changes cannot tell the state, for all three
-:mod:`.node_watch`    which keys a node's death makes doubtful
-:mod:`.unit_states`   what is known of each unit, and what its offset record will say
+:mod:`.state_lookup`  looks up keys whose changes do not determine the state, for all three
+:mod:`.node_watch`    keys that a node's death makes doubtful
+:mod:`.unit_states`   the state of each unit, and the content of its next offset record
 ===================== ==================================================================================
 """
 
@@ -34,19 +34,20 @@ from .loader import Loader, Scan
 from .node_watch import NodeWatch
 from .reconcile import Reconciler
 from .state_lookup import StateLookup
+from .topic_scan import MOST_HELD
 from .unit_reader import UnitReader
 from .unit_states import UnitStates
 from .unit_table import UnitTable
 
 
 class BacklogReader:
-    """Reads the units of one task. For one thread; after any error it is closed and thrown away, and the offsets say where to begin.
+    """Reads the units of one task. For one thread; after any error it is closed and never used again.
 
-    Each batch it gives carries all that a sender needs (`ChangeBatch.progress`); it is committed, remembered here and acknowledged before
-    the next one is read.
+    Each batch carries all that the sender needs (`ChangeBatch.progress`). It is committed, remembered here and acknowledged before the
+    next one is read.
 
-    :param clients: reach the topics, to reconcile them.
-    :param most_records: that one batch should hold, of changes and beside them of loaded entries; None: any number.
+    :param clients: read the topics, to reconcile them.
+    :param most_records: target records of a batch of changes, and of a batch of loaded units; None: no limit.
     """
 
     def __init__(
@@ -61,6 +62,7 @@ class BacklogReader:
         *,
         scan: Scan = scan_partitions,
         clock: Clock = time.monotonic,
+        most_held: int = MOST_HELD,
     ) -> None:
         self._table, self._client = table, client
         self.states = states = UnitStates(plan, table, clock)
@@ -69,7 +71,7 @@ class BacklogReader:
         lookup = StateLookup(client, states, reader, nodes)
         self._changes = ChangeReader(client, states, reader, nodes, lookup, most_records)
         self._loader = Loader(client, infos, states, reader, lookup, most_records, scan)
-        self._reconciler = Reconciler(client, infos, states, lookup, clients, topics)
+        self._reconciler = Reconciler(client, infos, states, lookup, clients, topics, most_held)
 
     def restore(self, offsets: Iterable[tuple[int, UnitOffset | None, bool]]) -> None:
         """Take over offset records: unit, its record, and whether the topic may hold keys of it that are older than this capture."""
@@ -77,17 +79,17 @@ class BacklogReader:
             self.states.restore(unit, offset, sent_before)
 
     def changes(self) -> list[ChangeBatch]:
-        """What one read gives of the units that are loaded."""
+        """The changes of loaded units that one read of the backlog gives."""
         return [self._with_progress(batch) for batch in self._changes.read()]
 
     def load(self) -> list[ChangeBatch]:
-        """The next units that are to be sent from the cache, about ``batch_bytes`` of them; none when there are none."""
+        """The next units to send from the cache, about ``batch_bytes`` of them; no batch when all are loaded."""
         return [self._with_progress(batch) for batch in self._loader.load()]
 
     def reconcile(self, *, ends: bool = False) -> Iterator[ChangeBatch]:
         """The next step of tombstone reconciliation; each batch is committed before the next one is made.
 
-        :param ends: whether this task ends: what was found so far is sent, and the next task continues from there.
+        :param ends: whether this task ends: the tombstones found so far are sent, and the next task continues from there.
         """
         for batch in self._reconciler.step(ends=ends):
             yield self._with_progress(batch)
@@ -118,7 +120,7 @@ class BacklogReader:
 
     @property
     def more(self) -> bool:
-        """Whether there is something to do at once."""
+        """Whether the next batch need not wait for the poll interval."""
         return self._reconciler.more or bool(self.states.to_load.size) or self._changes.more
 
     def caught_up(self, until: Mapping[Unit, int]) -> bool:

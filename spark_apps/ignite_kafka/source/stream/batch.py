@@ -1,4 +1,4 @@
-"""One batch of a stream: classified changes, looked-up states, loaded units, and what their offset records will say."""
+"""One batch of a stream: classified changes, looked-up states, loaded units, and the content of their offset records."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ ReconcilePosition = tuple[int, int]
 
 @dataclass(frozen=True)
 class UnitProgress:
-    """What the offset record of a unit says once a batch is committed.
+    """The content of a unit's offset record once a batch is committed.
 
     :param rows: entries, changes and looked-up states that the batch has of the unit.
     :param loaded: whether all that the cache held of the unit before is sent.
     :param high: the highest update number that is sent; -1: none.
     :param recent: numbers and hashes of the changes that were settled in the last seconds, as :func:`.dedup.pack_settled` gives them.
-    :param reconcile: how far the topic is reconciled for the unit; None: it need not be.
+    :param reconcile: how far the topic is reconciled for the unit; None: no reconciliation is pending.
     :param topology: topology version at which everything that the backlog held of the unit is sent; -1: unknown.
     """
 
@@ -61,7 +61,7 @@ class ChangeBatch:
     :param moved: units that another batch settles.
     :param unloaded: units that must be loaded again after this batch.
     :param reconciled: unit to how far the topic is reconciled for it with this batch; None: completely.
-    :param progress: unit to what its offset record will say, of the units that have one in this batch.
+    :param progress: unit to the content of its offset record, of the units that have one in this batch.
     """
 
     changes: Changes
@@ -85,7 +85,7 @@ class ChangeBatch:
 
     @property
     def active(self) -> Int64Array:
-        """Positions of the units that the batch has something of, ascending: most units have no change in a poll."""
+        """Positions of the units with changes, states or entries in the batch, ascending: most units have no change in a poll."""
         found = self.changes.count > 0
         others = [*self.scanned, *self.unloaded, *self.reconciled, *(unit for unit, _ in self.states)]
         if others:

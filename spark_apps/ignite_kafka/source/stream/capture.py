@@ -1,4 +1,4 @@
-"""The capture of a connector on the nodes, as the driver sees it: which caches, under which incarnations."""
+"""The capture of a connector on the nodes: starts and stops it, and returns its caches and their incarnations."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Captured:
     incarnations: Mapping[str, str]
 
     def seen(self, deployments: Deployments) -> Deployments:
-        """Those of some caches that are captured, with their incarnations: a cache that was emptied keeps its deployment id."""
+        """The captured ones of some caches, with their incarnations: a cache that was emptied keeps its deployment id."""
         return {name: f"{deployments[name]}/{number}" for name, number in self.incarnations.items() if name in deployments}
 
     @staticmethod
@@ -80,7 +80,7 @@ class Capture:
     """Starts, checks and ends the capture of one connector."""
 
     def __init__(self, settings: SourceSettings, cluster: Cluster, owner: str) -> None:
-        """Make no call yet.
+        """Prepare calls; none is made yet.
 
         :param owner: see :func:`owner_of`: several connectors may have one name.
         :ivar secret: of the capture, for calls that change it; at first that of the cluster's credentials.

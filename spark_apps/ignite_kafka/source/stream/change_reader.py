@@ -1,4 +1,4 @@
-"""Reads the changes of loaded units: of those that may have news, as the nodes say (docs/decisions/0013-changed-units.md)."""
+"""Reads the changes of loaded units; only of units that the nodes report as changed (docs/decisions/0013-changed-units.md)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .unit_reader import UnitReader
 from .unit_states import UnitStates
 
 _USUAL_BYTES = 1 << 10  # of a change: only so many bytes are read for a batch that may not hold many
-_READ_ALL_S = 300.0  # every unit is read, whatever the nodes say of changes
+_READ_ALL_S = 300.0  # interval at which every unit is read, whatever the nodes report
 
 
 class ChangeReader:
@@ -46,13 +46,13 @@ class ChangeReader:
         self._limits: Int64Array | None = None
 
     def read(self) -> list[ChangeBatch]:
-        """What one read gives of the units that are loaded."""
+        """The changes of loaded units that one read of the backlog gives."""
         units, changes = self._read_news()
         self._batches = self._lookup.settle(self._reader.batch(units, first_of_each(changes, self._most_records)))
         return self._batches
 
     def _read_news(self) -> tuple[Int64Array, Changes]:
-        """The units that may have news, and what the backlog has of them."""
+        """The units that may have changes, and their changes."""
         self._nodes.start()
         changed = self._client.changed(self._place)
         self._place = changed.place

@@ -77,7 +77,8 @@ def concat_settled(*parts: npt.NDArray[np.void]) -> npt.NDArray[np.void]:
 def pack_settled(rows: npt.NDArray[np.void]) -> str:
     """Rows of dtype SETTLED without their times, in base64.
 
-    Layout: count, length of the compressed part; number differences and flags, compressed; hashes, which do not compress."""
+    Layout: count, length of the compressed part; number differences and flags, compressed; hashes, which do not compress.
+    """
     if not rows.size:
         return ""
     steps = zlib.compress(np.diff(rows["number"], prepend=0).astype("<i8").tobytes() + rows["sent"].tobytes(), 1)

@@ -1,7 +1,7 @@
 """Loads units from the cache: scan, barrier, read the changes; a key that has a change by then is not sent as scanned.
 
-Before a unit that was loaded is loaded again, its offset record says that it is not loaded: its mark, and with it what its backlog has, is
-cleared, and would be forgotten if the task died between that and the commit.
+Before a loaded unit is loaded again, its offset record is written as not loaded. Its mark and its backlog are cleared next, and a task
+that died before the commit would else forget that the unit must be loaded.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Loader:
         return [batch]
 
     def _unload(self, units: Int64Array) -> ChangeBatch:
-        """A batch that says of units that they are not loaded, and settles none of their changes."""
+        """A batch that records units as not loaded and settles none of their changes."""
         batch = self._reader.batch(units, self._reader.read(units, 1))
         batch.move_out(units)
         batch.unloaded = frozenset(units.tolist())
@@ -88,7 +88,7 @@ class Loader:
         waiting = self._states.to_load
         if not waiting.size:
             return waiting
-        of_cache = waiting[self._table.cache[waiting] == self._table.cache[waiting[0]]]
+        of_cache: Int64Array = waiting[self._table.cache[waiting] == self._table.cache[waiting[0]]]
         return of_cache[: max(1, self._units_at_once())]
 
     def _units_at_once(self) -> int:

@@ -1,4 +1,4 @@
-"""Notices server nodes that have died, and says which keys must be looked up because of that.
+"""Notices server nodes that have died, and returns the keys that must be looked up because of that.
 
 A node that died may have captured an update that no other node has; the update is undone with it, and what was sent of it is wrong. So the
 keys that were sent in the seconds before are looked up, at once and a little later, when everything the node had on its way is applied.
@@ -41,8 +41,10 @@ class NodeWatch:
         return not before <= self._servers
 
     def keys_to_look_up(self, batch: ChangeBatch) -> set[LocatedKey]:
-        """Keys sent in the last seconds, when a node has gone, at once and a little later. Units that were loaded in these seconds are
-        marked, to be loaded again: a scan, too, may have read what only a dead node had."""
+        """Keys sent in the last seconds, when a node has gone: at once and a little later.
+
+        Units that were loaded in these seconds are marked, to be loaded again: a scan, too, may have read what only a dead node had.
+        """
         now, topology, ready = self._states.clock(), batch.changes.topology, self._states.ready
         since_s = now - 2 * _DEAD_NODE_S
         if self.topology not in (None, topology) and self._node_gone():
@@ -55,6 +57,8 @@ class NodeWatch:
         return {key for key in self._states.deduplicator.sent_since(since_s) if ready[key[0]]} if due else set()
 
     def other_topology(self, batch: ChangeBatch) -> Mask:
-        """A flag a change: everything of its unit was sent at another topology, or nothing yet. A node that died since may have written
-        what no other node has."""
+        """A flag a change: everything of its unit was sent at another topology, or nothing yet.
+
+        A node that died since may have written what no other node has.
+        """
         return np.repeat(self._states.topology[batch.units] != batch.changes.topology, batch.changes.count)

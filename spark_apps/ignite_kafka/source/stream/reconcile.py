@@ -25,20 +25,30 @@ from .backlog_client import BacklogClient
 from .batch import ChangeBatch, ReconcilePosition
 from .cache_infos import CacheInfos
 from .state_lookup import StateLookup
-from .topic_scan import TopicKeys, TopicScan
+from .topic_scan import MOST_HELD, TopicKeys, TopicScan
 from .unit_states import UnitStates
 
 _UNITS_AT_ONCE = 64  # whose backlog is read together
 
 
 class Reconciler:
-    """Reconciles the topics of a task's caches, one after the other. For one thread."""
+    """Reconciles the topics of a task's caches, one after the other. For one thread.
+
+    :param most_held: limit of keys that are held before their tombstones are sent.
+    """
 
     def __init__(
-        self, client: BacklogClient, infos: CacheInfos, states: UnitStates, lookup: StateLookup, clients: KafkaClients, topics: Topics
+        self,
+        client: BacklogClient,
+        infos: CacheInfos,
+        states: UnitStates,
+        lookup: StateLookup,
+        clients: KafkaClients,
+        topics: Topics,
+        most_held: int = MOST_HELD,
     ) -> None:
         self._client, self._infos, self._states, self._lookup = client, infos, states, lookup
-        self._clients, self._topics = clients, topics
+        self._clients, self._topics, self._most_held = clients, topics, most_held
         self._scan: TopicScan | None = None
 
     @property
@@ -47,8 +57,9 @@ class Reconciler:
         return self._scan is not None and not self._scan.idle
 
     def step(self, *, ends: bool = False) -> Iterator[ChangeBatch]:
-        """Read on in the topic of a cache that must be reconciled; when it is read, the tombstones of the keys that are gone. Each batch is
-        committed before the next one is made.
+        """Read the next records of a cache's topic; at its end, give batches of tombstones for keys that the cache no longer has.
+
+        Each batch is committed before the next one is made.
 
         :param ends: whether this task ends: what was found so far is sent, and the next task continues from there.
         """
@@ -62,7 +73,7 @@ class Reconciler:
         if not (ends or scan.finished or scan.full):
             return
         position = None if scan.finished else scan.position
-        found, units = scan.take(), scan.units
+        found, units = scan.pop_gone(), scan.units
         for at in range(0, units.size, _UNITS_AT_ONCE):
             yield self._tombstones(scan, units[at : at + _UNITS_AT_ONCE], found, position)
         if ends or position is None:
@@ -72,7 +83,7 @@ class Reconciler:
     def _tombstones(
         self, scan: TopicScan, units: Int64Array, found: Mapping[int, list[bytes]], position: ReconcilePosition | None
     ) -> ChangeBatch:
-        """Tombstones for the keys of some units that are gone, unless a change says otherwise."""
+        """A batch of tombstones for keys that the cache no longer has; a key with a newer change gets none."""
         states = self._lookup.look_up([(unit, key) for unit in units.tolist() for key in found.get(unit, ())])
         batch, _ = self._lookup.with_states(units, {key: None for key, value in states.items() if value is None}, set())
         unsound = units[~batch.sound].tolist()
@@ -81,12 +92,12 @@ class Reconciler:
         return batch
 
     def remember(self, batch: ChangeBatch) -> None:
-        """Drop the units that a committed batch loads, or says are to be loaded: they begin anew."""
+        """Drop the units that a committed batch loads, or marks as not loaded: their reconciliation begins anew."""
         if self._scan is not None:
             self._scan.drop_units(batch.unloaded | batch.scanned.keys())
 
     def _next_scan(self) -> TopicScan | None:
-        """Of a cache of which nothing is left to be loaded here."""
+        """The scan of the next cache to reconcile: one whose units are all loaded."""
         states, table = self._states, self._states.table
         if not states.pending_reconcile:
             return None
@@ -98,7 +109,8 @@ class Reconciler:
         cache = table.cache_of(min(ready))
         units = [unit for unit in ready if table.cache_of(unit) is cache]
         position = min(states.pending_reconcile[unit] for unit in units)
-        return TopicScan(self._clients, self._topics, cache, {table.partition(unit): unit for unit in units}, position, self._keys(cache))
+        unit_of = {table.partition(unit): unit for unit in units}
+        return TopicScan(self._clients, self._topics, cache, unit_of, position, self._keys(cache), self._most_held)
 
     def _keys(self, cache: CachePlan) -> TopicKeys:
         settings, info = self._states.plan.settings, self._infos.of(cache)

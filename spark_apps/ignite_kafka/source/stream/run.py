@@ -190,8 +190,10 @@ class BacklogRun(EpochRun[SourceSettings]):
             return self._deployments
 
     def _refresh_plan(self, epoch: int) -> None:
-        """Add new caches to the plan and drop those that are gone. A cache that was made again is both, as is one that a deactivation of
-        the cluster emptied, or whose captured changes are lost."""
+        """Add new caches to the plan and drop those that are gone.
+
+        A cache that was made again is both, as is one that a deactivation of the cluster emptied, or whose captured changes are lost.
+        """
         before, now = self._deployments, self._seen()
         if now == before:
             return

@@ -32,7 +32,7 @@ State = tuple[bytes, bytes | None]
 
 @dataclass(frozen=True)
 class Sent:
-    """What a commit has sent.
+    """The result of a commit.
 
     :param records: number of records, offset records not counted.
     :param key_kinds: cache to the kinds of the keys that the connector has sent so far.
@@ -67,9 +67,9 @@ class SlotsSender:
         self._writers = OpenSlots(open_slot, counts)
 
     def offsets(self) -> Iterator[tuple[int, UnitOffset | None, bool]]:
-        """The offset records of the slots: unit, its record, and whether the topic may hold keys of it that are older than this capture.
-        Read once, before anything is sent.
+        """The offset records of the slots, read once before anything is sent.
 
+        :returns: unit, its record, and whether the topic may hold keys of the unit that are older than this capture.
         :raises TopicError: they count what is in another topic than the plan's.
         """
         for units in self._table.by_slot_and_cache(np.arange(len(self._table))):
@@ -89,7 +89,7 @@ class SlotsSender:
 
     @property
     def in_doubt(self) -> bool:
-        """Whether a commit was asked for and not answered."""
+        """Whether a commit was requested and not answered."""
         return self._writers.in_doubt
 
     def commit(self, batches: Sequence[ChangeBatch]) -> Sent:
@@ -149,7 +149,7 @@ class SlotsSender:
         """
         slot = int(self._table.slot[units[0]])
         count, partitions = self._batch[slot][cache.name], self._table.units["partition"][units]
-        self._entries.meet(cache.name, remembered(self._key_kinds[cache.name]))
+        self._entries.note_key_types(cache.name, remembered(self._key_kinds[cache.name]))
         records, bad = self._entries.send(self._writers[slot], slot, cache, self._infos.of(cache), pages, partitions, removed)
         self._key_kinds[cache.name] |= records.key_kinds
         np.subtract.at(self._records, units[bad], 1)  # :meth:`_send_offset` adds all
@@ -168,7 +168,7 @@ class SlotsSender:
             self._plan.snapshot_id,
             progress.loaded,
             int(self._records[unit]),
-            ((0, progress.high),) if progress.high >= 0 else (),
+            progress.high,
             progress.recent,
             progress.reconcile,
             tuple(sorted(self._key_kinds[cache.name])),

@@ -1,4 +1,4 @@
-"""Looks keys up in the cache where their changes alone cannot tell the state.
+"""Looks keys up in the cache where their changes alone do not determine the state.
 
 Look up, barrier, read the backlog once more: a key that has a newer change by then needs no looked-up state.
 """
@@ -112,8 +112,10 @@ def _leave_unread_changes(batch: ChangeBatch, before: set[LocatedChange]) -> Non
 
 
 def _close_questions(batch: ChangeBatch, questions: set[LocatedChange], newer: set[LocatedKey]) -> None:
-    """Settle what was asked before the look-up; the expired keys of a unit only all together, and none of which a change came since:
-    without a number, either may be the newer one."""
+    """Settle the changes that were looked up.
+
+    Expired keys of a unit are settled all together, and none that a change came for since: without a number, either may be newer.
+    """
     rows = np.flatnonzero(batch.classified.lookup)
     answered = np.zeros(batch.done.size, bool)
     answered[rows] = [question in questions for question in _located_changes(batch, batch.classified.lookup)]

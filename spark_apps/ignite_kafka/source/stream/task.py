@@ -1,7 +1,7 @@
-"""The Spark task of a stream: batch after batch of whole slots, until its epoch ends; it reports its progress to the driver.
+"""The Spark task of a stream: sends batch after batch of its slots until its epoch ends, and reports its progress to the driver.
 
-A cycle: read the backlog, send it in one transaction a slot, acknowledge; then load a share of what is still to be loaded, in the same way.
-So the initial load delays no change, and no stop, by more than ``batch_bytes`` of it.
+A cycle: read changes, send them in one transaction a slot, acknowledge them; then load a few units from the cache in the same way. So the
+initial load delays a change, or a stop, by at most ``batch_bytes`` of entries.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ def stream_slots(plan: TransferPlan, secrets: Secrets, slots: Sequence[int], att
 
 
 class BatchRunner:
-    """Moves batches one way: the reader makes them, the sender commits them, then the reader remembers and acknowledges them."""
+    """Moves batches one way: the reader makes a batch, the sender commits it, then the reader remembers and acknowledges it."""
 
     def __init__(self, reader: BacklogReader, sender: SlotsSender, limiter: RateLimiter) -> None:
         self._reader, self._sender, self._limiter = reader, sender, limiter
 
     def changes(self) -> None:
-        """Send what one read of the backlog gives."""
+        """Send the changes that one read of the backlog gives."""
         self._commit(self._reader.changes())
 
     def load(self) -> None:
@@ -60,7 +60,7 @@ class BatchRunner:
     def reconcile(self, *, ends: bool = False) -> None:
         """Do the next step of tombstone reconciliation.
 
-        :param ends: whether the task ends: what was found so far is sent.
+        :param ends: whether the task ends: the tombstones found so far are sent.
         """
         for batch in self._reader.reconcile(ends=ends):
             self._commit([batch])
@@ -124,7 +124,7 @@ class TaskStream(TaskLoop):
             runner.reconcile(ends=self._reconcile_commits.due())
             self.progressed()
             self._loaded = reader.all_loaded
-            self.tell(self._counts.values(), loaded=self._loaded, at_once=self._loaded != self._reported_loaded)
+            self.report_progress(self._counts.values(), loaded=self._loaded, at_once=self._loaded != self._reported_loaded)
             self._reported_loaded = self._loaded
             reader.forget()
             next_poll_s = started + self._settings.poll_interval_ms / 1000
@@ -132,11 +132,11 @@ class TaskStream(TaskLoop):
                 runner.reconcile(ends=True)
                 return
 
-    def _verdict(self, error: IgniteKafkaError) -> IgniteKafkaError:
+    def _final_error(self, error: IgniteKafkaError) -> IgniteKafkaError:
         if self._in_doubt and not error.final:
             return OutcomeUnknown(
                 f"a commit got no answer and the slots could not be read since: {error}",
-                "Start the connector again: it reads what was committed and goes on from there.",
+                "Start the connector again: it continues from what was committed.",
                 connector=self._plan.connector,
                 slots=", ".join(map(str, self._slots)),
             )

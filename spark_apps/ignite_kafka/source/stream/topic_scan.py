@@ -24,16 +24,17 @@ from .batch import LocatedKey, ReconcilePosition, page_of_states
 
 _STEP, _STEP_S = 10_000, 0.2
 _LOCATED = 10_000  # keys in one question
-_MOST_HELD = 100_000  # keys
+MOST_HELD = 100_000
+"""Limit of keys that a scan holds before their tombstones are sent."""
 
 Locate = Callable[[Sequence[bytes]], tuple[npt.NDArray[np.int32], npt.NDArray[np.bool_]]]
 """Keys to their partitions, and whether the cache has them."""
 
 
 class TopicKeys:
-    """Keys of one cache's records and the keys of Ignite that they stand for.
+    """Turns the keys of one cache's records back into Ignite keys.
 
-    :param kinds: of the cache's keys.
+    :param kinds: kinds of the cache's keys.
     """
 
     def __init__(self, converter: Converter, info: CacheInfo, cluster: Cluster, kinds: Iterable[Kind], locate: Locate) -> None:
@@ -53,9 +54,9 @@ class TopicKeys:
         return np.concatenate([part for part, _ in parts]).astype(np.int64), np.concatenate([there for _, there in parts])
 
     def gone(self, absent: Mapping[bytes, bytes]) -> tuple[set[bytes], set[bytes]]:
-        """Of records' keys whose key of Ignite is absent: those that are gone, and those that cannot be told.
+        """Keys of records whose Ignite key is absent: those that are gone, and those that are doubtful.
 
-        A key that gives other bytes when it is converted anew cannot be told; one that the cache has under another type is not gone.
+        A key that gives other bytes when it is converted anew is doubtful; one that the cache has under another type is not gone.
         """
         if self._raw or not absent:
             return set(absent), set()
@@ -71,8 +72,9 @@ class TopicKeys:
 class TopicScan:
     """Reads the topic of a cache, for keys that are alive there and gone from the cache.
 
-    :param units: partition to unit, of those that are to be reconciled.
-    :param position: where to begin.
+    :param units: partition to unit, of the units to reconcile.
+    :param position: first record to read.
+    :param most_held: limit of held keys.
     """
 
     def __init__(
@@ -83,8 +85,9 @@ class TopicScan:
         units: Mapping[int, int],
         position: ReconcilePosition,
         keys: TopicKeys,
+        most_held: int = MOST_HELD,
     ) -> None:
-        self._cache, self._keys, self.position = cache, keys, position
+        self._cache, self._keys, self.position, self._most_held = cache, keys, position, most_held
         self._unit_of = dict(units)
         self._held: dict[bytes, LocatedKey] = {}
         self._unread, self._example = 0, b""
@@ -96,27 +99,27 @@ class TopicScan:
 
     @property
     def units(self) -> Int64Array:
-        """Ascending."""
+        """Positions of the units to reconcile, ascending."""
         return np.array(sorted(self._unit_of.values()), np.int64)
 
     def drop_units(self, units: Iterable[int]) -> None:
         """Reconcile these units no longer: they are sent again once more."""
         left = set(units)
         self._unit_of = {partition: unit for partition, unit in self._unit_of.items() if unit not in left}
-        self._held = {text: place for text, place in self._held.items() if place[0] not in left}
+        self._held = {text: located for text, located in self._held.items() if located[0] not in left}
 
     @property
     def finished(self) -> bool:
-        """Whether the topic is read, or nobody needs it any more."""
+        """Whether the topic is read to its end, or no unit is left to reconcile."""
         return self.position[0] >= self._cache.topic_partitions or not self._unit_of
 
     @property
     def full(self) -> bool:
-        """Whether as many keys are held as may be."""
-        return len(self._held) >= _MOST_HELD
+        """Whether the limit of held keys is reached."""
+        return len(self._held) >= self._most_held
 
-    def take(self) -> dict[int, list[bytes]]:
-        """Unit to keys of Ignite that seem to be gone, of what was read so far; they are not held any more."""
+    def pop_gone(self) -> dict[int, list[bytes]]:
+        """Remove the held keys: unit to Ignite keys that seem to be gone from the cache."""
         found: dict[int, list[bytes]] = defaultdict(list)
         for unit, key in self._held.values():
             found[unit].append(key)
@@ -124,7 +127,7 @@ class TopicScan:
         return found
 
     def step(self) -> None:
-        """Read on a little; nothing where it is finished.
+        """Read some records; none when the scan is finished.
 
         :raises KafkaUnavailable: the topic cannot be read.
         """
@@ -144,7 +147,7 @@ class TopicScan:
         self._skip_ends()
 
     def _is_record(self, message: Message) -> bool:
-        """Whether it is one to be looked at; the position moves behind it."""
+        """Whether a message is a record of the scan; the position moves behind it."""
         error, partition, offset = message.error(), message.partition(), message.offset()
         if partition is None or offset is None or partition != self.position[0]:
             return False  # of a partition that is done
@@ -174,7 +177,7 @@ class TopicScan:
         self._example = next(iter(unread), self._example)
 
     def close(self) -> None:
-        """Tell what could not be read back, and end."""
+        """Report keys that could not be read back, and close the consumer."""
         if self._unread:
             example = in_message(self._example[:80].decode(errors="replace"))
             events.emit(events.KEYS_NOT_READ_BACK, cache=self._cache.name, topic=self._cache.topic, count=self._unread, example=example)

@@ -20,14 +20,14 @@ TOO_MUCH = 1 << 16
 """A mark beside the service's: the unit has too many changes to be read at once where one of them is in doubt."""
 
 OnRead = Callable[[Int64Array, int, Changes], Changes]
-"""Positions of units, the byte limit, and the answer, to what is kept of the answer."""
+"""Positions of units, the byte limit, and the answer, to the part of the answer that is kept."""
 
 
 class UnitReader:
     """Makes batches of the backlog of units. For one thread.
 
-    :param states: are told of marks.
-    :param on_read: is given each answer.
+    :param states: receive the marks of units.
+    :param on_read: called with each answer.
     """
 
     def __init__(self, client: BacklogClient, states: UnitStates, nodes: NodeWatch, on_read: OnRead | None = None) -> None:
@@ -44,9 +44,9 @@ class UnitReader:
         return self.batch(units, self.read(units, WHOLE_BACKLOG), whole=True)
 
     def batch(self, units: Int64Array, changes: Changes, *, whole: bool = False) -> ChangeBatch:
-        """A batch of what may be sent of an answer: nothing of units that are marked, for they are sent again, or gone.
+        """A batch of an answer's changes; units that are marked, and so sent again, or gone have none that may be sent.
 
-        :param units: that were asked for, ascending.
+        :param units: positions of the units of the answer, ascending.
         :param whole: whether the answer must be the entire backlog.
         """
         marks = changes.marks.astype(np.int64)

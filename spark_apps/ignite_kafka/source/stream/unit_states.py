@@ -1,4 +1,4 @@
-"""What a task knows of its units: loaded, marked, gone, to be reconciled; and what their offset records will say."""
+"""The states of a task's units: loaded, marked, gone, to be reconciled; and the content of their next offset records."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class UnitStates:
     # offset records
 
     def progress(self, batch: ChangeBatch) -> dict[int, UnitProgress]:
-        """What the offset records say once a batch is committed, of the units of which there is news."""
+        """The content of the offset records once a batch is committed, of the units that the batch has anything of."""
         states, now = batch.states_by_unit, self.clock()
         found = {}
         for unit in batch.active.tolist():
@@ -145,7 +145,7 @@ class UnitStates:
         )
 
     def _reconcile_position(self, unit: int, loading: bool) -> ReconcilePosition | None:
-        """How far the topic is reconciled for a unit once a batch is committed; None: it need not be.
+        """How far the topic is reconciled for a unit once a batch is committed; None: no reconciliation is pending.
 
         :param loading: whether the batch loads the unit.
         """

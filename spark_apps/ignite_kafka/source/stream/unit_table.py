@@ -60,7 +60,7 @@ class UnitTable:
             return np.zeros(0, np.int64)
         order, numbers = self._by_number
         found: Int64Array = order[np.minimum(np.searchsorted(numbers, _numbers(units)), len(self) - 1)]
-        return found[self.units[found] == units]
+        return np.extract(self.units[found] == units, found)
 
     @cached_property
     def _by_number(self) -> tuple[Int64Array, Int64Array]:

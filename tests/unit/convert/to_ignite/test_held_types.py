@@ -15,6 +15,7 @@ from ignite_kafka.ignite.binary.java_classes import java_hash
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import BinaryType, CacheInfo, QueryEntity, QueryField
 from tests.support.inbound import GrowingTypes, consumed
+from tests.support.waiting import DEADLINE_S
 
 _SCHEMA = slice(16, 20)  # in an object's header
 FREE = CacheInfo("free", 2)
@@ -157,7 +158,7 @@ class Turns:
         with self._now:
             self._next()
         for thread in self._threads:
-            thread.join(60)
+            thread.join(DEADLINE_S)
 
     def moment(self, *_: str) -> None:
         """Give way, perhaps."""

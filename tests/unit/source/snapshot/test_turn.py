@@ -1,4 +1,4 @@
-"""The turns of a task's slots: one after the other, in the order they came, the next one's reading begun before its turn."""
+"""Turns of a task's slots: in the order of the calls; the first pages of the next slot are requested before its turn."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ import pytest
 
 from ignite_kafka.errors import ScanFailed
 from ignite_kafka.source.snapshot.task import Turn
-
-WAIT_S = 10
+from tests.support.waiting import DEADLINE_S
 
 
 def nothing() -> None:
@@ -31,10 +30,10 @@ def pool() -> Iterator[ThreadPoolExecutor]:
 
 
 def queued(turn: Turn, pool: ThreadPoolExecutor, begin: Callable[[], None], had: Callable[[], None]) -> Future[None]:
-    """A slot that waits for its turn in a thread of its own, once it stands in the queue."""
+    """A slot that waits for its turn in another thread, once it is in the queue."""
 
     def run() -> None:
-        with turn.taken(begin):
+        with turn.acquired(begin):
             had()
 
     before = len(turn._queue)
@@ -45,39 +44,39 @@ def queued(turn: Turn, pool: ThreadPoolExecutor, begin: Callable[[], None], had:
     return future
 
 
-def test_turns_come_in_the_order_of_the_calls(turn: Turn, pool: ThreadPoolExecutor) -> None:
+def test_turns_follow_the_order_of_the_calls(turn: Turn, pool: ThreadPoolExecutor) -> None:
     had: list[int] = []
-    with turn.taken(nothing):
+    with turn.acquired(nothing):
         waiting = [queued(turn, pool, lambda: None, lambda slot=slot: had.append(slot)) for slot in range(3)]  # type: ignore[misc]
         assert had == []
     for future in waiting:
-        future.result(WAIT_S)
+        future.result(DEADLINE_S)
     assert had == [0, 1, 2]
 
 
-def test_the_slot_before_begins_the_next_ones_reading(turn: Turn, pool: ThreadPoolExecutor) -> None:
+def test_a_slot_requests_the_first_pages_of_the_next(turn: Turn, pool: ThreadPoolExecutor) -> None:
     begun: list[int] = []
-    with turn.taken(nothing):
+    with turn.acquired(nothing):
         turn.begin_next()  # nobody waits
         waiting = [queued(turn, pool, lambda: begun.append(threading.get_ident()), nothing) for _ in range(2)]
         turn.begin_next()
         assert begun == [threading.get_ident()]
     for future in waiting:
-        future.result(WAIT_S)
+        future.result(DEADLINE_S)
 
 
-def test_a_reading_that_cannot_begin_is_the_next_slots_affair(turn: Turn, pool: ThreadPoolExecutor) -> None:
+def test_a_failed_early_request_is_left_to_the_next_slot(turn: Turn, pool: ThreadPoolExecutor) -> None:
     def refused() -> None:
         raise ScanFailed("no", "Read the partition again")
 
-    with turn.taken(nothing):
+    with turn.acquired(nothing):
         waiting = queued(turn, pool, refused, nothing)
         turn.begin_next()
-    waiting.result(WAIT_S)
+    waiting.result(DEADLINE_S)
 
 
 def test_an_error_passes_the_turn_on(turn: Turn) -> None:
-    with pytest.raises(ScanFailed), turn.taken(nothing):
+    with pytest.raises(ScanFailed), turn.acquired(nothing):
         raise ScanFailed("no", "Read the partition again")
-    with turn.taken(nothing):
+    with turn.acquired(nothing):
         pass

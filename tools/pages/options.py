@@ -1,14 +1,14 @@
-"""docs/options.md, made from the option tables: ``python -m ignite_kafka.datasources.options_page > docs/options.md``."""
+"""Page of the data sources' options, generated from the option tables."""
 
 from __future__ import annotations
 
-from .option_tables import TABLES, Option, OptionTable
+from ignite_kafka.datasources.option_tables import TABLES, Option, OptionTable
 
 _HEAD = """# Options of the data sources
 
-Spark gives names in lower case and every value as text. An option that a data source does not have ends the read or write before a cluster
-is asked, with the nearest name. No option may be a secret: Spark shows options in its plans, UI and event log. What the data sources do:
-[delivery](delivery.md#dataframes).
+Spark passes option names in lower case and every value as text. An unknown option ends the read or write before a
+cluster is asked; the error names the nearest option. No option may hold a secret: Spark shows options in its plans, UI
+and event log. For what the data sources guarantee, see [delivery](delivery.md#dataframes).
 """
 _COLUMNS = """
 | option | default | allowed | meaning |
@@ -31,7 +31,7 @@ def _section(table: OptionTable) -> str:
 
 
 def _row(name: str, option: Option) -> str:
-    cells = [f"`{name}`", _shown(option), option.kind.allowed, f"{option.help}."]
+    cells = [f"`{name}`", _shown(option), option.type.allowed, f"{option.help}."]
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"
 
 
@@ -41,7 +41,3 @@ def _shown(option: Option) -> str:
         return "must be given" if option.required else "none"
     text = ",".join(value) if isinstance(value, tuple) else str(value).lower() if isinstance(value, bool) else str(value)
     return f"`{text}`"
-
-
-if __name__ == "__main__":
-    print(page(), end="")

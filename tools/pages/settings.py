@@ -1,23 +1,24 @@
-"""docs/settings.md, made from the settings themselves: ``python -m ignite_kafka.settings.reference_page > docs/settings.md``."""
+"""Page of the settings, generated from their definitions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .connector import ConnectorSettings
-from .fields import Setting
-from .sink import SinkSettings
-from .source import SourceSettings
+from ignite_kafka.settings.connector import ConnectorSettings
+from ignite_kafka.settings.fields import Setting
+from ignite_kafka.settings.sink import SinkSettings
+from ignite_kafka.settings.source import SourceSettings
 
 _HEAD = """# Settings
 
-Names are those of the GridGain Kafka Connector in snake_case (with units where it has none), and so are the defaults. Its `.properties`
-files load as they are, and so does what Kafka Connect's REST interface takes; a name that has no meaning here is left out, and event 15001
-says so. `connector.class` says the direction; where it is missing, `topics` or `topics_regex` make a sink. A setting that is unknown,
-contradictory or out of range stops the run before anything is read. Secrets are no settings: they belong into the secrets file or into the
-Airflow connection.
+Names and defaults are those of the GridGain Kafka Connector, in snake_case and with units. Its `.properties` files and
+the JSON of Kafka Connect's REST interface load unchanged; a name without a meaning here is ignored and reported by
+event 15001. `connector.class` sets the direction; without it, `topics` or `topics_regex` make a sink. An unknown,
+contradictory or out-of-range setting ends the run before anything is read. Secrets are not settings: put them in the
+secrets file or in the Airflow connection.
 
-The column *fixed* marks what decides which records are sent and what is in them: it cannot change while a snapshot goes on.
+The column *fixed* marks settings that decide which records are sent and what they contain. They cannot change while a
+snapshot is under way.
 """
 _COLUMNS = """
 | setting | default | allowed | reference | fixed | meaning |
@@ -26,7 +27,7 @@ _COLUMNS = """
 
 
 def page() -> str:
-    """The whole page."""
+    """The page as Markdown."""
     common = ConnectorSettings.known()
     return "".join(
         [
@@ -46,7 +47,8 @@ def _section(title: str, settings: type[ConnectorSettings], names: Iterable[str]
 
 def _row(name: str, setting: Setting, default: object) -> str:
     reference = f"`{setting.reference}`" if setting.reference else ""
-    cells = [f"`{name}`", _shown(name, default), setting.kind.allowed, reference, "yes" if setting.shapes else "", _meaning(setting)]
+    fixed = "yes" if setting.fixed_in_snapshot else ""
+    cells = [f"`{name}`", _shown(name, default), setting.type.allowed, reference, fixed, _meaning(setting)]
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
@@ -61,14 +63,11 @@ def _shown(name: str, value: object) -> str:
 
 def _meaning(setting: Setting) -> str:
     parts = [setting.help]
-    if setting.later is None:
+    if setting.unsupported is None:
         parts.append("Not available yet")
-    elif setting.later:
-        parts.append("Not available yet: " + ", ".join(str(value).lower() if value is True else str(value) for value in setting.later))
-    if setting.idle:
-        parts.append(f"Another value has no effect: {setting.idle}")
+    elif setting.unsupported:
+        refused = (str(value).lower() if value is True else str(value) for value in setting.unsupported)
+        parts.append("Not available yet: " + ", ".join(refused))
+    if setting.no_effect_because:
+        parts.append(f"Another value has no effect: {setting.no_effect_because}")
     return ". ".join(parts) + "."
-
-
-if __name__ == "__main__":
-    print(page(), end="")

@@ -1,0 +1,216 @@
+"""Base class of settings: frozen, checked when they are built, read from texts or JSON values.
+
+Secrets are no settings: see `secrets.py`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, ClassVar, Self
+
+from ..errors import IgniteKafkaError, NotAvailableYet, SettingsError
+from ..events import Event, emit
+from .fields import Setting, SettingType
+from .findings import Findings
+from .secrets import is_secret
+from .suggestions import did_you_mean
+
+
+def setting(default: object, value_type: SettingType, help: str, **more: Any) -> Any:
+    """A dataclass field that is a setting.
+
+    :param more: other fields of :class:`~ignite_kafka.settings.fields.Setting`.
+    """
+    metadata = {"setting": Setting(value_type, help, **more)}
+    if isinstance(default, dict):
+        return dataclasses.field(default_factory=dict, metadata=metadata)
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Base class: every field made by :func:`setting` is a setting.
+
+    :param origin: where each setting was set (name -> "file, line 3", "command line"), for messages; not compared.
+    :raises SettingsError: a value is not allowed or contradicts another; the error names setting, value, what is allowed and its origin.
+    :raises NotAvailableYet: a value of a feature that this version does not have.
+    """
+
+    all_when_absent: ClassVar[tuple[str, ...]] = ()
+    """Lists that select everything when they are not given."""
+
+    origin: Mapping[str, str] = dataclasses.field(default_factory=dict, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        found = Findings()
+        self.check(found)
+        found.raise_all()
+
+    def check(self, found: Findings) -> None:
+        """Check each setting, then settings that depend on one another."""
+        for name, known in self.known().items():
+            with found.check(name):
+                self._check_value(name, known.type)
+        for name, known in self.known().items():
+            with found.check(name):
+                self._check_supported(name, known)
+        self.check_together(found)
+
+    def check_together(self, found: Findings) -> None:
+        """Check settings that depend on one another."""
+
+    @classmethod
+    def known(cls) -> Mapping[str, Setting]:
+        """Every setting by name, in the order of the fields."""
+        return _known(cls)  # type: ignore[arg-type]  # mypy takes the __hash__ of instances for the class's
+
+    @classmethod
+    def defaults(cls) -> Mapping[str, Any]:
+        """The default of each setting; empty text for one that must be given."""
+        return _defaults(cls)  # type: ignore[arg-type]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every setting, JSON-ready; :meth:`from_dict` reads it back."""
+        return {name: list(value) if isinstance(value := getattr(self, name), tuple) else _copied(value) for name in self.known()}
+
+    @classmethod
+    def from_dict(
+        cls, values: Mapping[str, Any], origin: str | Mapping[str, str] = "settings", before: Iterable[IgniteKafkaError] = ()
+    ) -> Self:
+        """Parse settings from JSON values or texts.
+
+        :param origin: where they were set: one origin for all, or one by name.
+        :param before: errors found earlier in the same source; they are raised together with those found here.
+        :raises SettingsError: see the class; also an unknown name, with the closest known one, and a secret among the settings.
+        """
+        origins = dict.fromkeys(values, origin) if isinstance(origin, str) else dict(origin)
+        found = Findings(before)
+        parsed: dict[str, Any] = {}
+        for name, value in values.items():
+            with found.check():
+                cls.refuse_secret(name, origins.get(name))
+                if name not in cls.known():
+                    hint = did_you_mean(name, cls.known())
+                    raise SettingsError("there is no such setting", hint or "See docs/settings.md", setting=name, set_in=origins.get(name))
+                parsed[name] = cls.parsed(name, value, origins)
+        if "name" not in values:
+            with found.check():
+                raise SettingsError("name is missing", "Name the connector: its offsets are stored under that name", setting="name")
+        if found.errors:
+            cls._unchecked(parsed, origins).check(found)
+        found.raise_all()
+        return cls(**parsed, origin=origins)
+
+    @classmethod
+    def _unchecked(cls, parsed: Mapping[str, Any], origins: Mapping[str, str]) -> Self:
+        """An instance made only to find further errors; a setting that could not be parsed has its default."""
+        made = object.__new__(cls)
+        for name, value in {**cls.defaults(), **parsed, "origin": origins}.items():
+            object.__setattr__(made, name, value)
+        return made
+
+    @classmethod
+    def refuse_empty(cls, values: Mapping[str, Any], origins: Mapping[str, str]) -> None:
+        """Refuse an empty list where leaving the list out would select everything.
+
+        An empty list often comes from a form, a template or another task, and its author did not mean "everything".
+
+        :raises SettingsError: such a list was given and is empty.
+        """
+        for name in cls.all_when_absent:
+            value = values.get(name, ...)
+            if (isinstance(value, str) and not value.strip()) or (isinstance(value, (list, tuple)) and not value) or value is None:
+                raise SettingsError(
+                    f"{name} was given and is empty: nothing is chosen",
+                    f"Name at least one pattern; `.*`, or leaving {name} out, chooses all.",
+                    setting=name,
+                    set_in=origins.get(name),
+                )
+
+    @classmethod
+    def refuse_secret(cls, name: str, origin: str | None) -> None:
+        """Refuse a secret among the settings.
+
+        :raises SettingsError: the name is that of a secret; the value is not shown.
+        """
+        if name not in cls.known() and is_secret(name):
+            raise SettingsError(
+                "a secret is no setting",
+                "Put it into the secrets file (--secrets) or into the Airflow connection, where no plan, log or command line shows it",
+                setting=name,
+                set_in=origin,
+            )
+
+    @classmethod
+    def parsed(cls, name: str, value: object, origins: Mapping[str, str]) -> Any:
+        """The canonical value of one setting.
+
+        :raises SettingsError: the value is not allowed.
+        """
+        try:
+            return cls.known()[name].type.parse(value)
+        except ValueError as error:
+            raise cls._error(name, value, str(error), "", origins) from error
+
+    def wrong(self, name: str, reason: str, remedy: str = "") -> SettingsError:
+        """The error of one setting, whose value breaks a rule."""
+        return self._error(name, getattr(self, name), reason, remedy, self.origin)
+
+    @classmethod
+    def _error(cls, name: str, value: object, reason: str, remedy: str, origins: Mapping[str, str]) -> SettingsError:
+        value_type = cls.known()[name].type
+        what, where = f"{name} is wrong: {reason}", {"allowed": value_type.allowed, "set_in": origins.get(name)}
+        return SettingsError(what, remedy, setting=name, value=_shown(value) if value_type.shown else None, **where)
+
+    def _check_value(self, name: str, value_type: SettingType) -> None:
+        value = getattr(self, name)
+        try:
+            canonical = value_type.parse(value)
+        except ValueError as error:
+            raise self.wrong(name, str(error)) from error
+        if canonical != value or type(canonical) is not type(value):
+            raise self.wrong(name, "it has not the form that from_dict gives it", "Build settings from texts with from_dict")
+
+    def _check_supported(self, name: str, known: Setting) -> None:
+        value, default = getattr(self, name), self.defaults()[name]
+        if value != default and (known.unsupported is None or value in known.unsupported):
+            remedy = f"Leave {name} at its default" + ("" if default in ("", (), {}) else f", {_shown(default)}")
+            what = f"{name} {_shown(value)} is not available yet" if known.type.shown else f"{name} is not available yet"
+            raise NotAvailableYet(what, remedy, setting=name, set_in=self.origin.get(name))
+
+    def warnings(self) -> list[tuple[Event, dict[str, Any]]]:
+        """Events, with their fields, that a start logs."""
+        return []
+
+    def emit_warnings(self) -> None:
+        """Log the events of :meth:`warnings`."""
+        for event, fields in self.warnings():
+            emit(event, **fields)
+
+
+@cache
+def _known(settings: type[Any]) -> Mapping[str, Setting]:
+    return {item.name: item.metadata["setting"] for item in dataclasses.fields(settings) if "setting" in item.metadata}
+
+
+@cache
+def _defaults(settings: type[Any]) -> Mapping[str, Any]:
+    return {item.name: _default(item) for item in dataclasses.fields(settings) if "setting" in item.metadata}
+
+
+def _default(item: dataclasses.Field[Any]) -> Any:
+    if item.default_factory is not dataclasses.MISSING:
+        return item.default_factory()
+    return "" if item.default is dataclasses.MISSING else item.default
+
+
+def _copied(value: Any) -> Any:
+    return dict(value) if isinstance(value, Mapping) else value
+
+
+def _shown(value: object) -> str:
+    """A value as messages show it."""
+    return repr(list(value)) if isinstance(value, tuple) else repr(value)

@@ -1,0 +1,31 @@
+"""Waits of the tests: on a condition, with one deadline."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from ignite_kafka.common.deadline import Deadline
+
+# bounds a hang: what takes seconds on a quiet machine takes minutes on one that is busy
+DEADLINE_S = 600.0
+REQUEST_S = 60.0  # of one request to a server; the caller sends it again, or the test has failed
+_POLL_S = 0.05
+T = TypeVar("T")
+
+
+def wait_until(probe: Callable[[], T | None], what: str, *, deadline_s: float = DEADLINE_S, poll_s: float = _POLL_S) -> T:
+    """Call until the result is neither None nor False, and return it.
+
+    :param what: the condition, for the message of the error.
+    :raises TimeoutError: the deadline has passed.
+    """
+    deadline = Deadline.after(deadline_s)
+    while True:
+        value = probe()
+        if value is not None and value is not False:
+            return value
+        if deadline.expired:
+            raise TimeoutError(f"{what}: not within {deadline_s:.0f} s")
+        time.sleep(poll_s)

@@ -1,0 +1,27 @@
+"""Page of the health events, generated from their definitions."""
+
+from __future__ import annotations
+
+import logging
+
+from ignite_kafka.events import EVENTS, Event
+
+_HEAD = """# Events
+
+Each event is one log record of the logger `ignite_kafka.events`: id, message and fields as JSON. Handlers of structured
+logs find them as `event_id` and `event_fields`. Ids below 15100 and their severities are those of the GridGain Kafka
+Connector; ids from 15100 belong to this project. `{name}` in a message stands for a field.
+
+| id | severity | message | what to do |
+|---|---|---|---|
+"""
+
+
+def page() -> str:
+    """Return the whole page."""
+    return _HEAD + "".join(_row(event) for _, event in sorted(EVENTS.items()))
+
+
+def _row(event: Event) -> str:
+    cells = [str(event.id), logging.getLevelName(event.severity).lower(), event.message, event.action]
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"
