@@ -43,7 +43,7 @@ from ..plan.slots import Owner
 from ..settings.transport_security import ALLOW
 from ..state.configs_writer import ConfigsWriter
 from ..state.open_slots import SlotOpener
-from ..state.slot_writer import TransactionLimits
+from ..state.open_transaction import TransactionLimits
 from . import write_ids
 from .kafka_tx_read import SCHEMA, KafkaTxReader, ReadOptions
 from .option_tables import KAFKA_WRITE

@@ -475,7 +475,7 @@ class _Writer:
         self._data: list[tuple[bytes, bytes | None]] = []
         self._offsets: list[tuple[bytes, bytes]] = []
         self.types_sent: dict[int, Any] = {}
-        self.commit_asked = False
+        self.commit_requested = False
 
     def send(self, topic: str, partitions: int | None, records: Records, topic_id: str = "") -> None:
         self._data += zip(records.keys.to_pylist(), records.values.to_pylist(), strict=True)
