@@ -20,10 +20,11 @@ from ignite_kafka.errors import AmbiguousKeys, CacheNotFound, IgniteKafkaError, 
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics, TopicSpec, read_to_end
 from ignite_kafka.runtime.clients import ignite_cluster, kafka_clients
+from ignite_kafka.runtime.connector_run import RunRequest
 from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.source.planning import make_plan
-from ignite_kafka.source.snapshot.run import RunRequest, run_snapshot
+from ignite_kafka.source.snapshot.run import run_snapshot
 from ignite_kafka.state import status
 from ignite_kafka.state.configs import read_connector
 from ignite_kafka.state.status import RunStatus
