@@ -29,6 +29,7 @@ from ignite_kafka.state import status
 from ignite_kafka.state.configs import read_connector
 from ignite_kafka.state.status import RunStatus
 from ignite_kafka.state.types import type_from_json
+from tests.support.waiting import REQUEST_S
 from tools.servers import IgniteCluster, KafkaBroker
 
 ROWS = 3_000
@@ -309,7 +310,7 @@ def test_foreign_records_end_nobody_and_old_runs_are_forgotten(fresh: World, mon
         producer.produce(topic, b"no JSON", b"no JSON", 0)
         producer.produce(topic, None, None, 0)
     producer.produce(f"{prefix}-status", b"no JSON", f'["run","{name}","other"]'.encode(), 0)
-    assert producer.flush(30) == 0
+    assert producer.flush(REQUEST_S) == 0
     runs = [fresh.run(f"s{number}", **small).run_id for number in range(1, 4)]
     topics = Topics(fresh.clients)
     assert list(status.read_runs(fresh.clients, prefix, name)) == runs[1:]
