@@ -8,7 +8,9 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 # only the very files that are listed there: each has its hash
 PIP_LOCKED = $(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes
-TESTS ?= tests/unit tests/integration tests/faults tests/stream
+TESTS ?= tests/unit tests/integration tests/faults tests/stream tests/backlog
+# unit tests that look at the code and the docs themselves, in seconds
+STRUCTURE := $(addprefix tests/unit/,test_docs.py test_features.py test_folders.py test_imports.py test_public_face.py tools/test_pages.py)
 # each file that Maven gets must have the checksum that its repository names
 MAVEN := mvn --batch-mode --quiet --strict-checksums -Dstyle.color=never
 # processes that run tests side by side, each with servers of its own; 0: none beside this one
@@ -22,13 +24,22 @@ export PYTHONDONTWRITEBYTECODE := 1
 
 LOCK := .work/tools/bin/uv pip compile --quiet --generate-hashes --python-version 3.11 --no-annotate --no-header
 
-.PHONY: help venv jars demo test soak up down check check-java format bench lock sbom clean
+.PHONY: help venv jars demo unit test coverage soak up down check check-java docs pages format hooks bench lock sbom clean
 
 help: ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)$$/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 19
 
 demo: $(VENV)/.project .work/jars/.complete ## real servers, real flights: Ignite → Airflow → Spark → Kafka, verified, in one command
 	@$(PYTHON) -m tools.demo
+
+unit: $(VENV)/.project ## the unit tests, in a minute or two; needs neither Java nor Maven
+	@$(PYTHON) -m pytest --numprocesses $(WORKERS) tests/unit
+
+coverage: $(VENV)/.project ## the unit tests with the lines and branches that they cover; fails below the floor in pyproject.toml
+	@$(PYTHON) -m pytest --numprocesses $(WORKERS) --cov --cov-report=term:skip-covered --cov-report=html:.work/coverage tests/unit
+
+hooks: $(VENV)/.project ## git hooks that run the quick part of `make check` before each commit
+	@$(VENV)/bin/pre-commit install
 
 test: $(VENV)/.project .work/jars/.complete ## all tests but the soak, on servers that they start themselves; TESTS=path for some, WORKERS=0 for one after the other
 	@$(PYTHON) -m pytest --numprocesses $(WORKERS) $(TESTS)
@@ -42,10 +53,15 @@ up: $(VENV)/.project .work/jars/.complete ## Ignite, Kafka and Airflow with its 
 down: ## ends what `make up` started; its data and logs stay for the next `make up`
 	@if test -e .work/stack; then $(PYTHON) -m tools.stack down; else echo "nothing is up"; fi
 
-check: $(VENV)/.project check-java ## format, lint and types
+check: $(VENV)/.project check-java docs ## format, lint, types, spelling, the site, and the tests of structure and docs; no servers
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy
+	$(VENV)/bin/codespell .
+	@$(PYTHON) -m pytest --quiet $(STRUCTURE)
+
+docs: $(VENV)/.project ## the site of docs/ in .work/site; warnings are errors
+	@NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --quiet --strict
 
 check-java: ## format and lint of the Java sources; starts no servers
 	@$(MAVEN) --non-recursive spotless:check

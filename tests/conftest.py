@@ -44,7 +44,7 @@ class SharedServers(LoadScopeScheduling):
             return "Spark's standalone cluster"
         if file.endswith("/test_three_brokers.py"):
             return file
-        if folder.startswith("integration") and not file.endswith(("/test_bench.py", "/test_stack.py")):
+        if folder.startswith("integration") and not file.endswith(("/test_bench.py", "/test_stack.py", "/test_local_run.py")):
             return "servers"
         return nodeid
 

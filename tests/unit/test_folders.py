@@ -35,7 +35,7 @@ COVERED_BY = {
     ),
     "integration/source/test_stream.py": "run source.stream.run source.stream.task",
     "unit/admin/test_verify.py": "admin.comparison",
-    "unit/cli/test_local_run.py": "runtime.spark_conf",
+    "integration/cli/test_local_run.py": "runtime.spark_conf",
     "unit/cli/test_main.py": "cli.arguments cli.tables settings.connector",
     "unit/convert/test_converters.py": "convert.to_kafka.converter convert.to_kafka.ignite_binary",
     "unit/convert/to_ignite/test_conversion.py": (

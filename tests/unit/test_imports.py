@@ -55,19 +55,50 @@ def loaded(statement: str) -> set[str]:
     return set(done.stdout.split())
 
 
-@pytest.mark.parametrize(
-    "module",
-    ["connector_status", "operators.backlog_cleanup", "operators.ignite_to_kafka", "sensors.cache_watch", "triggers.cache_watch"],
+HOOK = "hooks.ignite"
+IMPORTED_BY_DAGS = (
+    "connector_status",
+    "operators.backlog_cleanup",
+    "operators.ignite_to_kafka",
+    "sensors.cache_watch",
+    "triggers.cache_watch",
 )
-def test_what_dags_import_loads_no_spark(module: str) -> None:
-    modules = loaded(f"import airflow_provider_ignite_kafka.{module}")
+
+
+@pytest.fixture(scope="module")
+def loaded_beside_airflow() -> dict[str, set[str]]:
+    """Modules of the provider, each with the top-level modules in memory after its import into a process that has loaded Airflow."""
+    with tempfile.TemporaryDirectory() as home:
+        command = [sys.executable, "-c", _IN_FORKS, *(f"airflow_provider_ignite_kafka.{module}" for module in (HOOK, *IMPORTED_BY_DAGS))]
+        environment = {**os.environ, "AIRFLOW_HOME": home}
+        done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT, env=environment)
+    lines = (line.split() for line in done.stdout.splitlines())
+    return {module.partition(".")[2]: set(names) for module, *names in lines}
+
+
+# importing Airflow takes seconds: once, then a fork for each module
+_IN_FORKS = """
+import importlib, os, sys
+from airflow.sdk import BaseHook, BaseOperator, BaseSensorOperator
+for module in sys.argv[1:]:
+    if not os.fork():
+        importlib.import_module(module)
+        print(module, *{name.split('.')[0] for name in sys.modules}, flush=True)
+        os._exit(0)
+    if os.wait()[1]:
+        sys.exit(1)
+"""
+
+
+@pytest.mark.parametrize("module", IMPORTED_BY_DAGS)
+def test_what_dags_import_loads_no_spark(module: str, loaded_beside_airflow: dict[str, set[str]]) -> None:
+    modules = loaded_beside_airflow[module]
     assert "airflow" in modules
     assert not {"pyspark", "pyarrow", "polars", "numpy", "py4j"} & modules
 
 
-def test_hook_loads_no_spark_and_no_kafka() -> None:
-    modules = loaded("import airflow_provider_ignite_kafka.hooks.ignite")
-    assert not {"pyspark", "py4j", "confluent_kafka"} & modules
+def test_hook_loads_no_spark_and_no_kafka(loaded_beside_airflow: dict[str, set[str]]) -> None:
+    assert not {"pyspark", "py4j", "confluent_kafka"} & loaded_beside_airflow[HOOK]
 
 
 def test_provider_info_loads_nothing() -> None:

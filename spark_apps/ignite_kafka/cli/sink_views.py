@@ -7,12 +7,12 @@ from dataclasses import asdict, dataclass
 from confluent_kafka.admin import OffsetSpec
 
 from ..errors import SettingsError
-from ..kafka.topics import Place, Topics
+from ..kafka.topics import TopicPartition, Topics
 from ..plan.sink_offsets import PartitionOffset
 from ..runtime.clients import ignite_cluster, kafka_clients
 from ..settings.secrets import Secrets
 from ..settings.sink import SinkSettings
-from ..sink.planning import make_plan, places_of, with_begins
+from ..sink.planning import make_plan, partitions_of, with_begins
 from ..sink.start_offsets import resolve_starts
 from ..state.configs import read_connector
 from ..state.offsets import read_slots
@@ -58,16 +58,16 @@ def sink_plan_view(settings: SinkSettings, secrets: Secrets) -> SinkPlanView:
     topics = Topics(clients)
     control = read_connector(clients, topics, settings.internal_topic_prefix, settings.name)
     plan = make_plan(settings, topics, 0)
-    places = places_of(plan.topics)
-    copies: dict[Place, PartitionOffset] = {}
+    places = partitions_of(plan.topics)
+    copies: dict[TopicPartition, PartitionOffset] = {}
     if control.connector is not None:
         if control.connector.is_source:
             raise SettingsError("a source connector has this name", "Give the sink another one.", setting="name", value=settings.name)
         for state in read_slots(clients, topics, settings.internal_topic_prefix, settings.name, control.connector.slots):
             copies |= state.by_topic
     plan = with_begins(plan, topics, clients)
-    by_place = {(topic.name, partition): topic for topic in plan.topics for partition in range(topic.partitions)}
-    starts = resolve_starts(by_place, settings, topics, copies)
+    by_partition = {(topic.name, partition): topic for topic in plan.topics for partition in range(topic.partitions)}
+    starts = resolve_starts(by_partition, settings, topics, copies)
     ends = topics.offsets(places, OffsetSpec.latest(), committed=True)
     with ignite_cluster(settings, secrets) as cluster:
         existing = set(cluster.cache_names())

@@ -11,9 +11,6 @@ from ..errors import SettingsError
 from ..settings.sink import SinkSettings
 from .slots import partitions_of_slot
 
-Place = tuple[str, int]
-"""Topic and partition."""
-
 
 @dataclass(frozen=True)
 class TopicPlan:
@@ -46,8 +43,8 @@ class SinkPlan:
     topics: tuple[TopicPlan, ...]
     max_batch_bytes: int = 1_000_000
 
-    def places(self, slots: Iterable[int]) -> Iterator[tuple[int, TopicPlan, int]]:
-        """Slot, topic and partition of all that some slots own."""
+    def partitions(self, slots: Iterable[int]) -> Iterator[tuple[int, TopicPlan, int]]:
+        """Slot, topic and partition number of every topic partition that the slots own."""
         for slot in slots:
             for topic in self.topics:
                 for partition in partitions_of_slot(topic.name, topic.partitions, slot, self.slots):

@@ -9,7 +9,7 @@ from confluent_kafka.admin import OffsetSpec
 
 from ..errors import SettingsError, TopicError
 from ..kafka.clients import KafkaClients
-from ..kafka.topics import Place, Topics, TopicState, read_to_end
+from ..kafka.topics import TopicPartition, Topics, TopicState, read_to_end
 from ..plan.sink_offsets import PartitionKey
 from ..plan.sink_plan import SinkPlan, TopicPlan
 from ..settings.java_patterns import matches_whole
@@ -93,7 +93,7 @@ def cache_names(topics: Iterable[str], topic_prefix: str, cache_prefix: str) -> 
     return caches
 
 
-def places_of(plans: Iterable[TopicPlan]) -> list[Place]:
+def partitions_of(plans: Iterable[TopicPlan]) -> list[TopicPartition]:
     """The partitions of planned topics."""
     return [(topic.name, partition) for topic in plans for partition in range(topic.partitions)]
 
@@ -112,7 +112,7 @@ def with_begins(plan: SinkPlan, topics: Topics, clients: KafkaClients) -> SinkPl
 
 def _has_offsets(plan: SinkPlan, topics: Topics, clients: KafkaClients) -> bool:
     """Whether the group, or the offsets topic, has an offset of the connector."""
-    if topics.group_offsets(plan.settings.group_id, places_of(plan.topics)):
+    if topics.group_offsets(plan.settings.group_id, partitions_of(plan.topics)):
         return True
     name = offsets_topic(plan.settings.internal_topic_prefix, plan.connector)
     slots = range(topics.counts([name]).get(name, 0))
@@ -130,6 +130,6 @@ def _with_ends(plans: tuple[TopicPlan, ...], topics: Topics) -> tuple[TopicPlan,
     return tuple(replace(topic, ends=tuple(ends[topic.name, number] for number in range(topic.partitions))) for topic in plans)
 
 
-def _ends(plans: Iterable[TopicPlan], topics: Topics) -> Mapping[Place, int]:
+def _ends(plans: Iterable[TopicPlan], topics: Topics) -> Mapping[TopicPartition, int]:
     """The end of each partition's committed records."""
-    return topics.offsets(places_of(plans), OffsetSpec.latest(), committed=True)
+    return topics.offsets(partitions_of(plans), OffsetSpec.latest(), committed=True)

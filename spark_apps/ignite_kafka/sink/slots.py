@@ -12,12 +12,12 @@ from ..kafka.clients import KafkaClients
 from ..kafka.dead_letters import DeadLetter
 from ..kafka.producer import DEFAULTS
 from ..kafka.record_size import DEFAULT_MESSAGE_BYTES
-from ..kafka.topics import Place, Topics
+from ..kafka.topics import TopicPartition, Topics
 from ..plan.sink_offsets import PartitionOffset
 from ..plan.sink_plan import SinkPlan, TopicPlan
 from ..plan.slots import Owner
 from ..state.open_slots import OpenSlots, SlotOpener
-from ..state.slot_writer import TransactionLimits
+from ..state.open_transaction import TransactionLimits
 from .start_offsets import Starts, resolve_starts
 
 
@@ -30,9 +30,9 @@ class SinkSlots:
     def __init__(self, plan: SinkPlan, clients: KafkaClients, slots: Iterable[int], owner: Owner) -> None:
         self._plan, self._settings = plan, plan.settings
         self._topics = Topics(clients)
-        self._plans: dict[Place, TopicPlan] = {}
-        self.slot_of: dict[Place, int] = {}
-        for slot, topic, partition in plan.places(slots):
+        self._plans: dict[TopicPartition, TopicPlan] = {}
+        self.slot_of: dict[TopicPartition, int] = {}
+        for slot, topic, partition in plan.partitions(slots):
             self._plans[topic.name, partition] = topic
             self.slot_of[topic.name, partition] = slot
         settings = plan.settings
@@ -69,9 +69,11 @@ class SinkSlots:
                 how = "deleted" if name not in found else "deleted and made again"
                 raise TopicError(f"the topic was {how} during the run", "Start again: its offsets are checked then.", topic=name)
 
-    def commit(self, offsets: Mapping[Place, int], dead_letters: Mapping[Place, Sequence[DeadLetter]], group_metadata: Any) -> None:
+    def commit(
+        self, offsets: Mapping[TopicPartition, int], dead_letters: Mapping[TopicPartition, Sequence[DeadLetter]], group_metadata: Any
+    ) -> None:
         """Commit next offsets and dead letters, one transaction a slot; return when all are committed."""
-        by_slot: dict[int, dict[Place, PartitionOffset]] = defaultdict(dict)
+        by_slot: dict[int, dict[TopicPartition, PartitionOffset]] = defaultdict(dict)
         for place, offset in offsets.items():
             topic_id = self._plans[place].topic_id
             by_slot[self.slot_of[place]][place] = PartitionOffset(offset, topic_id, self._plan.generation)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from confluent_kafka.admin import OffsetSpec
 
-from ..kafka.topics import Place, Topics
+from ..kafka.topics import TopicPartition, Topics
 from ..plan.sink_offsets import Log, PartitionOffset, Start, start_of
 from ..plan.sink_plan import TopicPlan
 from ..settings.sink import SinkSettings
@@ -21,13 +21,13 @@ class Starts:
     :param reset: partitions whose next record is gone, by ``auto_offset_reset``.
     """
 
-    offsets: dict[Place, int] = field(default_factory=dict)
-    unrecorded: set[Place] = field(default_factory=set)
-    reset: dict[Place, Start] = field(default_factory=dict)
+    offsets: dict[TopicPartition, int] = field(default_factory=dict)
+    unrecorded: set[TopicPartition] = field(default_factory=set)
+    reset: dict[TopicPartition, Start] = field(default_factory=dict)
 
 
 def resolve_starts(
-    plans: Mapping[Place, TopicPlan], settings: SinkSettings, topics: Topics, copies: Mapping[Place, PartitionOffset]
+    plans: Mapping[TopicPartition, TopicPlan], settings: SinkSettings, topics: Topics, copies: Mapping[TopicPartition, PartitionOffset]
 ) -> Starts:
     """Find the start offset of each partition.
 

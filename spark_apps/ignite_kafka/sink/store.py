@@ -22,7 +22,7 @@ from ..ignite.cache_writer import CacheWriter
 from ..ignite.cluster import Cluster
 from ..kafka.clients import KafkaClients
 from ..kafka.records import Consumed
-from ..kafka.topics import Place
+from ..kafka.topics import TopicPartition
 from ..plan.sink_plan import SinkPlan, TopicPlan
 from ..settings.connector import LOG_ONLY, STOP
 from ..settings.sink import SinkSettings
@@ -42,9 +42,9 @@ class Stored:
     :param stopped: the first bad record of a partition where the error policy is to stop.
     """
 
-    entries: dict[Place, int] = field(default_factory=dict)
+    entries: dict[TopicPartition, int] = field(default_factory=dict)
     skipped: list[tuple[Consumed, tuple[BadRecord, ...]]] = field(default_factory=list)
-    stopped: dict[Place, RecordRefused] = field(default_factory=dict)
+    stopped: dict[TopicPartition, RecordRefused] = field(default_factory=dict)
 
 
 class Store:

@@ -17,7 +17,7 @@ from ..errors import EntriesRefused, IgniteKafkaError, RecordsLost, RecordsOvert
 from ..kafka.consumer import BatchLimits, RecordReader
 from ..kafka.dead_letters import DeadLetter
 from ..kafka.records import Consumed
-from ..kafka.topics import Place
+from ..kafka.topics import TopicPartition
 from ..plan.sink_offsets import PASS_OVER
 from ..plan.sink_plan import SinkPlan
 from ..plan.slots import Owner
@@ -92,7 +92,7 @@ class SinkTask(TaskLoop):
 
     def _copy(self, end: EpochEnd) -> None:
         limits = BatchLimits(self._settings.batch_size, self._settings.batch_bytes)
-        ends = None if self._settings.streams else {(t.name, p): t.ends[p] for _, t, p in self._plan.places(self._slots)}
+        ends = None if self._settings.streams else {(t.name, p): t.ends[p] for _, t, p in self._plan.partitions(self._slots)}
         with (
             ignite_cluster(self._settings, self._secrets) as cluster,
             closing(SinkSlots(self._plan, self._clients, self._slots, self._owner)) as slots,
@@ -105,7 +105,7 @@ class SinkTask(TaskLoop):
 
     def _batches(self, reader: RecordReader, store: Store, slots: SinkSlots, end: EpochEnd) -> None:
         committed, due = dict(reader.positions), Deadline.after(self._commit_s)
-        pending: list[tuple[Place, CacheCount]] = []
+        pending: list[tuple[TopicPartition, CacheCount]] = []
         while not reader.finished:
             batch, started = reader.read(self._wait_s), time.time()
             stored = store.store(batch)
@@ -133,7 +133,7 @@ class SinkTask(TaskLoop):
         for place, slot in slots.slot_of.items():
             self._counts[slot][self._caches[place[0]]].units += 1
 
-    def _dead_letters(self, stored: Stored, slots: SinkSlots) -> dict[Place, list[DeadLetter]]:
+    def _dead_letters(self, stored: Stored, slots: SinkSlots) -> dict[TopicPartition, list[DeadLetter]]:
         if self._settings.error_handling_policy != DEAD_LETTER:
             return {}
         found = {}
@@ -143,7 +143,7 @@ class SinkTask(TaskLoop):
             found[place] = dead_letters(self._clients, self._settings.dead_letter_topic, self._plan.connector, number, consumed, bad)
         return found
 
-    def _count(self, done: Sequence[tuple[Place, CacheCount]], slots: SinkSlots) -> None:
+    def _count(self, done: Sequence[tuple[TopicPartition, CacheCount]], slots: SinkSlots) -> None:
         """Add the counts of committed batches."""
         for place, mine in done:
             count = self._counts[slots.slot_of[place]][self._caches[place[0]]]
@@ -151,7 +151,7 @@ class SinkTask(TaskLoop):
             count.add(mine)
 
 
-def _counted(batch: Sequence[Consumed], stored: Stored, started: float) -> Iterator[tuple[Place, CacheCount]]:
+def _counted(batch: Sequence[Consumed], stored: Stored, started: float) -> Iterator[tuple[TopicPartition, CacheCount]]:
     """The counts of a batch, by partition."""
     skipped = {(consumed.topic, consumed.partition): len(records) for consumed, records in stored.skipped}
     for consumed in batch:

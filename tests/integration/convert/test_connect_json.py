@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from decimal import Decimal as D
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -60,19 +60,28 @@ TABLE: dict[str, tuple[pa.Field, list[Any]]] = {
     "java.sql.Timestamp": (column("v", pa.timestamp("us", "UTC")), [-BIG - 1, -1001, -1000, -1, 0, 999, 1_767_225_600_123_456, BIG]),
     "java.sql.Date": (column("v", pa.date32()), [-(2**31), -719_162, -1, 0, 20_454, 2**31 - 1]),
     "java.sql.Time": (column("v", pa.int64(), "time"), [0, 1, 43_200_000, DAY_MS - 1, DAY_MS]),
-    "BigDecimal of one scale": (column("v", pa.decimal128(38, 2), "decimal"), [D("0.00"), D("-1.50"), D("9" * 36 + ".99")]),
-    "whole BigDecimal": (column("v", pa.decimal128(38, 0), "decimal"), [D(0), *(D(s * 2**n) for n in (7, 8, 63, 64) for s in (1, -1))]),
-    "BigDecimal of any scale": (TEXT_DECIMAL, [D("1.50"), D("5E+2"), D("-1E-30"), D("0E-9"), D("1" * 300 + ".5")]),
+    "BigDecimal of one scale": (
+        column("v", pa.decimal128(38, 2), "decimal"),
+        [Decimal("0.00"), Decimal("-1.50"), Decimal("9" * 36 + ".99")],
+    ),
+    "whole BigDecimal": (
+        column("v", pa.decimal128(38, 0), "decimal"),
+        [Decimal(0), *(Decimal(s * 2**n) for n in (7, 8, 63, 64) for s in (1, -1))],
+    ),
+    "BigDecimal of any scale": (
+        TEXT_DECIMAL,
+        [Decimal("1.50"), Decimal("5E+2"), Decimal("-1E-30"), Decimal("0E-9"), Decimal("1" * 300 + ".5")],
+    ),
     "byte[]": (column("v", pa.binary()), [b"", b"\x00", b"\xff\xfe", bytes(range(256))]),
     "array": (column("v", pa.list_(pa.int32())), [[], [1], [None, -5, None]]),
     "array of doubles": (column("v", pa.list_(pa.float64())), [[1.0, None], [float("nan"), 2.5]]),
     "array of arrays": (column("v", pa.list_(pa.list_(pa.string()))), [[], [[], None, ["a", None]]]),
-    "array of decimals": (column("v", pa.list_(_TENTHS)), [[D("1.0"), None, D("-0.1")]]),
+    "array of decimals": (column("v", pa.list_(_TENTHS)), [[Decimal("1.0"), None, Decimal("-0.1")]]),
     "map of strings": (column("v", pa.map_(pa.string(), pa.int64())), [[], [("a", 1), ('b"', None), ("", BIG)]]),
     "map of UUIDs": (column("v", pa.map_(_UUID_KEY, pa.bool_())), [[("0", True)]]),
     "map of numbers": (column("v", pa.map_(pa.int32(), pa.string())), [[(1, "a"), (2, None)]]),
     "map of maps": (column("v", pa.map_(pa.string(), pa.map_(pa.bool_(), pa.string()))), [[("a", [(True, "x")]), ("b", None)]]),
-    "map of decimals": (column("v", pa.map_(_TENTHS.with_nullable(False), pa.int8())), [[(D("1.5"), 1)]]),
+    "map of decimals": (column("v", pa.map_(_TENTHS.with_nullable(False), pa.int8())), [[(Decimal("1.5"), 1)]]),
     "object": (column("v", _NESTED), [(1, ("x", 1.5)), (None, None), (2, (None, float("nan")))]),
 }
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import logging
-import random
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -18,16 +15,9 @@ from ignite_kafka.settings.connector import ConnectorSettings
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
 
-JAVA = Path(__file__).parents[2] / "java" / "PropertiesReader.java"
-
 
 def read(text: str) -> dict[str, str]:
     return {entry.key: entry.value for entry in properties.parse(text)}
-
-
-def named(entries: dict[str, str]) -> dict[str, str]:
-    """Without the empty key: whether a lone backslash at a file's end makes one depends on Java's buffer."""
-    return {key: value for key, value in entries.items() if key}
 
 
 def load(text: str) -> SourceSettings:
@@ -75,16 +65,6 @@ def test_a_broken_escape_names_the_line() -> None:
 
 def test_bytes_are_iso_8859_1_as_in_java() -> None:
     assert properties.from_properties(b"name=c\ntopicPrefix=caf\xe9-", "f").values["topic_prefix"] == "café-"
-
-
-def test_random_texts_read_as_java_reads_them(tmp_path: Path) -> None:
-    chance = random.Random(20240229)
-    alphabet = ["a", "b", "=", ":", " ", "\t", "\f", "\\", "\\", "\n", "\r", "\r\n", "#", "!", "\\u0041", "\\u00e9", "\\n", "é", "\0"]
-    texts = ["".join(chance.choice(alphabet) for _ in range(chance.randrange(24))) for _ in range(2_000)]
-    lines = "\n".join(base64.b64encode(text.encode("iso-8859-1")).decode() for text in texts)
-    done = subprocess.run(["java", "-Xshare:auto", str(JAVA)], input=lines, capture_output=True, text=True, check=True)
-    for text, line in zip(texts, done.stdout.splitlines(), strict=True):
-        assert named(read(text)) == named(json.loads(line)), repr(text)
 
 
 REFERENCE_FILE = """
