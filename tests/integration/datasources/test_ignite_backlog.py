@@ -19,9 +19,10 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from ignite_kafka.datasources.ignite_backlog import IgniteBacklogDataSource
 from ignite_kafka.errors import BacklogRefused
-from ignite_kafka.ignite.backlog_service import UNIT, BacklogService
+from ignite_kafka.ignite.backlog_service import BacklogService
+from ignite_kafka.ignite.backlog_units import UNIT
 from ignite_kafka.ignite.cluster import Cluster
-from ignite_kafka.ignite.connection import IgniteCredentials, IgniteEndpoint
+from ignite_kafka.ignite.endpoint import IgniteCredentials, IgniteEndpoint
 from ignite_kafka.ignite.protocol import cache_id
 from ignite_kafka.settings import secrets
 from ignite_kafka.settings.secrets import Secrets

@@ -17,7 +17,7 @@ from ignite_kafka.datasources.ignite import IgniteDataSource
 from ignite_kafka.datasources.kafka_tx import KafkaTxDataSource
 from ignite_kafka.ignite.binary import decode_rows
 from ignite_kafka.ignite.cluster import Cluster
-from ignite_kafka.ignite.connection import IgniteEndpoint
+from ignite_kafka.ignite.endpoint import IgniteEndpoint
 from ignite_kafka.ignite.scan import scan_partitions
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics, TopicSpec

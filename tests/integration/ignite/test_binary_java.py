@@ -18,7 +18,7 @@ from ignite_kafka.errors import IgniteKafkaError, UnsupportedType
 from ignite_kafka.ignite.binary import EnumPolicy, decode_entries, decode_rows, raw_entries
 from ignite_kafka.ignite.binary.entry_table import entries_schema, to_batch
 from ignite_kafka.ignite.cluster import Cluster
-from ignite_kafka.ignite.connection import IgniteCredentials, IgniteEndpoint
+from ignite_kafka.ignite.endpoint import IgniteCredentials, IgniteEndpoint
 from ignite_kafka.ignite.scan import scan_partitions
 from ignite_kafka.ignite.types.model import CacheInfo, Page
 from tests.support.ignite_bytes import nested_type_ids
