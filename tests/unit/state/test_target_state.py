@@ -9,7 +9,7 @@ import pytest
 from ignite_kafka import events
 from ignite_kafka.state.configs import ConnectorRecord, ConnectorState, SnapshotRecord, _Fold, connector_generation
 from ignite_kafka.state.target_state import target_of
-from tests.support.internal_records import record
+from tests.support.fake_messages import record
 
 PAUSED = b'{"state":"PAUSED","at_ms":5}'
 
