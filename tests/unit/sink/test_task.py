@@ -26,7 +26,7 @@ def no_brokers() -> TaskServices:
         time.sleep(0.01)
         return False
 
-    end: Any = SimpleNamespace(told=told, close=lambda: None)
+    end: Any = SimpleNamespace(ended=told, close=lambda: None)
     return TaskServices(cast(Any, None), lambda: end)
 
 
