@@ -79,10 +79,10 @@ class ConnectorRun(ABC, Generic[S]):
         """
         _refuse_speculation(self._spark)
         self._settings.emit_warnings()
-        self._retry_kafka(self._clients.check)
+        self._retry(self._clients.check)
         self._topics = Topics(self._clients)
         prefix = self._settings.internal_topic_prefix
-        self._retry_kafka(lambda: StatusWriter.ensure_topic(self._topics, prefix, self._settings.replication_factor))
+        self._retry(lambda: StatusWriter.ensure_topic(self._topics, prefix, self._settings.replication_factor))
         self._writer = StatusWriter(self._clients, prefix)
         try:
             self._run()
@@ -121,7 +121,7 @@ class ConnectorRun(ABC, Generic[S]):
         except IgniteKafkaError as error:
             log.warning("open transactions could not be aborted; they end by their timeout: %s", error)
 
-    def _retry_kafka(self, call: Callable[[], T]) -> T:
+    def _retry(self, call: Callable[[], T]) -> T:
         """Retry a repeatable call to Kafka while brokers are down, for as long as tasks retry."""
         reasons: list[str] = []
 
@@ -142,7 +142,7 @@ class ConnectorRun(ABC, Generic[S]):
     def _state(self) -> ConnectorState:
         """Read the connector's state."""
         prefix, name = self._settings.internal_topic_prefix, self._settings.name
-        return self._retry_kafka(lambda: read_connector(self._clients, self._topics, prefix, name))
+        return self._retry(lambda: read_connector(self._clients, self._topics, prefix, name))
 
     def _configs_writer(self) -> ConfigsWriter:
         """Create a writer of the connector's records, which is closed when the run ends."""
@@ -154,7 +154,7 @@ class ConnectorRun(ABC, Generic[S]):
     def _take(self, control: ConfigsWriter, slots: int, seen: ConnectorState) -> ConnectorState:
         """Take the connector: see :meth:`.ConfigsWriter.take`."""
         settings = self._settings
-        return self._retry_kafka(lambda: control.take(slots, self._request.run_id, settings.to_dict(), settings.replication_factor, seen))
+        return self._retry(lambda: control.take(slots, self._request.run_id, settings.to_dict(), settings.replication_factor, seen))
 
     def _check_tasks(self) -> None:
         """Raise the error of a task that has failed: the driver does not retry for longer than its tasks."""
@@ -181,7 +181,7 @@ class ConnectorRun(ABC, Generic[S]):
         self._status = replace(self._status, state=state, ended_ms=status.now_ms(), error=error)
         try:
             if succeeded:
-                self._retry_kafka(self._publish)
+                self._retry(self._publish)
             else:
                 self._publish(BRIEF_S)
         except IgniteKafkaError as unwritten:

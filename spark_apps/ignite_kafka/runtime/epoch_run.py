@@ -83,7 +83,7 @@ class EpochRun(ConnectorRun[S]):
     def _requested_target(self) -> str | None:
         """Read the target state requested last."""
         prefix, name = self._settings.internal_topic_prefix, self._settings.name
-        return self._retry_kafka(lambda: read_target(self._clients, self._topics, prefix, name))
+        return self._retry(lambda: read_target(self._clients, self._topics, prefix, name))
 
     def _adopt_target(self) -> None:
         """Adopt the target state requested before the run. The follower exists already, so that no later request is missed."""
@@ -91,7 +91,7 @@ class EpochRun(ConnectorRun[S]):
         requested = self._requested_target()
         self._target = target.PAUSED if requested == target.PAUSED else target.RUNNING
         if requested == target.STOPPED:  # meant for the previous run
-            self._retry_kafka(lambda: write_target(self._clients, self._topics, prefix, name, target.RUNNING))
+            self._retry(lambda: write_target(self._clients, self._topics, prefix, name, target.RUNNING))
 
     def _epochs(self, *, ends: bool) -> bool:
         """Run epochs until one has done everything, or a stop is requested.
@@ -101,7 +101,7 @@ class EpochRun(ConnectorRun[S]):
         """
         number, configs = 0, configs_topic(self._settings.internal_topic_prefix)
         while True:
-            offset = self._retry_kafka(lambda: self._topics.ends(configs, [0])[0])
+            offset = self._retry(lambda: self._topics.ends(configs, [0])[0])
             number += 1
             if self._target == target.RUNNING:
                 self._begin_epoch(number)  # ends tasks of earlier epochs that were held up
@@ -114,7 +114,7 @@ class EpochRun(ConnectorRun[S]):
             self._refresh_plan(number)
 
     def _begin_epoch(self, number: int) -> None:
-        self._retry_kafka(lambda: self._control.begin_epoch(number))
+        self._retry(lambda: self._control.begin_epoch(number))
 
     def _epoch(self, epoch: Epoch, *, ends: bool) -> bool:
         """Run one epoch; returns whether everything is done."""
