@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ignite_kafka.ignite.backlog_service import MISSED
+from ignite_kafka.ignite.backlog_units import MISSED
 from tests.backlog.traffic import PARTITIONS, SETTINGS, Reader, Writers
 from tests.integration.ignite.nodes import cache_xml
 from tools.servers import IgniteCluster, Jars

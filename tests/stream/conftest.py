@@ -14,8 +14,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from ignite_kafka.ignite.backlog_service import GIVEN_UP, UNIT, BacklogService
-from ignite_kafka.ignite.connection import IgniteCredentials, IgniteEndpoint, ThinConnection
+from ignite_kafka.ignite.backlog_service import BacklogService
+from ignite_kafka.ignite.backlog_units import GIVEN_UP, UNIT
+from ignite_kafka.ignite.connection import ThinConnection
+from ignite_kafka.ignite.endpoint import IgniteCredentials, IgniteEndpoint
 from ignite_kafka.ignite.protocol import cache_id
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from ignite_kafka.convert.to_kafka.json_keys import key_of
 from ignite_kafka.ignite import protocol
-from ignite_kafka.ignite.backlog_service import UNIT
+from ignite_kafka.ignite.backlog_units import UNIT
 from ignite_kafka.ignite.types import type_codes as codes
 from tests.integration.source.test_stream import Part, World, await_that
 from tests.support.codec_bytes import Types

@@ -18,7 +18,7 @@ BUDGET_S = 10.0
 class FakeEnd:
     """An epoch whose end a test decides.
 
-    :param ended: whether the driver ends the epoch while a task waits.
+    :param ended: whether the driver has ended the epoch, while a task waits.
     """
 
     def __init__(self, ended: Callable[[float], bool] = lambda wait_s: False) -> None:

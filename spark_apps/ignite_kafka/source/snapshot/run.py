@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 
@@ -16,13 +16,15 @@ from pyspark.sql import SparkSession
 from ... import events
 from ...common.deadline import Interval
 from ...errors import IgniteKafkaError, SnapshotConflict
+from ...ignite.cluster import Cluster
 from ...plan.slots import slots_of_tasks
 from ...plan.source_plan import TransferPlan
 from ...runtime import parallelism
 from ...runtime.clients import ignite_cluster
 from ...runtime.connector_run import POLL_S, ConnectorRun, RunRequest
 from ...runtime.counts import add_counts
-from ...runtime.spark_job import Job, slot_work
+from ...runtime.spark_job import Job, RunSlots, slot_work
+from ...settings.secrets import Secrets
 from ...settings.source import SourceSettings
 from ...state import status
 from ...state.configs import ConnectorState, SnapshotRecord
@@ -33,21 +35,38 @@ from ..planning import continue_plan, ensure_topics, make_plan
 from .progress import SnapshotProgress
 from .task import copy_slots
 
-__all__ = ["RunRequest", "run_snapshot"]
 
-
-def run_snapshot(spark: SparkSession, request: RunRequest[SourceSettings]) -> RunStatus:
+def run_snapshot(
+    spark: SparkSession,
+    request: RunRequest[SourceSettings],
+    *,
+    connect: Callable[[SourceSettings, Secrets], Cluster] = ignite_cluster,
+    run_slots: RunSlots = copy_slots,
+) -> RunStatus:
     """Run or continue a snapshot to its end. The status record of the run is written whatever happens.
 
+    :param connect: connects the driver to the cluster.
+    :param run_slots: copies slots on an executor.
     :returns: the run's record, state COMPLETED.
     :raises IgniteKafkaError: what ended the run; committed entries stay and are not sent again under the same snapshot id.
     """
     with ExitStack() as stack:
-        return SnapshotRun(spark, request, stack).run()
+        return SnapshotRun(spark, request, stack, connect, run_slots).run()
 
 
 class SnapshotRun(ConnectorRun[SourceSettings]):
     """The run of a snapshot."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        request: RunRequest[SourceSettings],
+        stack: ExitStack,
+        connect: Callable[[SourceSettings, Secrets], Cluster],
+        run_slots: RunSlots,
+    ) -> None:
+        super().__init__(spark, request, stack)
+        self._connect, self._run_slots = connect, run_slots
 
     def _run(self) -> None:
         state = self._state()
@@ -100,7 +119,7 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
 
     def _plan(self, state: ConnectorState, snapshot_id: str) -> tuple[TransferPlan, bool]:
         """The plan, and whether it continues a snapshot begun before."""
-        with ignite_cluster(self._settings, self._secrets) as cluster:
+        with self._connect(self._settings, self._secrets) as cluster:
             events.emit(events.IGNITE_CONNECTED, address=", ".join(self._settings.ignite_addresses))
             if state.snapshot is not None and state.snapshot.id == snapshot_id:
                 stored = TransferPlan.from_dict(dict(state.snapshot.plan))
@@ -118,7 +137,7 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
         self._status = replace(self._status, generation=plan.generation, caches=planned(plan))
         self._retry(self._publish)
         tasks = slots_of_tasks(plan.slots, parallelism.tasks(self._settings, parallelism.cores(self._spark)))
-        work = slot_work(copy_slots, plan, tasks, self._request.secrets_file, ends)
+        work = slot_work(self._run_slots, plan, tasks, self._request.secrets_file, ends)
         job = self._start(work, len(tasks), f"snapshot {plan.snapshot_id}")
         try:
             self._follow(job, progress, plan)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ignite_kafka import events
-from ignite_kafka.ignite.backlog_service import ASKED
+from ignite_kafka.ignite.backlog_units import ASKED
 from tests.unit.source.stream.backlog_simulator import PARTITIONS, Simulator, Task, key_bytes
 
 JSON: dict[str, Any] = {"key_converter": "json", "value_converter": "json"}
