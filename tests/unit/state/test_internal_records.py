@@ -16,7 +16,7 @@ from ignite_kafka.state.internal_records import FORMAT, FORMAT_HEADERS, Internal
 from ignite_kafka.state.offsets import apply, key_of, unit_of
 from ignite_kafka.state.status import CacheStatus, RunStatus, TaskProgress, _run_of, progress_of
 from tests.support.event_log import Emitted, ids
-from tests.support.internal_records import FakeMessage, message, record
+from tests.support.fake_messages import FakeMessage, message, record
 
 UNIT, OFFSET = UnitKey("c", "a", 3), UnitOffset(2, "i", "s", True, 9)
 RUN = RunStatus("COMPLETED", "c", "r1", caches={"a": CacheStatus("t", 1)})

@@ -10,7 +10,7 @@ from ignite_kafka import events
 from ignite_kafka.state.configs import ConnectorRecord, ConnectorState, SnapshotRecord, _Fold, connector_generation
 from ignite_kafka.state.target_state import target_of
 from tests.support.event_log import Emitted, ids
-from tests.support.internal_records import record
+from tests.support.fake_messages import record
 
 PAUSED = b'{"state":"PAUSED","at_ms":5}'
 
