@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ignite_kafka.ignite.backlog_units import MISSED
-from tests.backlog.traffic import PARTITIONS, SETTINGS, Reader, Writers
+from tests.backlog.workload import PARTITIONS, SETTINGS, Reader, Writers
 from tests.integration.ignite.nodes import cache_xml
 from tools.servers import IgniteCluster, Jars
 
@@ -60,7 +60,7 @@ def test_nothing_is_lost_over_killed_nodes(mode: str, jars: Jars, tmp_path: Path
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["ATOMIC", "TRANSACTIONAL"])
-def test_a_persistent_cluster_killed_as_a_whole_goes_on(mode: str, jars: Jars, tmp_path: Path) -> None:
+def test_nothing_is_lost_when_a_persistent_cluster_is_killed_as_a_whole(mode: str, jars: Jars, tmp_path: Path) -> None:
     """What stood in the nodes' buffers is gone: its units are marked, and with these sent again nothing is missing.
 
     Steps back do not count: a put in flight may have been captured and read, and then be kept by no node; its unit is marked.

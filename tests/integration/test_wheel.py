@@ -17,7 +17,7 @@ import pytest
 
 from tests.support.airflow_home import ROOT, AirflowHome
 from tests.support.oracle import read_committed
-from tests.support.processes import telling
+from tests.support.processes import output_tail
 from tools.servers import IgniteCluster, KafkaBroker
 
 CACHE = "wheel_people"
@@ -137,7 +137,7 @@ def test_snapshot_runs_from_the_wheel(
     home = AirflowHome(tmp_path / "airflow", dags, connections, python=str(installed), python_path="").migrate()
     name = unique("wheel")
     output = home.run("ignite_to_kafka_manual", {"name": name, "cache_whitelist": [CACHE], "topic_prefix": f"{name}-"})
-    assert home.states("ignite_to_kafka_manual") == ["success"], telling(output)
+    assert home.states("ignite_to_kafka_manual") == ["success"], output_tail(output)
     assert home.results("ignite_to_kafka_manual")[0]["records"] == ENTRIES
     assert sum(read_committed(kafka.client_config, f"{name}-{CACHE}").counts().values()) == ENTRIES
     assert str(ROOT) not in output

@@ -26,7 +26,7 @@ from ignite_kafka.source.planning import make_plan
 from ignite_kafka.state import status
 from ignite_kafka.state.status import CacheStatus, RunStatus
 from tests.support.bad_entries import NULL_KEY, OF_UNKNOWN_TYPE, long, put_bytes
-from tests.support.codec_bytes import string
+from tests.support.ignite_bytes import string
 from tests.support.waiting import DEADLINE_S, wait_until
 from tools.servers import IgniteCluster, KafkaBroker
 

@@ -16,7 +16,7 @@ from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 from ignite_kafka.errors import KafkaUnavailable, OffsetsLost, TopicError
 from ignite_kafka.kafka.clients import ErrorMemory, KafkaClients
 from ignite_kafka.kafka.topics import Topics, TopicState, read_to
-from tests.support.topics import described, refused
+from tests.support.fake_topics import described, refused
 
 
 class Admin:

@@ -17,8 +17,8 @@ from ignite_kafka.convert.to_ignite.marked_fields import reference
 from ignite_kafka.convert.to_ignite.object_types import ObjectTypes
 from ignite_kafka.convert.to_ignite.resolve_types import entry_types
 from ignite_kafka.convert.to_kafka.json_columns import JsonForm
-from tests.support.codec_bytes import Types
-from tests.support.inbound import GrowingTypes, cache_of
+from tests.support.ignite_bytes import Types
+from tests.support.to_ignite_records import GrowingTypes, cache_of
 
 CLASSES = {
     "byte": "java.lang.Byte", "short": "java.lang.Short", "int": "java.lang.Integer", "long": "java.lang.Long",
