@@ -96,7 +96,7 @@ TOLD = {
     "a record that librdkafka refuses": refused_record,
     "bytes that do not decode": bytes_of_no_date,
     "a fault of the program": lambda: str(_fault(CONSUMED, _raised(SECRET))),
-    "an error of somebody else": lambda: str(connector_run._foreign(ValueError(SECRET))),
+    "an error of somebody else": lambda: str(connector_run._wrapped(ValueError(SECRET))),
 }
 
 
