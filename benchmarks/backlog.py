@@ -9,8 +9,10 @@ from typing import Self
 
 import numpy as np
 
-from ignite_kafka.ignite.backlog_service import GIVEN_UP, BacklogService
-from ignite_kafka.ignite.connection import IgniteCredentials, IgniteEndpoint, ThinConnection
+from ignite_kafka.ignite.backlog_service import BacklogService
+from ignite_kafka.ignite.backlog_units import GIVEN_UP
+from ignite_kafka.ignite.connection import ThinConnection
+from ignite_kafka.ignite.endpoint import IgniteCredentials, IgniteEndpoint
 
 _LOOK_S = 0.1
 _NODE = re.compile(r" entries=(\d+) bytes=(\d+) written=\d+ fill=([\d.]+)")

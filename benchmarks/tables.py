@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyignite
 
 from ignite_kafka.ignite.cluster import Cluster
-from ignite_kafka.ignite.connection import IgniteEndpoint
+from ignite_kafka.ignite.endpoint import IgniteEndpoint
 from ignite_kafka.ignite.types.type_table import java_type, object_field
 from tools import entries
 

@@ -17,7 +17,8 @@ import pyarrow as pa
 from confluent_kafka import Consumer
 
 from ignite_kafka.ignite.binary import encoded
-from ignite_kafka.ignite.connection import IgniteCredentials, IgniteEndpoint, ThinConnection
+from ignite_kafka.ignite.connection import ThinConnection
+from ignite_kafka.ignite.endpoint import IgniteCredentials, IgniteEndpoint
 from ignite_kafka.ignite.protocol import cache_id
 from ignite_kafka.run import RunRequest, run_source
 

@@ -11,8 +11,10 @@ import numpy.typing as npt
 import pyignite
 from pyignite.datatypes.prop_codes import PROP_GROUP_NAME, PROP_NAME
 
-from ignite_kafka.ignite.backlog_service import UNIT, BacklogService
-from ignite_kafka.ignite.connection import IgniteCredentials, IgniteEndpoint, ThinConnection
+from ignite_kafka.ignite.backlog_service import BacklogService
+from ignite_kafka.ignite.backlog_units import UNIT
+from ignite_kafka.ignite.connection import ThinConnection
+from ignite_kafka.ignite.endpoint import IgniteCredentials, IgniteEndpoint
 from ignite_kafka.ignite.protocol import cache_id
 
 from ..processes import stat

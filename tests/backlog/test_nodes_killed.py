@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from ignite_kafka.ignite.backlog_service import MISSED
-from tests.backlog.traffic import LONG_FORM, PARTITIONS, SETTINGS, Reader, Writers
+from ignite_kafka.ignite.backlog_units import MISSED
+from tests.backlog.workload import LONG_FORM, PARTITIONS, SETTINGS, Reader, Writers
 from tests.integration.ignite.nodes import cache_xml
 from tests.support import QUICK_JVM
 from tools.servers import IgniteCluster, Jars
@@ -39,7 +39,7 @@ def cluster(mode: str, nodes: int, jars: Jars, directory: Path, **options: Any) 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES if LONG_FORM else MODES[:1])
-def test_no_change_is_lost_when_nodes_are_killed(mode: str, jars: Jars, tmp_path: Path) -> None:
+def test_nothing_is_lost_over_killed_nodes(mode: str, jars: Jars, tmp_path: Path) -> None:
     with cluster(mode, 3, jars, tmp_path) as nodes:
         reader = Reader(nodes)
         assert reader.call(lambda service: service.start("c", SETTINGS, ["trades"]))["registered"] == 2
@@ -66,7 +66,7 @@ def test_no_change_is_lost_when_nodes_are_killed(mode: str, jars: Jars, tmp_path
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES if LONG_FORM else MODES[1:])
-def test_a_capture_continues_after_a_kill_of_the_whole_persistent_cluster(mode: str, jars: Jars, tmp_path: Path) -> None:
+def test_nothing_is_lost_when_a_persistent_cluster_is_killed_as_a_whole(mode: str, jars: Jars, tmp_path: Path) -> None:
     """Buffered changes are lost, and their units marked; after these are sent again, nothing is missing.
 
     Values may step back: a put in flight may be captured and read, but kept by no node; its unit is marked.

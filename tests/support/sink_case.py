@@ -20,8 +20,8 @@ from tests.support.kafka_proxy import Api
 from tests.support.oracle import ends
 from tests.support.processes import SINK_APP, App, AppResult, AppStarter, alive, kill_process
 from tests.support.servers import CACHE_TEMPLATE, Brokers, ProxiedBroker
-from tests.support.sink_oracle import Sunk, ahead, entries_of, group_offsets, judge
-from tests.support.waiting import wait_until
+from tests.support.sink_oracle import SinkVerdict, ahead, compare, entries_of, group_offsets
+from tests.support.waiting import REQUEST_S, wait_until
 from tools.servers import IgniteCluster
 
 PARTITIONS = 4
@@ -65,7 +65,7 @@ class SinkCase:
             "push_interval_ms": 20,
             "progress_interval_ms": 500,
         }
-        self.broker.admin.create_topics([NewTopic(self.topic, PARTITIONS)])[self.topic].result(30)
+        self.broker.admin.create_topics([NewTopic(self.topic, PARTITIONS)])[self.topic].result(REQUEST_S)
         with self.ignite.client() as client:
             client.get_or_create_cache(self.cache)
         self.send(self.records)
@@ -82,7 +82,7 @@ class SinkCase:
             key = self.chance.randrange(keys)
             value = None if self.chance.random() < 1 / 6 else json.dumps({"seq": seq, "text": f"{seq:0{size}d}"})
             producer.produce(self.topic, value, str(key), key % PARTITIONS)
-        assert producer.flush(60) == 0
+        assert producer.flush(REQUEST_S) == 0
         self._sent += count
 
     @contextmanager
@@ -114,7 +114,7 @@ class SinkCase:
         wanted = self.chance.randrange(1, int(self.records * most))
 
         def come() -> int | None:
-            assert app.running(), f"the run ended before {wanted} records were committed:\n{app.telling()}"
+            assert app.running(), f"the run ended before {wanted} records were committed:\n{app.output_tail()}"
             done = sum(self.committed().values())
             return done if done >= wanted else None
 
@@ -129,9 +129,9 @@ class SinkCase:
         wrong = ahead(self.broker.bootstrap, self.topic, committed, self.entries())
         assert not wrong, f"seed {self.seed}: {len(wrong)} keys are behind what is committed: {wrong[:5]}"
 
-    def assert_same(self) -> Sunk:
+    def assert_same(self) -> SinkVerdict:
         """The cache is the topic's fold, and the group stands at the topic's end."""
-        sunk = judge(self.broker.bootstrap, self.topic, self.entries())
+        sunk = compare(self.broker.bootstrap, self.topic, self.entries())
         assert not sunk.faults, f"seed {self.seed}: {'; '.join(sunk.faults)}"
         assert sunk.tombstones
         assert self.committed() == {partition: high for partition, (_, high) in ends(self.broker.bootstrap, self.topic).items()}

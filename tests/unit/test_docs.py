@@ -79,16 +79,30 @@ def test_lines_of_prose_are_short(page: Path) -> None:
 
 
 @pages
+def test_lists_and_tables_begin_after_a_blank_line(page: Path) -> None:
+    """Without it the site shows a list as running text, unlike GitHub."""
+    item = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+\S")
+    wrong, before, in_list = [], "", False
+    for number, line in prose(page):
+        starts = (item.match(line) and not in_list) or (line.startswith("|") and not before.startswith("|"))
+        if starts and before.strip() and not before.startswith("#"):
+            wrong.append(number)
+        in_list = bool(line.strip()) and (in_list or bool(item.match(line)))
+        before = line
+    assert wrong == []
+
+
+@pages
 def test_files_and_folders_in_code_spans_exist(page: Path) -> None:
     missing = {span for span in spans(page) if re.fullmatch(r"[\w./-]*\w\.(?:py|java)(?:::\w+)?|\w[\w./-]*/", span) and not _exists(span)}
     assert missing == set()
 
 
 def _exists(span: str) -> bool:
-    path = span.partition("::")[0]
-    if "/" not in path:
-        return any(any((ROOT / top).rglob(path)) for top in TOPS)
-    return any((base / path).exists() for base in BASES)
+    """Whether a file or folder exists, and the function that is named behind ``::``."""
+    path, _, function = span.partition("::")
+    found = [base / path for base in BASES] if "/" in path else [file for top in TOPS for file in (ROOT / top).rglob(path)]
+    return any(file.exists() and (not function or f"def {function}(" in file.read_text()) for file in found)
 
 
 @pages

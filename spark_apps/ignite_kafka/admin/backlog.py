@@ -10,7 +10,8 @@ import numpy as np
 
 from ..errors import NotStopped, SettingsError
 from ..ignite import protocol
-from ..ignite.backlog_service import ASKED, GIVEN_UP, GONE, LOST, MISSED, UNIT, BacklogService, UnitStates
+from ..ignite.backlog_service import BacklogService
+from ..ignite.backlog_units import ASKED, GIVEN_UP, GONE, LOST, MISSED, UNIT, UnitStates
 from ..ignite.cluster import Cluster
 from ..kafka.topics import Topics
 from ..runtime.clients import ignite_cluster, kafka_clients

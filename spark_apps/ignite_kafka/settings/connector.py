@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..events import BAD_RECORDS_SKIPPED, Event
-from ..ignite.connection import MAX_FRAME_BYTES, IgniteEndpoint, TlsSettings
+from ..ignite.endpoint import MAX_FRAME_BYTES, IgniteEndpoint, TlsSettings
 from . import validation
 from .base import Settings, setting
 from .client_config import CLIENT_SETTINGS, CONSUMER_SETTINGS, PRODUCER_SETTINGS

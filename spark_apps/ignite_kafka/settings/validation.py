@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import NotAvailableYet
 from ..events import CONFIG_CHANGED, TLS_NOT_VERIFIED, Event
-from ..ignite.connection import split_address
+from ..ignite.endpoint import split_address
 from . import java_patterns
 from .findings import Findings
 

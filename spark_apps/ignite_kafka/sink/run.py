@@ -53,24 +53,24 @@ class SinkRun(EpochRun[SinkSettings]):
         events.emit(events.IGNITE_CONNECTED, address=", ".join(settings.ignite_addresses))
         state = self._state()
         _check_direction(settings, state)
-        if not settings.streams and self._target_wanted() == target.PAUSED:
+        if not settings.streams and self._requested_target() == target.PAUSED:
             remedy = f"Resume it with `ignite-kafka resume {settings.name}`"
             raise SettingsError("the connector is paused", remedy, connector=settings.name)
         slots = parallelism.slots(settings, state, parallelism.cores(self._spark))
-        chosen = self._patiently(lambda: make_plan(settings, self._topics, slots))
+        chosen = self._retry(lambda: make_plan(settings, self._topics, slots))
         ensure_caches(chosen, self._cluster)
-        plan = self._patiently(lambda: self._with_dead_letter_topic(chosen))
+        plan = self._retry(lambda: self._with_dead_letter_topic(chosen))
         self._control = self._configs_writer()
         self._take(self._control, slots, state)
-        plan_now = self._patiently(lambda: with_begins(plan, self._topics, self._clients))
+        plan_now = self._retry(lambda: with_begins(plan, self._topics, self._clients))
         self._plan = replace(plan_now, generation=self._control.record.generation)
-        self._patiently(self._control.begin)
-        self._follower = self._patiently(lambda: RunFollower(self._clients, self._topics, self._plan))
+        self._retry(self._control.begin)
+        self._follower = self._retry(lambda: RunFollower(self._clients, self._topics, self._plan))
         self._stack.callback(self._follower.close)
-        self._take_up_target()
+        self._adopt_target()
         events.emit(events.RUN_STARTED, connector=settings.name, run_id=self._request.run_id, generation=self._plan.generation)
         self._status = replace(self._status, generation=self._plan.generation, caches=planned(self._plan), state=self._target)
-        self._patiently(self._publish)
+        self._retry(self._publish)
         self._close_run(status.COMPLETED if self._epochs(ends=not settings.streams) else status.STOPPED)
 
     def _with_dead_letter_topic(self, plan: SinkPlan) -> SinkPlan:

@@ -17,7 +17,7 @@ from pyignite.datatypes import LongObject
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics, TopicSpec
 from tests.support.processes import ManagedProcess
-from tests.support.waiting import DEADLINE_S, wait_until
+from tests.support.waiting import DEADLINE_S, REQUEST_S, wait_until
 from tools.servers import IgniteCluster, KafkaBroker
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
@@ -105,7 +105,7 @@ def test_a_sink_s_file_of_the_reference_from_dry_run_to_offsets(
     producer = Producer({"bootstrap.servers": kafka.bootstrap})
     for number in range(100):
         producer.produce(f"ignite-{name}", b'{"id":%d}' % number, b"%d" % number, number % 2)
-    assert producer.flush(30) == 0
+    assert producer.flush(REQUEST_S) == 0
 
     assert f"connector {name}" in command("validate", str(file)).stdout
     shown = command("plan", str(file), "--json")
@@ -168,10 +168,10 @@ def test_ctrl_c_names_the_command_that_goes_on_and_status_says_what_happened(
     try:
         wait_until(lambda: "15100 # run r1 " in run.output() or not run.running(), "the run's start")
         os.killpg(run.pid, signal.SIGINT)  # as a terminal does: to Spark's JVM and the Python workers too
-        assert run.wait() == 130, run.telling()
+        assert run.wait() == 130, run.output_tail()
     finally:
         run.stop()
     (told,) = [line for line in run.output().splitlines() if line.startswith("ignite-kafka: ")]
-    assert told.startswith("ignite-kafka: Interrupted "), run.telling()
+    assert told.startswith("ignite-kafka: Interrupted "), run.output_tail()
     assert told.endswith(f"To go on from there: ignite-kafka run {file} --master 'local[1]'")
     assert "the run was ended by Ctrl-C (SIGINT)" in command("status", name).stdout

@@ -9,7 +9,8 @@ from typing import Any
 import pyignite
 
 from ignite_kafka.ignite.cluster import Cluster
-from ignite_kafka.ignite.connection import IgniteEndpoint, ThinConnection, TlsSettings
+from ignite_kafka.ignite.connection import ThinConnection
+from ignite_kafka.ignite.endpoint import IgniteEndpoint, TlsSettings
 from tools.servers import IgniteCluster
 
 THIRD = 2
@@ -57,4 +58,4 @@ class OneNodeCluster(Cluster):
 
 
 def endpoint_of(nodes: IgniteCluster, tls: TlsSettings | None = None) -> IgniteEndpoint:
-    return IgniteEndpoint(nodes.addresses, tls or TlsSettings(), connect_timeout_ms=5_000, request_timeout_ms=20_000)
+    return IgniteEndpoint(nodes.addresses, tls or TlsSettings(), connect_timeout_ms=60_000, request_timeout_ms=120_000)

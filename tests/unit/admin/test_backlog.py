@@ -10,7 +10,7 @@ import pytest
 from ignite_kafka.admin.backlog import UnitBacklog, _asked, _units
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.ignite import protocol
-from ignite_kafka.ignite.backlog_service import UNIT, UnitStates
+from ignite_kafka.ignite.backlog_units import UNIT, UnitStates
 
 KNOWN: dict[str, Any] = {"caches": ["trades", "gone"], "incarnation.trades": 7, "partitions.trades": 4, "captureId": 9}
 

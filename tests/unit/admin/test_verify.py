@@ -21,7 +21,7 @@ from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity, QueryField
 from ignite_kafka.plan.source_plan import CachePlan, TransferPlan
 from ignite_kafka.settings.source import SourceSettings
 from tests.support.bad_entries import long
-from tests.support.codec_bytes import CACHE, Types, binary, decimal, enum, number, page
+from tests.support.ignite_bytes import CACHE, Types, binary, decimal, enum, number, page
 
 DECIMALS = [
     Decimal(text) for text in ("1E+5", "-1E+5", "1.50", "1.5", "5", "-0.25", "0.00", "12345678901234567890.123456789", "0E+3", "2.00")

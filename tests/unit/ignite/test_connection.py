@@ -15,25 +15,24 @@ import pytest
 
 from ignite_kafka.errors import AnswerTooLarge, AuthenticationFailed, IgniteUnreachable
 from ignite_kafka.ignite import protocol
-from ignite_kafka.ignite.connection import (
-    FIRST_BYTES,
-    MAX_FRAME_BYTES,
-    IgniteCredentials,
-    IgniteEndpoint,
-    ThinConnection,
-    ThinError,
-    _out_of_time,
-    split_address,
-)
+from ignite_kafka.ignite.connection import ThinConnection, _out_of_time
+from ignite_kafka.ignite.endpoint import MAX_FRAME_BYTES, IgniteCredentials, IgniteEndpoint
+from ignite_kafka.ignite.framing import FIRST_BYTES
+from ignite_kafka.ignite.protocol import ThinError
 from tests.support.waiting import DEADLINE_S
 
 Serve = Callable[[socket.socket], None]
 NOBODY = IgniteCredentials()
+LONG_MS = int(DEADLINE_S * 1000)
+SHORT_MS = 300  # for servers that never answer
 
 
 @contextlib.contextmanager
-def server(serve: Serve) -> Iterator[IgniteEndpoint]:
-    """A server on loopback that hands each connection to `serve`, one after the other."""
+def server(serve: Serve, *, timeout_ms: int = LONG_MS) -> Iterator[IgniteEndpoint]:
+    """A server on loopback that hands each connection to `serve`, one after the other.
+
+    :param timeout_ms: of the handshake and of each request.
+    """
     with socket.create_server(("127.0.0.1", 0)) as listening:
         ended = threading.Event()
 
@@ -49,7 +48,7 @@ def server(serve: Serve) -> Iterator[IgniteEndpoint]:
         thread.start()
         try:
             port = listening.getsockname()[1]
-            yield IgniteEndpoint((f"127.0.0.1:{port}",), connect_timeout_ms=300, request_timeout_ms=300)
+            yield IgniteEndpoint((f"127.0.0.1:{port}",), connect_timeout_ms=timeout_ms, request_timeout_ms=timeout_ms)
         finally:
             ended.set()
             socket.create_connection(("127.0.0.1", port)).close()
@@ -77,7 +76,10 @@ def until_closed(accepted: socket.socket) -> None:
 
 
 def test_server_that_never_answers() -> None:
-    with server(until_closed) as endpoint, pytest.raises(IgniteUnreachable, match=r"127\.0\.0\.1:\d+: no answer in time"):
+    with (
+        server(until_closed, timeout_ms=SHORT_MS) as endpoint,
+        pytest.raises(IgniteUnreachable, match=r"127\.0\.0\.1:\d+: no answer in time"),
+    ):
         ThinConnection(endpoint, NOBODY)
 
 
@@ -105,7 +107,7 @@ def test_memory_is_taken_as_bytes_come() -> None:
         accepted.sendall(struct.pack("<i", MAX_FRAME_BYTES) + b"some bytes")
         until_closed(accepted)
 
-    with server(serve) as endpoint, ThinConnection(endpoint, NOBODY) as connection:
+    with server(serve) as endpoint, ThinConnection(replace(endpoint, request_timeout_ms=SHORT_MS), NOBODY) as connection:
         tracemalloc.start()
         try:
             with pytest.raises(IgniteUnreachable, match="no answer in time"):
@@ -125,7 +127,7 @@ def test_an_answer_longer_than_the_first_buffer_comes_whole() -> None:
         accepted.sendall(frame(struct.pack("<qH", 1, 0) + body))
         until_closed(accepted)
 
-    with server(serve) as endpoint, ThinConnection(replace(endpoint, request_timeout_ms=60_000), NOBODY) as connection:
+    with server(serve) as endpoint, ThinConnection(endpoint, NOBODY) as connection:
         assert connection.request(1, b"") == body
 
 
@@ -134,7 +136,7 @@ def test_server_that_stops_answering() -> None:
         accept_handshake(accepted)
         until_closed(accepted)
 
-    with server(serve) as endpoint, ThinConnection(endpoint, NOBODY) as connection:
+    with server(serve) as endpoint, ThinConnection(replace(endpoint, request_timeout_ms=SHORT_MS), NOBODY) as connection:
         with pytest.raises(IgniteUnreachable, match=r"lost: no answer in time.*address 127.0.0.1"):
             connection.request(1, b"")
         assert connection.closed
@@ -175,7 +177,7 @@ def test_what_was_given_up_is_told_from_what_broke() -> None:
 
     with server(serve) as endpoint:
         for payload in (b"slow", b""):
-            with ThinConnection(endpoint, NOBODY) as connection:
+            with ThinConnection(replace(endpoint, request_timeout_ms=SHORT_MS if payload else LONG_MS), NOBODY) as connection:
                 with pytest.raises(IgniteUnreachable):
                     connection.request(1, payload)
                 with pytest.raises(IgniteUnreachable, match="closed"):
@@ -294,30 +296,3 @@ def test_replies_in_another_order_notifications_and_affinity() -> None:
             connection.receive(first)
         assert bytes(connection.receive(second)) == b"second"
         assert connection.affinity == (7, 3)
-
-
-@pytest.mark.parametrize(
-    ("address", "expected"),
-    [
-        ("node", ("node", 10800)),
-        ("node:1", ("node", 1)),
-        ("10.0.0.1:65535", ("10.0.0.1", 65535)),
-        ("[::1]:5", ("::1", 5)),
-        ("[::1]", ("::1", 10800)),
-        ("fe80::1", ("fe80::1", 10800)),
-    ],
-)
-def test_split_address(address: str, expected: tuple[str, int]) -> None:
-    assert split_address(address) == expected
-
-
-@pytest.mark.parametrize("address", ["", ":1", "node:port", "node:0", "node:65536", "[]:1"])
-def test_no_address(address: str) -> None:
-    with pytest.raises(ValueError, match="is not host:port"):
-        split_address(address)
-
-
-def test_credentials_do_not_show() -> None:
-    shown = repr(IgniteCredentials("me", "secret", "hidden", "unseen"))
-    assert shown == "IgniteCredentials(username='me', password=***, key_password=***, backlog_secret=***)"
-    assert repr(NOBODY) == "IgniteCredentials(username=None, password=None, key_password=None, backlog_secret=None)"

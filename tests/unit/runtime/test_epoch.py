@@ -43,17 +43,17 @@ def epoch(number: int, connector: str = "c", secret: str = "hidden") -> tuple[li
 def test_the_record_that_begins_an_epoch_brings_the_secret() -> None:
     task = end(epoch(2, "other", "theirs"), epoch(2))
     assert task.capture_secret(60.0) == "hidden"
-    assert not task.told()
+    assert not task.ended()
 
 
 def test_an_epoch_that_has_ended_meanwhile_has_told_the_secret_too() -> None:
     task = end(epoch(2), epoch(3))
-    assert task.told(60.0)
+    assert task.ended(60.0)
     assert task.capture_secret(60.0) == "hidden"
 
 
 def test_a_record_that_does_not_come_is_an_error_that_may_pass() -> None:
-    with pytest.raises(KafkaUnavailable, match="secret of the capture, did not come"):
+    with pytest.raises(KafkaUnavailable, match="secret of the capture, did not arrive"):
         end().capture_secret(0.05)
 
 

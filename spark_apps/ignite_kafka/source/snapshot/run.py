@@ -22,7 +22,7 @@ from ...plan.source_plan import TransferPlan
 from ...runtime import parallelism
 from ...runtime.clients import ignite_cluster
 from ...runtime.connector_run import POLL_S, ConnectorRun, RunRequest
-from ...runtime.counts import added
+from ...runtime.counts import add_counts
 from ...runtime.spark_job import Job, RunSlots, slot_work
 from ...settings.secrets import Secrets
 from ...settings.source import SourceSettings
@@ -74,9 +74,9 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
         self._status = replace(self._status, snapshot_id=snapshot_id)
         if self._already_complete(state, snapshot_id):
             return
-        planned, resumed = self._patiently(lambda: self._plan(state, snapshot_id))
-        self._patiently(lambda: check_plan(planned, state.snapshot, self._clients, self._topics))
-        plan = self._patiently(lambda: ensure_topics(planned, self._topics))
+        planned, resumed = self._retry(lambda: self._plan(state, snapshot_id))
+        self._retry(lambda: check_plan(planned, state.snapshot, self._clients, self._topics))
+        plan = self._retry(lambda: ensure_topics(planned, self._topics))
         control = self._configs_writer()
         found = self._take(control, plan.slots, state)
         if found.snapshot != state.snapshot:
@@ -84,7 +84,7 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
         plan = replace(plan, generation=control.record.generation)
         record = SnapshotRecord(snapshot_id, plan.to_dict())
         # a continued snapshot is written again for the ids of its topics, which a record of 0.1.0 lacks
-        ends = self._patiently(lambda: control.begin(record, found.snapshot))
+        ends = self._retry(lambda: control.begin(record, found.snapshot))
         events.emit(events.RUN_STARTED, connector=plan.connector, run_id=self._request.run_id, generation=plan.generation)
         if resumed:
             events.emit(events.SNAPSHOT_CONTINUED, connector=plan.connector, snapshot_id=snapshot_id)
@@ -132,16 +132,16 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
 
         :param ends: end of each slot's offsets when a new snapshot began; None: the snapshot is continued.
         """
-        progress = self._patiently(lambda: SnapshotProgress(self._clients, self._topics, plan, from_start=ends is None))
+        progress = self._retry(lambda: SnapshotProgress(self._clients, self._topics, plan, from_start=ends is None))
         self._stack.callback(progress.close)
         self._status = replace(self._status, generation=plan.generation, caches=planned(plan))
-        self._patiently(self._publish)
+        self._retry(self._publish)
         tasks = slots_of_tasks(plan.slots, parallelism.tasks(self._settings, parallelism.cores(self._spark)))
         work = slot_work(self._run_slots, plan, tasks, self._request.secrets_file, ends)
         job = self._start(work, len(tasks), f"snapshot {plan.snapshot_id}")
         try:
             self._follow(job, progress, plan)
-            caches = added(planned(plan), [result.caches for result in job.result()])
+            caches = add_counts(planned(plan), [result.caches for result in job.result()])
         except BaseException:
             job.cancel()
             self._settle(control)
@@ -149,7 +149,7 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
         _check_all_done(plan, caches)
         self._status = replace(self._status, caches=caches)
         counts = {name: vars(count) for name, count in caches.items()}
-        self._patiently(lambda: control.end_snapshot(record, counts))
+        self._retry(lambda: control.end_snapshot(record, counts))
         records = sum(count.records for count in caches.values())
         events.emit(events.SNAPSHOT_COMPLETE, connector=plan.connector, snapshot_id=plan.snapshot_id, records=records)
         events.emit(events.RUN_COMPLETED, connector=plan.connector, run_id=self._request.run_id)
@@ -164,7 +164,7 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
             if progress.error is not None:
                 raise progress.error
             if report.due():
-                self._status = replace(self._status, caches=added(planned(plan), [progress.caches]))
+                self._status = replace(self._status, caches=add_counts(planned(plan), [progress.caches]))
                 self._publish_progress()
 
 

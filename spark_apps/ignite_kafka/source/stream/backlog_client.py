@@ -10,7 +10,9 @@ import numpy.typing as npt
 
 from ...common.arrays import Int64Array, Mask
 from ...errors import CacheDestroyed
-from ...ignite.backlog_service import BacklogService, ChangedUnits, Changes, UnitStates
+from ...ignite.backlog_changes import Changes
+from ...ignite.backlog_service import BacklogService
+from ...ignite.backlog_units import ChangedUnits, UnitStates
 from ...ignite.cluster import Cluster
 from ...plan.source_plan import CachePlan
 
@@ -77,7 +79,7 @@ class BacklogClient:
     def acknowledge(self, sent: bytes) -> None:
         """Remove committed changes from the backlog.
 
-        :param sent: as :meth:`~ignite_kafka.ignite.backlog_service.Changes.acknowledgement` gives it.
+        :param sent: as :meth:`~ignite_kafka.ignite.backlog_changes.Changes.acknowledgement` gives it.
         """
         self._ask(lambda service: service.acknowledge(self._connector, sent))
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from ...common.arrays import Int64Array, Mask
-from ...ignite.backlog_service import EXPIRED, Changes
+from ...ignite.backlog_changes import EXPIRED, Changes
 from ...ignite.binary import raw_entries
 from ...ignite.types import type_codes as codes
 from ...ignite.types.model import Page

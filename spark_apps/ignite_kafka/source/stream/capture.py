@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 
 from ...common.retry import retry
 from ...errors import BacklogMissing, BacklogRefused, BacklogUnavailable, IgniteUnreachable
-from ...ignite.backlog_service import REMEDIES, BacklogService, has_service
+from ...ignite.backlog_errors import REMEDIES
+from ...ignite.backlog_service import BacklogService, has_service
 from ...ignite.cluster import Cluster
 from ...kafka.topics import Topics
 from ...plan.routing import select

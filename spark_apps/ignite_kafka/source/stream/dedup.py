@@ -22,7 +22,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ...common.arrays import Int64Array, Mask
-from ...ignite.backlog_service import EXPIRED, Changes
+from ...ignite.backlog_changes import EXPIRED, Changes
 from ...plan.slots import UnitOffset
 
 REMEMBERED_S = 30.0  # longer than owners hold captured changes back (2 s), and than a transaction that took its number early

@@ -1,7 +1,7 @@
 """Tombstone reconciliation: tombstones for keys that a topic still has alive and the cache no longer has.
 
 Whatever made a unit be sent again (changes given up or missed, `clear()`, a new capture) may have hidden removals. So a unit that is loaded
-though it was sent before must be reconciled, and its offset record says so until that is done (`UnitOffset.sweep`). The topic is read in
+though it was sent before must be reconciled, and its offset record says so until then (`UnitOffset.reconcile`). The topic is read in
 small steps beside the stream, one partition after the other up to the end that it had when the reconciliation began. What is found so far,
 and how far the topic was read, is committed at times, so that a later task continues there; what is found twice in that way is sent twice.
 

@@ -12,7 +12,7 @@ import numpy as np
 from ...common.arrays import Int64Array, Mask
 from ...convert.to_kafka.key_types import remembered
 from ...convert.to_kafka.object_keys import Kind
-from ...ignite.backlog_service import REMOVED
+from ...ignite.backlog_changes import REMOVED
 from ...ignite.cluster import Cluster
 from ...ignite.types.model import Page
 from ...plan.slots import UnitOffset

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from ...common.arrays import Int64Array
-from ...ignite.backlog_service import GONE, Changes
+from ...ignite.backlog_changes import Changes
+from ...ignite.backlog_units import GONE
 from .backlog_client import BacklogClient
 from .batch import MOST_OF_UNIT, ChangeBatch
 from .node_watch import NodeWatch

@@ -17,8 +17,11 @@ import pyignite
 
 from ignite_kafka.errors import IgniteKafkaError
 from ignite_kafka.ignite import protocol
-from ignite_kafka.ignite.backlog_service import EXPIRED, REMOVED, UNIT, BacklogService, Changes
-from ignite_kafka.ignite.connection import IgniteCredentials, ThinConnection
+from ignite_kafka.ignite.backlog_changes import EXPIRED, REMOVED, Changes
+from ignite_kafka.ignite.backlog_service import BacklogService
+from ignite_kafka.ignite.backlog_units import UNIT
+from ignite_kafka.ignite.connection import ThinConnection
+from ignite_kafka.ignite.endpoint import IgniteCredentials
 from ignite_kafka.ignite.types import type_codes as codes
 from tests.integration.ignite.nodes import endpoint_of
 from tests.support.waiting import wait_until
