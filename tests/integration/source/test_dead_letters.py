@@ -26,7 +26,7 @@ from ignite_kafka.source.planning import make_plan
 from ignite_kafka.state import status
 from ignite_kafka.state.status import CacheStatus, RunStatus
 from tests.support.bad_entries import NULL_KEY, OF_UNKNOWN_TYPE, long, put_bytes
-from tests.support.codec_bytes import string
+from tests.support.ignite_bytes import string
 from tests.support.waiting import DEADLINE_S, wait_until
 from tools.servers import IgniteCluster, KafkaBroker
 
@@ -127,7 +127,9 @@ def test_verify_reports_skipped_entries_as_missing(world: World) -> None:
     world.run(**LETTERS)
     found = verified(world, "DEAD_LETTER")
     assert (found.entries, found.missing, found.different, found.unexpected) == (GOOD + len(BAD), len(BAD), 0, 0)
-    assert any("no record can be made of an entry" in example and "no metadata of a binary type" in example for example in found.examples)
+    assert any(
+        "an entry cannot be converted to a record" in example and "no metadata of a binary type" in example for example in found.examples
+    )
     with pytest.raises(DecodeError):
         verified(world, "STOP_TASK")
 

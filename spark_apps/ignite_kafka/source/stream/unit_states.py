@@ -73,8 +73,8 @@ class UnitStates:
             self.deduplicator.restore(unit, offset, self.clock())
             self.topology[unit] = offset.topology
             self.loaded[unit] = offset.done
-            if offset.sweep is not None and self.plan.settings.process_removals:
-                self.pending_reconcile[unit] = offset.sweep
+            if offset.reconcile is not None and self.plan.settings.process_removals:
+                self.pending_reconcile[unit] = offset.reconcile
         else:
             self.loaded[unit] = not cache.load
 

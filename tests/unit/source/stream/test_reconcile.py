@@ -31,7 +31,7 @@ def tombstones(simulator: Simulator) -> list[bytes]:
 
 def pending(simulator: Simulator) -> list[tuple[int, int] | None]:
     """The reconcile positions in the offset records."""
-    return [offset.sweep for slot in simulator.offsets.values() for offset in slot.units.values()]
+    return [offset.reconcile for slot in simulator.offsets.values() for offset in slot.units.values()]
 
 
 @pytest.mark.parametrize("settings", [{}, JSON], ids=["ignite-binary", "json"])
