@@ -363,4 +363,4 @@ def test_keys_that_coincide_in_json_are_refused_by_the_setting(fresh: World) -> 
             cache.destroy()
     assert (told.state, told.caches[name].records) == (status.COMPLETED, 3)
     assert (found.equal, found.missing) == (False, 2)
-    assert "two entries have the one Kafka key '1'" in found.differences
+    assert "two entries have the same Kafka key '1'" in found.differences
