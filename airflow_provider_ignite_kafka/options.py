@@ -1,4 +1,4 @@
-"""Options of section ``[ignite_kafka]`` of Airflow's configuration: what an administrator decides, and no connection or Dag."""
+"""Options of section ``[ignite_kafka]`` of Airflow's configuration, which only an administrator can set."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ignite_kafka.errors import SettingsError
 from ignite_kafka.settings.transport_security import ALLOW
 
 SECTION = "ignite_kafka"
-HOW = f"set option {ALLOW} of section [{SECTION}] in Airflow's configuration, or the setting of that name for one connector"
+INSECURE_REMEDY = f"set option {ALLOW} of section [{SECTION}] in Airflow's configuration, or the setting of that name for one connector"
 _ALLOWED = "allowed_kafka_options"
 
 
@@ -20,9 +20,9 @@ def allow_insecure_connections() -> bool:
 
 
 def allowed_kafka_options() -> tuple[str, ...]:
-    """Properties of Kafka clients that may act on the host, each ``name=value``; see :mod:`ignite_kafka.settings.client_properties`.
+    """Allowed properties of Kafka clients that act on the host, each ``name=value``; see :mod:`ignite_kafka.settings.client_properties`.
 
-    :raises SettingsError: the option is no JSON list of texts.
+    :raises SettingsError: the option is no JSON list of ``name=value``.
     """
     try:
         found = json.loads(conf.get(SECTION, _ALLOWED, fallback="") or "[]")

@@ -1,4 +1,4 @@
-"""Rendering of templated arguments in Dags with ``render_template_as_native_obj``, without guesses from text."""
+"""Rendering of templated arguments in Dags with ``render_template_as_native_obj`` that never converts text."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 class TypedTemplates:
-    """Operator mixin: a template that is one expression has the value of the expression, any other template is text.
+    """Operator mixin: a template of one expression renders to the value of the expression, any other template to text.
 
     Jinja's native environment evaluates every text that looks like a Python literal, so that a connector's name ``2024`` from a form
-    becomes a number, ``1e5`` another name and ``None`` nothing. With this mixin a text stays a text, and lists, numbers and booleans keep
-    their type.
+    becomes a number, ``1e5`` another name and ``None`` no name. With this mixin text stays text, and lists, numbers and booleans keep
+    their types.
     """
 
     def _render(self, template: Any, context: Context, dag: DAG | None = None) -> Any:

@@ -1,4 +1,4 @@
-"""How sensor and trigger look at a cluster: through an Airflow connection, with what cannot be mended told from what passes."""
+"""Poller of an Ignite cluster's caches through an Airflow connection, for sensor and trigger."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from airflow_provider_ignite_kafka.hooks.ignite import IgniteHook
 from ignite_kafka.errors import AuthenticationFailed, IgniteKafkaError, SettingsError
 from ignite_kafka.plan.cache_changes import KINDS, CacheLists, CacheState, look
 
-FATAL = (SettingsError, AuthenticationFailed)  # waiting mends neither
-PASSING = (IgniteKafkaError, OSError)  # the rest of these may: nodes that start, stop or are away
+FATAL = (SettingsError, AuthenticationFailed)  # errors that no later poll cures
+TRANSIENT = (IgniteKafkaError, OSError)  # all others of these: nodes that start, stop or are away
 
 
 @dataclass(frozen=True)
-class CacheLooks:
-    """Where to look and at which caches.
+class CachePoller:
+    """Polls the chosen caches of a cluster.
 
     :param ignite_conn_id: id of a connection of type `ignite`.
-    :param secrets_file: path of a secrets file, whose user and passwords take the place of the connection's.
+    :param secrets_file: path of a secrets file, whose user and passwords override the connection's.
     """
 
     ignite_conn_id: str
@@ -35,33 +35,36 @@ class CacheLooks:
         blacklist: str | Sequence[str],
         backlog_cache_name: str,
         secrets_file: str | None = None,
-    ) -> CacheLooks:
-        """Of the arguments that sensor and trigger take."""
+    ) -> CachePoller:
+        """The poller for the arguments of sensor and trigger."""
         lists = CacheLists(tuple(as_list(whitelist)), tuple(as_list(blacklist)), backlog_cache_name)
         return cls(ignite_conn_id, lists, secrets_file or None)
 
-    def __call__(self) -> dict[str, CacheState]:
-        """Look once, over connections that are closed afterwards. Blocks.
+    def poll(self) -> dict[str, CacheState]:
+        """States of the caches now, by cache name. Blocks; connections are closed afterwards.
 
-        :raises IgniteKafkaError, OSError: see `FATAL` and `PASSING`.
+        :raises IgniteKafkaError, OSError: see `FATAL` and `TRANSIENT`.
         """
         with IgniteHook(self.ignite_conn_id).connect(self.secrets_file) as cluster:
             return look(cluster, self.lists)
 
-    def key(self, known: object) -> str:
-        """The name under which a watcher's state is kept: another for other caches, another connection or another beginning."""
-        told = json.dumps([self.ignite_conn_id, asdict(self.lists), known], sort_keys=True)
-        return f"ignite-cache-watch-{hashlib.sha256(told.encode()).hexdigest()[:16]}"
+    def state_key(self, known: object) -> str:
+        """Key of a watcher's stored state, unique for connection, chosen caches and initial state."""
+        identity = json.dumps([self.ignite_conn_id, asdict(self.lists), known], sort_keys=True)
+        return f"ignite-cache-watch-{hashlib.sha256(identity.encode()).hexdigest()[:16]}"
 
 
 def as_list(patterns: str | Sequence[str] | None) -> list[str]:
-    """A list of patterns as it is, or written with commas between."""
+    """Patterns as a list; a text is split at commas."""
     parts = patterns.split(",") if isinstance(patterns, str) else patterns or ()
     return [part.strip() for part in parts if part.strip()]
 
 
 def checked_kinds(kinds: Iterable[str]) -> tuple[str, ...]:
-    """:raises ValueError: there is none, or one that is not known."""
+    """Kinds of change as a tuple.
+
+    :raises ValueError: no kind, or an unknown one.
+    """
     result = tuple(kinds)
     unknown = [kind for kind in result if kind not in KINDS]
     if unknown or not result:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import BaseHook, mask_secret
 
-from airflow_provider_ignite_kafka.options import HOW, allow_insecure_connections, allowed_kafka_options
+from airflow_provider_ignite_kafka.options import INSECURE_REMEDY, allow_insecure_connections, allowed_kafka_options
 from ignite_kafka.errors import IgniteKafkaError, SettingsError
 from ignite_kafka.ignite.connection import IgniteCredentials, IgniteEndpoint, TlsSettings
 from ignite_kafka.settings import secrets
@@ -83,7 +83,7 @@ class IgniteHook(BaseHook):
 
         endpoint = self.get_endpoint()
         credentials = _credentials_of(secrets_file) if secrets_file else self.get_credentials()
-        check(ignite_weaknesses(endpoint, credentials), allow_insecure_connections(), HOW)
+        check(ignite_weaknesses(endpoint, credentials), allow_insecure_connections(), INSECURE_REMEDY)
         return Cluster(endpoint, credentials)
 
     def test_connection(self) -> tuple[bool, str]:

@@ -1,4 +1,4 @@
-"""The Kafka provider's connection as our apps take it: librdkafka settings by kind of client, secrets apart."""
+"""Connection of the Kafka provider as librdkafka properties by kind of client, with secrets apart."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ from ignite_kafka.settings.client_config import by_client
 from ignite_kafka.settings.client_properties import check_trusted
 from ignite_kafka.settings.secrets import split_kafka
 
-# what every connection of a consumer has: left out without a word
+# usual in connections of consumers, so omitted without an event
 _EXPECTED = frozenset({"group.id", "auto.offset.reset", "enable.auto.commit", "enable.auto.offset.store", "auto.commit.interval.ms"})
 _GROUP_MEMBER = "group.instance.id"
 
 
 @dataclass(frozen=True, repr=False)
 class KafkaConfig:
-    """librdkafka settings of a connection, by name as librdkafka has them.
+    """librdkafka properties of a connection, by name.
 
-    :param plain: of every client; may stand in a file or a log, as those of producers and of consumers.
-    :param secrets: passwords, tokens and private keys; of every client.
+    :param plain: properties of every client; like `producer` and `consumer` they hold no secret.
+    :param secrets: passwords, tokens and private keys of every client.
+    :param producer, consumer: properties of one kind of client.
     """
 
     plain: Mapping[str, str]
@@ -39,18 +40,18 @@ class KafkaConfig:
         return f"KafkaConfig({shown}, secrets={sorted(self.secrets)})"
 
     def clients(self) -> KafkaClients:
-        """Clients with the settings of the connection alone."""
+        """Clients with only the properties of the connection."""
         return KafkaClients({**self.plain, **self.secrets}, self.producer, self.consumer)
 
 
 def kafka_config(kafka_conn_id: str) -> KafkaConfig:
-    """Read a connection of type `kafka`, whose extra may serve consumers, producers and admin clients alike.
+    """Read a connection of type `kafka`, whose extra may hold properties of consumers, producers and admin clients.
 
-    What the connector fixes itself (`group.id`, `acks`, `isolation.level` and the like) is left out. Event 15001 names each such setting
-    whose value would have changed what a consumer or producer does.
+    Properties that the connector sets itself (`group.id`, `acks`, `isolation.level` and others) are omitted. Event 15001 reports each one
+    whose value would have had an effect.
 
-    :raises SettingsError: no brokers are named, a setting needs a Python function, which cannot travel to Spark, or librdkafka has no such
-        setting, or it acts on the host and no administrator allows it.
+    :raises SettingsError: ``bootstrap.servers`` is missing, or a property is unknown to librdkafka, needs a Python function, or acts on the
+        host without an administrator's permission.
     """
     extra = KafkaBaseHook(kafka_config_id=kafka_conn_id).get_connection(kafka_conn_id).extra_dejson
     if not extra.get("bootstrap.servers"):
@@ -61,7 +62,7 @@ def kafka_config(kafka_conn_id: str) -> KafkaConfig:
         callbacks.append("oauth_cb")
     if callbacks:
         raise SettingsError(
-            f"{callbacks[0]} is a Python function of the Airflow worker and cannot travel to Spark",
+            f"{callbacks[0]} is a Python function of the Airflow worker and cannot be sent to Spark",
             "Use password, certificate or Kerberos, or OAUTHBEARER with sasl.oauthbearer.method=oidc.",
             connection=kafka_conn_id,
         )

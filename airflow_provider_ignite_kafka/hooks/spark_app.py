@@ -1,4 +1,4 @@
-"""spark-submit of one of our apps: its last words are kept, it is stopped gracefully, and it never outlives its task."""
+"""Hook that runs one of our Spark apps by spark-submit, keeps its last output lines, and stops it with its task."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.apache.spark.hooks.spark_submit import DEFAULT_SPARK_BINARY, SparkSubmitHook
 from airflow.providers.common.compat.sdk import AirflowException, BaseHook
 
+from airflow_provider_ignite_kafka.spark.process_watchdog import ProcessWatchdog, signal_group, start_watchdog, terminate_app
 from airflow_provider_ignite_kafka.spark.submission import SparkMaster, Submission
-from airflow_provider_ignite_kafka.spark.watchdog import Guard, ask_to_stop, signal_group, start_guard
 from ignite_kafka.errors import IgniteKafkaError, SettingsError
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Connection
 
 APP_LINE = "ignite-kafka: "
-# what spark-submit prints when YARN or Kubernetes has told it how the app ended; without it, its own end says nothing of the app
+# printed by spark-submit when YARN or Kubernetes has reported the app's end; without it, spark-submit's own exit code means nothing
 _REPORTED = re.compile(r"final status: (SUCCEEDED|FAILED|KILLED)|Container final statuses:", re.IGNORECASE)
 _TAIL_LINES = 20
 _READ_BYTES = 65536
-_GUARD_END_S = 30.0
+_WATCHDOG_END_S = 30.0
 _POLL_S = 0.5
 _STOP_THREAD = "stop-app"
-_KILL_S = 30.0  # of the cluster's own means, when the app has not ended by itself
+_KILL_S = 30.0  # for the cluster's own kill command, if the app has not ended
 
 
 @dataclass(frozen=True)
 class AppExit:
-    """How a submitted app ended, as far as spark-submit knows.
+    """End of a submitted app, as spark-submit reports it.
 
     :param exit_code: of the app in client mode; of spark-submit, or the driver pod, in cluster mode.
-    :param app_error: the app's own last line, ``<CODE> <message>``, where it could be seen.
+    :param app_error: the app's last line, ``<CODE> <message>``, if it was in the output.
     :param tail: the last lines of output.
-    :param reported: the app itself has ended. False in cluster mode where spark-submit ended without word of that: it was killed, or lost
+    :param reported: the app itself has ended. False in cluster mode if spark-submit ended without reporting that: it was killed, or lost
         the cluster.
     """
 
@@ -57,14 +57,14 @@ class AppExit:
 
 
 class SparkAppHook(SparkSubmitHook):
-    """Spark provider's hook for an app that we start and must be able to stop.
+    """Spark provider's hook for an app that can be stopped gracefully.
 
     :param submission: what is submitted; it overrides arguments of the same name.
-    :param folder: private folder of the task, removed by the guard if the task is killed.
-    :param stop_timeout_s: seconds that the app is given to stop before it is killed.
-    :param ask_run: asks a run to end after its batch in hand, for cluster mode, where no signal of ours reaches it; False: it will not.
-        May block.
-    :param has_ended: whether the run's record says that it has ended; for cluster mode, once spark-submit is gone. May block.
+    :param folder: private folder of the task, removed by the watchdog if the task is killed.
+    :param stop_timeout_s: seconds between the request to stop and the kill.
+    :param request_stop: requests that the run ends after its current batch, in cluster mode, where no signal reaches it; returns False
+        if the run will not. May block.
+    :param has_ended: whether the run's record has an end; in cluster mode, once spark-submit has ended. May block.
     :param arguments: arguments of the base class, those that :func:`spark_master` was given.
     """
 
@@ -74,7 +74,7 @@ class SparkAppHook(SparkSubmitHook):
         submission: Submission,
         folder: Path,
         stop_timeout_s: float,
-        ask_run: Callable[[], bool],
+        request_stop: Callable[[], bool],
         has_ended: Callable[[], bool],
         **arguments: Any,
     ) -> None:
@@ -90,12 +90,12 @@ class SparkAppHook(SparkSubmitHook):
         self._environment = dict(submission.environment)
         self._folder = folder
         self._stop_timeout_s = stop_timeout_s
-        self._ask_run = ask_run
+        self._request_stop = request_stop
         self._has_ended = has_ended
         self._reported = False
-        self._settled = False
-        self._guard: Guard | None = None
-        self._asked = False
+        self._ended = False
+        self._watchdog: ProcessWatchdog | None = None
+        self._stop_requested = False
         self._app_error: str | None = None
         self._tail: deque[str] = deque(maxlen=_TAIL_LINES)
         self._unlogged: deque[str] = deque()
@@ -103,7 +103,7 @@ class SparkAppHook(SparkSubmitHook):
 
     @property
     def log(self) -> Any:
-        """The task's log; in a thread of :meth:`stop`, during which that log may be locked, lines are kept for :meth:`close`."""
+        """The task's log. In a thread of :meth:`stop`, when that log may be locked, lines are buffered for :meth:`close`."""
         return self._buffered_log if threading.current_thread().name == _STOP_THREAD else super().log
 
     @property
@@ -111,9 +111,9 @@ class SparkAppHook(SparkSubmitHook):
         return str(self._connection["deploy_mode"]) == "cluster"
 
     def run(self, application: str) -> AppExit:
-        """Submit the app and wait for its end, whatever that is.
+        """Submit the app and wait for its end; a failed app is no exception.
 
-        :raises AirflowException: the app could not be started at all.
+        :raises AirflowException: the app could not be started.
         """
         try:
             self.submit(application, start_new_session=True, errors="replace", env=self._environment)
@@ -122,22 +122,22 @@ class SparkAppHook(SparkSubmitHook):
                 raise
         return AppExit(self._app_exit_code(), self._app_error, tuple(self._tail), self._reported or not self._cluster_mode)
 
-    def settle(self) -> None:
-        """The app is known to have ended, or was never submitted: nothing is left to be stopped."""
-        self._settled = True
+    def mark_ended(self) -> None:
+        """Note that the app has ended or was never submitted, so that nothing is stopped."""
+        self._ended = True
 
     @property
     def submitted(self) -> bool:
-        """Whether the cluster is known to have the app: spark-submit told its id."""
+        """Whether the cluster has accepted the app: spark-submit has printed its id."""
         return bool(self._yarn_application_id or self._kubernetes_driver_pod)
 
     def stop(self) -> None:
-        """Ask the app to end after its batch in hand, and kill it when the deadline has passed.
+        """Request that the app ends after its current batch; kill it at the deadline.
 
-        Beside the task it is asked by SIGTERM. In cluster mode it is asked through Kafka, and killed as the base class does.
+        The request is SIGTERM in client mode. In cluster mode it goes through Kafka, and the base class kills.
 
-        Airflow calls this in a signal handler, often while the thread that it interrupts writes the app's output to the log and holds the
-        log's lock. So nothing is logged here: :meth:`close` does that.
+        Airflow calls this in a signal handler, often while the interrupted thread writes the app's output to the log and holds the log's
+        lock. So nothing is logged here: :meth:`close` logs it.
         """
         process = self._submit_sp
         if process is None:
@@ -145,7 +145,7 @@ class SparkAppHook(SparkSubmitHook):
         deadline = time.monotonic() + self._stop_timeout_s
         if process.poll() is not None:
             if self._left_running:
-                self._settled = True
+                self._ended = True
                 self._unlogged.append(f"Stopping the app in the cluster, for at most {self._stop_timeout_s:g} s")
                 _start_thread(self._stop_left_running, deadline).join(self._stop_timeout_s + _KILL_S)
             return
@@ -155,18 +155,18 @@ class SparkAppHook(SparkSubmitHook):
             deadline += _KILL_S
             self._drain(process.stdout.fileno(), deadline)
             stopper.join(max(0.0, deadline - time.monotonic()))
-            self._settled = True
+            self._ended = True
         else:
-            if not self._asked:
-                self._asked = True
-                ask_to_stop(process.pid, self._folder)
-                if self._guard is not None:
-                    self._guard.note_asked()
+            if not self._stop_requested:
+                self._stop_requested = True
+                terminate_app(process.pid, self._folder)
+                if self._watchdog is not None:
+                    self._watchdog.note_stop_requested()
             self._drain(process.stdout.fileno(), deadline)
         signal_group(process.pid, signal.SIGKILL)
 
     def close(self) -> None:
-        """End what is still running, on whichever way the task was left, and dismiss the guard."""
+        """Stop what still runs, log buffered lines and release the watchdog; call it however the task ends."""
         process = self._submit_sp
         if process is not None:
             if process.poll() is None or self._left_running:
@@ -175,25 +175,25 @@ class SparkAppHook(SparkSubmitHook):
             process.stdout.close()
         while self._unlogged:
             self.log.info(self._unlogged.popleft())
-        if self._guard is not None:
-            self._guard.release()
-            self._guard.wait(_GUARD_END_S)
+        if self._watchdog is not None:
+            self._watchdog.release()
+            self._watchdog.wait(_WATCHDOG_END_S)
 
     @property
     def _left_running(self) -> bool:
-        """Whether the app may be at work in the cluster although spark-submit has ended, and nobody has stopped it yet."""
-        return self._cluster_mode and not self._settled and not self._reported
+        """Whether the app may still run in the cluster although spark-submit has ended."""
+        return self._cluster_mode and not self._ended and not self._reported
 
     def _stop_left_running(self, deadline: float) -> None:
-        """Ask and wait, then kill; for an app whose spark-submit is gone, with which the base class would kill it."""
+        """Request a stop, wait, then kill; for an app whose spark-submit has ended, which the base class would need for the kill."""
         try:
-            asked = self._ask_run()
-            while asked and time.monotonic() < deadline and not self._has_ended():
+            accepted = self._request_stop()
+            while accepted and time.monotonic() < deadline and not self._has_ended():
                 time.sleep(_POLL_S)
-            if asked and self._has_ended():
+            if accepted and self._has_ended():
                 return
         except (IgniteKafkaError, OSError) as error:
-            self._unlogged.append(f"The run could not be asked to stop: {error}")
+            self._unlogged.append(f"The stop of the run could not be requested: {error}")
         if self._yarn_application_id:
             command = ["yarn", "application", "-kill", self._yarn_application_id]
             try:
@@ -205,26 +205,26 @@ class SparkAppHook(SparkSubmitHook):
             self._delete_driver_pod()
 
     def _stop_in_cluster(self, deadline: float) -> None:
-        """Ask the run to stop, wait, then kill it; runs in a thread of :meth:`stop`."""
+        """Request a stop, wait, then kill; runs in a thread of :meth:`stop`."""
         try:
-            self._ask_and_wait(deadline)
+            self._request_and_wait(deadline)
         finally:  # also after an unexpected error
             self.on_kill()
 
-    def _ask_and_wait(self, deadline: float) -> None:
+    def _request_and_wait(self, deadline: float) -> None:
         assert self._submit_sp is not None
         try:
-            asked = self._ask_run()
+            accepted = self._request_stop()
         except (IgniteKafkaError, OSError) as error:
-            self._unlogged.append(f"The run could not be asked to stop: {error}")
+            self._unlogged.append(f"The stop of the run could not be requested: {error}")
             return
-        if asked:
+        if accepted:
             with suppress(subprocess.TimeoutExpired):
                 self._submit_sp.wait(max(0.0, deadline - time.monotonic()))  # spark-submit ends with the app
 
     def _process_spark_submit_log(self, itr: Iterator[Any]) -> None:
         assert self._submit_sp is not None
-        self._guard = start_guard(self._submit_sp.pid, self._folder, self._stop_timeout_s)
+        self._watchdog = start_watchdog(self._submit_sp.pid, self._folder, self._stop_timeout_s)
         super()._process_spark_submit_log(self._remembered(itr))
 
     def _remembered(self, lines: Iterator[str]) -> Iterator[str]:
@@ -242,7 +242,7 @@ class SparkAppHook(SparkSubmitHook):
             self._reported = True
 
     def _drain(self, output: int, deadline: float) -> None:
-        """Read on until the output ends: an app whose output nobody reads cannot stop. The interrupted reader is left alone."""
+        """Read the output to its end, because an app that blocks on a full pipe cannot stop. The interrupted reader is left alone."""
         rest = b""
         while (remaining := deadline - time.monotonic()) > 0:
             if select.select([output], [], [], remaining)[0]:
@@ -262,7 +262,7 @@ class SparkAppHook(SparkSubmitHook):
 
 
 class _BufferedLog:
-    """Stands in for a log that may be locked."""
+    """Log interface that appends lines to a queue."""
 
     def __init__(self, lines: deque[str]) -> None:
         self._lines = lines
@@ -306,7 +306,7 @@ def _check_connection(connection: Connection) -> None:
 
 
 def _installed_binary() -> str | None:
-    """spark-submit of the installed PySpark where the PATH has none; None leaves it to the connection."""
+    """Path of spark-submit of the installed PySpark if the PATH has none; None: the connection decides."""
     package = importlib.util.find_spec("pyspark")
     if shutil.which(DEFAULT_SPARK_BINARY) or package is None or package.origin is None:
         return None

@@ -1,4 +1,4 @@
-"""Operator that removes what a connector that is no longer wanted has on the Ignite nodes."""
+"""Operator that removes the capture and the backlog of a retired connector from the Ignite nodes."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.common.compat.sdk import BaseOperator
 
 from airflow_provider_ignite_kafka.hooks.ignite import IgniteHook
-from airflow_provider_ignite_kafka.spark import run_result as outcome
-from airflow_provider_ignite_kafka.spark.request import Clusters, joined_settings, secrets_of
+from airflow_provider_ignite_kafka.spark import run_result
+from airflow_provider_ignite_kafka.spark.request import Connections, merge_settings, resolve_secrets
 from airflow_provider_ignite_kafka.templates import TypedTemplates
 from ignite_kafka.errors import IgniteKafkaError, SettingsError
 from ignite_kafka.settings.fields import BOOLEAN
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 
 
 class BacklogCleanupOperator(TypedTemplates, BaseOperator):
-    """End the capture of a connector and destroy its backlog cache, after a graceful stop; runs in the worker, without Spark.
+    """End the capture of a connector and destroy its backlog cache after a graceful stop; runs in the worker, without Spark.
 
-    Refuses, and fails without a retry, while the connector runs and where its newest run did not stop gracefully: what stands in the
-    backlog would be sent by nobody. Other connectors' backlogs are not touched. Safe to repeat: then there is nothing to remove.
+    Fails without retries while the connector runs, or if its newest run did not stop gracefully, because the changes in the backlog would
+    be lost. Backlogs of other connectors are not touched. Safe to repeat.
 
     :param connector: name of the connector. Templated.
-    :param force: clean up whatever the newest run's end was. Templated.
-    :param settings: settings of the connector by name, or the path of its file, where it has an `internal_topic_prefix` of its own.
-        Templated.
+    :param force: clean up however the newest run ended. Templated.
+    :param settings: settings of the connector by name, or the path of its file; needed if it sets `internal_topic_prefix` or names of
+        backlog cache or service. Templated.
     :param ignite_conn_id: connection of type `ignite`. Templated.
     :param kafka_conn_id: connection of the Kafka provider. Templated.
-    :param secrets_file: path of a secrets file on the worker, which takes the place of the connections' secrets. Templated.
+    :param secrets_file: path of a secrets file on the worker, which overrides the connections' secrets. Templated.
     """
 
     template_fields: Sequence[str] = ("connector", "force", "settings", "ignite_conn_id", "kafka_conn_id", "secrets_file")
@@ -60,24 +60,24 @@ class BacklogCleanupOperator(TypedTemplates, BaseOperator):
     def execute(self, context: Context) -> dict[str, Any]:
         """Clean up.
 
-        :return: ``connector``, and what was removed: names of the ``service`` and of the backlog ``cache``, None where there was none.
+        :return: ``connector``, and the names of the removed ``service`` and backlog ``cache``, each None if there was none.
         :raises AirflowFailException: refused, or a setting is wrong.
-        :raises AirflowException: a cluster could not be asked; nothing or only a part is removed.
+        :raises AirflowException: a cluster did not answer; nothing or only a part is removed.
         """
         from ignite_kafka.admin import backlog
 
         try:
-            clusters = Clusters.of(self.ignite_conn_id, self.kafka_conn_id)
-            settings = joined_settings(self.settings or {}, SourceSettings, clusters, {"name": self.connector})
-            secrets = secrets_of(self.secrets_file, clusters)
+            connections = Connections.of(self.ignite_conn_id, self.kafka_conn_id)
+            settings = merge_settings(self.settings or {}, SourceSettings, connections, {"name": self.connector})
+            secrets = resolve_secrets(self.secrets_file, connections)
             cleaned = backlog.cleanup(settings, secrets, force=self._forced())
         except IgniteKafkaError as error:
-            raise outcome.raised(error) from error
+            raise run_result.error_to_exception(error) from error
         self.log.info("Removed the backlog of connector %s: service %s, cache %s", cleaned.connector, cleaned.service, cleaned.cache)
         return cleaned.to_dict()
 
     def _forced(self) -> bool:
-        """A template that is not rendered to a native object gives text."""
+        """Parse a template that was rendered to text."""
         try:
             return bool(BOOLEAN.parse(self.force))
         except ValueError as error:

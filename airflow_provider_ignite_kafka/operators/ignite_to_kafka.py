@@ -1,4 +1,4 @@
-"""Operator that copies Ignite caches to Kafka topics, once or continuously: connections and settings in, counts per cache out."""
+"""Operator that copies Ignite caches to Kafka topics, once or continuously."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from pathlib import Path
 from typing import Any
 
 from airflow_provider_ignite_kafka.operators.spark_copy import RunNames, SparkCopyOperator
-from airflow_provider_ignite_kafka.spark.request import Clusters, Request, build_request
+from airflow_provider_ignite_kafka.spark.request import Connections, Request, build_request
 from ignite_kafka.settings.source import SourceSettings
 
 
 class IgniteToKafkaOperator(SparkCopyOperator):
     """Copy Ignite caches to Kafka topics, exactly once, by a Spark app; return the counts of each cache.
 
-    A retried task goes on with its snapshot: what is committed stays and is not sent again. A new Dag run begins a new snapshot. With
-    ``run_mode="continuous"`` the app then sends changes as they happen until it is asked to stop (``ignite-kafka stop``), which is success,
-    with ``state`` STOPPED.
+    A retried task resumes its snapshot: committed entries are not sent again. A new Dag run starts a new snapshot. With
+    ``run_mode="continuous"`` the app then sends changes as they happen, until ``ignite-kafka stop``, which is a success with ``state``
+    STOPPED.
 
-    :param failover_policy: ``NONE``, ``FULL_SNAPSHOT`` or ``BACKLOG``; takes the place of that setting. Templated.
-    :param snapshot_id: names the snapshot; default: Dag, task, run id and map index. Templated.
+    :param failover_policy: ``NONE``, ``FULL_SNAPSHOT`` or ``BACKLOG``; overrides the setting. Templated.
+    :param snapshot_id: id of the snapshot. Default: ids of Dag, task, run and map index. Templated.
 
     Other parameters: :class:`.SparkCopyOperator`.
     """
@@ -37,7 +37,7 @@ class IgniteToKafkaOperator(SparkCopyOperator):
         return build_request(
             self.settings,
             SourceSettings,
-            Clusters.of(self.ignite_conn_id, self.kafka_conn_id),
+            Connections.of(self.ignite_conn_id, self.kafka_conn_id),
             default_connector=names.connector,
             snapshot_id=self.snapshot_id or names.snapshot_id,
             run_id=names.run_id,

@@ -1,20 +1,21 @@
-"""Operator that copies Kafka topics to Ignite caches, once or continuously: connections and settings in, counts per cache out."""
+"""Operator that copies Kafka topics to Ignite caches, once or continuously."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from airflow_provider_ignite_kafka.operators.spark_copy import RunNames, SparkCopyOperator
-from airflow_provider_ignite_kafka.spark.request import Clusters, Request, build_request
+from airflow_provider_ignite_kafka.spark.request import Connections, Request, build_request
 from ignite_kafka.settings.sink import SinkSettings
 
 
 class KafkaToIgniteOperator(SparkCopyOperator):
     """Copy Kafka topics to Ignite caches by a Spark app, in the order of each key; return the counts of each cache.
 
-    A run goes on where the connector's consumer group (``connect-<name>``) stands and ends where the topics ended when it began: a schedule
-    moves what has come since. With ``run_mode="continuous"`` it goes on until ``ignite-kafka stop`` asks it to end, which is success, with
-    ``state`` STOPPED. A retried task goes on from the committed offsets; what was stored after them is stored again, the same values.
+    A run resumes at the committed offsets of the connector's consumer group (``connect-<name>``) and ends at the topics' end offsets of
+    its start, so that each scheduled run copies the records since the last one. With ``run_mode="continuous"`` it runs until
+    ``ignite-kafka stop``, which is a success with ``state`` STOPPED. A retried task resumes at the committed offsets; records stored after
+    them are stored again, with the same values.
 
     Parameters: :class:`.SparkCopyOperator`.
     """
@@ -26,7 +27,7 @@ class KafkaToIgniteOperator(SparkCopyOperator):
         return build_request(
             self.settings,
             SinkSettings,
-            Clusters.of(self.ignite_conn_id, self.kafka_conn_id),
+            Connections.of(self.ignite_conn_id, self.kafka_conn_id),
             default_connector=names.connector,
             run_id=names.run_id,
             secrets_file=Path(self.secrets_file) if self.secrets_file else None,

@@ -1,4 +1,4 @@
-"""What the operators that copy have in common: one Spark app, its request and secrets as files, its end as the status topic tells it."""
+"""Base of the operators that copy: submit one Spark app with request and secrets as files, return its result from the status topic."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import tempfile
 import unicodedata
 import uuid
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -20,8 +20,8 @@ from airflow.providers.common.compat.sdk import BaseOperator
 
 from airflow_provider_ignite_kafka.hooks.ignite import IgniteHook
 from airflow_provider_ignite_kafka.hooks.spark_app import AppExit, SparkAppHook, spark_master
-from airflow_provider_ignite_kafka.run_status import ask_run, await_end, check_clusters, has_ended, overtaken_by, read_status
-from airflow_provider_ignite_kafka.spark import run_result as outcome
+from airflow_provider_ignite_kafka.run_monitor import RunMonitor
+from airflow_provider_ignite_kafka.spark import run_result
 from airflow_provider_ignite_kafka.spark.packaging import app_path
 from airflow_provider_ignite_kafka.spark.request import Request
 from airflow_provider_ignite_kafka.spark.submission import SparkMaster, build_submission
@@ -35,41 +35,42 @@ if TYPE_CHECKING:
     from ignite_kafka.state.status import RunStatus
 
 _NAME_LETTERS, _NAME_KEPT = frozenset(string.ascii_letters + string.digits + "._-"), 160
-# the last two let spark-submit go before the app has ended, which it is then not told from one that was lost
+# the last two end spark-submit before the app, so that it could not be distinguished from a lost one
 _OURS = frozenset({"self", "conn_id", "conf", "application_args", "java_class", "yarn_track_via_rm_api", "track_driver_via_k8s_api"})
 
 
 class SparkCopyOperator(TypedTemplates, BaseOperator):
-    """Run one of our Spark apps to its end and return its counts; an error that no retry cures fails the task without one.
+    """Run one of our Spark apps to its end and return its counts; an error that no retry cures fails the task without retries.
 
-    In client mode (``local[*]``, ``spark://``) the app runs beside the task and ends with it; with ``deploy-mode`` cluster (YARN,
+    In client mode (``local[*]``, ``spark://``) the app runs on the worker and ends with the task; with ``deploy-mode`` cluster (YARN,
     Kubernetes) the cluster runs it and spark-submit waits for its end.
 
     :param settings: settings of the connector by name, or the path of a ``.properties`` file on the worker. Templated.
-    :param run_mode: ``once`` or ``continuous``; takes the place of that setting. Templated.
+    :param run_mode: ``once`` or ``continuous``; overrides the setting. Templated.
     :param ignite_conn_id: connection of type `ignite`.
     :param kafka_conn_id: connection of the Kafka provider; its extra holds librdkafka settings.
     :param conn_id: connection of the Spark provider.
-    :param secrets_file: file with the secrets, at this path on worker, driver and executors (a mount). Without it the operator writes one
-        from the connections, readable by its user alone, and removes it when the app has ended. Templated.
-    :param ship_secrets_unprotected: without `secrets_file` Spark hands the secrets to executors. On a cluster whose Spark does not
-        authenticate (``spark.authenticate``) that is refused, because whoever reaches the driver's port can have them; True accepts it.
+    :param secrets_file: file with the secrets, mounted at this path on worker, driver and executors. Default: the operator writes one
+        from the connections, readable only by its user, and removes it when the app has ended. Templated.
+    :param ship_secrets_unprotected: without `secrets_file` Spark sends the secrets to executors. If Spark does not authenticate
+        (``spark.authenticate``), that is refused, because everybody who reaches the driver's port can read them; True allows it.
     :param conf: Spark properties. Templated.
     :param num_executors: executors to start (YARN, Kubernetes).
     :param executor_cores: cores of an executor.
     :param executor_memory: memory of an executor, such as ``4g``.
     :param total_executor_cores: cores of all executors together (standalone).
     :param driver_memory: memory of the driver.
-    :param application: the app, if not the installed one, such as ``local:///opt/app/ignite_to_kafka.py`` in an image. Templated.
+    :param application: path of the app, such as ``local:///opt/app/ignite_to_kafka.py`` in an image. Default: the installed one. Templated.
     :param spark_submit: other arguments of the Spark provider's SparkSubmitHook by name: ``archives``, ``deploy_mode``, ``env_vars``,
         ``files``, ``keytab``, ``principal``, ``properties_file``, ``py_files``, ``spark_binary``, ``yarn_queue`` and so on. Templated.
-    :param stop_timeout_ms: time that the app is given to end after its batch in hand, when the task is killed or runs out of time.
+    :param stop_timeout_ms: milliseconds that the app has to end after its current batch, when the task is killed or times out.
 
-    ``max_active_tis_per_dag`` is 1 where it is not given and the connector's name is the same in each Dag run: runs of one connector wait
-    for each other, also those of a backfill.
+    ``max_active_tis_per_dag`` defaults to 1 if the connector's name is the same in each Dag run: runs of one connector wait for each
+    other, also those of a backfill.
     """
 
     app_name: ClassVar[str]
+    monitor_of: Callable[[Request], RunMonitor] = RunMonitor
     template_fields: Sequence[str] = (
         "settings",
         "run_mode",
@@ -106,7 +107,7 @@ class SparkCopyOperator(TypedTemplates, BaseOperator):
     ) -> None:
         super().__init__(**kwargs)
         if self.max_active_tis_per_dag is None and _one_connector(settings):
-            self.max_active_tis_per_dag = 1  # of two runs of one connector the newer ends the older, as a backfill's would
+            self.max_active_tis_per_dag = 1  # a newer run of a connector ends the older one
         self.settings = settings
         self.run_mode = run_mode
         self.ignite_conn_id = ignite_conn_id
@@ -133,8 +134,8 @@ class SparkCopyOperator(TypedTemplates, BaseOperator):
 
         :return: ``state``, ``connector``, ``snapshot_id``, ``run_id``, ``generation``, ``already_complete``, ``seconds``, ``records`` and
             ``caches``: by name ``topic``, ``entries``, ``records``, ``bytes``, ``units``, ``units_done``, ``seconds``, ``bad``.
-        :raises AirflowFailException: the run failed and no retry cures it.
-        :raises AirflowException: the run failed; a retry goes on where it ended.
+        :raises AirflowFailException: the run failed and no retry can help.
+        :raises AirflowException: the run failed; a retry resumes where it ended.
         """
         folder = Path(tempfile.mkdtemp(prefix="ignite-kafka-"))
         try:
@@ -142,32 +143,33 @@ class SparkCopyOperator(TypedTemplates, BaseOperator):
             request = self._request(names)
             arguments = self._spark_arguments()
             master = spark_master(arguments)
-            hook = self._hook = self._submit_hook(request, folder, master, arguments)
-            check_clusters(request, ignite=not master.cluster_mode)
-            if context["ti"].try_number > 1 and (other := overtaken_by(request, f"{names.snapshot_id}/")) is not None:
-                raise outcome.overtaken(other)
+            monitor = self.monitor_of(request)
+            hook = self._hook = self._submit_hook(request, monitor, folder, master, arguments)
+            monitor.check_clusters(ignite=not master.cluster_mode)
+            if context["ti"].try_number > 1 and (other := monitor.superseded_by(f"{names.snapshot_id}/")) is not None:
+                raise run_result.superseded_exception(other)
             if self._killed:
-                raise outcome.killed()
+                raise run_result.killed_exception()
             ended = hook.run(self.application or str(app_path(self.app_name)))
-            return self._settle(request, ended)
+            return self._result(ended, hook, monitor, continuous=request.settings.run_mode == "continuous")
         except IgniteKafkaError as error:
-            raise outcome.raised(error) from error
+            raise run_result.error_to_exception(error) from error
         finally:
             try:
                 if self._hook is not None:
                     self._hook.close()
-            finally:  # the secrets file is in there
+            finally:  # the folder holds the secrets file
                 shutil.rmtree(folder, ignore_errors=True)
 
     def on_kill(self) -> None:
-        """Ask the app to end after its batch in hand; kill it after `stop_timeout_ms`."""
+        """Request that the app ends after its current batch; kill it after `stop_timeout_ms`."""
         self._killed = True
         if self._hook is not None:
             self._hook.stop()
 
     @abstractmethod
     def _request(self, names: RunNames) -> Request:
-        """What the app is asked to do.
+        """The request for the app.
 
         :raises SettingsError: a setting or a connection is wrong; nothing was started.
         """
@@ -190,45 +192,45 @@ class SparkCopyOperator(TypedTemplates, BaseOperator):
             **(self.spark_submit or {}),
         }
 
-    def _submit_hook(self, request: Request, folder: Path, master: SparkMaster, arguments: Mapping[str, Any]) -> SparkAppHook:
+    def _submit_hook(
+        self, request: Request, monitor: RunMonitor, folder: Path, master: SparkMaster, arguments: Mapping[str, Any]
+    ) -> SparkAppHook:
         return SparkAppHook(
             submission=build_submission(request, folder, master, arguments, ship_secrets_unprotected=self.ship_secrets_unprotected),
             folder=folder,
             stop_timeout_s=self.stop_timeout_ms / 1000,
-            ask_run=lambda: ask_run(request),
-            has_ended=lambda: has_ended(request),
+            request_stop=monitor.request_stop,
+            has_ended=monitor.has_ended,
             **arguments,
         )
 
-    def _settle(self, request: Request, ended: AppExit) -> dict[str, Any]:
+    def _result(self, ended: AppExit, hook: SparkAppHook, monitor: RunMonitor, *, continuous: bool) -> dict[str, Any]:
         try:
-            status = read_status(request) if ended.reported else self._follow(request)
+            status = monitor.status() if ended.reported else self._await_end(hook, monitor)
         except IgniteKafkaError as error:
             if ended.exit_code == 0:
                 raise
             self.log.warning("The status topic could not be read: %s", error)
             status = None
-        # a killed task is not done, however well its app ended: Airflow may try it again
-        continuous = request.settings.run_mode == "continuous" and not self._killed
-        if status is None or not outcome.succeeded(status, continuous=continuous):
-            raise outcome.killed() if self._killed else outcome.failure(status, ended)
-        result = outcome.result(status)
+        continuous = continuous and not self._killed  # Airflow may retry a killed task, so its stop is no success
+        if status is None or not run_result.succeeded(status, continuous=continuous):
+            raise run_result.killed_exception() if self._killed else run_result.to_exception(status, ended)
+        result = run_result.to_xcom(status)
         what = "stopped" if continuous else f"snapshot {result['snapshot_id']}" if result["snapshot_id"] else "done"
         self.log.info("Connector %s, %s: %d records in %.1f s", result["connector"], what, result["records"], result["seconds"])
         return result
 
-    def _follow(self, request: Request) -> RunStatus | None:
-        """The last record of a run that spark-submit has left in the cluster; the hook is told where nothing is left to be stopped."""
-        assert self._hook is not None
-        self.log.warning("spark-submit has ended without word of the app's end; the status topic is followed until the run has ended.")
-        status = await_end(request, stopped=lambda: self._killed)
-        if (status is None and not self._hook.submitted) or (status is not None and status.ended_ms is not None):
-            self._hook.settle()
+    def _await_end(self, hook: SparkAppHook, monitor: RunMonitor) -> RunStatus | None:
+        """The last record of a run that may still be in the cluster after spark-submit has ended."""
+        self.log.warning("spark-submit ended without reporting the app's end; the status topic is polled until the run has ended.")
+        status = monitor.await_end(stopped=lambda: self._killed)
+        if (status is None and not hook.submitted) or (status is not None and status.ended_ms is not None):
+            hook.mark_ended()
         return status
 
 
 def _one_connector(settings: object) -> bool:
-    """Whether every Dag run has the same connector: its name is no template, and the settings are known when the Dag is read."""
+    """Whether every Dag run has the same connector: name and settings are no templates."""
     if isinstance(settings, Mapping):
         name = settings.get("name", "")
         return isinstance(name, str) and "{{" not in name
@@ -236,17 +238,17 @@ def _one_connector(settings: object) -> bool:
 
 
 def _wrong_arguments(spark_submit: object) -> str | None:
-    """What is wrong with the arguments for spark-submit: asked when a Dag is read, and again of what its templates were rendered to."""
+    """Reason why arguments for spark-submit are invalid, or None. Checked when the Dag is parsed and again after rendering."""
     if not isinstance(spark_submit, Mapping):
-        return None if spark_submit is None else f"spark_submit is no mapping of names to values, but {type(spark_submit).__name__}"
+        return None if spark_submit is None else f"spark_submit must be a mapping of names to values, not {type(spark_submit).__name__}"
     known = inspect.signature(SparkSubmitHook.__init__).parameters
     unknown = [name for name in spark_submit if name not in known or name in _OURS]
-    return f"spark_submit has {unknown[0]!r}, which SparkSubmitHook has not or which cannot be set here" if unknown else None
+    return f"spark_submit has {unknown[0]!r}, which is no argument of SparkSubmitHook or cannot be set here" if unknown else None
 
 
 @dataclass(frozen=True)
 class RunNames:
-    """Names of a task's run: connector and snapshot are the same for every try, the run id names one try alone."""
+    """Names of a task's run: connector and snapshot are the same for every try, the run id is new for each try."""
 
     connector: str
     snapshot_id: str
@@ -254,6 +256,7 @@ class RunNames:
 
     @staticmethod
     def of(context: Context) -> RunNames:
+        """Names made of the ids of Dag, task, run and map index."""
         task = context["ti"]
         mapped = [str(task.map_index)] if task.map_index is not None and task.map_index >= 0 else []
         snapshot_id = "/".join([task.dag_id, task.task_id, task.run_id, *mapped])
@@ -261,10 +264,10 @@ class RunNames:
 
 
 def connector_name(name: str) -> str:
-    """A default name that every connector may have, as Dag and task ids may hold letters beyond ASCII and be longer.
+    """A valid connector name made of Dag and task ids, which may be longer and hold letters beyond ASCII.
 
-    A name that is allowed stays as it is. Of another one, letters lose their accents, what is still not allowed becomes ``_``, and a digest
-    of the whole name keeps two such names apart: ``größe.kopie`` is ``gro_e.kopie-315b967c``.
+    A valid name is unchanged. In another one letters lose their accents, other characters become ``_``, and a digest of the whole name
+    is appended to keep it unique: ``größe.kopie`` is ``gro_e.kopie-315b967c``.
     """
     try:
         return str(NAME.parse(name))

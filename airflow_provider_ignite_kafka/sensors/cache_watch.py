@@ -1,4 +1,4 @@
-"""Sensor that waits until caches of an Ignite cluster come, go or change."""
+"""Sensor that waits until caches of an Ignite cluster are created, destroyed or changed."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from airflow.providers.common.compat.sdk import (
     conf,
 )
 
-from airflow_provider_ignite_kafka.cache_watch.poll import FATAL, PASSING, CacheLooks, checked_kinds
-from airflow_provider_ignite_kafka.spark.run_result import raised
+from airflow_provider_ignite_kafka.cache_watch.poll import FATAL, TRANSIENT, CachePoller, checked_kinds
+from airflow_provider_ignite_kafka.spark.run_result import error_to_exception
 from airflow_provider_ignite_kafka.templates import TypedTemplates
-from airflow_provider_ignite_kafka.triggers.cache_watch import IgniteCacheWatchTrigger, failure_of
+from airflow_provider_ignite_kafka.triggers.cache_watch import IgniteCacheWatchTrigger, event_to_exception
 from ignite_kafka.plan.cache_changes import CacheDiff, CacheLists, State, difference, state_of, state_to_dict
 
 if TYPE_CHECKING:
@@ -28,20 +28,19 @@ _KEY = "ignite-cache-watch"
 
 
 class IgniteCacheWatchSensor(TypedTemplates, BaseSensorOperator):
-    """Wait for a difference to what is known, and return it: :meth:`ignite_kafka.plan.cache_changes.CacheDiff.to_dict`.
+    """Wait for a difference to the known state and return it: :meth:`ignite_kafka.plan.cache_changes.CacheDiff.to_dict`.
 
-    What is known is `known`, else what the first look sees. It is kept with the task (Airflow's task state store) over reschedules,
-    deferrals and retries, and a task that is cleared begins where it was. It is also pushed as XCom ``known``, by runs that time out too:
-    give what the run before pushed as `known`, and nothing between two runs is missed.
+    The known state is `known`, by default the result of the first poll. Airflow's task state store keeps it over reschedules, deferrals,
+    retries and clearing of the task. Every run, also one that times out, pushes it as XCom ``known``: pass the XCom of the previous run as
+    `known`, and no change between two runs is missed.
 
     :param ignite_conn_id: connection of type `ignite`. Templated.
-    :param cache_whitelist: patterns as in the settings of a connector; none: all caches. Templated.
+    :param cache_whitelist: patterns as in the settings of a connector. Default: all caches. Templated.
     :param cache_blacklist: patterns of caches to leave out. Templated.
-    :param backlog_cache_name: caches of connectors, which never match.
-    :param kinds: what to wait for, of ``created``, ``destroyed``, ``changed``. Others move what is known, and no more.
-    :param known: the result of an earlier sensor or its ``state``, also as JSON; ``{}``: every cache is new. Templated.
-    :param secrets_file: path of a secrets file on worker and triggerer, whose user and passwords take the place of the connection's.
-        Templated.
+    :param backlog_cache_name: prefix of the connectors' backlog caches, which never match.
+    :param kinds: changes to wait for, of ``created``, ``destroyed``, ``changed``. Other changes only update the known state.
+    :param known: result of an earlier sensor or its ``state``, also as JSON; ``{}``: every cache is new. Templated.
+    :param secrets_file: path of a secrets file on worker and triggerer, whose user and passwords override the connection's. Templated.
     :param deferrable: wait in the triggerer.
     """
 
@@ -75,10 +74,10 @@ class IgniteCacheWatchSensor(TypedTemplates, BaseSensorOperator):
         self._seen: dict[str, Any] | None = None
 
     def execute(self, context: Context) -> dict[str, Any]:
-        """Wait; the difference.
+        """Wait for a difference and return it.
 
-        :raises AirflowSensorTimeout: none came in time.
-        :raises AirflowFailException: a setting is wrong or Ignite refuses the user, which waiting does not mend.
+        :raises AirflowSensorTimeout: there was none in time.
+        :raises AirflowFailException: a setting is wrong, or Ignite refuses the user.
         """
         if not self.deferrable:
             difference: dict[str, Any] = super().execute(context)
@@ -88,11 +87,11 @@ class IgniteCacheWatchSensor(TypedTemplates, BaseSensorOperator):
         return dict(found.xcom_value or {}) if found else self._wait(context, deadline)
 
     def execute_complete(self, context: Context, event: dict[str, Any], deadline: float | None = None) -> dict[str, Any]:
-        """Take the trigger's event: return it, or go on waiting where it is none of the kinds.
+        """Return the trigger's event, or wait again if it is none of the kinds.
 
-        :raises AirflowFailException, AirflowException: the trigger could not look at Ignite; the former where no retry helps.
+        :raises AirflowFailException, AirflowException: the trigger could not poll Ignite; the former if no retry can help.
         """
-        if (failure := failure_of(event)) is not None:
+        if (failure := event_to_exception(event)) is not None:
             raise failure
         diff = CacheDiff.from_dict(event)
         self._push(context, diff.state)
@@ -102,14 +101,14 @@ class IgniteCacheWatchSensor(TypedTemplates, BaseSensorOperator):
         return self._wait(context, deadline or time.time() + self.timeout)
 
     def poke(self, context: Context) -> PokeReturnValue:
-        """Look once. A cluster that is away is not done, and not failed."""
+        """Poll once. A cluster that does not answer is polled again later."""
         try:
             seen = self._known(context)
-            now = self._looks()()
-        except PASSING as error:
+            now = self._poller().poll()
+        except TRANSIENT as error:
             if isinstance(error, FATAL):
-                raise raised(error) from error
-            self.log.warning("Ignite could not be looked at: %s", error)
+                raise error_to_exception(error) from error
+            self.log.warning("Ignite could not be polled: %s", error)
             return PokeReturnValue(False)
         diff = difference(now if seen is None else seen, now)
         self._push(context, diff.state)
@@ -123,7 +122,7 @@ class IgniteCacheWatchSensor(TypedTemplates, BaseSensorOperator):
     def _wait(self, context: Context, deadline: float) -> dict[str, Any]:
         left = deadline - time.time()
         if left <= 0:
-            raise AirflowSensorTimeout(f"Sensor has timed out; nothing came within {self.timeout} s.")
+            raise AirflowSensorTimeout(f"Sensor has timed out; no cache changed within {self.timeout} s.")
         seen = self._known(context)
         trigger = IgniteCacheWatchTrigger(
             ignite_conn_id=self.ignite_conn_id,
@@ -137,11 +136,11 @@ class IgniteCacheWatchSensor(TypedTemplates, BaseSensorOperator):
         )
         self.defer(trigger=trigger, method_name="execute_complete", kwargs={"deadline": deadline}, timeout=timedelta(seconds=left))
 
-    def _looks(self) -> CacheLooks:
-        return CacheLooks.of(self.ignite_conn_id, self.cache_whitelist, self.cache_blacklist, self.backlog_cache_name, self.secrets_file)
+    def _poller(self) -> CachePoller:
+        return CachePoller.of(self.ignite_conn_id, self.cache_whitelist, self.cache_blacklist, self.backlog_cache_name, self.secrets_file)
 
     def _known(self, context: Context) -> State | None:
-        """What is kept, else what was given; that is kept from then on, as a template may render to something else later."""
+        """The stored state, else `known`, which is stored then, because its template may render to another value later."""
         store = _store(context)
         kept = state_of(store.get(_KEY) if store is not None else self._seen)
         if kept is not None:
@@ -163,9 +162,9 @@ class IgniteCacheWatchSensor(TypedTemplates, BaseSensorOperator):
         else:
             from airflow.sdk.execution_time.context import NEVER_EXPIRE
 
-            store.set(_KEY, state_to_dict(seen), retention=NEVER_EXPIRE)  # it goes with the Dag run
+            store.set(_KEY, state_to_dict(seen), retention=NEVER_EXPIRE)  # removed with the Dag run
 
 
 def _store(context: Context) -> Any:
-    """The task's state store, None before Airflow 3.3."""
+    """The task's state store; None before Airflow 3.3."""
     return dict(context).get("task_state_store")

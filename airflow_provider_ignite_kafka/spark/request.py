@@ -1,4 +1,4 @@
-"""What an app is told: its request and its secrets, as files."""
+"""Request of an app: settings and secrets of one run, merged from operator and connections, written as files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from airflow.providers.common.compat.sdk import mask_secret
 
 from airflow_provider_ignite_kafka.hooks.ignite import IgniteHook
 from airflow_provider_ignite_kafka.hooks.kafka_config import KafkaConfig, kafka_config
-from airflow_provider_ignite_kafka.options import HOW, allow_insecure_connections, allowed_kafka_options
+from airflow_provider_ignite_kafka.options import INSECURE_REMEDY, allow_insecure_connections, allowed_kafka_options
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.events import CONFIG_CHANGED, emit
 from ignite_kafka.ignite.connection import IgniteCredentials, IgniteEndpoint
@@ -34,11 +34,12 @@ _MASKED_LINE_CHARACTERS = 16
 
 @dataclass(frozen=True)
 class Request:
-    """One run of a connector: everything the app needs but secrets, and the secrets beside it.
+    """One run of a connector: settings, names and secrets.
 
-    :param snapshot_id: what is sent once; None where the run is no snapshot.
-    :param secrets_file: a mounted file; None: the secrets are to be shipped, where there are any.
-    :param allowed_kafka_options: what an administrator allows Kafka clients to do on the host; see :mod:`.options`.
+    :param snapshot_id: id of the snapshot, whose entries are sent once; None if the run is no snapshot.
+    :param secrets_file: a mounted file; None: secrets, if any, are shipped.
+    :param allowed_kafka_options: properties of Kafka clients that an administrator allows although they act on the host; see
+        :mod:`.options`.
     """
 
     settings: ConnectorSettings
@@ -50,11 +51,12 @@ class Request:
 
     @property
     def ships_secrets(self) -> bool:
+        """Whether secrets must be handed to Spark, because no mounted file holds them."""
         ignite = self.secrets.ignite
         return self.secrets_file is None and bool(ignite.username or ignite.password or ignite.key_password or self.secrets.kafka)
 
     def write(self, folder: Path) -> Path:
-        """Write `request.json`, which holds no secret."""
+        """Write `request.json`, which holds no secret, to a folder; return its path."""
         path = folder / "request.json"
         content = {
             "connector": self.settings.name,
@@ -67,17 +69,17 @@ class Request:
         return path
 
     def write_secrets(self, folder: Path) -> Path:
-        """Write `secrets.json`, readable by this user alone."""
+        """Write `secrets.json`, readable only by this user, to a folder; return its path."""
         path = folder / "secrets.json"
         secret_files.dump(self.secrets, path)
         return path
 
 
 @dataclass(frozen=True)
-class Clusters:
-    """Both ends of a copy, as the connections name them.
+class Connections:
+    """The Airflow connections of a copy.
 
-    :param timeouts: those of the endpoint that the connection itself gives.
+    :param timeouts: timeouts that the Ignite connection gives, by name in its extra.
     """
 
     endpoint: IgniteEndpoint
@@ -86,25 +88,26 @@ class Clusters:
     timeouts: Mapping[str, int]
 
     @classmethod
-    def of(cls, ignite_conn_id: str, kafka_conn_id: str) -> Clusters:
-        """Of connections of types `ignite` and `kafka`; their secrets are hidden from logs from then on.
+    def of(cls, ignite_conn_id: str, kafka_conn_id: str) -> Connections:
+        """Read connections of types `ignite` and `kafka` and mask their secrets in logs.
 
         :raises SettingsError: a field of a connection cannot be read.
         """
         ignite = IgniteHook(ignite_conn_id)
         found = cls(ignite.get_endpoint(), ignite.get_credentials(), kafka_config(kafka_conn_id), ignite.get_timeouts())
-        hide(found.secrets)
+        mask_secrets(found.secrets)
         return found
 
     @property
     def secrets(self) -> Secrets:
+        """The secrets of both connections."""
         return Secrets(self.credentials, self.kafka.secrets)
 
 
 def build_request(
     settings: Mapping[str, Any] | str,
     direction: type[ConnectorSettings],
-    clusters: Clusters,
+    connections: Connections,
     *,
     default_connector: str,
     run_id: str,
@@ -112,82 +115,90 @@ def build_request(
     secrets_file: Path | None = None,
     arguments: Mapping[str, Any] | None = None,
 ) -> Request:
-    """Check the settings and join them with the connections.
+    """Check the settings and merge them with the connections.
 
-    :param settings, direction, arguments: see :func:`joined_settings`.
-    :param default_connector: name of the connector where the settings give none.
+    :param settings, direction, arguments: see :func:`merge_settings`.
+    :param default_connector: name of the connector if the settings have none.
     :raises SettingsError: a setting is unknown, contradictory or out of range; nothing was started.
     """
-    joined = joined_settings(settings, direction, clusters, arguments or {}, default_connector)
+    merged = merge_settings(settings, direction, connections, arguments or {}, default_connector)
     allowed = allowed_kafka_options()
-    secrets = secrets_of(secrets_file, clusters)
-    check(kafka_weaknesses({**joined.kafka_common, **secrets.kafka}), joined.allow_insecure_connections, HOW)
-    check(ignite_weaknesses(joined.ignite_endpoint, secrets.ignite), joined.allow_insecure_connections, HOW)
-    return Request(joined, run_id, snapshot_id, secrets, secrets_file, allowed)
+    secrets = resolve_secrets(secrets_file, connections)
+    check(kafka_weaknesses({**merged.kafka_common, **secrets.kafka}), merged.allow_insecure_connections, INSECURE_REMEDY)
+    check(ignite_weaknesses(merged.ignite_endpoint, secrets.ignite), merged.allow_insecure_connections, INSECURE_REMEDY)
+    return Request(merged, run_id, snapshot_id, secrets, secrets_file, allowed)
 
 
 def _check_all_mounted(connection: KafkaConfig, mounted: Secrets, path: Path) -> None:
-    """Refuse a property that no setting may hold and that the app would miss: with a mounted file it reads nothing else."""
+    """Refuse a property that the mounted file lacks and no setting may hold: the app would run without it."""
     missing = sorted(name for name in connection.secrets if not is_secret(name) and name not in mounted.kafka)
     if missing:
         raise SettingsError(
-            f"{missing[0]} is in the Kafka connection and not in the secrets file, which the app reads alone",
+            f"{missing[0]} is in the Kafka connection and not in the secrets file, the app's only source of it",
             "Put it into the kafka part of the secrets file",
             setting=missing[0],
             file=path,
         )
 
 
-def joined_settings(
-    settings: Mapping[str, Any] | str, direction: type[S], clusters: Clusters, arguments: Mapping[str, Any], default_connector: str = ""
+def merge_settings(
+    settings: Mapping[str, Any] | str,
+    direction: type[S],
+    connections: Connections,
+    arguments: Mapping[str, Any],
+    default_connector: str = "",
 ) -> S:
-    """Settings, over them those that are an operator's arguments, over these where the connections say that the clusters are.
+    """Merge settings; operator arguments override settings, and addresses from the Airflow connections override both.
 
-    What a connection does not name is left to the settings: time-outs, and keys of ``kafka_config``, but none of security where the
-    connection has any. Event 15001 tells of each setting that has another value than a connection, which takes its place. Of producers and
-    consumers it is the other way round: what the settings' ``producer_override`` and ``consumer_override`` name counts, and the connection
-    has the rest.
+    Settings fill in what the connections lack: timeouts, and keys of ``kafka_config``; security keys only if the connection has none.
+    Event 15001 reports each setting that a connection overrides with another value. ``producer_override`` and ``consumer_override`` of the
+    settings override the connection.
 
     :param settings: settings by name, or the path of a ``.properties`` or ``.json`` file.
     :param direction: SourceSettings or SinkSettings.
-    :param arguments: by the setting's name; None: not given.
+    :param arguments: values by the setting's name; None: not given.
     :raises SettingsError: a setting is unknown, contradictory or out of range.
     """
+    wanted = _with_arguments(_loaded(settings, direction), arguments, default_connector)
+    kafka = dict(connections.kafka.plain)
+    overrides = {**_ignite_settings(connections), "bootstrap_servers": kafka.pop(_BOOTSTRAP)}
+    own = {
+        name: direction.parsed(name, wanted.values[name], wanted.origin)
+        for name in (*overrides, _KAFKA_CONFIG, *_OVERRIDES)
+        if name in wanted.values
+    }
+    own_kafka = own.pop(_KAFKA_CONFIG, {})
+    _check_own_security(own_kafka, connections.kafka, wanted.origin.get(_KAFKA_CONFIG))
+    overrides[_KAFKA_CONFIG] = _override(own_kafka, kafka)
+    for name, of_connection in zip(_OVERRIDES, (connections.kafka.producer, connections.kafka.consumer), strict=True):
+        own_override = own.pop(name, {})
+        if of_connection:
+            overrides[name] = _override(of_connection, own_override)
+    merged = wanted.with_values(overrides, _ORIGIN).settings_of(direction)
+    used = {one_name(name): value for name, value in merged.kafka_config.items()}
+    replaced = {name: name for name, value in own.items() if value != getattr(merged, name)}
+    replaced |= {f"{_KAFKA_CONFIG}.{name}": _KAFKA_CONFIG for name, value in own_kafka.items() if value != used[one_name(name)]}
+    for name, setting in replaced.items():
+        _report_replaced(name, wanted.origin.get(setting))
+    return merged
+
+
+def _loaded(settings: Mapping[str, Any] | str, direction: type[ConnectorSettings]) -> LoadedSettings:
     if isinstance(settings, str):
-        given = properties.load(settings)
-    else:
-        given = LoadedSettings(settings, dict.fromkeys(settings, "operator"), direction=direction)
+        return properties.load(settings)
+    return LoadedSettings(settings, dict.fromkeys(settings, "operator"), direction=direction)
+
+
+def _with_arguments(given: LoadedSettings, arguments: Mapping[str, Any], default_connector: str) -> LoadedSettings:
     chosen = {name: value for name, value in arguments.items() if value is not None}
     if "name" not in given.values:
         chosen.setdefault("name", default_connector)
     wanted = given.with_values(chosen, "operator")
-    kafka = dict(clusters.kafka.plain)
-    connections = {**_ignite_settings(clusters), "bootstrap_servers": kafka.pop(_BOOTSTRAP)}
-    own = {
-        name: direction.parsed(name, wanted.values[name], wanted.origin)
-        for name in (*connections, _KAFKA_CONFIG, *_OVERRIDES)
-        if name in wanted.values
-    }
-    own_kafka = own.pop(_KAFKA_CONFIG, {})
-    _check_own_security(own_kafka, clusters.kafka, wanted.origin.get(_KAFKA_CONFIG))
-    connections[_KAFKA_CONFIG] = _over(own_kafka, kafka)
-    for name, of_connection in zip(_OVERRIDES, (clusters.kafka.producer, clusters.kafka.consumer), strict=True):
-        own_override = own.pop(name, {})
-        if of_connection:
-            connections[name] = _over(of_connection, own_override)
-    if allow_insecure_connections():
-        wanted = wanted.with_values({ALLOW: True}, "Airflow's configuration")
-    joined = wanted.with_values(connections, _ORIGIN).settings_of(direction)
-    used = {one_name(name): value for name, value in joined.kafka_config.items()}
-    replaced = {name: name for name, value in own.items() if value != getattr(joined, name)}
-    replaced |= {f"{_KAFKA_CONFIG}.{name}": _KAFKA_CONFIG for name, value in own_kafka.items() if value != used[one_name(name)]}
-    for name, setting in replaced.items():
-        _tell_replaced(name, wanted.origin.get(setting))
-    return joined
+    return wanted.with_values({ALLOW: True}, "Airflow's configuration") if allow_insecure_connections() else wanted
 
 
 def _check_own_security(own: Mapping[str, str], connection: KafkaConfig, origin: str | None) -> None:
-    """Where a connection says how clients prove who they are and check the brokers, settings say nothing of it."""
+    """Refuse security keys in the settings if the connection has any."""
     ours, theirs = security_names(map(one_name, own)), security_names([*connection.plain, *connection.secrets])
     if ours and theirs:
         raise SettingsError(
@@ -198,32 +209,33 @@ def _check_own_security(own: Mapping[str, str], connection: KafkaConfig, origin:
         )
 
 
-def _over(below: Mapping[str, str], above: Mapping[str, str]) -> dict[str, str]:
-    """Settings of Kafka clients, and of those below them the ones that they do not have by any name."""
-    taken = set(map(one_name, above))
-    return {**{name: value for name, value in below.items() if one_name(name) not in taken}, **above}
+def _override(base: Mapping[str, str], override: Mapping[str, str]) -> dict[str, str]:
+    """Properties of Kafka clients; an override also replaces a property that the base has under a synonym."""
+    overridden = set(map(one_name, override))
+    return {**{name: value for name, value in base.items() if one_name(name) not in overridden}, **override}
 
 
-def _tell_replaced(name: str, origin: str | None) -> None:
-    """No value is shown: of some settings none may be."""
-    emit(CONFIG_CHANGED, reason=f"{name}: the {_ORIGIN} has another value, which counts", setting=name, set_in=origin)
+def _report_replaced(name: str, origin: str | None) -> None:
+    """Report no value, because it may be a secret."""
+    emit(CONFIG_CHANGED, reason=f"{name}: overridden by another value in the {_ORIGIN}", setting=name, set_in=origin)
 
 
-def secrets_of(secrets_file: str | Path | None, clusters: Clusters) -> Secrets:
-    """The secrets that this worker uses: those of a mounted file, or of the connections where none is named or it is not mounted here.
+def resolve_secrets(secrets_file: str | Path | None, connections: Connections) -> Secrets:
+    """The secrets that this worker uses: those of a mounted file, or of the connections if there is no such file on the worker.
 
-    An app reads the file alone. Event 15001 names the secrets of the connections that it does not use; no value is shown.
+    An app uses only the file. Event 15001 names the secrets of the connections that the app does not use, without values.
+
+    :raises SettingsError: the file cannot be read, or lacks what only the Kafka connection has.
     """
     if not secrets_file:
-        return clusters.secrets
+        return connections.secrets
     secrets_file = Path(secrets_file)
-    connections = clusters.secrets
     mounted = secret_files.load(secrets_file, allowed_kafka_options()) if secrets_file.is_file() else None
     if mounted is not None:
-        hide(mounted)
-        _check_all_mounted(clusters.kafka, mounted, secrets_file)
+        mask_secrets(mounted)
+        _check_all_mounted(connections.kafka, mounted, secrets_file)
     used = secret_files.to_dict(mounted or Secrets())
-    given = secret_files.to_dict(connections)
+    given = secret_files.to_dict(connections.secrets)
     unused = [
         f"{name} of the {side.capitalize()} connection"
         for side in ("ignite", "kafka")
@@ -231,19 +243,19 @@ def secrets_of(secrets_file: str | Path | None, clusters: Clusters) -> Secrets:
         if value and value != used[side].get(name)
     ]
     if unused:
-        reason = f"{', '.join(unused)}: not used by the app, which reads its secrets from {secrets_file} alone"
+        reason = f"{', '.join(unused)}: not used by the app, which reads its secrets only from {secrets_file}"
         emit(CONFIG_CHANGED, reason=reason, setting="secrets_file", set_in="operator")
-    return mounted or connections
+    return mounted or connections.secrets
 
 
-def _ignite_settings(clusters: Clusters) -> dict[str, Any]:
-    tls = {f"ignite_tls_{name}": "" if value is None else value for name, value in asdict(clusters.endpoint.tls).items()}
-    timeouts = {f"ignite_{name}": value for name, value in clusters.timeouts.items()}
-    return {"ignite_addresses": list(clusters.endpoint.addresses), **timeouts, **tls}
+def _ignite_settings(connections: Connections) -> dict[str, Any]:
+    tls = {f"ignite_tls_{name}": "" if value is None else value for name, value in asdict(connections.endpoint.tls).items()}
+    timeouts = {f"ignite_{name}": value for name, value in connections.timeouts.items()}
+    return {"ignite_addresses": list(connections.endpoint.addresses), **timeouts, **tls}
 
 
-def hide(secrets: Secrets) -> None:
-    """Register every secret value with Airflow's masker; the lines of a private key also one by one, as a log would show them."""
+def mask_secrets(secrets: Secrets) -> None:
+    """Register every secret with Airflow's masker; a private key also line by line, as a log would show it."""
     ignite = secrets.ignite
     kafka = (value for name, value in secrets.kafka.items() if is_secret(name) or not kept_from_settings(name, value))
     for value in (ignite.password, ignite.key_password, *kafka):

@@ -1,4 +1,4 @@
-"""From how an app ended to what its task does: return counts, fail for good, or fail and be retried."""
+"""Result of a run as its task returns or raises it: counts for XCom, or an exception with or without retries."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _BAD_SETTINGS, _FENCED = 2, 3
 _SHOWN_LINES = 10
 
 
-def result(status: RunStatus) -> dict[str, Any]:
-    """What the task returns (XCom): counts of each cache under `caches`, and `seconds` of the whole run."""
+def to_xcom(status: RunStatus) -> dict[str, Any]:
+    """The task's return value: counts of each cache under `caches`, and `seconds` of the whole run."""
     ended_ms = status.ended_ms or status.started_ms
     return {
         "state": status.state,
@@ -31,59 +31,62 @@ def result(status: RunStatus) -> dict[str, Any]:
     }
 
 
-def failure(status: RunStatus | None, ended: AppExit) -> AirflowException:
-    """The exception of a run that did not complete.
+def to_exception(status: RunStatus | None, ended: AppExit) -> AirflowException:
+    """The exception for a run that did not complete.
 
-    AirflowFailException (no retry) where none cures it: bad settings, a final error, a newer run that took over. Everything else is
-    retried and goes on with its snapshot, an unknown outcome too: the next run reads from Kafka what was committed.
+    AirflowFailException (no retry) for bad settings, a final error, and a newer run that took over. Any other failure is retried and
+    resumes its snapshot; so is an unknown outcome, because the next run reads from Kafka what was committed.
 
-    :param status: the run's record in the status topic, None where there is none or it could not be read.
+    :param status: the run's record in the status topic; None if there is none or it could not be read.
     """
     if status is not None and status.state == FENCED and not status.generation:
-        return AirflowException("Another run of the connector took over before this one began, which has done nothing. A retry starts it.")
+        return AirflowException(
+            "Another run of the connector took over before this one began; this one has sent nothing. A retry starts it."
+        )
     if status is not None and status.state in (FAILED, FENCED, UNKNOWN) and status.error:
-        return _raised(errors.IgniteKafkaError.from_dict(dict(status.error)), status.state)
+        return _of_error(errors.IgniteKafkaError.from_dict(dict(status.error)), status.state)
     if status is not None and status.state == STOPPED:
-        return AirflowException("The app was stopped before its end. A retry goes on where it ended.")
+        return AirflowException("The app was stopped before its end. A retry resumes where it stopped.")
     if status is not None and not ended.reported:
         return AirflowException(
-            "spark-submit ended without word of the app, whose run has written nothing for a while: it was stopped. A retry goes on."
+            "spark-submit ended without reporting the app's end, and the run reports no progress any more: it was stopped. "
+            "A retry resumes it."
         )
     if ended.app_error:
         return _by_last_line(ended)
     if ended.exit_code == 0:
         return AirflowException(
-            "The app ended without an error, but the status topic holds no end of this run. A retry tells what is done."
+            "The app ended without an error, but the status topic holds no end of this run. A retry finds what was committed."
         )
-    return _kind(ended.exit_code)(f"The Spark app ended with exit code {ended.exit_code} and no word of its own.{_shown(ended)}")
+    return _kind(ended.exit_code)(f"The Spark app ended with exit code {ended.exit_code} and without an error message.{_shown(ended)}")
 
 
-def killed() -> AirflowException:
-    """The exception of a task that was killed; what the app said while it was stopped is not the reason."""
-    return AirflowException("The task was killed and its app stopped. A retry goes on where it ended.")
+def killed_exception() -> AirflowException:
+    """The exception for a task that was killed; errors of the app while it was stopped are not the reason."""
+    return AirflowException("The task was killed and its app stopped. A retry resumes where it stopped.")
 
 
-def overtaken(other: RunStatus) -> AirflowException:
-    """The exception of a retry that would end a newer run of its connector."""
+def superseded_exception(other: RunStatus) -> AirflowException:
+    """The exception for a retry that would end a newer run of its connector."""
     return AirflowException(
         f"The run {other.run_id} has taken the connector {other.connector} since this task's last try and has not ended. "
-        "A retry begins when it has; if it is dead, clear its task, or run the connector once more."
+        "A retry starts once it has ended; if it is dead, clear its task, or run the connector once more."
     )
 
 
 def succeeded(status: RunStatus | None, *, continuous: bool) -> bool:
-    """Whether a run came to its end. That of a continuous one is that it was asked to stop and did, in good order."""
+    """Whether a run completed; a continuous run does so by a stop without an error."""
     if status is None:
         return False
     return status.state == COMPLETED or (continuous and status.state == STOPPED and not status.error)
 
 
-def raised(error: errors.IgniteKafkaError) -> AirflowException:
-    """An error of the library as Airflow is to treat it."""
-    return _raised(error, FAILED)
+def error_to_exception(error: errors.IgniteKafkaError) -> AirflowException:
+    """The exception for an error of the library: AirflowFailException if no retry can help."""
+    return _of_error(error, FAILED)
 
 
-def _raised(error: errors.IgniteKafkaError, state: str) -> AirflowException:
+def _of_error(error: errors.IgniteKafkaError, state: str) -> AirflowException:
     kind = AirflowException if state != FENCED and _retriable(type(error)) else AirflowFailException
     return kind(f"{type(error).__name__}: {error}")
 
@@ -97,7 +100,7 @@ def _by_last_line(ended: AppExit) -> AirflowException:
 
 
 def _retriable(kind: type[errors.IgniteKafkaError]) -> bool:
-    """Whether another try may help. The base class stands for an error that is not ours, such as Spark's or Java's: it may."""
+    """Whether a retry may help. It may for the base class, which wraps errors of Spark and Java."""
     return kind in (errors.IgniteKafkaError, errors.OutcomeUnknown) or not kind.final
 
 

@@ -1,4 +1,4 @@
-"""Trigger that fires when caches of an Ignite cluster come, go or change."""
+"""Trigger that fires when caches of an Ignite cluster are created, destroyed or changed."""
 
 from __future__ import annotations
 
@@ -10,48 +10,47 @@ from airflow.providers.common.compat.sdk import AirflowException, AirflowFailExc
 from airflow.sdk.exceptions import AirflowRuntimeError
 from airflow.triggers.base import BaseEventTrigger, TriggerEvent
 
-from airflow_provider_ignite_kafka.cache_watch.poll import FATAL, PASSING, CacheLooks, as_list, checked_kinds
+from airflow_provider_ignite_kafka.cache_watch.poll import FATAL, TRANSIENT, CachePoller, as_list, checked_kinds
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.plan.cache_changes import KINDS, CacheLists, CacheState, State, difference, state_of, state_to_dict
 from ignite_kafka.settings.java_patterns import check_pattern
 
-_BLOCKED_S = 3_600.0  # a watcher that cannot work says so as often; ended, it would be started again at once
-# a triggerer writes an event into the database about a second after it was fired; the state follows it, never the other way
+_BLOCKED_S = 3_600.0  # interval of the error of a blocked watcher; Airflow would restart an ended one at once
+# a triggerer stores an event in the database about a second after it fired; the state must be stored after the event
 _EVENT_STORED_S = 5.0
 
 
-def failure_event(error: Exception) -> TriggerEvent:
-    """The event of a trigger that fires once and cannot: what :func:`failure_of` reads."""
+def error_event(error: Exception) -> TriggerEvent:
+    """The event by which a trigger that fires once reports an error; :func:`event_to_exception` reads it."""
     return TriggerEvent({"error": f"{type(error).__name__}: {error}", "final": isinstance(error, FATAL)})
 
 
-def failure_of(event: Mapping[str, Any]) -> AirflowException | None:
-    """The exception of a task whose trigger could not look; None for another event."""
+def event_to_exception(event: Mapping[str, Any]) -> AirflowException | None:
+    """The exception for an event that reports an error; None for any other event."""
     if "error" not in event:
         return None
     return (AirflowFailException if event.get("final") else AirflowException)(event["error"])
 
 
 class IgniteCacheWatchTrigger(BaseEventTrigger):
-    """Look again and again, and fire the difference to what was last seen; see :class:`ignite_kafka.plan.cache_changes.CacheDiff`.
+    """Poll a cluster and fire each difference to the last state; see :class:`ignite_kafka.plan.cache_changes.CacheDiff`.
 
-    In an ``AssetWatcher`` it goes on for ever and keeps what it has seen in the asset's state store (Airflow 3.3): it begins with what is
-    stored there, else with `known`, else with its first look. A cluster that is away is waited for: what changed meanwhile is fired
-    afterwards.
+    In an ``AssetWatcher`` it runs without end and keeps its state in the asset's state store (Airflow 3.3). It starts from the stored
+    state, else from `known`, else from its first poll. If the cluster does not answer, it waits and fires the changes afterwards.
 
     :param ignite_conn_id: connection of type `ignite`.
-    :param cache_whitelist: patterns as in the settings of a connector; none: all caches.
+    :param cache_whitelist: patterns as in the settings of a connector. Default: all caches.
     :param cache_blacklist: patterns of caches to leave out.
-    :param backlog_cache_name: caches of connectors, which never match.
-    :param kinds: what to fire for, of ``created``, ``destroyed``, ``changed``. Others move what was last seen, and no more.
-    :param poll_interval: seconds from one look to the next.
-    :param known: what was last seen: the state that an earlier difference holds; ``{}``: nothing, so that every cache is new.
-    :param secrets_file: path of a secrets file on the triggerer, whose user and passwords take the place of the connection's.
-    :param once: fire once and end, also for the first look where nothing is known; for deferred tasks. What waiting does not mend is then
-        fired, too: ``{"error": reason, "final": whether no retry helps}``.
+    :param backlog_cache_name: prefix of the connectors' backlog caches, which never match.
+    :param kinds: changes to fire for, of ``created``, ``destroyed``, ``changed``. Other changes only update the state.
+    :param poll_interval: seconds between two polls.
+    :param known: initial state, as an earlier difference holds it; ``{}``: every cache is new.
+    :param secrets_file: path of a secrets file on the triggerer, whose user and passwords override the connection's.
+    :param once: fire once and end, without a known state after the first poll; for deferred tasks. An error that no later poll cures is
+        then fired, too: ``{"error": reason, "final": whether no retry can help}``.
 
-    The constructor takes every argument as it is, because one that raises ends the whole triggerer. Arguments are checked when the Dag is
-    read or the task deferred (:meth:`serialize`), and before the first look.
+    The constructor checks no argument, because an exception would end the whole triggerer. Arguments are checked when the Dag is parsed or
+    the task deferred (:meth:`serialize`), and before the first poll.
     """
 
     def __init__(
@@ -77,22 +76,22 @@ class IgniteCacheWatchTrigger(BaseEventTrigger):
         self.known = known
         self.once = once
         self.secrets_file = secrets_file
-        self.look: CacheLooks | None = None
+        self.poller: CachePoller | None = None
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
-        """Class path and arguments; the connection is named, none of its fields is here.
+        """Class path and arguments; of the connection only its id.
 
-        :raises SettingsError: an argument is wrong; where the trigger is a watcher's, an import error of the Dag.
+        :raises SettingsError: an argument is wrong; for a watcher Airflow shows it as import error of the Dag.
         """
         names = ("ignite_conn_id", "cache_whitelist", "cache_blacklist", "backlog_cache_name", "poll_interval", "known", "once", "kinds")
         path = f"{type(self).__module__}.{type(self).__qualname__}"
         checked = self._checked()
-        # left out where there is none: a stored trigger of an earlier version must stay equal to the Dag's
+        # omitted if empty: a trigger stored by an earlier version must stay equal to the Dag's
         file = {"secrets_file": self.secrets_file} if self.secrets_file else {}
         return path, {name: checked[name] for name in names} | file
 
     def _checked(self) -> dict[str, Any]:
-        """Arguments by name, in the form that they are stored in.
+        """Arguments by name, as they are serialized.
 
         :raises SettingsError: one is wrong.
         """
@@ -117,18 +116,18 @@ class IgniteCacheWatchTrigger(BaseEventTrigger):
         }
 
     def _prepare(self) -> None:
-        """Take the arguments as they are checked."""
+        """Check the arguments and create the poller."""
         for name, value in self._checked().items():
             setattr(self, name, value)
-        if self.look is None:
-            self.look = CacheLooks.of(
+        if self.poller is None:
+            self.poller = CachePoller.of(
                 self.ignite_conn_id, self.cache_whitelist, self.cache_blacklist, self.backlog_cache_name, self.secrets_file
             )
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Fire a difference as often as there is one; with `once` one event, which may be that of a failure.
+        """Fire each difference; with `once` one event, which may report an error.
 
-        A watcher never fires a failure, as each event makes a Dag run: it logs and waits.
+        A watcher fires no errors, because each event starts a Dag run: it logs them and waits.
         """
         try:
             self._prepare()
@@ -139,14 +138,14 @@ class IgniteCacheWatchTrigger(BaseEventTrigger):
         try:
             async for event in self._differences():
                 yield event
-        except (*PASSING, AirflowException, AirflowRuntimeError) as error:
+        except (*TRANSIENT, AirflowException, AirflowRuntimeError) as error:
             if not self.once:
                 raise
-            yield failure_event(error)
+            yield error_event(error)
 
     async def _blocked(self, error: SettingsError) -> AsyncIterator[TriggerEvent]:
         if self.once:
-            yield failure_event(error)
+            yield error_event(error)
             return
         while True:
             self.log.error("This watcher cannot work until its Dag is corrected: %s", error)
@@ -156,7 +155,7 @@ class IgniteCacheWatchTrigger(BaseEventTrigger):
         seen, step = await self._stored()
         stored = True
         while True:
-            now = await self._look()
+            now = await self._poll()
             if now is not None:
                 if seen is None:
                     seen, stored = now, False
@@ -175,19 +174,19 @@ class IgniteCacheWatchTrigger(BaseEventTrigger):
                     stored = await self._store(seen, step)
             await asyncio.sleep(self.poll_interval)
 
-    async def _look(self) -> dict[str, CacheState] | None:
-        """A look in a thread of its own, None where it failed and may succeed later."""
-        assert self.look is not None
+    async def _poll(self) -> dict[str, CacheState] | None:
+        """Poll in a thread; None if that failed and may succeed later."""
+        assert self.poller is not None
         try:
-            return await asyncio.to_thread(self.look)
-        except (*PASSING, AirflowException, AirflowRuntimeError) as error:
-            if self.once and (isinstance(error, FATAL) or not isinstance(error, PASSING)):
+            return await asyncio.to_thread(self.poller.poll)
+        except (*TRANSIENT, AirflowException, AirflowRuntimeError) as error:
+            if self.once and (isinstance(error, FATAL) or not isinstance(error, TRANSIENT)):
                 raise
-            self.log.warning("Ignite could not be looked at; again in %s s: %s", self.poll_interval, error)
+            self.log.warning("Ignite could not be polled; next poll in %s s: %s", self.poll_interval, error)
             return None
 
     async def _stored(self) -> tuple[State | None, str]:
-        """What was last seen and the id of the step that led there: of the asset this watches for, else what the trigger was given."""
+        """The asset's stored state and the id of its last difference, else `known`."""
         for store in self._stores():
             kept = await store.aget(self._key())
             if kept is not None:
@@ -195,26 +194,26 @@ class IgniteCacheWatchTrigger(BaseEventTrigger):
         return state_of(self.known), ""
 
     def _key(self) -> str:
-        assert self.look is not None
-        return self.look.key(self.known)
+        assert self.poller is not None
+        return self.poller.state_key(self.known)
 
     def _stores(self) -> list[Any]:
-        """The state stores of the assets that this watches for (Airflow 3.3), all kept alike; none in a task.
+        """State stores of the watched assets (Airflow 3.3), all with equal content; none in a task.
 
-        Airflow makes one trigger of triggers that are equal, so several assets may share this one.
+        Airflow merges equal triggers into one, so that several assets may share this one.
         """
         shared = getattr(self, "asset_state_store", None)
         if shared is None:
             return []
-        by_asset = {**getattr(shared, "_by_name", {}), **getattr(shared, "_by_uri", {})}  # it has no public way to list them
+        by_asset = {**getattr(shared, "_by_name", {}), **getattr(shared, "_by_uri", {})}  # no public method lists them
         return [by_asset[name] for name in sorted(by_asset)] or [shared]
 
     async def _store(self, seen: State, step: str) -> bool:
-        """Keep what was last seen; False where that failed and is to be tried again."""
+        """Store the state; False if that failed and must be repeated."""
         try:
             for store in self._stores():
                 await store.aset(self._key(), {"id": step, "state": state_to_dict(seen)})
         except (AirflowException, AirflowRuntimeError) as error:
-            self.log.warning("What was seen could not be stored; a restart now would fire the last change again: %s", error)
+            self.log.warning("The state could not be stored; after a restart the last change would be fired again: %s", error)
             return False
         return True

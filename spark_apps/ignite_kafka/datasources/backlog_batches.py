@@ -1,9 +1,9 @@
-"""Planner of data source `ignite-backlog`: which changes a batch of Structured Streaming has, and when they are acknowledged.
+"""Planner of data source `ignite-backlog`: reads the changes of each batch of Structured Streaming, and acknowledges them.
 
-Spark identifies a batch by its end offset: it asks for one (:meth:`BacklogBatchPlanner.latest`), logs it, has the batch read, logs that it
-is done, and asks for the next one from there. So a batch is read from the backlog when its end is asked for. It is acknowledged once Spark
-says that it is done, or asks for the batch behind it, which it does only then. After a restart of the query a batch that was not done is
-read from the backlog again, up to the numbers in its end offset.
+Spark identifies a batch by its end offset. It requests the end (:meth:`BacklogBatchPlanner.latest`), logs it, has the batch read, logs that
+it is done, and requests the next end. So a batch is read from the backlog when its end is requested. It is acknowledged once Spark commits
+it, or requests the end of the next batch, which comes only after that. After a restart of the query a batch that was not done is read from
+the backlog again, up to the numbers in its end offset.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _PATIENCE_S = 60.0
 
 @dataclass(frozen=True)
 class Batch:
-    """The content of a batch: changes, in pieces whose order does not count, and then partitions of the cache."""
+    """The content of a batch: changes, in pieces of any order, and then partitions of the cache."""
 
     pieces: tuple[ChangeRows, ...] = ()
     load: tuple[int, ...] = ()
@@ -55,8 +55,8 @@ class BacklogBatchPlanner:
 
     Calls that fail with an error that may pass are retried for a minute, each time with a new reader, as after a restart of the query.
 
-    :param connect: opens a cluster.
-    :param target: what is read of a cluster.
+    :param connect: opens a connection to the cluster.
+    :param target: finds the cache to read in the cluster.
     """
 
     def __init__(self, connect: Callable[[], Cluster], target: Callable[[Cluster], BacklogTarget]) -> None:
@@ -69,13 +69,13 @@ class BacklogBatchPlanner:
         self._idle_since_s = float("-inf")
 
     def beginning(self) -> Offset:
-        """The offset of a new query: it reads what is captured and not acknowledged, and later changes."""
+        """The offset of a new query, which reads changes that are captured and not acknowledged, and later ones."""
         return self._retry(
             lambda: Offset.beginning(self._opened().capture_id, self._target.cache.incarnation, self._target.cache.partitions)
         )
 
     def end_here(self) -> None:
-        """Let batches end with what is captured so far."""
+        """Let batches end with the changes captured so far."""
 
         def bound() -> Int64Array:
             self._opened()
@@ -125,7 +125,7 @@ class BacklogBatchPlanner:
                 end = self._end(start, batches, load)
                 self._planned[end.batch] = _Planned(end, Batch(tuple(pieces), load), tuple(acknowledgements))
                 return end
-            self._acknowledge(acknowledgements)  # changes that were sent before, and written again by a slow node
+            self._acknowledge(acknowledgements)  # changes that an earlier batch had, written again by a slow node
             if self._until is None or not (acknowledgements or int(reader.open.sum()) < before):
                 self._idle_since_s = time.monotonic()
                 return start
@@ -156,10 +156,10 @@ class BacklogBatchPlanner:
         return batch
 
     def _planned_again(self, start: Offset, end: Offset) -> _Planned:
-        """Plan a batch again whose reader is gone: its changes are still in the backlog."""
+        """Plan a batch again after a restart: its changes are still in the backlog."""
         reader = self._reader_at(start)
         if (end.capture_id, end.incarnation) != (self._capture_id, self._target.cache.incarnation):
-            return _Planned(end, Batch(), ())  # its changes are lost; the next batch begins anew, or raises
+            return _Planned(end, Batch(), ())  # its changes are lost; the next batch loads the cache, or raises
         batches = []
         for unit in np.flatnonzero(end.units["touched"]).tolist():
             read = reader.all_of(unit)
@@ -178,7 +178,7 @@ class BacklogBatchPlanner:
             raise IgniteKafkaError(
                 "a batch that is to be read again is larger than a node answers at once",
                 "Give the nodes more heap (an answer has at most a sixteenth of it, and 64 MiB); or begin with a new checkpoint and read "
-                "what the cache holds with source ignite.",
+                "the cache with source ignite.",
                 connector=self._target.settings.name,
                 cache=self._target.cache.name,
                 partition=unit,
@@ -214,7 +214,7 @@ class BacklogBatchPlanner:
         return self._captured
 
     def _reader_at(self, offset: Offset) -> PartitionReader:
-        """The reader, made at an offset when there is none.
+        """The open reader; if there is none, a new one that continues at an offset.
 
         :raises ChangesLost: the changes behind the offset are lost, and they are not to be reloaded.
         """

@@ -1,4 +1,4 @@
-"""Rows of data source `ignite-backlog`: changes as the planner sends them to the tasks, and as Arrow batches."""
+"""Rows of data source `ignite-backlog`: changes in the form that the planner sends to tasks, and as Arrow batches."""
 
 from __future__ import annotations
 
@@ -70,39 +70,38 @@ def without_change_columns(schema: pa.Schema) -> pa.Schema:
 
 
 def rows_of(batch: ChangeBatch, now_ms: int, most: int) -> list[ChangeRows]:
-    """What a batch sends, in pieces of about the same size; a partition is in one piece.
+    """The new changes and looked-up states of a batch, in pieces of about the same size; a partition is in one piece.
 
-    :param now_ms: time of looked-up states that no change asked for.
-    :param most: limit of pieces.
+    :param now_ms: time of looked-up states that belong to no change.
+    :param most: maximum pieces.
     """
     changes = batch.changes
     position = np.searchsorted(batch.units, batch.classified.unit)
     size = np.bincount(position, changes.key_length + changes.value_length, len(batch.units)).astype(np.int64)
-    for place, value in batch.states.items():
-        size[np.searchsorted(batch.units, place[0])] += len(place[1]) + len(value or b"")
+    for (unit, key), value in batch.states.items():
+        size[np.searchsorted(batch.units, unit)] += len(key) + len(value or b"")
     most = min(most, 1 + int(size.sum()) // _PIECE_BYTES)
     piece_of = np.minimum((np.cumsum(size) - size) * most // max(1, int(size.sum())), most - 1)
-    asked = np.flatnonzero(batch.classified.lookup)
-    questions = dict(
-        zip(batch.located_keys(asked), zip(changes.kind[asked].tolist(), changes.time_ms[asked].tolist(), strict=True), strict=True)
-    )
+    looked_up = np.flatnonzero(batch.classified.lookup)
+    kinds_and_times = zip(changes.kind[looked_up].tolist(), changes.time_ms[looked_up].tolist(), strict=True)
+    origin = dict(zip(batch.located_keys(looked_up), kinds_and_times, strict=True))
     pieces = []
     for piece in np.unique(piece_of).tolist():
         rows = np.flatnonzero(batch.classified.new & (piece_of[position] == piece))
         units = set(batch.units[piece_of == piece].tolist())
-        states = [(place, value) for place, value in batch.states.items() if place[0] in units]
+        states = [(located, value) for located, value in batch.states.items() if located[0] in units]
         if not rows.size and not states:
             continue
         kinds, times = [], []
-        for place, value in states:
-            kind, time_ms = questions.get(place, (UPDATED, now_ms))
+        for located, value in states:
+            kind, time_ms = origin.get(located, (UPDATED, now_ms))
             kinds.append(UPDATED if value is not None else EXPIRED if kind == EXPIRED else REMOVED)
             times.append(time_ms)
         pages = [page_of_rows(changes, rows)] if rows.size else []
-        pages += [page_of_states([(place[1], value) for place, value in states])] if states else []
+        pages += [page_of_states([(located[1], value) for located, value in states])] if states else []
         pieces.append(
             ChangeRows(
-                np.append(batch.classified.unit[rows], [place[0] for place, _ in states]).astype(np.int32),
+                np.append(batch.classified.unit[rows], [located[0] for located, _ in states]).astype(np.int32),
                 np.append(changes.number[rows], np.full(len(states), -1)),
                 np.append(changes.time_ms[rows], np.array(times, np.int64)),
                 np.append(changes.kind[rows], np.array(kinds, np.int8)),
@@ -126,7 +125,7 @@ def loaded_rows(pages: Sequence[Page], now_ms: int) -> ChangeRows:
 
 
 def concat_rows(pieces: Iterable[ChangeRows], rows: int) -> Iterator[ChangeRows]:
-    """Concatenate pieces until they have that many rows: the decoder is called seldom for many small pieces."""
+    """Concatenate pieces until they have that many rows, so that many small pieces need few calls of the decoder."""
     held: list[ChangeRows] = []
     for piece in pieces:
         held.append(piece)
@@ -148,7 +147,7 @@ def _one(pieces: Sequence[ChangeRows]) -> ChangeRows:
 def to_change_batch(rows: ChangeRows, schema: pa.Schema, cache: CacheInfo, types: TypeSource) -> pa.RecordBatch:
     """Rows as a batch of exactly `schema`, in their order; removed and expired keys have null in the other columns of the entry.
 
-    :raises UnsupportedType: no column of the schema holds a value.
+    :raises UnsupportedType: no column of the schema fits a value.
     """
     entries = without_change_columns(schema)
     groups = decode_entries([Page(-1, len(rows), memoryview(rows.entries), True)], cache, types)

@@ -1,4 +1,4 @@
-"""The cache and the connector whose backlog data source `ignite-backlog` reads."""
+"""The cache that data source `ignite-backlog` reads, and the connector that captures it."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _WHY = {
 
 @dataclass(frozen=True)
 class BacklogTarget:
-    """Whose backlog is read.
+    """A cache and the connector whose backlog is read.
 
-    :param settings: the connector's name, and how its changes are captured and read.
-    :param reload: whether a partition whose changes were lost is read from the cache; else it is an error.
-    :param pieces: most pieces that what one read gives is cut into.
+    :param settings: the connector's name, and the settings of its capture and its reads.
+    :param reload: whether a partition whose changes were lost is read from the cache; else the loss is an error.
+    :param pieces: maximum pieces of the changes of one read.
     """
 
     cache: CachePlan
@@ -42,7 +42,7 @@ class BacklogTarget:
     pieces: int
 
     def captured(self, cluster: Cluster) -> tuple[BacklogTarget, Captured]:
-        """Capture the cache, from before it returns on.
+        """Start the capture of the cache; later changes are captured.
 
         :raises BacklogMissing: no node has the service.
         :raises SettingsError, BacklogRefused: something else captures under the connector's name.
@@ -62,11 +62,11 @@ class BacklogTarget:
         return replace(self, cache=found.named(self.cache)), found
 
     def client(self, cluster: Cluster) -> BacklogClient:
-        """The connector's backlog."""
+        """A client of the connector's backlog."""
         return BacklogClient(cluster, self.settings.name)
 
     def reader(self, cluster: Cluster) -> PartitionReader:
-        """A reader of the cache, which is captured."""
+        """A reader of the captured cache."""
         plan = TransferPlan(self.settings.name, "", 0, 1, self.settings, (self.cache,))
         return PartitionReader(plan, UnitTable.of(plan, [0]), self.client(cluster))
 
@@ -83,12 +83,12 @@ class BacklogTarget:
         raise self.lost(why, sorted(lost))
 
     def lost(self, why: str, partitions: Sequence[int]) -> ChangesLost:
-        """The error that changes of some partitions were lost."""
+        """The error of lost changes of some partitions."""
         more = len(partitions) - _SHOWN_PARTITIONS
         shown = ", ".join(map(str, partitions[:_SHOWN_PARTITIONS])) + (f" and {more} more" if more > 0 else "")
         return ChangesLost(
             f"changes were {why}",
-            "Go on with the option on_loss = reload: the entries that these partitions have now come as 'loaded'.",
+            "Continue with the option on_loss = reload: the present entries of these partitions come with _change 'loaded'.",
             connector=self.settings.name,
             cache=self.cache.name,
             partitions=shown,

@@ -10,9 +10,9 @@ from ..errors import EncodeError
 
 
 def conformed(array: pa.Array, field: pa.Field) -> pa.Array:
-    """An array as its field's type has it, with no value changed.
+    """Convert an array to the type of its field; no value is changed.
 
-    :raises EncodeError: a value that the type does not hold, as an instant of less than a millisecond in a java.util.Date.
+    :raises EncodeError: the type does not hold a value, such as an instant with microseconds in a java.util.Date.
     """
     kind = field.type
     mask = array.is_null() if array.null_count else None
@@ -33,7 +33,7 @@ def conformed(array: pa.Array, field: pa.Field) -> pa.Array:
 
 
 def _offsets(lists: pa.ListArray) -> pa.Array:
-    """Where each row's elements begin among those of all rows, null rows having none."""
+    """Start of each row's elements among the elements of all rows; null rows have none."""
     offsets = np.zeros(len(lists) + 1, np.int32)
     np.cumsum(pc.fill_null(pc.list_value_length(lists), 0), out=offsets[1:])
     return pa.array(offsets)

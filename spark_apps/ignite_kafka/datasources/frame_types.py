@@ -1,8 +1,8 @@
-"""What the columns of a DataFrame are written to Ignite as: by the cache's query entity and the cluster's binary types, else as they are.
+"""Ignite types of a DataFrame's columns: by the cache's query entity and the cluster's binary types, else by the columns alone.
 
-A column fits a field where every value of its type is one of the field's: integers and floats widen, a decimal has no more places than are
-declared, and nothing is parsed or rounded. Names are compared without case, as Ignite and Spark do. All of it is decided by the schema,
-before an entry is written. Only what types do not tell is found later: a text that is no UUID, no enum's constant, no decimal.
+A column fits a field if the field holds every value of the column's type: integers and floats widen, a decimal has at most the declared
+places, and nothing is parsed or rounded. Names are compared without case, as Ignite and Spark do. The schema decides before an entry is
+written; only texts that are no UUID, no constant of an enum, or no decimal are found later.
 """
 
 from __future__ import annotations
@@ -27,9 +27,11 @@ _TEXTS = ("uuid", "enum", "class", "decimal")
 
 @dataclass(frozen=True)
 class Part:
-    """The key or the value of entries: its field as it is written, and the columns that it is made of.
+    """The key or the value of entries.
 
-    :param whole: whether the one column is the key or value itself; otherwise columns are the fields of an object.
+    :param field: the Arrow field with the marks of its Ignite type.
+    :param columns: names of the DataFrame's columns.
+    :param whole: whether the single column is the key or value itself; else the columns are the fields of an object.
     """
 
     field: pa.Field
@@ -40,13 +42,12 @@ class Part:
 def entry_parts(
     schema: pa.Schema, cache: CacheInfo, types: Types, keys: Sequence[str], key_type: str | None, value_type: str | None
 ) -> tuple[Part, Part]:
-    """Key and value of the entries that rows become.
+    """The key and the value of the entries that a DataFrame's rows become.
 
-    :param keys: the columns of the key; several are an object. The others are the fields of the value, or ``_value`` alone the whole value.
-    :param key_type: the binary type of keys that are objects, where the cache has no query entity; so `value_type`, which also chooses one
-        of several query entities.
-    :raises SettingsError: the key's columns are not there, no column is left, or the types named are not the cache's.
-    :raises UnsupportedType: a column that does not fit; names it, its type, and the one that the cache has.
+    :param keys: columns of the key; several are the fields of an object. The others are the fields of the value, or ``_value`` alone is it.
+    :param key_type: binary type of key objects if the cache has no query entity; else chooses a query entity. The same for `value_type`.
+    :raises SettingsError: a key column is missing, no column is left for the value, or the named types are not the cache's.
+    :raises UnsupportedType: a column does not fit; the message has its type and the cache's.
     """
     columns = _by_name(schema, cache.name)
     missing = [name for name in keys if name.lower() not in columns]
@@ -70,7 +71,7 @@ def entry_parts(
 
 
 def layouts(field: pa.Field) -> Iterator[ObjectLayout]:
-    """The binary types within a field, inner ones first."""
+    """The binary types of the objects within a field, inner ones first."""
     kind = field.type
     if pa.types.is_map(kind):
         yield from layouts(kind.key_field)
@@ -97,7 +98,10 @@ class _FrameTypes:
         self._objects = ObjectTypes(types, known.objects, key_objects)
 
     def part(self, known: pa.Field, columns: Sequence[pa.Field], whole: str, role: str) -> Part:
-        """The key or value of these columns, where `known` is what the cache has for it."""
+        """The key or value of these columns.
+
+        :param known: its field in the cache.
+        """
         names = tuple(column.name for column in columns)
         is_object = is_a(known, OBJECT)
         struct = pa.types.is_struct(columns[0].type)
@@ -110,7 +114,11 @@ class _FrameTypes:
         return Part(self._object("", _type_name(known), columns, role), names, whole=False)
 
     def _field(self, known: pa.Field | None, column: pa.Field, type_name: str, path: str) -> pa.Field:
-        """The field that a column is written as; `type_name`: of objects, where what is known does not say it."""
+        """The Ignite field of a column.
+
+        :param known: the field in the cache; None: it has none.
+        :param type_name: binary type of objects if `known` has none.
+        """
         name = column.name if known is None else known.name
         if known is None or is_a(known, UNKNOWN):
             return self._own(name, column, type_name, path)
@@ -138,7 +146,7 @@ class _FrameTypes:
         raise UnsupportedType(what, "Cast the column, or write to another cache.", cache=self._cache, field=path)
 
     def _own(self, name: str, column: pa.Field, type_name: str, path: str) -> pa.Field:
-        """A field of which nothing is known, by the column alone."""
+        """A field that the cache does not declare, by the column alone."""
         kind = column.type
         if pa.types.is_struct(kind):
             return self._object(name, type_name, list(kind), path)
@@ -151,14 +159,14 @@ class _FrameTypes:
         try:
             type_code(field)
         except UnsupportedType:
-            what = f"Column {path} is {kind}, which Ignite has no type for"
+            what = f"Column {path} is {kind}, and Ignite has no such type"
             raise UnsupportedType(what, "Cast the column, or leave it out.", cache=self._cache, field=path) from None
         return field
 
     def _object(self, name: str, type_name: str, columns: Sequence[pa.Field], path: str) -> pa.Field:
-        """An object with the fields of its type in their order, then those that only the columns have; others of the type are left out.
+        """An object: fields of its type that have a column, in the type's order, then columns that are no fields of the type.
 
-        Fields of a declared type, and of the type of keys, are fixed: a key that lacks a field, or has one more, would be another key.
+        A declared type gets no more fields. Keys have exactly the fields of their type: with other fields they would be other keys.
         """
         fields = {one.name.lower(): one for one in self._objects.fields(type_name)}
         found = _by_name(columns, self._cache)
@@ -179,7 +187,7 @@ class _FrameTypes:
 
 
 def _of_one_entity(cache: CacheInfo, key_type: str | None, value_type: str | None) -> CacheInfo:
-    """The cache with the query entity that is meant."""
+    """The cache with the one query entity that the types choose."""
     entities = cache.query_entities
     for setting, given, of_entity in (("key_type", key_type, "key_type"), ("value_type", value_type, "value_type")):
         left = tuple(entity for entity in entities if given in (None, getattr(entity, of_entity)))
@@ -196,7 +204,7 @@ def _of_one_entity(cache: CacheInfo, key_type: str | None, value_type: str | Non
 
 
 def _holds(known: pa.Field, kind: pa.DataType) -> bool:
-    """Whether every value of a column's type is one of a field without inner values."""
+    """Whether a field without inner fields holds every value of a column's type."""
     wanted, mark = known.type, mark_of(known)
     if mark in _TEXTS and wanted == pa.string():
         return bool(kind == pa.string())
@@ -214,7 +222,7 @@ def _by_name(fields: pa.Schema | Sequence[pa.Field], cache: str) -> dict[str, pa
     for field in fields:
         other = found.setdefault(field.name.lower(), field)
         if other is not field:
-            what = f"Columns {other.name} and {field.name} have one name in Ignite, which does not tell case apart"
+            what = f"Columns {other.name} and {field.name} have one name in Ignite, whose names have no case"
             raise UnsupportedType(what, "Rename one.", cache=cache, field=field.name)
     return found
 

@@ -1,27 +1,26 @@
-"""Spark data source `ignite`: a cache as a DataFrame, read in parallel inside the one cache, and any DataFrame put into a cache.
+"""Spark data source `ignite`: reads a cache in parallel as a DataFrame, and puts a DataFrame into a cache.
 
     spark.dataSource.register(IgniteDataSource)
     spark.read.format("ignite").option("addresses", "127.0.0.1:10800").option("cache", "flights").load()
 
 Options: docs/options.md, from :mod:`~ignite_kafka.datasources.option_tables`.
 
-Columns: ``_key`` (a struct where keys are objects), then the fields of the values; ``_value`` where values are no objects; ``_type`` where
-a cache holds several types, whose fields are united. Without query entities the types are those of a sample (``sample_rows``); an entry
-of a type that the sample did not show ends the read with an error: never a missing row. Of a cache that is empty and has no query entity
-the columns are not known: give them with ``.schema(…)``, which also says them where the sample does not show all.
+Columns: ``_key`` (a struct if keys are objects), then the fields of the values, or ``_value`` if values are no objects. A cache of several
+types has the fields of all, and ``_type``. Without query entities the types come from a sample (``sample_rows``). An entry of a type that
+the sample lacks ends the read with an error; no row is left out. Give the columns with ``.schema(…)`` where the sample lacks some, or where
+the cache is empty and has no query entity.
 
-Filters ``_key = …`` and ``_key IN (…)`` on whole numbers and strings become gets by key, the only condition that the
-thin protocol can evaluate without a class on the nodes, where ``spark.sql.python.filterPushdown.enabled`` is true and ``partitions`` not
-given. Spark evaluates all other filters on the rows that are read.
+Filters ``_key = …`` and ``_key IN (…)`` on whole numbers and strings become gets by key if ``spark.sql.python.filterPushdown.enabled`` is
+true and ``partitions`` is not given. The thin protocol evaluates no other condition without a class on the nodes: Spark evaluates the rest.
 
-Written are DataFrames of the same form: a key, and the fields of the value, or ``_value`` alone.
+A DataFrame to write has the same form: a key, and the fields of the value, or ``_value`` alone.
 
     df.write.format("ignite").option("cache", "flights").option("key", "id").mode("append").save()
 
-Nothing here is exactly once: a task that is tried again puts its rows again. Puts are idempotent by key, so that the cache ends alike,
-provided that a key is in one row, or in rows of one Spark partition, of which the last counts (without overwrite, the first). What a job
-has put before it failed stays there. Types are those of the cache's query entity and of the cluster's binary types; a column that does not
-fit them ends the job before anything is put (frame_types.py says what fits). Columns that are left out leave their fields out.
+Writes are not exactly once: a task that is retried puts its rows again. Puts are idempotent by key, so the cache ends the same if each key
+is in one row, or in rows of one Spark partition, of which the last counts (without overwrite, the first). Rows that were put before a job
+failed stay in the cache. Types are those of the cache's query entity and of the cluster; a column that does not fit them
+(:mod:`.frame_types`) ends the job before anything is put. A field without a column is left out of the objects.
 """
 
 from __future__ import annotations
@@ -69,7 +68,8 @@ class ReadOptions:
 
     @staticmethod
     def of(options: Mapping[str, str]) -> ReadOptions:
-        """
+        """Check the options of a read.
+
         :raises SettingsError: an option is unknown, missing, out of range, or a secret.
         """
         values = IGNITE_READ.read(options)
@@ -78,54 +78,61 @@ class ReadOptions:
 
     @staticmethod
     def from_values(values: Mapping[str, Any], partitions: tuple[int, ...] | None = None) -> ReadOptions:
-        """From values that a table of options gave."""
+        """The options of a read from the values of an option table."""
         names = ("num_partitions", "page_bytes", "sample_rows", "secrets_file", ALLOW)
         return ReadOptions(values["cache"], ignite_endpoint(values), partitions, *(values[name] for name in names))
 
     def connect(self) -> Cluster:
+        """Connect to the cluster."""
         return connected(self.endpoint, self.secrets_file, self.allow_insecure)
 
 
 @dataclass(frozen=True)
 class Partitions(InputPartition):
-    """Ignite partitions of one Spark partition, or the keys to get."""
+    """One Spark partition: Ignite partitions to scan, or keys to get."""
 
     numbers: tuple[int, ...] = ()
     keys: tuple[object, ...] = field(default=())
 
 
 class IgniteDataSource(DataSource):
-    """Register with ``spark.dataSource.register(IgniteDataSource)``."""
+    """The data source; register it with ``spark.dataSource.register(IgniteDataSource)``."""
 
     @classmethod
     def name(cls) -> str:
+        """The format name of Spark."""
         return "ignite"
 
     _own: pa.Schema | None = None
-    """What :meth:`schema` found. Spark sends this object on to where the reader is made, so that a read has one schema: another sample
-    may have other columns, and Spark's schema has no marks of Ignite types. None where the user gave the schema."""
+    """The cache's columns by :meth:`schema`; None: the user gave the schema.
+
+    Spark sends this object to the process that makes the reader, so a read has one schema. A second sample could have other columns, and
+    Spark's schema lacks the marks of Ignite types."""
 
     def schema(self) -> StructType:
+        """The columns of the cache."""
         options = ReadOptions.of(dict(self.options))
         with options.connect() as cluster:
             self._own = read_schema(options, cluster, cluster.cache(options.cache))
         return from_arrow_schema(self._own)
 
     def reader(self, schema: StructType) -> DataSourceReader:
+        """A reader of the cache."""
         options = ReadOptions.of(dict(self.options))
         with options.connect() as cluster:
             info = cluster.cache(options.cache)
             return IgniteReader(options, info, self._own or columns(lambda: read_schema(options, cluster, info), schema))
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
+        """A writer of DataFrames of this schema."""
         if overwrite:
-            remedy = 'Write with mode("append"); whether entries that are there are replaced says the option overwrite.'
+            remedy = 'Write with mode("append"); the option overwrite decides whether existing entries are replaced.'
             raise SettingsError("a cache is not emptied before it is written to", remedy, setting="mode")
         return ignite_writer(WriteOptions.of(dict(self.options)), schema)
 
 
 class IgniteReader(DataSourceReader):
-    """Splits a cache over Spark partitions; yields Arrow batches of exactly the schema given."""
+    """Splits a cache over Spark partitions; yields Arrow batches of exactly the given schema."""
 
     def __init__(self, options: ReadOptions, info: CacheInfo, schema: pa.Schema) -> None:
         self._options, self._info, self._schema = options, info, schema
@@ -133,10 +140,12 @@ class IgniteReader(DataSourceReader):
 
     @optional_pushdown
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
-        """Take the first condition on the key that names keys; Spark evaluates the others, on the rows that those keys have.
+        """Turn the first condition that names keys into gets by key; Spark evaluates the others on the rows of these keys.
 
-        Of some partitions none is taken: a get finds keys of the others too. Nor where the schema is not the cache's own, which alone says
-        what the type of a key stands for.
+        No condition is taken if only some partitions are read, as a get finds keys of the others too; nor if the schema is not the
+        cache's own, which alone has the Ignite type of the key.
+
+        :returns: the conditions that are left to Spark.
         """
         gets = self._options.partitions is None and is_own(self._schema)
         for condition in filters:
@@ -147,6 +156,10 @@ class IgniteReader(DataSourceReader):
                 self._keys = keys
 
     def partitions(self) -> list[Partitions]:
+        """Deal the Ignite partitions to Spark partitions; keys are one partition.
+
+        :raises SettingsError: the option ``partitions`` names one that the cache lacks.
+        """
         if self._keys is not None:
             return [Partitions(keys=self._keys)]
         wanted = self._options.partitions if self._options.partitions is not None else tuple(range(self._info.partitions))
@@ -161,6 +174,7 @@ class IgniteReader(DataSourceReader):
         return [Partitions(wanted[first::parts]) for first in range(parts)]
 
     def read(self, partition: Partitions) -> Iterator[pa.RecordBatch]:  # type: ignore[override]
+        """The entries of a partition as Arrow batches."""
         with self._options.connect() as cluster:
             if self._keys is not None:
                 pages: Iterator[Page] = iter(get_all(cluster, self._info, partition.keys, self._schema.field("_key").type))
@@ -186,16 +200,19 @@ def read_schema(options: ReadOptions, cluster: Cluster, info: CacheInfo) -> pa.S
 
 
 def columns(own: Callable[[], pa.Schema], given: StructType) -> pa.Schema:
-    """Columns of the rows where the user gave the schema: the cache's own if they are the same, as these have the marks of Ignite types."""
+    """Columns of a schema that the user gave; if they are the cache's own, these, which have the marks of Ignite types."""
     try:
-        told = own()
+        found = own()
     except UnsupportedType:
         return to_arrow_schema(given, timezone="UTC")
-    return told if from_arrow_schema(told) == given else to_arrow_schema(given, timezone="UTC")
+    return found if from_arrow_schema(found) == given else to_arrow_schema(given, timezone="UTC")
 
 
 def parse_partitions(text: str) -> tuple[int, ...]:
-    """``0-63,100`` as numbers, sorted, each once."""
+    """Parse numbers and ranges such as ``0-63,100``; sorted, each number once.
+
+    :raises SettingsError: the text has another form.
+    """
     numbers: set[int] = set()
     try:
         for part in text.split(","):
@@ -207,7 +224,7 @@ def parse_partitions(text: str) -> tuple[int, ...]:
 
 
 def _keys_of(condition: Filter, column: pa.Field) -> tuple[object, ...] | None:
-    """The keys that a condition names, if it is one on the whole key and each can be put on the wire."""
+    """The keys that a condition on the whole key names; None: it is another condition, or a key cannot be encoded."""
     if isinstance(condition, EqualTo) and condition.attribute == _KEY:
         keys: tuple[object, ...] = (condition.value,)
     elif isinstance(condition, In) and condition.attribute == _KEY:

@@ -1,4 +1,4 @@
-"""Spark data source `ignite-backlog`: the changes of a cache as a stream of rows, at least once.
+"""Spark data source `ignite-backlog`: streams the changes of a cache as rows, at least once.
 
     spark.dataSource.register(IgniteBacklogDataSource)
     spark.readStream.format("ignite-backlog").option("cache", "trades").option("connector", "my-stream").load()
@@ -9,10 +9,10 @@ Columns: those of source `ignite` (``_key``, the fields of the values, …), and
 
 ============== ====================================================================================================================
 ``_change``    created, updated, removed, expired; loaded: see ``on_loss``. Removed and expired keys have null in the value's columns
-``_number``    Ignite's update counter: rises with the changes of a key. Null where the state was read from the cache because a change alone
-               could not tell it, for example after a node died or a key expired
+``_number``    Ignite's update counter: rises with the changes of a key. Null if the state was read from the cache because the change alone
+               did not determine it, for example after a node died or a key expired
 ``_partition`` the Ignite partition: all changes of a key have the same
-``_time``      when a node captured it
+``_time``      time of the capture by a node
 ============== ====================================================================================================================
 
 The capture begins with the query's first trigger; read the earlier content of the cache with source `ignite` after that. It continues
@@ -24,7 +24,7 @@ for the life of the query.
 
 **Guarantee.** At least once, by the query's checkpoint: only batches that are done there are acknowledged, and a batch that is repeated has
 at least the changes it had. Within a batch the changes of a key are in order. For exactly-once delivery into Kafka use the pipeline.
-``trigger(availableNow=True)`` is a bounded catch-up: it ends with the changes that there were when it began.
+``trigger(availableNow=True)`` is a bounded catch-up: it ends with the changes that were captured when it began.
 
 A batch read shows the content of the backlog and acknowledges nothing.
 """
@@ -82,7 +82,7 @@ class BacklogOptions:
         return BacklogOptions(ReadOptions.from_values(values), settings, values["on_loss"] == "reload")
 
     def target(self, cluster: Cluster) -> BacklogTarget:
-        """The cache that is read; it is not captured yet."""
+        """The cache to read; it is not captured yet."""
         info = cluster.cache(self.read.cache)
         cache = CachePlan(info.name, info.cache_id, "", info.partitions, 0, load=False)
         return BacklogTarget(cache, self.settings, self.reload, self.read.num_partitions)
@@ -107,64 +107,69 @@ _SETTINGS = (
 
 @dataclass(frozen=True)
 class Changes(InputPartition):
-    """Changes that a task turns into rows."""
+    """A Spark partition: changes to turn into rows."""
 
     pieces: tuple[ChangeRows, ...]
 
 
 @dataclass(frozen=True)
 class Entries(InputPartition):
-    """Partitions of the cache that a task scans."""
+    """A Spark partition: partitions of the cache to scan."""
 
     numbers: tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Waiting(InputPartition):
-    """Partitions whose backlog a task reads."""
+class Backlogs(InputPartition):
+    """A Spark partition: partitions of the cache whose backlog is read."""
 
     numbers: tuple[int, ...]
     target: BacklogTarget
 
 
 class IgniteBacklogDataSource(DataSource):
-    """Register with ``spark.dataSource.register(IgniteBacklogDataSource)``."""
+    """The data source; register it with ``spark.dataSource.register(IgniteBacklogDataSource)``."""
 
     @classmethod
     def name(cls) -> str:
+        """The format name of Spark."""
         return _NAME
 
     _own: pa.Schema | None = None
-    """What :meth:`schema` found, see :attr:`.ignite.IgniteDataSource._own`."""
+    """The columns by :meth:`schema`, see :attr:`.ignite.IgniteDataSource._own`."""
 
     def schema(self) -> StructType:
+        """The columns of the cache and of changes."""
         self._own = BacklogOptions.of(dict(self.options)).own_columns()
         return from_arrow_schema(self._own)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        """A reader of the changes."""
         options = BacklogOptions.of(dict(self.options))
         return BacklogStreamReader(options, self._own or columns(options.own_columns, schema))
 
     def reader(self, schema: StructType) -> DataSourceReader:
+        """A reader of the content of the backlog."""
         options = BacklogOptions.of(dict(self.options))
         return BacklogBatchReader(options, self._own or columns(options.own_columns, schema))
 
 
-class _Rows:
-    """Reads partitions of an input, in a task of a stream or of a batch read."""
+class _RowReader:
+    """Reads Spark partitions, in the tasks of a stream or of a batch read."""
 
     def __init__(self, options: BacklogOptions, schema: pa.Schema) -> None:
         self._options, self._schema = options, schema
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The rows of a Spark partition as Arrow batches."""
         with self._options.read.connect() as cluster:
             if isinstance(partition, Changes):
                 rows: Iterator[ChangeRows] = iter(partition.pieces)
             elif isinstance(partition, Entries):
                 rows = self._entries(cluster, partition.numbers)
             else:
-                assert isinstance(partition, Waiting)
-                rows = self._waiting(cluster, partition)
+                assert isinstance(partition, Backlogs)
+                rows = self._backlogs(cluster, partition)
             info = cluster.cache(self._options.read.cache)
             for piece in concat_rows(rows, _BATCH_ROWS):
                 yield to_change_batch(piece, self._schema, info, cluster)
@@ -175,9 +180,9 @@ class _Rows:
         for batch in batches(pages, _BATCH_ROWS, 2 * page_bytes):
             yield loaded_rows(batch, _now_ms())
 
-    def _waiting(self, cluster: Cluster, waiting: Waiting) -> Iterator[ChangeRows]:
-        reader, target = waiting.target.reader(cluster), waiting.target
-        for number in waiting.numbers:
+    def _backlogs(self, cluster: Cluster, partition: Backlogs) -> Iterator[ChangeRows]:
+        reader, target = partition.target.reader(cluster), partition.target
+        for number in partition.numbers:
             batches = reader.all_of(number)
             target.check(reader.marks)
             if number in reader.marks:
@@ -185,7 +190,7 @@ class _Rows:
                 continue
             if batches[0].changes.more.any():
                 raise IgniteKafkaError(
-                    "more changes wait than one read gives",
+                    "the backlog has more changes than one read gives",
                     "Catch up with a stream: trigger(availableNow=True).",
                     cache=target.cache.name,
                     partition=number,
@@ -194,7 +199,7 @@ class _Rows:
                 yield from rows_of(batch, _now_ms(), 1)
 
 
-class BacklogStreamReader(_Rows, DataSourceStreamReader, SupportsTriggerAvailableNow):
+class BacklogStreamReader(_RowReader, DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Plans batches in a process beside the driver for the life of the query; tasks have a copy that only reads."""
 
     def __init__(self, options: BacklogOptions, schema: pa.Schema) -> None:
@@ -202,39 +207,47 @@ class BacklogStreamReader(_Rows, DataSourceStreamReader, SupportsTriggerAvailabl
         self._planner = BacklogBatchPlanner(options.read.connect, options.target)
 
     def initialOffset(self) -> dict[str, Any]:
+        """The offset of a new query."""
         return self._planner.beginning().to_dict()
 
     def getDefaultReadLimit(self) -> ReadLimit:
+        """The target size of a batch."""
         return ReadMaxBytes(self._options.settings.batch_bytes)
 
     def prepareForTriggerAvailableNow(self) -> None:
+        """Let the query end with the changes captured so far."""
         self._planner.end_here()
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
+        """The end of the next batch; `start` while there is none."""
         before = Offset.from_dict(start)
         after = self._planner.latest(before)
         return start if after is before else after.to_dict()
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
+        """The Spark partitions of a batch."""
         batch = self._planner.batch(Offset.from_dict(start), Offset.from_dict(end))
         most = self._options.read.num_partitions
         changes = [Changes(tuple(batch.pieces[first::most])) for first in range(min(most, len(batch.pieces)))]
         return [*changes, *(Entries(numbers) for numbers in _dealt(batch.load, most))]
 
     def commit(self, end: dict[str, Any]) -> None:
+        """Acknowledge the batches up to an offset."""
         self._planner.done(Offset.from_dict(end))
 
     def stop(self) -> None:
+        """Close the connections."""
         self._planner.close()
 
 
-class BacklogBatchReader(_Rows, DataSourceReader):
-    """Each task reads the backlog of its partitions."""
+class BacklogBatchReader(_RowReader, DataSourceReader):
+    """Reads the content of the backlog and acknowledges nothing; each task reads the backlog of its partitions."""
 
     def partitions(self) -> list[InputPartition]:
+        """Deal the partitions of the cache to Spark partitions."""
         with self._options.read.connect() as cluster:
             target, _ = self._options.target(cluster).captured(cluster)
-        return [Waiting(numbers, target) for numbers in _dealt(range(target.cache.partitions), self._options.read.num_partitions)]
+        return [Backlogs(numbers, target) for numbers in _dealt(range(target.cache.partitions), self._options.read.num_partitions)]
 
 
 def _dealt(numbers: Sequence[int], most: int) -> list[tuple[int, ...]]:

@@ -1,4 +1,4 @@
-"""The writing side of data source `ignite`: Arrow batches of a DataFrame to binary objects, put into a cache. See ignite.py."""
+"""Writer of data source `ignite`: encodes Arrow batches of a DataFrame as entries and puts them into a cache. See :mod:`.ignite`."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ class WriteOptions:
 
     @staticmethod
     def of(options: Mapping[str, str]) -> WriteOptions:
-        """
+        """Check the options of a write.
+
         :raises SettingsError: an option is unknown, missing, out of range, or a secret.
         """
         values = IGNITE_WRITE.read(options)
@@ -57,21 +58,22 @@ class WriteOptions:
         return WriteOptions(values["cache"], ignite_endpoint(values), key, *(values[name] for name in names))
 
     def connect(self) -> Cluster:
+        """Connect to the cluster."""
         return connected(self.endpoint, self.secrets_file, self.allow_insecure)
 
 
 @dataclass
 class Written(WriterCommitMessage):
-    """How many entries one partition has put; of rows with one key one counts."""
+    """Number of entries that one Spark partition has put; rows with one key are one entry."""
 
     entries: int
 
 
 def ignite_writer(options: WriteOptions, schema: StructType) -> IgniteWriter:
-    """What puts rows of this schema; the cache is there then, and the cluster knows the types. For the driver.
+    """Make a writer of rows of this schema; create a missing cache and register the types before. For the driver.
 
     :raises SettingsError, UnsupportedType, TypeClash: the columns do not fit the cache.
-    :raises CacheNotFound: there is no such cache, and it is not to be made.
+    :raises CacheNotFound: the cache does not exist, and the option create is false.
     """
     arrow = to_arrow_schema(schema, timezone="UTC")
     with options.connect() as cluster:
@@ -85,7 +87,7 @@ def ignite_writer(options: WriteOptions, schema: StructType) -> IgniteWriter:
         except CacheNotFound as missing:
             if not options.create:
                 raise CacheNotFound(
-                    "there is no such cache", "Make it, or set the option create to true.", cache=options.cache
+                    "there is no such cache", "Create it, or set the option create to true.", cache=options.cache
                 ) from missing
             key, value = parts_of(CacheInfo(options.cache, 0))
             table = options.value_type.rpartition(".")[2] if options.value_type else options.cache
@@ -99,12 +101,16 @@ def ignite_writer(options: WriteOptions, schema: StructType) -> IgniteWriter:
 
 
 class IgniteWriter(DataSourceArrowWriter):
-    """Made on the driver; its tasks run on executors."""
+    """Puts the rows of one Spark partition. Made on the driver; :meth:`write` runs on executors."""
 
     def __init__(self, options: WriteOptions, cache: CacheInfo, key: Part, value: Part) -> None:
         self._options, self._cache, self._key, self._value = options, cache, key, value
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        """Put the rows of a Spark partition.
+
+        :raises EncodeError: a value does not fit its field; names the row.
+        """
         context = TaskContext.get()
         assert context is not None
         rows = count = 0
@@ -117,7 +123,7 @@ class IgniteWriter(DataSourceArrowWriter):
                     raise EncodeError(
                         error.what, error.remedy, cache=self._cache.name, spark_partition=context.partitionId(), **where
                     ) from error
-                writer.flush()  # of the batch before, which the nodes took meanwhile: two batches may have one key
+                writer.flush()  # the nodes stored the batch before meanwhile; two batches may have one key
                 writer.put(entries.keys, entries.values)
                 rows += batch.num_rows
                 count += len(entries)

@@ -1,40 +1,24 @@
-"""Spark data source `kafka-tx`: records of Kafka, written in transactions and read from committed ones.
+"""Spark data source `kafka-tx`: writes a DataFrame to Kafka in transactions, and reads committed records.
 
-Writes any DataFrame of keys and values, each Spark partition in one transaction, exactly once:
+Each Spark partition is written in one transaction, exactly once:
 
     df.write.format("kafka-tx").options(**{"bootstrap.servers": "…", "topic": "t", "name": "w"}).mode("append").save()
 
 Options: docs/options.md, from :mod:`~ignite_kafka.datasources.option_tables`.
 
-option                          meaning
-=============================== ====================================================================================================
-``bootstrap.servers``           brokers, host:port separated by commas
-``topic``                       topic of every row; without it each row has its own in the column ``topic``; one that is missing is made
-                                with the broker's defaults
-``name``                        connector name: transactional ids are ``<name>-<slot>``, offsets in ``<prefix>-offsets-<name>``
-``write_id``                    a write of the same id sends nothing twice, also over driver restarts, if the DataFrame is the same and
-                                its partitions too; one that was unfinished when another write of the name began is refused; without it
-                                each call is a write of its own. With ``topic``: one that was deleted since the write began is refused
-``slots``                       16; the DataFrame may not have more partitions
-``internal_topic_prefix``       ``ignite-kafka``
-``transaction_timeout_ms``      600000
-``secrets_file``                file of secrets (ignite_kafka.settings.secrets) that exists on driver and executors
-``kafka.<name>``                any librdkafka setting that is not a secret
-=============================== ====================================================================================================
-=======
 Columns: ``value`` (string or binary, null = tombstone), optional ``key`` (string or binary) and ``topic`` (string).
 
-A Spark partition is a unit: (cache ``dataframe``, partition number) under snapshot id = ``write_id``. How each given id ended is kept in
-``<prefix>-configs`` (write_ids.py), a record an id.
+A Spark partition is a unit: (cache ``dataframe``, partition number) under snapshot id = ``write_id``. The topic ``<prefix>-configs`` has a
+record of each given id, with the end of its write (:mod:`.write_ids`).
 
-Reads the committed records of a topic up to its end when the job began; what stands behind a transaction that is open then is not read:
+A read has the committed records of a topic up to its end when the job began, but none behind a transaction that is open then:
 
     spark.read.format("kafka-tx").options(**{"bootstrap.servers": "…", "topic": "t"}).load()
 
-Columns: ``key`` and ``value`` (binary, null where the record has none), ``topic``, ``partition`` (int), ``offset`` (long), ``timestamp``
-(of the record; null where it has none).
+Columns: ``key`` and ``value`` (binary, null if the record has none), ``topic``, ``partition`` (int), ``offset`` (long), ``timestamp`` (null
+if the record has none).
 
-A read keeps no offsets: where it shall go on next time is for the program to remember. Pipelines do that (`ignite-kafka run`).
+A read stores no offsets; the program keeps the offsets at which to continue. Pipelines store them (`ignite-kafka run`).
 """
 
 from __future__ import annotations
@@ -59,7 +43,7 @@ from ..plan.slots import Owner
 from ..settings.transport_security import ALLOW
 from ..state.configs_writer import ConfigsWriter
 from ..state.open_slots import SlotOpener
-from ..state.slot_writer import TransactionLimits
+from ..state.open_transaction import TransactionLimits
 from . import write_ids
 from .kafka_tx_read import SCHEMA, KafkaTxReader, ReadOptions
 from .option_tables import KAFKA_WRITE
@@ -72,7 +56,7 @@ UNIT = "dataframe"
 class WriteOptions:
     """The options of one write, checked.
 
-    :param named: whether the write's id was given.
+    :param named: whether the user gave the write's id.
     """
 
     name: str
@@ -88,7 +72,8 @@ class WriteOptions:
 
     @staticmethod
     def of(options: Mapping[str, str]) -> WriteOptions:
-        """
+        """Check the options of a write.
+
         :raises SettingsError: an option is unknown, missing, out of range, or a secret.
         """
         values = KAFKA_WRITE.read(options)
@@ -102,31 +87,36 @@ class WriteOptions:
         )
 
     def clients(self) -> KafkaClients:
+        """Clients of the cluster."""
         return clients(self.kafka, self.secrets_file, self.allow_insecure)
 
 
 @dataclass
 class Written(WriterCommitMessage):
-    """What one partition sent; 0 records where an earlier attempt had sent them."""
+    """Number of records that one partition has sent; 0 if an earlier attempt had sent them."""
 
     partition: int
     records: int
 
 
 class KafkaTxDataSource(DataSource):
-    """Register with ``spark.dataSource.register(KafkaTxDataSource)``."""
+    """The data source; register it with ``spark.dataSource.register(KafkaTxDataSource)``."""
 
     @classmethod
     def name(cls) -> str:
+        """The format name of Spark."""
         return "kafka-tx"
 
     def schema(self) -> StructType:
+        """The columns of a read."""
         return from_arrow_schema(SCHEMA)
 
     def reader(self, schema: StructType) -> DataSourceReader:
+        """A reader of the topic."""
         return KafkaTxReader(ReadOptions.of(dict(self.options)))
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
+        """A writer of DataFrames of this schema."""
         if overwrite:
             raise SettingsError("a topic cannot be overwritten", 'Write with mode("append").', setting="mode")
         options = WriteOptions.of(dict(self.options))
@@ -135,7 +125,7 @@ class KafkaTxDataSource(DataSource):
 
 
 class KafkaTxWriter(DataSourceArrowWriter):
-    """Made on the driver, where it takes the next generation of the connector; its tasks run on executors."""
+    """Sends the rows of Spark partitions. Made on the driver, where it claims the connector; :meth:`write` runs on executors."""
 
     def __init__(self, options: WriteOptions) -> None:
         self._options = options
@@ -147,7 +137,7 @@ class KafkaTxWriter(DataSourceArrowWriter):
             if not self._complete:
                 topic_id = self._only_topic(write_ids.topic_id(found, options.write_id)) if options.topic else ""
                 write_ids.begin(control, found, options.write_id, named=options.named, topic_id=topic_id)
-                control.fence_slots()  # this write may leave slots unopened that an older one still writes to
+                control.fence_slots()  # an older write may still have slots open that this one does not open
 
     @contextmanager
     def _control(self) -> Iterator[ConfigsWriter]:
@@ -176,14 +166,14 @@ class KafkaTxWriter(DataSourceArrowWriter):
         return self._topic_id(topics, topic)
 
     def _topic_id(self, topics: Topics, topic: str) -> str:
-        """Kafka's id of a topic, which is made where it is missing."""
+        """Kafka's id of a topic, which is created if missing."""
         if topic not in self._topic_ids:
             topics.ensure([TopicSpec(topic, -1)])
             self._topic_ids[topic] = topics.identities([topic]).get(topic, ("", 0))[0]
         return self._topic_ids[topic]
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        """On the driver, when every task has committed."""
+        """Record the end of the write. On the driver, when every task has committed."""
         options = self._options
         if options.named and not self._complete:
             with self._control() as control:
@@ -191,6 +181,10 @@ class KafkaTxWriter(DataSourceArrowWriter):
                 write_ids.end(control, found, options.write_id, self._generation)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        """Send the rows of a Spark partition in one transaction.
+
+        :raises SettingsError: the DataFrame has more partitions than slots, or a row has no topic.
+        """
         context = TaskContext.get()
         assert context is not None
         options, partition = self._options, context.partitionId()
@@ -223,7 +217,7 @@ class KafkaTxWriter(DataSourceArrowWriter):
 
 
 def _by_topic(batch: pa.RecordBatch, topic: str | None) -> Iterator[tuple[str, Records]]:
-    """Records of a batch, one group a topic, each in the order of its rows."""
+    """The records of a batch by topic, in the order of the rows."""
     table = pa.table(batch)
     groups = (
         [(topic, table)]

@@ -1,4 +1,4 @@
-"""The reading side of data source `kafka-tx`: the committed records of a topic between offsets that the driver fixes. See kafka_tx.py."""
+"""Reader of data source `kafka-tx`: committed records of a topic between offsets that the driver fixes. See :mod:`.kafka_tx`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,10 @@ _WAIT_S = 1.0
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """The options of one read, checked. ``starts``: the first offset of partitions that begin elsewhere than with what is left."""
+    """The options of one read, checked.
+
+    :param starts: first offset by partition; other partitions begin at their first record.
+    """
 
     topic: str
     kafka: Mapping[str, str]
@@ -49,7 +52,8 @@ class ReadOptions:
 
     @staticmethod
     def of(options: Mapping[str, str]) -> ReadOptions:
-        """
+        """Check the options of a read.
+
         :raises SettingsError: an option is unknown, missing, out of range, or a secret.
         """
         values = KAFKA_READ.read(options)
@@ -63,28 +67,30 @@ class ReadOptions:
         )
 
     def clients(self) -> KafkaClients:
+        """Clients of the cluster."""
         return clients(self.kafka, self.secrets_file, self.allow_insecure)
 
 
 @dataclass(frozen=True)
 class Ranges(InputPartition):
-    """Partitions of the topic for one Spark partition, each from an offset to the one where it ends."""
+    """One Spark partition: partitions of the topic, each with its first offset and the offset behind its last record."""
 
     starts: Mapping[TopicPartition, int]
     ends: Mapping[TopicPartition, int]
 
 
 class KafkaTxReader(DataSourceReader):
-    """Made on the driver, where the ends are fixed: a task that is tried again reads the same records."""
+    """Reads records. Made on the driver, which fixes the ends: a task that is retried reads the same records."""
 
     def __init__(self, options: ReadOptions) -> None:
         self._options = options
 
     def partitions(self) -> list[Ranges]:
-        """
-        :raises TopicError: the topic, or a partition that a start is given for, is not there.
-        :raises RecordsLost: a start is given whose record is deleted.
-        :raises SettingsError: a start is given that lies behind the end.
+        """Fix the offsets of each partition of the topic, and deal the partitions to Spark partitions.
+
+        :raises TopicError: the topic, or a partition with a given start, does not exist.
+        :raises RecordsLost: the record of a given start is deleted.
+        :raises SettingsError: a given start is behind the partition's end.
         """
         clients, topic = self._options.clients(), self._options.topic
         clients.check()
@@ -102,13 +108,17 @@ class KafkaTxReader(DataSourceReader):
         return [Ranges({place: starts[place] for place in group}, {place: ends[place] for place in group}) for group in groups]
 
     def read(self, partition: Ranges) -> Iterator[pa.RecordBatch]:  # type: ignore[override]
+        """The records of a Spark partition as Arrow batches of SCHEMA."""
         with closing(RecordReader(self._options.clients(), _GROUP, partition.starts, partition.ends, _LIMITS, timed=True)) as reader:
             while not reader.finished:
                 yield from map(_batch, reader.read(_WAIT_S))
 
 
 def parse_offsets(text: str) -> dict[int, int]:
-    """``earliest``, or offsets by partition as JSON: ``{"0": 120, "3": 0}``."""
+    """Parse ``earliest``, or offsets by partition as JSON such as ``{"0": 120, "3": 0}``.
+
+    :raises SettingsError: the text has another form.
+    """
     if text == _EARLIEST:
         return {}
     try:
@@ -116,7 +126,7 @@ def parse_offsets(text: str) -> dict[int, int]:
     except ValueError:
         given = None
     if not isinstance(given, dict) or not all(part.isdecimal() and type(offset) is int and offset >= 0 for part, offset in given.items()):
-        remedy = 'Give earliest, or offsets by partition as {"0": 120, "3": 0}; a partition that is not named begins with what is left.'
+        remedy = 'Give earliest, or offsets by partition as {"0": 120, "3": 0}; other partitions begin at their first record.'
         raise SettingsError(f"option 'starting_offsets' is {text!r}", remedy, setting="starting_offsets")
     return {int(part): offset for part, offset in given.items()}
 
@@ -126,10 +136,10 @@ def _check_start(place: TopicPartition, start: int, first: Mapping[TopicPartitio
     if place not in ends:
         raise TopicError("a start is given for a partition that the topic does not have", "Correct starting_offsets.", **where)
     if start < first[place]:
-        what = f"records were deleted from the topic before they were read: the first that is left has offset {first[place]}"
-        raise RecordsLost(what, "Give that one in starting_offsets, or earliest.", **where)
+        what = f"records were deleted from the topic before they were read: the first record now has offset {first[place]}"
+        raise RecordsLost(what, "Give that offset in starting_offsets, or earliest.", **where)
     if start > ends[place]:
-        what = f"the partition ends at offset {ends[place]}, before the start that is given"
+        what = f"the partition ends at offset {ends[place]}, before the given start"
         raise SettingsError(what, "Check that the offset is of this topic, and not of one that was deleted and made again.", **where)
 
 

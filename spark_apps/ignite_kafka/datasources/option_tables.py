@@ -1,4 +1,4 @@
-"""The options of each Spark data source, with defaults, values and meaning; read strictly. docs/options.md is made from these tables."""
+"""The options of each Spark data source: type, default and help. Unknown options are refused. docs/options.md is made of them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KAFKA_PREFIX = "kafka."
 class Option:
     """One option.
 
-    :param default: its canonical value; None: none, which ``help`` explains.
+    :param default: parsed default; None: no default, which ``help`` explains.
     """
 
     type: SettingType
@@ -33,10 +33,10 @@ class Option:
 
 @dataclass(frozen=True)
 class OptionTable:
-    """The options of one way to use a data source.
+    """The options of one data source for reading, or for writing.
 
-    :param use: the way, as in 'reading'.
-    :param kafka: librdkafka's names that ``kafka.<name>`` may have; None: there are no such options.
+    :param use: ``reading`` or ``writing``.
+    :param kafka: librdkafka settings that ``kafka.<name>`` may set; None: the data source has no such options.
     """
 
     source: str
@@ -46,13 +46,14 @@ class OptionTable:
 
     @property
     def title(self) -> str:
+        """The data source and its use."""
         return f"{self.source}, {self.use}"
 
     def read(self, given: Mapping[str, str]) -> dict[str, Any]:
-        """The value of each option: parsed where it is given, else its default. ``kafka.…`` are left to :func:`.options.kafka_options`.
+        """The value of each option: parsed if given, else its default. :func:`.options.kafka_options` reads ``kafka.…``.
 
-        :param given: options as Spark hands them on: texts under names in lower case.
-        :raises SettingsError: one is unknown, missing, has a value that is not allowed, or is a secret.
+        :param given: options as Spark passes them: text values under names in lower case.
+        :raises SettingsError: an option is unknown, missing, has a value that is not allowed, or is a secret.
         """
         refuse_secrets(given)
         for name in given:
@@ -84,8 +85,9 @@ class OptionTable:
 
 
 def refuse_secrets(options: Mapping[str, str]) -> None:
-    """
-    :raises SettingsError: an option would put a secret into Spark's plans, UI and event log.
+    """Refuse options that would put a secret into Spark's plans, UI and event log.
+
+    :raises SettingsError: an option is a secret; the message does not show its value.
     """
     for name in options:
         if name != "secrets_file" and is_secret(name.lower().removeprefix(KAFKA_PREFIX)):
@@ -102,13 +104,13 @@ _INSECURE = Option(BOOLEAN, SourceSettings.known()[ALLOW].help, False)
 _IGNITE: Mapping[str, Option] = {
     "addresses": Option(TEXTS, "host:port of the nodes' client connectors, separated by commas", ("127.0.0.1:10800",)),
     "secrets_file": _SECRETS_FILE,
-    "max_frame_bytes": Option(whole_number(1 << 20, 2_147_483_647), "Longest answer in bytes that is taken from a node", MAX_FRAME_BYTES),
+    "max_frame_bytes": Option(whole_number(1 << 20, 2_147_483_647), "Maximum size of a node's reply in bytes", MAX_FRAME_BYTES),
     "tls": Option(BOOLEAN, "Use TLS", False),
     "tls_ca_file": Option(TEXT, "PEM file with the authorities to trust; none: the system's"),
     "tls_cert_file": Option(TEXT, "PEM file with the client's certificate"),
     "tls_key_file": Option(TEXT, "PEM file with the client's key; none: it is in tls_cert_file"),
     "tls_verify": Option(BOOLEAN, "Verify the node's certificate", True),
-    "tls_check_hostname": Option(BOOLEAN, "The certificate must be for the node's host name", True),
+    "tls_check_hostname": Option(BOOLEAN, "Require a certificate for the node's host name", True),
     ALLOW: _INSECURE,
 }
 _KAFKA: Mapping[str, Option] = {
@@ -120,7 +122,9 @@ _CACHE: Mapping[str, Option] = {"cache": Option(_NAMES, "Name of the cache", req
 _SCAN: Mapping[str, Option] = {
     "num_partitions": Option(whole_number(1, 100_000), "Maximum Spark partitions; each reads several Ignite partitions", 8),
     "page_bytes": Option(whole_number(1 << 10, 256 << 20), "Target scan page size in bytes", 4 << 20),
-    "sample_rows": Option(whole_number(1, 1_000_000), "Entries that the schema is taken from, where query entities do not give it", 1_000),
+    "sample_rows": Option(
+        whole_number(1, 1_000_000), "Entries that are sampled for the schema, where query entities do not give it", 1_000
+    ),
 }
 
 IGNITE_READ = OptionTable(
@@ -138,18 +142,21 @@ IGNITE_WRITE = OptionTable(
     "writing",
     {
         **_CACHE,
-        "key": Option(_NAMES, "Column of the key; several, separated by commas, are the fields of a key that is an object", "_key"),
-        "overwrite": Option(BOOLEAN, "Replace an existing entry; false: it stays as it is", True),
+        "key": Option(_NAMES, "Column of the key; several columns, separated by commas, are the fields of a key object", "_key"),
+        "overwrite": Option(BOOLEAN, "Replace existing entries; false: keep them", True),
         "create": Option(
             BOOLEAN,
-            "Create a missing cache, with a query entity from the DataFrame's schema; its table is named as the value type without "
-            "package, or else as the cache",
+            "Create a missing cache, with a query entity from the DataFrame's schema; its table has the name of the value type without "
+            "package, else that of the cache",
             False,
         ),
         "backups": Option(whole_number(0, 1_000), "Backups of a cache that is created; none: the cluster's default"),
-        "key_type": Option(TEXT, "Binary type of the keys of a cache without query entity; of several it chooses one; none: `<cache>.Key`"),
+        "key_type": Option(
+            TEXT, "Binary type of the keys of a cache without query entity; with several query entities, chooses one; none: `<cache>.Key`"
+        ),
         "value_type": Option(
-            TEXT, "Binary type of the values of a cache without query entity; of several it chooses one; none: `<cache>.Value`"
+            TEXT,
+            "Binary type of the values of a cache without query entity; with several query entities, chooses one; none: `<cache>.Value`",
         ),
         **_IGNITE,
     },
@@ -161,11 +168,11 @@ KAFKA_READ = OptionTable(
         "topic": Option(_NAMES, "Topic to read", required=True),
         "starting_offsets": Option(
             TEXT,
-            'First offset by partition as JSON, such as `{"0": 120}`; other partitions, or earliest: from their first record',
+            'First offset by partition as JSON, such as `{"0": 120}`; other partitions, or with earliest all, begin at their first record',
             "earliest",
         ),
         "num_partitions": Option(
-            whole_number(1, 100_000), "Maximum Spark partitions; each reads several of the topic's; none: one for each of the topic's"
+            whole_number(1, 100_000), "Maximum Spark partitions; each reads several partitions of the topic; none: one for each"
         ),
         **_KAFKA,
     },
@@ -178,16 +185,18 @@ KAFKA_WRITE = OptionTable(
         "name": Option(
             _NAMES, "Connector name: transactional ids are `<name>-<slot>`, offsets are in `<prefix>-offsets-<name>`", required=True
         ),
-        "topic": Option(TEXT, "Topic of every row; none: each row has its own in the column `topic`. A missing one is made"),
+        "topic": Option(TEXT, "Topic of every row; none: the column `topic` names the topic of each row. A missing topic is created"),
         "write_id": Option(
             TEXT,
-            "A write with the same id sends nothing twice, also over driver restarts, if the DataFrame and its partitions are the same. "
-            "One that was unfinished when another write of the name began, or its `topic` was deleted, is refused. The last 1,000 ids are "
-            "remembered. None: each call is a write of its own",
+            "A write that is repeated under its id sends nothing twice, also over driver restarts, if the DataFrame and its partitions are "
+            "the same. It is refused if it was unfinished when another write of the name began, or if its `topic` was deleted. The last "
+            "1,000 ids are remembered. None: each call is another write",
         ),
         "slots": Option(whole_number(1, 10_000), "Transactional ids; the DataFrame may not have more partitions", 16),
-        "internal_topic_prefix": Option(TEXT, "Names of the internal topics begin with it", "ignite-kafka"),
-        "transaction_timeout_ms": Option(whole_number(1_000, 86_400_000), "The broker aborts a transaction that is open longer", 600_000),
+        "internal_topic_prefix": Option(TEXT, "Prefix of the internal topics' names", "ignite-kafka"),
+        "transaction_timeout_ms": Option(
+            whole_number(1_000, 86_400_000), "Time after which the broker aborts an open transaction", 600_000
+        ),
         **_KAFKA,
     },
     PRODUCER,
@@ -196,7 +205,7 @@ _PIPELINE = SourceSettings.known(), SourceSettings.defaults()
 
 
 def _setting(name: str, value_type: SettingType | None = None) -> Option:
-    """An option that is the pipeline's setting of that name."""
+    """An option with the help and default of the pipeline's setting of that name."""
     known, defaults = _PIPELINE
     return Option(value_type or known[name].type, known[name].help, defaults[name])
 
@@ -211,8 +220,8 @@ BACKLOG = OptionTable(
         ),
         "on_loss": Option(
             choice("fail", "reload"),
-            "Where changes of partitions were lost: fail ends the query with an error that names them; reload gives their entries with "
-            "`_change` loaded. Keys that were removed meanwhile are not reported",
+            "What to do where changes of partitions were lost: fail ends the query with an error that names the partitions; reload gives "
+            "their present entries with `_change` loaded, and does not report keys that were removed meanwhile",
             "fail",
         ),
         "max_bytes": Option(whole_number(1 << 10, 256 << 20), "Target size of a batch's changes in bytes", 8 << 20),

@@ -1,4 +1,4 @@
-"""Reads the changes of one cache for data source `ignite-backlog`, in batches that are remembered before they are acknowledged."""
+"""Reads the changes of one cache in batches, for data source `ignite-backlog`; a batch is remembered before it is acknowledged."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _WHOLE_UNIT = 1 << 30  # bytes: all of one unit that a read gives
 class PartitionReader:
     """Reads the partitions of one cache; the position of a unit is its partition. For one thread.
 
-    :ivar open: a flag a partition: whether it is read.
+    :ivar open: a flag a partition: whether its changes are still read.
     """
 
     def __init__(self, plan: TransferPlan, table: UnitTable, client: BacklogClient, clock: Clock = time.monotonic) -> None:
@@ -60,12 +60,12 @@ class PartitionReader:
 
     @property
     def marks(self) -> Mapping[int, int]:
-        """Partitions of which no change is read until they are cleared, and the bits of their marks."""
+        """Marked partitions and the bits of their marks; no change of them is read until they are cleared."""
         return {unit: mark.bits for unit, mark in self._states.marked.items()}
 
     @property
     def topology(self) -> Int64Array:
-        """Of each partition: the topology version at which all of it is sent."""
+        """The topology version of each partition at which all of it is sent; -1: unknown."""
         return self._states.topology
 
     def high(self, unit: int) -> int:
@@ -73,7 +73,7 @@ class PartitionReader:
         return self._states.deduplicator.high(unit)
 
     def changes(self) -> list[ChangeBatch]:
-        """What one read gives of the partitions that are open; with an end, those of which it shows all up to there are closed.
+        """The changes of open partitions that one read gives. With an end, a partition is closed once it is read up to there.
 
         :raises CacheDestroyed: the cache was destroyed, or made again.
         """
@@ -94,7 +94,7 @@ class PartitionReader:
         return [up_to(each, until) for each in batches]
 
     def all_of(self, unit: int) -> list[ChangeBatch]:
-        """What one read gives of a single partition: as much as a node answers at once.
+        """The changes of a single partition, as many as a node answers at once.
 
         :raises CacheDestroyed: the cache was destroyed, or made again.
         """
@@ -113,7 +113,7 @@ class PartitionReader:
             raise CacheDestroyed(what, "Start the query again.", cache=self._table.caches[0].name)
 
     def clear(self, partitions: Sequence[int]) -> None:
-        """Take the marks of these partitions away, and read their changes from now on; those that are not marked keep what they have."""
+        """Remove the marks and the backlog of marked partitions among these; their later changes are read again."""
         found = self._client.units()
         wanted = np.isin(found.unit, self._table.units[list(partitions)]) & (found.marks != 0)
         self._states.mark(found.unit["partition"][wanted], found.mark_number[wanted], found.marks[wanted])
@@ -122,9 +122,9 @@ class PartitionReader:
             self._client.clear(self._table.units[marked], numbers)
 
     def remember(self, batch: ChangeBatch) -> bytes:
-        """Note that a batch is given, so that this reader does not give it again.
+        """Remember a batch, so that its changes do not come again.
 
-        :returns: what acknowledges it.
+        :returns: its acknowledgement; empty: there is nothing to acknowledge.
         """
         self._states.remember(batch, {})
         self._states.forget()
@@ -136,7 +136,7 @@ class PartitionReader:
         return first
 
     def _recognise(self, units: Int64Array, changes: Changes) -> None:
-        """Remember the changes of the last batch before a restart where the backlog still has them as they were."""
+        """Remember the changes of the last batch before a restart, if the backlog still has them unchanged."""
         if not self._delivered:
             return
         unit = np.repeat(units, changes.count)

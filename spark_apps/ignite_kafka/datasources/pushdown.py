@@ -1,4 +1,4 @@
-"""Filter pushdown that a session may leave off: without it, PySpark refuses a reader that has ``pushFilters``."""
+"""Optional filter pushdown: PySpark refuses a reader with ``pushFilters`` in a session whose pushdown is off."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ Push = Callable[[Any, list[Filter]], Iterable[Filter]]
 
 
 class optional_pushdown:  # noqa: N801  # a decorator, as property and cached_property are
-    """Decorator of a reader's ``pushFilters``: it is called where the session pushes filters down, and else Spark evaluates them all.
+    """Decorator of a reader's ``pushFilters``, which is called only if the session pushes filters down.
 
-    PySpark 4.2 raises DATA_SOURCE_PUSHDOWN_DISABLED where ``spark.sql.python.filterPushdown.enabled`` is false, its default, and the
-    reader's ``pushFilters`` is not the one of its base class, told by ``__func__`` (pyspark/sql/worker/plan_data_source_read.py). A reader
-    that answers without the pushdown as well, only slower, need not be refused, so the method names the base class's there.
+    PySpark 4.2 raises DATA_SOURCE_PUSHDOWN_DISABLED if ``spark.sql.python.filterPushdown.enabled`` is false, its default, and the
+    reader's ``pushFilters`` is not its base class's by ``__func__`` (pyspark/sql/worker/plan_data_source_read.py). The reader works
+    without the pushdown too, only slower; so the decorated method has the ``__func__`` of the base class.
     """
 
     def __init__(self, push: Push) -> None:

@@ -1,3 +1,4 @@
-"""Kafka as a transport: clients, topics, batches of records produced and consumed. It knows no connector.
+"""Kafka as a transport: clients, topics, batches of records produced and consumed; nothing about connectors.
 
-Imports settings and common; state, source and sink import it."""
+Imports settings and common; state, source and sink import it.
+"""

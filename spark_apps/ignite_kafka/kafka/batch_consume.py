@@ -1,4 +1,4 @@
-"""Take whole batches of records out of librdkafka, as Arrow arrays.
+"""Read whole batches of records from librdkafka into Arrow arrays.
 
 confluent-kafka makes a Python object of each record: 1 µs of Python a record, and as many small objects as there are keys and values.
 ``rd_kafka_consume_batch_queue`` fills an array of pointers to ``rd_kafka_message_t``; numpy reads those structures where they lie, and
@@ -33,7 +33,7 @@ _VIEW = np.dtype({"names": ["length", "inline", "buffer", "offset"], "formats": 
 
 @dataclass(frozen=True)
 class Signal:
-    """What a consumer tells beside records: the end of a partition (with the position there), or an error."""
+    """A consumer's report other than a record: the end of a partition (with the position there), or an error."""
 
     code: int
     topic: str | None
@@ -43,7 +43,7 @@ class Signal:
 
 
 def signal_of(message: Message) -> Signal:
-    """What a message without a record tells."""
+    """The signal of a message that holds no record."""
     error = message.error()
     assert error is not None
     partition, offset = message.partition(), message.offset()
@@ -72,27 +72,27 @@ def _library() -> ctypes.CDLL:
 
 
 class NativeQueue:
-    """A queue for what comes of some partitions, apart from the consumer's own; make it before they are assigned, close it before it goes.
+    """A queue for the records of some partitions. Create it before they are assigned; close it before the consumer.
 
-    What librdkafka has to tell of the connections stays in the consumer's own queue, and :meth:`consume` serves that through
-    confluent-kafka: a callback of Python that librdkafka makes while this module calls it finds no state of confluent-kafka, which then
-    aborts the process.
+    Connection events stay in the consumer's own queue, which :meth:`consume` polls through confluent-kafka: a Python callback that
+    librdkafka makes while this module calls it finds no state of confluent-kafka, which then aborts the process.
 
-    :param timed: whether timestamps are wanted, which costs a call each.
+    :param partitions: topic and partition.
+    :param timed: whether to read timestamps, which costs a call per record.
     """
 
-    def __init__(self, consumer: Consumer, places: Sequence[tuple[str, int]], *, timed: bool = False) -> None:
+    def __init__(self, consumer: Consumer, partitions: Sequence[tuple[str, int]], *, timed: bool = False) -> None:
         self._consumer = consumer  # keeps the handle alive
         self._timed = timed
         handle = ctypes.c_void_p.from_address(id(consumer) + _OBJECT_HEAD).value
         self._queue = _library().rd_kafka_queue_new(handle)
-        for topic, partition in places:
+        for topic, partition in partitions:
             own = _library().rd_kafka_queue_get_partition(handle, topic.encode(), partition)
             _library().rd_kafka_queue_forward(own, self._queue)
             _library().rd_kafka_queue_destroy(own)
 
     def consume(self, count: int, timeout_s: float) -> tuple[list[Consumed], list[Signal]]:
-        """At most that many records and signals; waits at most that long for the last of them."""
+        """Return at most ``count`` records and signals; waits at most ``timeout_s`` seconds for the last of them."""
         message = self._consumer.poll(0)
         assert message is None or message.error() is not None, "a record in the consumer's own queue"
         signals = [] if message is None else [signal_of(message)]
@@ -110,6 +110,7 @@ class NativeQueue:
                 destroy(pointer)
 
     def close(self) -> None:
+        """Free the queue."""
         if self._queue:
             _library().rd_kafka_queue_destroy(self._queue)
             self._queue = None
@@ -133,13 +134,13 @@ def _read(pointers: Addresses, timed: bool) -> tuple[list[Consumed], list[Signal
 
 
 def _times_ms(pointers: Addresses) -> Int64Array:
-    """They stand in what librdkafka keeps to itself."""
+    """Timestamps lie outside the public structure, so each costs a call."""
     time_of, kind = _library().rd_kafka_message_timestamp, ctypes.byref(ctypes.c_int())
     return np.array([time_of(pointer, kind) for pointer in pointers.tolist()], np.int64)
 
 
 def _words(pointers: Addresses) -> list[Addresses]:
-    """Each word of the structures that the pointers lead to; they are aligned to 8 bytes."""
+    """Each word of the structures at these addresses, which are aligned to 8 bytes."""
     first = int(pointers.min())
     count = (int(pointers.max()) - first) // 8 + _WORDS
     memory = np.ctypeslib.as_array((ctypes.c_uint64 * count).from_address(first))
@@ -152,7 +153,7 @@ def _name(topic: int) -> str | None:
 
 
 def _by_partition(topics: Addresses, partitions: npt.NDArray[np.int32], rows: Int64Array) -> Iterator[Int64Array]:
-    """Rows of each partition, in their order."""
+    """The rows of each partition, in their order."""
     if not rows.size:
         return
     order = rows[np.lexsort((partitions[rows], topics[rows]))]  # stable
@@ -161,7 +162,10 @@ def _by_partition(topics: Addresses, partitions: npt.NDArray[np.int32], rows: In
 
 
 def binary_at(addresses: Addresses, lengths: Addresses) -> pa.BinaryArray:
-    """Bytes that lie somewhere in memory, copied into one array; address 0 is a null."""
+    """Copy byte strings from memory into one ``pa.binary()`` array; address 0 is a null.
+
+    :param lengths: in bytes, one per address.
+    """
     views = np.zeros(len(addresses), _VIEW)
     views["length"] = lengths
     absent = addresses == 0
@@ -181,7 +185,7 @@ def binary_at(addresses: Addresses, lengths: Addresses) -> pa.BinaryArray:
 
 
 def _inline(addresses: Addresses, lengths: Int64Array) -> np.ndarray:
-    """Twelve bytes for each value, with zeros behind it; nothing is read that is not the value's."""
+    """Twelve bytes per value, padded with zeros; no byte outside a value is read."""
     first = int(addresses.min())
     memory = np.ctypeslib.as_array((ctypes.c_uint8 * (int(addresses.max()) - first + _INLINE)).from_address(first))
     column = np.arange(_INLINE)

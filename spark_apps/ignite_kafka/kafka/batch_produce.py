@@ -1,8 +1,8 @@
-"""Hand a whole Arrow batch to librdkafka in one call.
+"""Produce a whole Arrow batch with one call of librdkafka.
 
 confluent-kafka's ``produce`` costs about a microsecond of Python a record, as much as scanning and decoding it. librdkafka's own
 ``rd_kafka_produce_batch`` takes an array of ``rd_kafka_message_t``, which numpy fills without a Python loop: pointers into the Arrow
-buffers plus lengths. The library is the one that confluent-kafka has loaded; its handle stands first in the producer object after
+buffers plus lengths. The library is the one that confluent-kafka has loaded; its handle is the first field of the producer object after
 Python's object head (``Handle`` in confluent_kafka.h), unchanged since version 0.9. :func:`supported` guards it.
 
 Source: librdkafka ``rdkafka.h`` (``rd_kafka_message_s``, ``rd_kafka_produce_batch``); the C structure is part of its stable ABI.
@@ -47,7 +47,7 @@ def _library() -> ctypes.CDLL:
 
 @cache  # reading the version takes 4 ms: it parses the package's metadata
 def supported() -> bool:
-    """Whether this interpreter and confluent-kafka are the kind that the layout was checked against."""
+    """Whether interpreter and confluent-kafka have the memory layout that this module was checked against."""
     return (
         version("confluent-kafka").startswith("2.")
         and sys.implementation.name == "cpython"
@@ -57,12 +57,15 @@ def supported() -> bool:
 
 
 def addresses(array: pa.Array) -> tuple[np.ndarray, np.ndarray]:
-    """Address and length of each value of a binary array without offset; null has address 0 and length 0."""
+    """Address and length in bytes of each value of a binary array (both uint64); a null has address 0 and length 0.
+
+    :raises ValueError: the array has an offset.
+    """
     if array.offset:
         raise ValueError("an array with an offset: slice its buffers first")
     _, offsets, data = array.buffers()
     bounds = np.frombuffer(offsets, np.int32, len(array) + 1).astype(np.uint64)
-    # an array of empty values may have no data buffer; any address but 0 tells librdkafka 'empty', not 'null'
+    # an array of empty values may have no data buffer; librdkafka takes any address but 0 as 'empty', not 'null'
     base = data.address if data is not None and data.size else offsets.address
     where, length = np.uint64(base) + bounds[:-1], bounds[1:] - bounds[:-1]
     if array.null_count:
@@ -72,7 +75,7 @@ def addresses(array: pa.Array) -> tuple[np.ndarray, np.ndarray]:
 
 
 class NativeTopic:
-    """One topic of one producer, for batches. Close it before the producer goes."""
+    """One topic of one producer, for batches. Close it before the producer."""
 
     def __init__(self, producer: Producer, topic: str) -> None:
         self._producer = producer  # keeps the handle alive
@@ -84,7 +87,7 @@ class NativeTopic:
     def produce(self, keys: pa.Array, values: pa.Array, first: int, last: int) -> np.ndarray:
         """Queue records ``first`` to ``last`` (excluded) of two binary arrays of equal length.
 
-        :returns: an error code for each record, 0 where it was queued.
+        :returns: librdkafka's error code per record (int32), 0 where it was queued.
         """
         messages = np.zeros(last - first, _MESSAGE)
         key, key_length = addresses(keys)
@@ -97,11 +100,12 @@ class NativeTopic:
         return codes
 
     def close(self) -> None:
+        """Free the topic."""
         if self._topic:
             _library().rd_kafka_topic_destroy(self._topic)
             self._topic = None
 
 
 def describe(code: int) -> str:
-    """librdkafka's text for an error code."""
+    """Text of an error code of librdkafka."""
     return str(_library().rd_kafka_err2str(code).decode())

@@ -1,4 +1,4 @@
-"""Kafka clients of one connector: one place that knows how to reach the brokers and what their errors mean."""
+"""Kafka clients of one connector, and their errors as errors of this package."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from ..settings.secrets import Secrets
 
 REQUEST_TIMEOUT_S = 30.0
-BRIEF_S = 5.0  # for what is good to have but not needed, where the broker may be away
-QUICK = {  # under every client's settings
-    # the first look for a coordinator races with the first connection and waits this long: init_transactions 53 ms at 100, 14 ms at 10
+BRIEF_S = 5.0  # timeout of optional requests, which may fail while the broker is down
+QUICK = {  # defaults of every client
+    # the first lookup of a coordinator races with the first connection and waits this long: init_transactions 53 ms at 100, 14 ms at 10
     "reconnect.backoff.ms": 10,
     "reconnect.backoff.max.ms": 1_000,  # a broker that is back is found within a second; librdkafka's own is 10 s
     "socket.nagle.disable": True,
     "log_level": 2,
 }
 NO_NEW_TOPICS = {"allow.auto.create.topics": False}
-"""Over every producer's settings: librdkafka's producers ask brokers to make a topic that is missing, so a topic that was deleted would
-come back without its records, or an internal one without compaction."""
+"""Overrides every producer's settings: librdkafka's producers have brokers create a missing topic, so a deleted topic would reappear
+without its records, or an internal one without compaction."""
 
 C = TypeVar("C")
 _AUTHENTICATION = {KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED, KafkaError._SSL}
@@ -41,13 +41,14 @@ _TOO_LARGE = {KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE}
 
 
 class ErrorMemory:
-    """Remembers the last error that librdkafka reported in the background; a refused login shows only there."""
+    """Keeps the last error that librdkafka reported in the background; a refused login is reported nowhere else."""
 
     def __init__(self) -> None:
         self.authentication: KafkaError | None = None
         self.last: KafkaError | None = None
 
     def __call__(self, error: KafkaError) -> None:
+        """Keep an error: the error callback of a client."""
         self.last = error
         if error.code() in _AUTHENTICATION:
             self.authentication = error
@@ -56,7 +57,7 @@ class ErrorMemory:
 def translate(error: KafkaError, doing: str, memory: ErrorMemory | None = None, **where: Any) -> IgniteKafkaError:
     """The error of this package for an error of librdkafka.
 
-    :param doing: what was being done, as in 'creating a topic'.
+    :param doing: the failed action, as in 'creating a topic'.
     """
     code = error.code()
     if memory is not None and memory.authentication is not None:
@@ -76,10 +77,10 @@ def translate(error: KafkaError, doing: str, memory: ErrorMemory | None = None, 
 
 
 def make_client(kind: Callable[[dict[str, Any]], C], config: Mapping[str, Any]) -> C:
-    """A client of librdkafka, which checks its settings and reads the files that they name when it is made.
+    """Create a client of librdkafka, which then checks its settings and reads the files that they name.
 
-    :raises SettingsError: it refuses a setting; librdkafka's reason names it.
-    :raises KafkaUnavailable: this machine lacks what a client needs, such as threads.
+    :raises SettingsError: librdkafka refuses a setting; its reason names the setting.
+    :raises KafkaUnavailable: the machine lacks a resource of the client, such as threads.
     """
     try:
         return kind(dict(config))
@@ -88,20 +89,20 @@ def make_client(kind: Callable[[dict[str, Any]], C], config: Mapping[str, Any]) 
         if error.code() == KafkaError._INVALID_ARG:
             raise SettingsError(
                 f"librdkafka refuses the settings of a Kafka client: {error.str().strip()}",
-                "Correct the setting that it names, in kafka_config, an override, the Kafka connection or the secrets file.",
+                "Correct the named setting, in kafka_config, an override, the Kafka connection or the secrets file.",
                 bootstrap_servers=config.get("bootstrap.servers"),
             ) from cause
-        raise translate(error, "making a Kafka client", bootstrap_servers=config.get("bootstrap.servers")) from cause
+        raise translate(error, "creating a Kafka client", bootstrap_servers=config.get("bootstrap.servers")) from cause
 
 
 @dataclass(frozen=True, repr=False)
 class KafkaClients:
-    """Makes admin clients, consumers and producers.
+    """Factory of admin clients, consumers and producers.
 
     :param common: librdkafka settings of every client (bootstrap.servers, security), secrets included.
     :param producer: overrides for producers.
     :param consumer: overrides for consumers.
-    :param patience_s: how long one call waits where nothing moves; whoever tries again bounds the sum of such waits.
+    :param patience_s: seconds that one call waits without progress; the caller that retries bounds the sum.
     """
 
     common: Mapping[str, Any]
@@ -119,15 +120,17 @@ class KafkaClients:
 
     @property
     def bootstrap(self) -> str:
+        """Addresses of the brokers, separated by commas."""
         return str(self.common["bootstrap.servers"])
 
     def admin(self) -> tuple[AdminClient, ErrorMemory]:
+        """Create an admin client and the memory of its background errors."""
         memory = ErrorMemory()
         config: dict[str, Any] = {**QUICK, **self.common, "error_cb": memory}
         return make_client(AdminClient, config), memory
 
     def reader(self, **settings: Any) -> Consumer:
-        """A read_committed consumer that never commits: partitions are assigned by hand and read from where we say."""
+        """Create a read_committed consumer that never commits; partitions and start offsets are assigned by the caller."""
         return make_client(
             Consumer,
             {
@@ -139,7 +142,7 @@ class KafkaClients:
                 "enable.partition.eof": True,
                 "fetch.wait.max.ms": 20,
                 "fetch.error.backoff.ms": 50,
-                "queued.max.messages.kbytes": 8_192,  # small records cost many times their bytes while they wait: 64 MiB of them was 0.6 GB
+                "queued.max.messages.kbytes": 8_192,  # queued small records take many times their size: 64 MiB of them took 0.6 GB
                 **QUICK,
                 **self.common,
                 **self.consumer,
@@ -148,16 +151,16 @@ class KafkaClients:
         )
 
     def writer(self, **settings: Any) -> Producer:
-        """A plain producer for single records of compacted topics: in order, acknowledged by all replicas in sync, now and then twice.
+        """Create a producer for single records of compacted topics: in order, acknowledged by all in-sync replicas, at least once.
 
-        It is not idempotent: a user who may not write would end that producer by a fatal error, which confluent-kafka raises in the middle
-        of ``flush`` as a SystemError. Delivery reports have the errors of this one.
+        It is not idempotent: missing write permission is a fatal error of an idempotent producer, which confluent-kafka raises inside
+        ``flush`` as a SystemError. This one reports such errors per record.
         """
         in_order = {"acks": "all", "max.in.flight.requests.per.connection": 1}
         return make_client(Producer, {**in_order, **QUICK, **self.common, **settings, **NO_NEW_TOPICS})
 
     def check(self, timeout_s: float = REQUEST_TIMEOUT_S / 3) -> None:
-        """Ask the cluster for its topics once.
+        """Request the topic list once.
 
         :raises KafkaUnavailable: no broker answered.
         :raises AuthenticationFailed: the broker refused user, password or certificate.

@@ -1,7 +1,7 @@
-"""Records of partitions that are given, from offsets that are given: no group membership, nothing committed here.
+"""Reader of assigned partitions from given offsets: it joins no group and commits nothing.
 
-An end counts as reached when the position has come to it, whatever the last offsets are: records, markers of transactions, or nothing
-(KafkaConsumer's position; a partition's end is told with it). Records of open or aborted transactions are never seen.
+An end is reached once the position reaches it, whether the last offsets hold records, transaction markers or nothing (KafkaConsumer's
+position; the end-of-partition signal reports it). Records of open or aborted transactions are skipped.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from .records import Consumed
 from .topics import TopicPartition
 
 _SETTINGS: Mapping[str, Any] = {
-    "auto.offset.reset": "error",  # an offset that is gone is never replaced by another one in silence
-    "queued.max.messages.kbytes": 16_384,  # fetched while what came before is stored
-    "fetch.queue.backoff.ms": 5,  # librdkafka's own is a second, in which a full queue has long become empty
+    "auto.offset.reset": "error",  # a deleted offset is an error, never replaced silently
+    "queued.max.messages.kbytes": 16_384,  # fetched while earlier records are stored
+    "fetch.queue.backoff.ms": 5,  # librdkafka's default, a second, leaves a drained queue empty
 }
 _FIRST_RECORDS = 1_000  # until the size of records is known
 _STEP_S = 0.05
@@ -35,21 +35,21 @@ _GONE = {KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE}
 
 @dataclass(frozen=True)
 class BatchLimits:
-    """A batch is given out once it has one of these; its bytes may pass ``bytes`` by some records."""
+    """A batch ends when it reaches either limit; it may exceed ``bytes`` by some records."""
 
     records: int
     bytes: int
 
 
 class RecordReader:
-    """Reads partitions until their ends.
+    """Reads partitions up to their ends.
 
-    :param group: the consumer group that :attr:`group_metadata` is of; nobody joins it.
-    :param starts: the first offset of each partition.
-    :param ends: where each partition's records stop to count; None: never.
-    :param timed: whether the records' timestamps are wanted.
-    :raises KafkaUnavailable: from :meth:`read`, where nothing came for ``patience_s`` of the clients though ends are not reached.
-    :raises RecordsLost: from :meth:`read`, where records were deleted before they were read.
+    :param group: the consumer group of :attr:`group_metadata`; the reader does not join it.
+    :param starts: first offset of each partition.
+    :param ends: end offset (excluded) of each partition; None: no end.
+    :param timed: whether to read the records' timestamps.
+    :raises KafkaUnavailable: from :meth:`read`: nothing arrived for the clients' ``patience_s`` before the ends.
+    :raises RecordsLost: from :meth:`read`: records were deleted before they were read.
     """
 
     def __init__(
@@ -83,9 +83,10 @@ class RecordReader:
         return not self._open
 
     def read(self, wait_s: float) -> list[Consumed]:
-        """The next batch: once it is large enough, every end is reached, or that time has passed; it may be empty.
+        """Read the next batch, one :class:`Consumed` per partition; empty if nothing arrived in time.
 
-        :attr:`positions` are then those behind the batch.
+        Returns once the batch is full, every end is reached, or ``wait_s`` seconds have passed. :attr:`positions` are then those after
+        the batch.
         """
         until = time.monotonic() + wait_s
         parts: dict[TopicPartition, list[Consumed]] = {}
@@ -98,22 +99,22 @@ class RecordReader:
             fetched, signals = self._consume(room, min(left_s, _STEP_S))
             if fetched or signals:
                 self._moved_at = time.monotonic()
-            for part in filter(None, map(self._taken, fetched)):
+            for part in filter(None, map(self._up_to_end, fetched)):
                 parts.setdefault((part.topic, part.partition), []).append(part)
                 records += len(part.offsets)
                 size += part.keys.nbytes + part.values.nbytes
             for signal in signals:
-                self._take(signal)
+                self._on_signal(signal)
             self._mean_bytes = size / records if records else self._mean_bytes
         if self._open and self._ends and time.monotonic() - self._moved_at > self._patience_s:
             raise self._silent()
-        return [_joined(place, some) for place, some in parts.items()]
+        return [_concat(place, some) for place, some in parts.items()]
 
     def _consume(self, count: int, timeout_s: float) -> tuple[list[Consumed], list[Signal]]:
         return self._queue.consume(count, timeout_s) if self._queue else consume(self._consumer, count, timeout_s)
 
-    def _taken(self, part: Consumed) -> Consumed | None:
-        """What of a part lies before its partition's end; None: nothing."""
+    def _up_to_end(self, part: Consumed) -> Consumed | None:
+        """The records before the partition's end; None without any."""
         place = part.topic, part.partition
         if place not in self._open:
             return None
@@ -127,7 +128,7 @@ class RecordReader:
             self.positions[place] = int(part.offsets[-1]) + 1
         return part if len(part.offsets) else None
 
-    def _take(self, signal: Signal) -> None:
+    def _on_signal(self, signal: Signal) -> None:
         if signal.code == KafkaError._PARTITION_EOF:
             place = str(signal.topic), signal.partition
             if place in self._open:
@@ -149,7 +150,7 @@ class RecordReader:
             raise error
 
     def _close(self, place: TopicPartition, end: int) -> None:
-        """A partition is read to its end: what follows it is not fetched."""
+        """Stop fetching a partition that is read to its end."""
         self.positions[place] = end
         self._open.discard(place)
         self._consumer.incremental_unassign([TopicPartitionOffset(*place)])
@@ -164,19 +165,20 @@ class RecordReader:
             raise error
         places = ", ".join(f"{topic} {partition}" for topic, partition in sorted(self._open)[:20])
         return KafkaUnavailable(
-            f"no record came for {self._patience_s:.0f} s though the ends are not reached",
+            f"no record arrived for {self._patience_s:.0f} s before the partitions' ends",
             "Check the brokers that lead these partitions.",
             partitions=places,
         )
 
     def close(self) -> None:
+        """Close queue and consumer."""
         if self._queue:
             self._queue.close()
         self._consumer.close()
 
 
 def consume(consumer: Consumer, count: int, timeout_s: float) -> tuple[list[Consumed], list[Signal]]:
-    """What :meth:`NativeQueue.consume` does, by Python objects."""
+    """Do the same as :meth:`NativeQueue.consume`, with a Python object per record."""
     rows: dict[TopicPartition, tuple[list[bytes | None], list[bytes | None], list[int], list[int]]] = {}
     signals = []
     for message in consumer.consume(count, timeout_s):
@@ -196,7 +198,7 @@ def consume(consumer: Consumer, count: int, timeout_s: float) -> tuple[list[Cons
     return fetched, signals
 
 
-def _joined(place: TopicPartition, parts: list[Consumed]) -> Consumed:
+def _concat(place: TopicPartition, parts: list[Consumed]) -> Consumed:
     if len(parts) == 1:
         keys, values = pa.concat_arrays([parts[0].keys]), pa.concat_arrays([parts[0].values])
     else:

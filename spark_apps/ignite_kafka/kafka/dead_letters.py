@@ -1,7 +1,7 @@
-"""What could not be moved, for a dead-letter topic: the original, and behind its headers those that tell the context.
+"""Dead letters: the original record with its headers, followed by headers that describe the failure.
 
-These have the names and the order of ``org.apache.kafka.connect.runtime.errors.DeadLetterQueueReporter`` (KIP-298), each as text. An entry
-of Ignite was never in a topic: it has no Kafka place, and headers of our own say where it was.
+The added headers have the names and the order of ``org.apache.kafka.connect.runtime.errors.DeadLetterQueueReporter`` (KIP-298), each as
+text. An Ignite entry has no topic, partition and offset: headers with the prefix ``ignite_kafka.errors.`` name its cache instead.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _CONNECT, _OURS = "__connect.errors.", "ignite_kafka.errors."
 
 @dataclass(frozen=True)
 class DeadLetter:
-    """A record for the dead letter topic. A timestamp of 0 is the time at which it is sent."""
+    """A record for the dead-letter topic. ``timestamp_ms`` 0: the time of sending."""
 
     topic: str
     key: bytes | None
@@ -29,11 +29,11 @@ class DeadLetter:
 def context_headers(
     error: IgniteKafkaError, stage: str, component: type, connector: str, task: int, place: Mapping[str, object]
 ) -> list[Header]:
-    """The headers that tell what failed.
+    """Headers that describe the failure.
 
-    :param stage: in Kafka Connect's words.
-    :param component: the class whose work it was.
-    :param place: topic, partition and offset of a record; nothing of an entry.
+    :param stage: the failed stage, as Kafka Connect names it.
+    :param component: the class that failed.
+    :param place: topic, partition and offset of a record; empty for an entry.
     """
     exception = f"{type(error).__module__}.{type(error).__name__}"
     context = {
@@ -50,7 +50,7 @@ def context_headers(
 
 
 def entry_headers(cache: str, partition: int, topic: str) -> list[Header]:
-    """The headers that tell where an entry was in Ignite, and which topic it was for."""
+    """Headers that name an entry's cache and partition, and its target topic."""
     return _headers(_OURS, {"cache": cache, "partition": partition, "topic": topic})
 
 

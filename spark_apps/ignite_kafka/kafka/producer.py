@@ -1,8 +1,8 @@
-"""A transactional producer whose every call either did what it says or leaves no doubt that it did not.
+"""Transactional producer that is discarded after any call without an answer.
 
-librdkafka has no KIP-890: a delayed EndTxn of one transaction can hit the next one of the same producer. So after any transactional
-call whose answer did not come, the producer is thrown away; the next one's init_transactions settles what was open, and the offsets
-topic tells what was committed (docs/delivery.md).
+librdkafka has no KIP-890: a delayed EndTxn of one transaction can hit the next one of the same producer. So after a transactional call
+without an answer the producer is discarded; the next one's init_transactions settles the open transaction, and the offsets topic shows
+what was committed (docs/delivery.md).
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ DEFAULTS: dict[str, Any] = {
     "linger.ms": 20,
     "batch.size": 1_000_000,
     "compression.type": "lz4",
-    "partitioner": "murmur2_random",  # keys land where Java clients put them
+    "partitioner": "murmur2_random",  # the partitions that Java clients choose
     "queue.buffering.max.messages": 1_000_000,
     "queue.buffering.max.kbytes": 1_048_576,
     "delivery.report.only.error": True,
-    # init_transactions misses the coordinator's connection now and then and waits 500 ms for a timer when connections are made on demand:
+    # with connections on demand, init_transactions sometimes misses the coordinator's connection and waits 500 ms for a timer:
     # claiming 16 slots takes 0.53 s with it, 0.08 s without
     "enable.sparse.connections": False,
     **QUICK,
@@ -53,15 +53,15 @@ _EARLIEST_RETRY = 0.8  # of retry.backoff.ms: librdkafka varies it by a fifth
 
 
 class ProducerFenced(Exception):
-    """Another producer with the same transactional id was initialised, or the coordinator timed this one out."""
+    """Another producer with this transactional id was initialised, or the transaction timed out."""
 
 
 class TransactionalProducer:
     """One transactional id. Not thread-safe; never shared across a fork.
 
-    :attr:`written` holds the last offset of each topic and partition, where ``delivery.report.only.error`` is set to False.
+    :attr:`written` holds the last offset per topic and partition if ``delivery.report.only.error`` is False.
 
-    :param queue_bytes: most bytes that wait in librdkafka's queue; more waits in :meth:`produce_records`.
+    :param queue_bytes: limit of librdkafka's queue, in bytes; :meth:`produce_records` waits beyond it.
     """
 
     def __init__(
@@ -80,23 +80,24 @@ class TransactionalProducer:
         self.outcome_unknown = False
         self.written: dict[tuple[str, int], int] = {}
         given = {**DEFAULTS, **(settings or {}), **clients.common, **clients.producer}
-        config = {one_name(name): value for name, value in given.items()}  # of two names of one setting librdkafka takes the last
+        config = {one_name(name): value for name, value in given.items()}  # librdkafka takes the last of two names of one setting
         config |= {"transactional.id": transactional_id, "transaction.timeout.ms": timeout_ms, "error_cb": self._memory, **NO_NEW_TOPICS}
         config["message.timeout.ms"] = _message_timeout_ms(config.get("message.timeout.ms"), timeout_ms)
         self.size_limit = SizeLimit.of(config)
         self._producer = make_client(Producer, config)
         self._topics: dict[str, native.NativeTopic] = {}
-        # past the transaction's time-out the broker has ended it one way or the other
+        # after the transaction's timeout the broker has ended it either way
         self._patience_s = min(timeout_ms / 1000, clients.patience_s)
         self._init_s = clients.patience_s
         self._earliest_retry_s = float(config["retry.backoff.ms"]) / 1000 * _EARLIEST_RETRY
         self.spent = False
 
     def init(self) -> None:
-        """Fence every earlier producer of this id and settle what it left open."""
+        """Fence every earlier producer of this id and settle its open transaction."""
         self._call("init_transactions", "init_transactions", self._init_s)
 
     def begin(self) -> None:
+        """Begin a transaction."""
         self._call("begin_transaction", "begin_transaction")
 
     def produce(
@@ -122,7 +123,7 @@ class TransactionalProducer:
             raise self._error(cause, "queueing a record", topic=topic) from cause
 
     def produce_records(self, topic: str, records: Records) -> None:
-        """Queue all records of a batch, in order; waits while more than ``queue_bytes`` are on their way.
+        """Queue all records of a batch, in order; waits while more than ``queue_bytes`` are in flight.
 
         :raises RecordTooLarge: a record is larger than message.max.bytes of the producer; nothing after it is queued.
         """
@@ -146,7 +147,10 @@ class TransactionalProducer:
                 raise _refused(codes, records, first, topic)
 
     def await_room(self, count: int, size: float) -> None:
-        """Wait until ``count`` records of ``size`` bytes fit into the queue, which drains at the broker's speed."""
+        """Wait until ``count`` records of ``size`` bytes each fit into the queue.
+
+        :raises KafkaUnavailable: the queue did not shrink for ``patience_s``.
+        """
         allowed = max(0, int(self._queue_bytes / max(1.0, size)) - count)
         left, moved_at = len(self._producer), time.monotonic()
         while left > allowed:
@@ -163,7 +167,7 @@ class TransactionalProducer:
                 )
 
     def send_offsets(self, offsets: Sequence[TopicPartitionOffset], group_metadata: Any) -> None:
-        """Have a consumer group's offsets committed with the open transaction.
+        """Add a consumer group's offsets to the open transaction.
 
         :param group_metadata: ``Consumer.consumer_group_metadata()``.
         """
@@ -172,22 +176,22 @@ class TransactionalProducer:
     def commit(self) -> None:
         """Commit the open transaction.
 
-        Afterwards :attr:`spent` tells whether the call was slow enough for librdkafka to have sent EndTxn twice by itself (a connection
-        that broke, a reply that was late). The first one may then still arrive, and would end this producer's next transaction half
-        sent: a spent producer must be closed. The next one's init makes the broker refuse what is late.
+        :attr:`spent` is set if the call was slow enough for librdkafka to have sent EndTxn twice (a broken connection, a late reply). The
+        first one may still arrive and would end this producer's next transaction half sent, so a spent producer must be closed; the next
+        one's init makes the broker refuse the late request.
 
         :raises ProducerFenced: another producer took over; this transaction was or will be aborted, unless its EndTxn had been answered.
-        :raises KafkaUnavailable: no answer: the outcome is unknown to this producer (:attr:`outcome_unknown`): throw it away.
+        :raises KafkaUnavailable: no answer: the outcome is unknown (:attr:`outcome_unknown`), and the producer must be discarded.
         """
         self._drain()
         self.outcome_unknown = True
-        asked_at = time.monotonic()
+        began_at = time.monotonic()
         self._call("commit_transaction", "commit_transaction", self._patience_s)
         self.outcome_unknown = False
-        self.spent = time.monotonic() - asked_at >= self._earliest_retry_s
+        self.spent = time.monotonic() - began_at >= self._earliest_retry_s
 
     def _drain(self) -> None:
-        """Wait while records leave, so that of a commit only EndTxn is left; where nothing moves, the commit itself says why."""
+        """Wait until the queue is empty, so that the commit only sends EndTxn; without progress the commit itself reports the cause."""
         left, moved_at = len(self._producer), time.monotonic()
         while left and time.monotonic() - moved_at < _STILL_S:
             self._call("sending records", "flush", _STILL_S / 2)  # poll would wait for linger.ms
@@ -195,14 +199,15 @@ class TransactionalProducer:
                 left, moved_at = len(self._producer), time.monotonic()
 
     def abort(self, timeout_s: float) -> None:
+        """Abort the open transaction."""
         self._call("abort_transaction", "abort_transaction", timeout_s)
 
     def close(self) -> None:
-        """Throw the producer away: nothing that still waits is sent."""
+        """Discard the producer; queued records are not sent."""
         for topic in self._topics.values():
             topic.close()
         self._topics = {}
-        with suppress(KafkaException):  # a fenced producer answers flush with its fatal error, and would hide what closed it
+        with suppress(KafkaException):  # flush of a fenced producer raises its fatal error, which would hide the cause of the close
             self._producer.purge(in_queue=True, in_flight=True, blocking=False)
             self._producer.flush(0)
         del self._producer
@@ -219,14 +224,14 @@ class TransactionalProducer:
             getattr(self._producer, method)(*arguments)
         except KafkaException as cause:
             error = self._error(cause, doing)
-            if cause.args[0].code() == KafkaError._INCONSISTENT and self._delivery_error is not None:  # it only counts the failures
+            if cause.args[0].code() == KafkaError._INCONSISTENT and self._delivery_error is not None:  # its text only counts the failures
                 error = self._error(KafkaException(self._delivery_error), "sending records")
             raise error from cause
 
     def _error(self, cause: KafkaException, doing: str, **where: Any) -> Exception:
         error: KafkaError = cause.args[0]
         if error.txn_requires_abort():
-            self.outcome_unknown = False  # librdkafka says so only where EndTxn was not sent
+            self.outcome_unknown = False  # only reported if EndTxn was not sent
         if error.code() in _FENCED:
             return ProducerFenced(f"{self.transactional_id}: {doing}: {error.str()}")
         return translate(error, doing, self._memory, transactional_id=self.transactional_id, **where)
@@ -244,20 +249,20 @@ def _refused(codes: np.ndarray, records: Records, first: int, topic: str) -> Ign
 
 
 def _message_timeout_ms(given: str | int | None, transaction_ms: int) -> str | int:
-    """How long a record is tried: no longer than its transaction may last, which librdkafka would refuse; 0 is without end.
+    """Timeout of a record: at most that of its transaction, because librdkafka refuses a longer one; 0 given means no limit.
 
-    What is no number is left to librdkafka, which says so.
+    Text that is not a number is left for librdkafka to refuse.
     """
     text = str(_MESSAGE_TIMEOUT_MS if given is None else given)
     return min(int(text) or transaction_ms, transaction_ms) if text.isdecimal() else text
 
 
 def fenced_by_newer(connector: str, slot: int | None, mine: int, theirs: int) -> Fenced:
-    """The error of a run that finds a newer generation than its own."""
+    """The error of a run that found a newer generation of its connector."""
     newer = f"generation {theirs}" if theirs > mine else "a run that is starting"
     return Fenced(
         f"{newer} of connector {connector!r} has taken over from generation {mine}",
-        "This run ends; the newer one goes on. Start a connector once at a time.",
+        "This run ends; the newer one continues. Run a connector once at a time.",
         connector=connector,
         slot=slot,
     )

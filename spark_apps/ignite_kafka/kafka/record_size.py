@@ -1,4 +1,4 @@
-"""Which records a client or a topic would refuse for their size, told before they are sent: a transaction that has one must be aborted."""
+"""Check of record sizes before records are sent, because a transaction with a refused record must be aborted."""
 
 from __future__ import annotations
 
@@ -14,31 +14,32 @@ from .records import Records, record_sizes
 
 RECORD_OVERHEAD = 70  # bytes of a record batch's head: what librdkafka adds when it compares with message.max.bytes
 DEFAULT_MESSAGE_BYTES = 1_000_000
-"""librdkafka's message.max.bytes."""
+"""Default of librdkafka's message.max.bytes."""
 
 _CODECS = ("gzip", "snappy", "lz4", "zstd")
 
 
 @dataclass(frozen=True)
 class SizeLimit:
-    """What a producer sends at most: ``message.max.bytes`` before compression; a topic's ``max.message.bytes`` counts after it."""
+    """Size limits of a producer: ``message.max.bytes`` applies before compression, a topic's ``max.message.bytes`` after it."""
 
     message_bytes: int
     compression: str
 
     @staticmethod
     def of(config: Mapping[str, Any]) -> SizeLimit:
-        """That of a producer with this configuration."""
+        """The limits of a producer with this librdkafka configuration."""
         compression = str(config.get("compression.codec", config.get("compression.type", "none")))
         return SizeLimit(int(config.get("message.max.bytes", DEFAULT_MESSAGE_BYTES)), compression)
 
     def exceeded(self, records: Records, topic: str, topic_bytes: int | None) -> dict[int, RecordTooLarge]:
-        """Rows of the records that are too large, and by what.
+        """Find records that are too large.
 
-        A record larger than ``topic_bytes`` is alone in its batch, as no batch is meant to be larger; it is compressed here to see whether
-        the topic would take it. Another library than the client's does that: a record within some bytes of the limit may still be refused.
+        A record larger than ``topic_bytes`` is alone in its batch; it is compressed here to learn whether the topic accepts it. This uses
+        another library than the client, so a record within some bytes of the limit may still be refused.
 
-        :param topic_bytes: ``max.message.bytes`` of the topic; None: not known, and the broker tells, by a transaction that is refused.
+        :param topic_bytes: ``max.message.bytes`` of the topic; None: unknown, so that the broker's refusal ends the transaction.
+        :returns: error by row.
         """
         sizes = record_sizes(records) + RECORD_OVERHEAD
         found = {}
@@ -60,5 +61,5 @@ class SizeLimit:
 
 
 def too_large(what: str, topic: str, **where: Any) -> RecordTooLarge:
-    """The error of a record that neither client nor topic takes as they are."""
+    """The error of a record that client or topic refuse for its size."""
     return RecordTooLarge(what, "Raise message.max.bytes in producer_override and max.message.bytes of the topic.", topic=topic, **where)

@@ -1,4 +1,4 @@
-"""Batches of records as Arrow arrays: :class:`Records` to be produced, :class:`Consumed` as they were read."""
+"""Batches of records as Arrow arrays: :class:`Records` to produce, :class:`Consumed` from a topic."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_BYTES = 2**31 - 1  # an Arrow binary array has int32 offsets
 
 @dataclass(frozen=True)
 class KeyType:
-    """A type of keys and one of them as the record has it. Two types whose `shapes` have one in common can give the same bytes."""
+    """A type of keys, with an example as in the record. Two types that share one of `shapes` can give the same bytes."""
 
     name: str
     shapes: frozenset[str]
@@ -30,8 +30,8 @@ class Records:
 
     Both are ``pa.binary()`` arrays of equal length without an Arrow offset, so that base address + offsets name each value.
 
-    :param type_ids: Ignite binary types that a reader must know to read them.
-    :param key_kinds: kinds of the keys (:data:`.object_keys.Kind`), where the bytes of a key do not tell its type.
+    :param type_ids: Ignite binary types that a reader needs.
+    :param key_kinds: kinds of the keys (:data:`.object_keys.Kind`), where a key's bytes do not show its type.
     :param key_types: types of the keys, where two of them can give the same bytes.
     """
 
@@ -62,7 +62,7 @@ class Consumed:
     """Records of one partition of a topic, in their order: row i of `keys`, `values` and `offsets` (int64) is one record.
 
     A null in `values` is a tombstone, a null in `keys` a record without a key; both are ``pa.binary()``. `times_ms` are the records'
-    timestamps since the epoch, -1 where there is none; None: not asked for.
+    timestamps in milliseconds since 1970, -1 without one; None: not read.
     """
 
     topic: str
@@ -89,18 +89,18 @@ def payload_bytes(array: pa.BinaryArray) -> int:
 
 
 def no_records() -> Records:
-    """Records of an empty batch."""
+    """An empty batch."""
     return Records(pa.array([], pa.binary()), pa.array([], pa.binary()))
 
 
-def taken(records: Records, rows: Int64Array) -> Records:
-    """These rows of the records, in this order."""
+def take_rows(records: Records, rows: Int64Array) -> Records:
+    """Select rows (int64 positions), in the order given."""
     index = pa.array(rows)
     return replace(records, keys=records.keys.take(index), values=records.values.take(index))
 
 
-def joined(parts: Sequence[Records]) -> Records:
-    """Records one part after the other."""
+def concat_records(parts: Sequence[Records]) -> Records:
+    """Concatenate batches."""
     if len(parts) == 1:
         return parts[0]
     return Records(
@@ -113,7 +113,7 @@ def joined(parts: Sequence[Records]) -> Records:
 
 
 def with_tombstones(records: Records, removed: Mask) -> Records:
-    """The records with null for the value of each removed key."""
+    """Replace the value of each removed key by null; ``removed`` has a flag per record."""
     if not removed.any():
         return records
     values = pc.if_else(pa.array(removed), pa.scalar(None, pa.binary()), records.values)
@@ -121,9 +121,9 @@ def with_tombstones(records: Records, removed: Mask) -> Records:
 
 
 def gather(arrays: Sequence[pa.Array]) -> pa.BinaryArray:
-    """Binary or string arrays one after the other as one contiguous ``pa.binary()`` array without an offset.
+    """Concatenate binary or string arrays into one contiguous ``pa.binary()`` array without an offset.
 
-    :raises RecordTooLarge: they hold more bytes than int32 offsets can reach.
+    :raises RecordTooLarge: the arrays hold more bytes than int32 offsets can reach.
     """
     total = sum(array.nbytes for array in arrays)
     if total > MOST_BYTES:
@@ -153,7 +153,7 @@ def _without_offset(array: pa.BinaryArray) -> pa.BinaryArray:
 
 
 def largest_record(records: Records) -> tuple[int, int]:
-    """Row and size (bytes of key and value) of the largest record; (0, 0) of none."""
+    """Row and size in bytes (key and value) of the largest record; (0, 0) without records."""
     if not len(records):
         return 0, 0
     sizes = record_sizes(records)
@@ -162,7 +162,7 @@ def largest_record(records: Records) -> tuple[int, int]:
 
 
 def record_sizes(records: Records) -> Int64Array:
-    """Bytes of key and value of each record."""
+    """Size of each record's key and value, in bytes."""
     if not len(records):
         return np.zeros(0, np.int64)
     bounds = [np.frombuffer(array.buffers()[1], np.int32, len(array) + 1).astype(np.int64) for array in (records.keys, records.values)]

@@ -1,4 +1,4 @@
-"""What the brokers' errors say of a topic: not known yet, moved, refused, or not to be told."""
+"""Classes of the brokers' errors about a topic: not known yet, leader moved, refused, forbidden."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NOT_REFUSED = {
     KafkaError.NOT_CONTROLLER,
     KafkaError.THROTTLING_QUOTA_EXCEEDED,
 }
-"""Of a request to the controller: it has not decided, or its answer did not come."""
+"""Errors of a request to the controller that leave it undecided or unanswered."""
 _LEADER_MOVED = {
     KafkaError.LEADER_NOT_AVAILABLE,
     KafkaError.NOT_LEADER_FOR_PARTITION,
@@ -34,18 +34,18 @@ _LEADER_MOVED = {
 
 
 def code_of(answer: Future[Any]) -> int | None:
-    """Error code of an answer, None of a good one; waits for it."""
+    """Error code of an answer, None if it succeeded; waits for the answer."""
     error = answer.exception()
     return error.args[0].code() if isinstance(error, KafkaException) else None
 
 
 def not_known_yet(topic: str, doing: str, cause: KafkaException) -> KafkaUnavailable:
-    """The error for a topic that exists, and that a broker does not know.
+    """The error of a topic that exists but is unknown to a broker.
 
-    :param doing: what failed, as in 'describing a topic'.
+    :param doing: the failed action, as in 'describing a topic'.
     """
     error = KafkaUnavailable(
-        f"{doing}: the topic exists, and the brokers that were asked do not know it yet",
+        f"{doing}: the topic exists, but the brokers do not know it yet",
         "Brokers know a new topic within seconds: check that all of them are up and follow the controller.",
         topic=topic,
     )
@@ -54,7 +54,7 @@ def not_known_yet(topic: str, doing: str, cause: KafkaException) -> KafkaUnavail
 
 
 def may_pass(error: IgniteKafkaError) -> bool:
-    """Whether a broker does not know a topic yet, or the leader of a partition is another one, or under another epoch, than was known."""
+    """Whether a broker does not know a topic yet, or a partition's leader or its epoch has changed."""
     cause = error.__cause__
     if not isinstance(error, KafkaUnavailable) or not isinstance(cause, KafkaException):
         return False

@@ -1,4 +1,4 @@
-"""Questions for single topics, answered right while some brokers do not know a new topic yet."""
+"""Lookup of single topics that is correct while some brokers do not know a new topic yet."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ T = TypeVar("T")
 class TopicLookup:
     """Descriptions and settings of topics. Threads may share it.
 
-    A broker does not know a topic for some seconds after it was created, and a broker that starts knows few at first. So a topic that a
-    broker does not know is asked for at the controller, which knows all: where the topic exists it is waited for, else it is missing.
+    A broker learns of a new topic within seconds, and knows few topics after its start. So a topic unknown to a broker is looked up at
+    the controller, which knows all: if it exists there, the lookup waits until the broker knows it.
     """
 
     def __init__(self, clients: KafkaClients) -> None:
         self._clients = clients
         self._unknown_since: dict[str, float] = {}
         self._timeout_s = min(REQUEST_TIMEOUT_S, clients.patience_s)
-        # who waits for an answer holds the client that was asked: another thread may replace it meanwhile
+        # a caller that waits for an answer holds its client, because another thread may replace it meanwhile
         self._admin: AdminClient
         self._memory: ErrorMemory
         self._admin, self._memory = clients.admin()
@@ -46,7 +46,7 @@ class TopicLookup:
         return found
 
     def _configs(self, names: list[str]) -> dict[str, dict[str, str]]:
-        """Settings of topics; none of one whose settings may not be described, and a topic that went meanwhile is left out."""
+        """Settings by topic; empty without permission to describe them. A topic deleted meanwhile is left out."""
         if not names:
             return {}
         admin = self._admin
@@ -62,7 +62,7 @@ class TopicLookup:
     def _answers(self, answers: Mapping[str, Future[Any]], doing: str) -> dict[str, Any]:
         """Answers by topic, without topics that do not exist.
 
-        :raises KafkaUnavailable: among others, where a topic exists and the broker that was asked does not know it yet.
+        :raises KafkaUnavailable: among others, if a topic exists but the broker does not know it yet.
         """
         found = {}
         for name, future in answers.items():
@@ -79,8 +79,8 @@ class TopicLookup:
     def _is_there(self, name: str) -> bool:
         """Whether a topic that a broker does not know exists.
 
-        The controller refuses to create a topic that exists; it is asked to check the request alone. A user who may not create topics
-        gets no answer to that: then a topic counts as missing once it was not known for some seconds.
+        A create request that is only validated fails at the controller if the topic exists. Without permission to create topics, a topic
+        counts as missing once it has been unknown for some seconds.
         """
         admin = self._admin
         try:
@@ -90,18 +90,17 @@ class TopicLookup:
             if code == KafkaError.TOPIC_ALREADY_EXISTS:
                 return True
             if code in NOT_REFUSED:
-                raise translate(cause.args[0], "asking the controller for a topic", self._memory, topic=name) from cause
+                raise translate(cause.args[0], "looking up a topic at the controller", self._memory, topic=name) from cause
             if code in NOT_ALLOWED and time.monotonic() - self._unknown_since.setdefault(name, time.monotonic()) < BRIEF_S:
                 return True
         self._unknown_since.pop(name, None)
         return False
 
-    def _known_by_all(self, ask: Callable[[], T]) -> T:
-        """The answer of brokers once they know the topics and their leaders."""
-        return retry(ask, self._timeout_s, may_pass, failed=self._ask_anew)
+    def _known_by_all(self, request: Callable[[], T]) -> T:
+        """Retry until the brokers know the topics and their leaders."""
+        return retry(request, self._timeout_s, may_pass, failed=self._renew_client)
 
-    def _ask_anew(self, _error: IgniteKafkaError) -> None:
-        # librdkafka's admin client goes on asking with the leader epoch that it has, for five minutes
-        # (topic.metadata.refresh.interval.ms), though it is told that it is old: rd_kafka_admin_result_err_refresh leaves
-        # FENCED_LEADER_EPOCH out. A new client asks anew, and may ask another broker
+    def _renew_client(self, _error: IgniteKafkaError) -> None:
+        # librdkafka's admin client repeats its outdated leader epoch for five minutes (topic.metadata.refresh.interval.ms), because
+        # rd_kafka_admin_result_err_refresh ignores FENCED_LEADER_EPOCH. A new client reads metadata anew, perhaps from another broker
         self._admin, self._memory = self._clients.admin()

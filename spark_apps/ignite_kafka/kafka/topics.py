@@ -1,4 +1,4 @@
-"""Topics: made when missing, checked when there, read to their end."""
+"""Administration of topics: create, describe, read to the end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .clients import NO_TOPIC, KafkaClients, translate
 from .topic_errors import NOT_REFUSED, UNKNOWN_TOPIC, not_known_yet
 from .topic_lookup import TopicLookup
 
-# the active segment is not compacted, and every start, and every epoch of a stream, reads it: it stays small
+# kept small: the active segment is not compacted, and every start and every epoch of a stream reads it
 COMPACTED = {
     "cleanup.policy": "compact",
     "segment.bytes": "16777216",
@@ -30,7 +30,7 @@ TopicPartition = tuple[str, int]
 
 @dataclass(frozen=True)
 class TopicSpec:
-    """What a topic is made with when it is missing (names of KIP-158)."""
+    """Configuration of a topic that is created if missing (names of KIP-158)."""
 
     name: str
     partitions: int
@@ -40,10 +40,10 @@ class TopicSpec:
 
 @dataclass(frozen=True)
 class TopicState:
-    """What the cluster says of a topic: its id (hex), partition count and the settings that matter to a copy.
+    """Description of a topic: id (hex), partition count and the settings that a copy depends on.
 
-    ``max_message_bytes`` and ``cleanup_policy`` are None where the user of the Kafka connection may not describe the topic's settings
-    (DESCRIBE_CONFIGS, a right of its own). They are never guessed: records are refused, and offsets trusted, by them.
+    ``max_message_bytes`` and ``cleanup_policy`` are None if the user of the Kafka connection lacks the permission DESCRIBE_CONFIGS. They
+    are never guessed, because they decide which records are refused and whether offsets are trusted.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Topics(TopicLookup):
     """Topic administration of one connector."""
 
     def existing(self) -> dict[str, int]:
-        """All topics that a broker knows, with their partition counts. One that is missing here may exist: see :meth:`counts`."""
+        """Partition counts of all topics that a broker knows; a new topic may be missing, see :meth:`counts`."""
         try:
             topics = self._admin.list_topics(timeout=self._timeout_s).topics
         except KafkaException as cause:
@@ -65,9 +65,9 @@ class Topics(TopicLookup):
         return {name: len(topic.partitions) for name, topic in topics.items() if topic.error is None and topic.partitions}
 
     def counts(self, names: Iterable[str]) -> dict[str, int]:
-        """Partition counts of topics; one that does not exist is left out.
+        """Partition counts of topics; topics that do not exist are left out.
 
-        :raises KafkaUnavailable: a topic exists, and the brokers that were asked do not know it yet.
+        :raises KafkaUnavailable: a topic exists, but the brokers do not know it yet.
         :raises TopicError: the user may not describe a topic.
         """
         return {name: len(topic.partitions) for name, topic in self._descriptions(list(names)).items()}
@@ -77,22 +77,22 @@ class Topics(TopicLookup):
         return bool(self.counts([name]))
 
     def cluster_id(self) -> str:
-        """What Kafka calls itself; the same for all brokers, and for ever."""
+        """The cluster id, which never changes."""
         try:
             return str(self._admin.list_topics(timeout=self._timeout_s).cluster_id)
         except KafkaException as cause:
-            raise translate(cause.args[0], "asking for the cluster's id", self._memory) from cause
+            raise translate(cause.args[0], "reading the cluster's id", self._memory) from cause
 
     def ensure(self, specs: list[TopicSpec], have: Mapping[str, int] | None = None) -> dict[str, int]:
-        """Make the topics that are missing and return the partition count of each.
+        """Create missing topics and return the partition count of each topic.
 
-        :param have: what :meth:`existing` said before; a topic made by somebody else in between is taken as it is.
-        :raises TopicError: a topic may not be made, or its settings are refused.
+        :param have: an earlier result of :meth:`existing`; a topic created meanwhile is used as it is.
+        :raises TopicError: the user may not create a topic, or its settings are refused.
         """
         have = self.existing() if have is None else have
         missing = [spec for spec in specs if spec.name not in have]
         made = [NewTopic(spec.name, spec.partitions, spec.replication_factor, config=dict(spec.config)) for spec in missing]
-        admin = self._admin  # it must live until its answers have come
+        admin = self._admin  # it must live until its answers have arrived
         for name, future in (admin.create_topics(made, request_timeout=self._timeout_s) if made else {}).items():
             try:
                 future.result()
@@ -111,7 +111,7 @@ class Topics(TopicLookup):
     def partitions(self, topic: str) -> int:
         """Partition count of a topic.
 
-        :raises TopicError: it is not there.
+        :raises TopicError: the topic does not exist.
         """
         found = self.counts([topic])
         if topic not in found:
@@ -119,7 +119,7 @@ class Topics(TopicLookup):
         return found[topic]
 
     def describe(self, names: list[str]) -> dict[str, TopicState]:
-        """State of topics; one that does not exist is left out. Raises as :meth:`counts`."""
+        """Describe topics; topics that do not exist are left out. Raises as :meth:`counts`."""
         found = self._descriptions(names)
         configs = self._known_by_all(lambda: self._configs(list(found)))
         return {
@@ -129,14 +129,14 @@ class Topics(TopicLookup):
         }
 
     def identities(self, names: Iterable[str]) -> dict[str, tuple[str, int]]:
-        """Id and partition count of topics; one that does not exist is left out. Raises as :meth:`counts`."""
+        """Id and partition count of topics; topics that do not exist are left out. Raises as :meth:`counts`."""
         return {name: (str(topic.topic_id), len(topic.partitions)) for name, topic in self._descriptions(list(names)).items()}
 
     def unknown_topic(self, error: TopicError, names: Iterable[str]) -> IgniteKafkaError:
-        """The error of a call that a broker refused because it does not know a topic: final only where a topic does not exist.
+        """Refine the error of a call refused for an unknown topic: it is final only if a topic does not exist.
 
-        :param error: of the call, as :func:`~ignite_kafka.kafka.clients.translate` made it.
-        :param names: the topics of the call; the broker does not say which one it does not know.
+        :param error: the call's error, from :func:`~ignite_kafka.kafka.clients.translate`.
+        :param names: the topics of the call; the broker does not name the unknown one.
         """
         cause = error.__cause__
         if not isinstance(cause, KafkaException) or cause.args[0].code() not in NO_TOPIC:
@@ -147,9 +147,9 @@ class Topics(TopicLookup):
         return TopicError(error.what, "The topic was deleted during the run.", **{**error.where, "topic": ", ".join(gone)})
 
     def ends(self, topic: str, partitions: list[int]) -> dict[int, int]:
-        """End offsets, READ_UNCOMMITTED: a transaction still open counts. Waits while a partition's leader changes.
+        """End offsets by partition, open transactions included. Waits while a partition's leader changes.
 
-        :raises OffsetsLost: the topic is not there.
+        :raises OffsetsLost: the topic does not exist.
         """
         places = [(topic, number) for number in partitions]
         try:
@@ -160,8 +160,8 @@ class Topics(TopicLookup):
     def offsets(self, places: Iterable[TopicPartition], spec: OffsetSpec, *, committed: bool = False) -> dict[TopicPartition, int]:
         """First or end offsets of partitions. Waits while a partition's leader changes.
 
-        :param committed: an end is that of what no open transaction stands before.
-        :raises TopicError: a topic is not there.
+        :param committed: whether an end is the last stable offset, which lies before every open transaction.
+        :raises TopicError: a topic does not exist.
         """
         wanted = {TopicPartitionOffset(*place): spec for place in places}
         isolation = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
@@ -180,14 +180,14 @@ class Topics(TopicLookup):
         return found
 
     def group_offsets(self, group: str, places: Iterable[TopicPartition]) -> dict[TopicPartition, tuple[int, str | None]]:
-        """Offset and metadata that a consumer group has for each of these partitions; one for which it has none is left out.
+        """Committed offset and metadata of a consumer group, by partition; partitions without an offset are left out.
 
-        Offsets of a transaction that is being settled are waited for.
+        Waits for the offsets of a transaction that is being committed.
         """
         wanted = [TopicPartitionOffset(*place) for place in places]
         if not wanted:
             return {}
-        # not the admin client's list_consumer_group_offsets: it does not wait while the group's coordinator loads
+        # the admin client's list_consumer_group_offsets does not wait while the group's coordinator loads
         consumer = self._clients.reader(**{"group.id": group})
         try:
             found = consumer.committed(wanted, self._timeout_s)
@@ -206,7 +206,7 @@ def _whole(settings: Mapping[str, str], name: str) -> int | None:
 
 
 def read_to_end(clients: KafkaClients, topics: Topics, topic: str, partitions: list[int]) -> Iterator[Message]:
-    """Every committed record of some partitions, from their beginning to the READ_UNCOMMITTED end at the time of the call.
+    """Read every committed record of the partitions, up to the READ_UNCOMMITTED end at the time of the call.
 
     :raises KafkaUnavailable: see :func:`read_to`.
     """
@@ -216,12 +216,12 @@ def read_to_end(clients: KafkaClients, topics: Topics, topic: str, partitions: l
 def read_to(
     clients: KafkaClients, topic: str, ends: Mapping[int, int], starts: Mapping[int, int] | None = None, *, committed: bool = True
 ) -> Iterator[Message]:
-    """Every committed record of some partitions, from their beginning, or where `starts` says, to the ends given.
+    """Read every committed record of the partitions, from `starts`, else their beginning, to `ends`.
 
-    An end is reached only when the committed position has passed it, so a transaction that is still being settled is waited for.
+    An end is reached once the committed position passes it, so the reader waits for a transaction that is being committed.
 
-    :param committed: False: records of open and aborted transactions too, which nobody waits for.
-    :raises KafkaUnavailable: for ``patience_s`` of the clients nothing came, and the position had not reached the end.
+    :param committed: False: read records of open and aborted transactions too, without waiting.
+    :raises KafkaUnavailable: nothing arrived for the clients' ``patience_s`` before the end.
     """
     first = {partition: (starts or {}).get(partition, 0) for partition in ends}
     open_partitions = {partition for partition, end in ends.items() if end > first[partition]}
@@ -237,7 +237,7 @@ def read_to(
                 if error is not None and error.code() != KafkaError._PARTITION_EOF:
                     raise translate(error, "reading a topic", topic=topic, partition=partition)
                 if partition not in open_partitions or offset is None:
-                    continue  # it was read to its end, and has got more meanwhile
+                    continue  # read to its end already; later records
                 deadline = time.monotonic() + clients.patience_s
                 if error is None and offset < ends[partition]:
                     yield message
@@ -252,7 +252,7 @@ def _check_progress(deadline: float, topic: str, partitions: set[int]) -> None:
     if time.monotonic() > deadline:
         raise KafkaUnavailable(
             "the committed position of a topic does not reach its end",
-            "A transaction is open on it, of another program or of one that died: see 'a transaction that hangs' in docs/operations.md.",
+            "A transaction of another or a dead program is open on it: see 'a transaction that hangs' in docs/operations.md.",
             topic=topic,
             partitions=sorted(partitions)[:20],
         )

@@ -14,7 +14,7 @@ from ..settings.connector import ConnectorSettings
 from ..settings.secrets import Secrets
 from ..settings.transport_security import check_ignite, check_kafka
 from ..state.open_slots import SlotOpener
-from ..state.slot_writer import TransactionLimits
+from ..state.open_transaction import TransactionLimits
 
 
 def ignite_cluster(settings: ConnectorSettings, secrets: Secrets, backlog_secret: str | None = None) -> Cluster:

@@ -17,7 +17,7 @@ from ..plan.sink_offsets import PartitionOffset
 from ..plan.sink_plan import SinkPlan, TopicPlan
 from ..plan.slots import Owner
 from ..state.open_slots import OpenSlots, SlotOpener
-from ..state.slot_writer import TransactionLimits
+from ..state.open_transaction import TransactionLimits
 from .start_offsets import Starts, resolve_starts
 
 

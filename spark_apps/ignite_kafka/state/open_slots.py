@@ -10,7 +10,8 @@ from typing import Any
 from ..kafka.clients import KafkaClients
 from ..kafka.topics import Topics
 from ..plan.slots import Owner
-from .slot_writer import SlotClaim, SlotWriter, TransactionLimits
+from .open_transaction import TransactionLimits
+from .slot_writer import SlotClaim, SlotWriter
 
 _THREADS = 8  # opening a slot and committing it are waits for the broker
 
@@ -76,7 +77,7 @@ class OpenSlots:
     @property
     def in_doubt(self) -> bool:
         """Whether a commit was requested and not answered."""
-        return any(writer.commit_asked for writer in self._writers.values())
+        return any(writer.commit_requested for writer in self._writers.values())
 
     def close(self) -> None:
         """Close every slot; what is open is aborted."""

@@ -13,7 +13,7 @@ import pytest
 from confluent_kafka import KafkaException
 
 from airflow_provider_ignite_kafka.connector_status import connector_status
-from airflow_provider_ignite_kafka.run_status import ask_run
+from airflow_provider_ignite_kafka.run_monitor import RunMonitor
 from airflow_provider_ignite_kafka.spark.request import Request
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics
@@ -107,7 +107,8 @@ def test_a_stream_at_work_is_asked_through_kafka(
     run_id = run(name, state) if state else "has not begun"
     plain, secrets = split_kafka(secured.kafka.client_config)
     given = {"name": name, "bootstrap_servers": plain.pop("bootstrap.servers"), "kafka_config": plain, **settings}
-    assert ask_run(Request(SourceSettings.from_dict(given), run_id, "s", Secrets(kafka=secrets))) is asked
+    request = Request(SourceSettings.from_dict(given), run_id, "s", Secrets(kafka=secrets))
+    assert RunMonitor(request).request_stop() is asked
     assert read_target(clients, Topics(clients), PREFIX, name) == (STOPPED if asked else None)
 
 

@@ -162,7 +162,7 @@ def test_records_that_are_gone(topic: Topic) -> None:
     (future,) = admin.delete_records([TopicPartition(topic.name, 0, 4)]).values()
     future.result(30)
     assert values(topic.read().collect()) == of([n for n in range(30) if n % PARTITIONS or n >= 12])
-    with pytest.raises(PySparkException, match="the first that is left has offset 4"):
+    with pytest.raises(PySparkException, match="the first record now has offset 4"):
         topic.read(starting_offsets='{"0": 3}').collect()
 
 
@@ -174,7 +174,7 @@ def test_records_that_are_gone(topic: Topic) -> None:
         ({"bootstrap.servers": ""}, "option 'bootstrap.servers' of kafka-tx is missing"),
         ({"starting_offsets": "latest"}, "option 'starting_offsets' is 'latest'"),
         ({"starting_offsets": '{"9": 0}'}, "a partition that the topic does not have"),
-        ({"starting_offsets": '{"0": 5}'}, "the partition ends at offset 0, before the start that is given"),
+        ({"starting_offsets": '{"0": 5}'}, "the partition ends at offset 0, before the given start"),
         ({"num_partitions": "0"}, "num_partitions"),
         ({"kafka.sasl.password": "hunter2"}, "secrets_file"),
     ],

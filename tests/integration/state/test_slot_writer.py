@@ -17,7 +17,8 @@ from ignite_kafka.kafka.topics import Topics, TopicSpec, read_to_end
 from ignite_kafka.plan.slots import Owner, SlotState
 from ignite_kafka.state.configs import SnapshotRecord, offsets_topic, read_connector
 from ignite_kafka.state.configs_writer import ConfigsWriter
-from ignite_kafka.state.slot_writer import SlotClaim, SlotWriter, TransactionLimits
+from ignite_kafka.state.open_transaction import TransactionLimits
+from ignite_kafka.state.slot_writer import SlotClaim, SlotWriter
 from tools.servers import KafkaBroker
 
 PREFIX = "it-slots"

@@ -1,4 +1,4 @@
-"""Trigger and sensor on a cluster that the tests make up, look by look."""
+"""Trigger and sensor on a simulated cluster, poll by poll."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from airflow.triggers.base import BaseEventTrigger
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from airflow_provider_ignite_kafka.cache_watch.poll import CacheLooks
+from airflow_provider_ignite_kafka.cache_watch.poll import CachePoller
 from airflow_provider_ignite_kafka.sensors.cache_watch import IgniteCacheWatchSensor
 from airflow_provider_ignite_kafka.triggers import cache_watch
 from airflow_provider_ignite_kafka.triggers.cache_watch import IgniteCacheWatchTrigger
@@ -83,7 +83,7 @@ class Store:
 def fired(looks: Sequence[Look], *, store: Store | None = None, stop_after: int | None = None, **arguments: Any) -> list[dict[str, Any]]:
     """What a trigger fires over these looks; with `stop_after` its triggerer dies when it has fired so many."""
     trigger = IgniteCacheWatchTrigger(**{"poll_interval": 0, **arguments})
-    trigger.look = _Looks(shown(looks), trigger)  # type: ignore[assignment]
+    trigger.poller = _Poller(shown(looks), trigger)  # type: ignore[assignment]
     trigger.asset_state_store = store  # type: ignore[assignment]
 
     async def run() -> list[dict[str, Any]]:
@@ -100,17 +100,17 @@ def fired(looks: Sequence[Look], *, store: Store | None = None, stop_after: int 
     return asyncio.run(run())
 
 
-class _Looks:
-    """Calls a made-up look; the key is the real one's."""
+class _Poller:
+    """Polls the simulated cluster; the key is the real poller's."""
 
     def __init__(self, look: Callable[[], dict[str, CacheState]], trigger: IgniteCacheWatchTrigger) -> None:
         self.look, self.trigger = look, trigger
 
-    def key(self, known: object) -> str:
+    def state_key(self, known: object) -> str:
         given = self.trigger.cache_whitelist, self.trigger.cache_blacklist, self.trigger.backlog_cache_name
-        return CacheLooks.of(self.trigger.ignite_conn_id, *given).key(known)
+        return CachePoller.of(self.trigger.ignite_conn_id, *given).state_key(known)
 
-    def __call__(self) -> dict[str, CacheState]:
+    def poll(self) -> dict[str, CacheState]:
         return self.look()
 
 
@@ -135,7 +135,7 @@ def test_what_changed_while_ignite_was_away_fires_once(capsys: pytest.CaptureFix
     looks: list[Look] = [AWAY, caches("a"), caches("a", "b"), AWAY, OSError("reset"), caches("b", "c"), AWAY, caches("b", "c")]
     assert names(fired(looks)) == [(["b"], []), (["c"], ["a"])]
     told = capsys.readouterr().out
-    assert told.count("Ignite could not be looked at; again in 0 s") == 4
+    assert told.count("Ignite could not be polled; next poll in 0 s") == 4
     assert "Caches created: c; destroyed: a" in told
 
 
@@ -314,7 +314,7 @@ def test_sensor_and_trigger_look_with_a_secrets_file(monkeypatch: pytest.MonkeyP
     again = IgniteCacheWatchTrigger(**arguments)
     assert again.serialize() == (path, arguments)
     again._prepare()
-    assert asyncio.run(again._look()) is None
+    assert asyncio.run(again._poll()) is None
     assert asked == ["/mnt/s.json", "/mnt/s.json"]
 
 
@@ -359,7 +359,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
     def show(*looks: Look) -> None:
         look = shown(looks)
-        monkeypatch.setattr("airflow_provider_ignite_kafka.cache_watch.poll.CacheLooks.__call__", lambda self: look())
+        monkeypatch.setattr("airflow_provider_ignite_kafka.cache_watch.poll.CachePoller.poll", lambda self: look())
 
     return show
 

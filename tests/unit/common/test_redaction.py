@@ -59,7 +59,7 @@ def entry_of_a_cache(policy: str) -> str:
         send(writer, policy, entries, cache=cache, types=types)
     except UnsupportedType as error:
         return str(error)
-    return str([letter.headers for letter in writer.letters])
+    return str([letter.headers for letter in writer.dead_letters])
 
 
 def record_of_a_topic() -> str:

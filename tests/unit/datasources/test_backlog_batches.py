@@ -1,4 +1,4 @@
-"""Batches of `ignite-backlog` over a backlog in memory: whatever ends the query in between, the rows fold to the cache."""
+"""Batches of `ignite-backlog` over a backlog in memory: the rows fold to the cache, across restarts of the query."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ class Target(BacklogTarget):
 
 
 class Query:
-    """What Spark does: it asks for the end of a batch, logs it, reads the batch, and logs that it is done."""
+    """A query as Spark runs it: requests the end of a batch, logs it, reads the batch, and logs that it is done."""
 
     def __init__(self, simulator: Simulator, *, reload: bool = True) -> None:
         self.simulator = simulator
-        simulator.bytes_for_all = WHOLE_BACKLOG  # else a partition that has more is loaded, which tells no removals
+        simulator.bytes_for_all = WHOLE_BACKLOG  # else a partition that has more is loaded, without its removals
         cache = replace(simulator.plan, load=False, deployment="")
         source = SourceSettings(name="mine", poll_interval_ms=POLL_MS)
         self._target = Target(cache, source, reload, 2)
@@ -124,7 +124,7 @@ class Query:
                 if not self.batch():
                     break
             else:
-                raise AssertionError("the query comes to no rest")
+                raise AssertionError("the query does not settle")
         assert not any(unit.backlog or unit.expired or unit.marks for unit in self.simulator.units)
 
 
@@ -192,7 +192,7 @@ def test_partitions_whose_changes_were_given_up_are_loaded(simulator: Simulator)
     assert query.state == simulator.entries
 
 
-def test_a_load_goes_on_after_a_restart_amid_it(simulator: Simulator) -> None:
+def test_a_load_continues_after_a_restart(simulator: Simulator) -> None:
     query = Query(simulator)
     for key in range(2 * PARTITIONS):
         simulator.put(key)

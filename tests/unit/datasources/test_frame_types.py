@@ -1,4 +1,4 @@
-"""What columns of a DataFrame are written as, by what a cache and its cluster know; no servers."""
+"""Ignite types of a DataFrame's columns, by the cache and the cluster's types; without servers."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_fields_have_the_order_and_the_names_of_the_cache() -> None:
     assert (java_type(key.field), key.columns, key.whole) == ("java.lang.Long", ("_key",), True)  # the cache's keys are long
 
 
-def test_nothing_known_columns_say_all() -> None:
+def test_columns_alone_give_the_types_of_an_undeclared_cache() -> None:
     inner = pa.struct([("city", pa.string()), ("lines", pa.list_(pa.struct([("text", pa.string())])))])
     key, value = parts(
         {"day": pa.date32(), "n": pa.int32(), "where": inner, "m": pa.map_(pa.string(), pa.int64())}, CacheInfo("c", 1), "day,n"
@@ -100,12 +100,12 @@ def test_nothing_known_columns_say_all() -> None:
     assert mark_of(value.field.type[0].type[1]) == "collection"
 
 
-def test_types_have_the_names_given() -> None:
+def test_types_have_the_given_names() -> None:
     key, value = parts({"a": pa.int32(), "b": pa.int32(), "c": pa.int32()}, CacheInfo("c", 1), "a,b", key_type="K", value_type="V")
     assert (type_name_of(key.field), type_name_of(value.field)) == ("K", "V")
 
 
-def test_types_that_the_cluster_knows_bind_a_cache_without_a_query_entity() -> None:
+def test_known_binary_types_apply_without_a_query_entity() -> None:
     types, cache = GrowingTypes(), CacheInfo("c", 1)
 
     def of(*keys: str, **columns: pa.DataType) -> tuple[Part, Part]:
@@ -157,12 +157,14 @@ PAIR = QueryEntity("Pair", "Trade", fields=PAIR_FIELDS)
         ({"x": LONG, "y": LONG, "_value": LONG}, "x,y", UnsupportedType, "Column value is int64, and the cache has objects of Trade"),
     ],
 )
-def test_what_makes_no_entries(schema: dict[str, pa.DataType], keys: str, error: type[IgniteKafkaError], message: str) -> None:
+def test_a_dataframe_that_cannot_be_entries_is_refused(
+    schema: dict[str, pa.DataType], keys: str, error: type[IgniteKafkaError], message: str
+) -> None:
     with pytest.raises(error, match=message):
         parts(schema, CacheInfo("c", 1, query_entities=(PAIR,)), keys)
 
 
-def test_columns_that_are_no_object() -> None:
+def test_columns_that_are_no_object_are_refused() -> None:
     plain = CacheInfo("c", 1, query_entities=(QueryEntity("java.lang.Long", "java.lang.String"),))
     _, value = parts({"_key": LONG, "_value": pa.string()}, plain)
     assert (value.whole, java_type(value.field)) == (True, "java.lang.String")
@@ -171,12 +173,12 @@ def test_columns_that_are_no_object() -> None:
 
 
 @pytest.mark.parametrize("kind", [pa.timestamp("us"), pa.duration("us"), pa.time64("ns"), pa.null()])
-def test_a_column_that_ignite_has_no_type_for(kind: pa.DataType) -> None:
-    with pytest.raises(UnsupportedType, match=r"Column value\.a is .*, which Ignite has no type for"):
+def test_a_column_without_an_ignite_type_is_refused(kind: pa.DataType) -> None:
+    with pytest.raises(UnsupportedType, match=r"Column value\.a is .*, and Ignite has no such type"):
         parts({"_key": LONG, "a": kind}, CacheInfo("c", 1))
 
 
-def test_rows_come_back_as_they_were() -> None:
+def test_rows_survive_encoding_and_decoding() -> None:
     inner = pa.struct([("City", pa.string()), ("at", UTC_US)])
     kinds = {
         "_key": pa.int32(), "inner": inner, "list": pa.list_(inner), "map": pa.map_(pa.string(), pa.list_(pa.int32())),
@@ -213,7 +215,7 @@ def test_instants_are_the_same_in_every_zone(zone: str) -> None:
     assert conformed(array, pa.field("at", UTC_US)) == array.cast(UTC_US)
 
 
-def test_an_instant_that_a_date_cannot_hold() -> None:
+def test_an_instant_with_microseconds_is_refused_for_a_date() -> None:
     field = value_field("made", UTC_US, cache_of(ALL))
     whole = conformed(pa.array([1_000], UTC_US), field)
     assert whole.cast(pa.int64()).to_pylist() == [1]

@@ -1,4 +1,4 @@
-"""Columns of source `ignite`, and conditions on the key that it takes from Spark."""
+"""Columns of source `ignite`, and conditions on the key that become gets."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ def reader(schema: pa.Schema = OWN, **options: str) -> IgniteReader:
     return IgniteReader(ReadOptions.of({"cache": "c", **options}), CACHE, schema)
 
 
-def test_a_cache_that_tells_no_columns_has_those_given() -> None:
+def test_a_cache_without_columns_gets_the_given_ones() -> None:
     schema = columns(lambda: entries_schema(EMPTY, Types(), []), GIVEN)
     assert schema == pa.schema([pa.field("_key", pa.int64()), pa.field("_value", pa.string())])
 
 
-def test_its_own_columns_are_taken_unless_others_are_given() -> None:
+def test_the_caches_own_columns_are_used_unless_others_are_given() -> None:
     assert columns(lambda: OWN, GIVEN) is OWN
     assert columns(lambda: OWN, StructType().add("_key", "string")).names == ["_key"]
 
 
-def test_a_condition_on_the_key_is_taken() -> None:
+def test_a_condition_on_the_key_is_pushed_down() -> None:
     read = reader()
     assert list(read.pushFilters(IS_FIVE)) == []
     assert read.partitions() == [Partitions(keys=(5,))]
 
 
-def test_none_is_taken_of_some_partitions_whose_range_is_checked() -> None:
+def test_no_condition_is_pushed_down_for_some_partitions() -> None:
     read = reader(partitions="0-1")
     assert list(read.pushFilters(IS_FIVE)) == IS_FIVE
     assert [number for some in read.partitions() for number in some.numbers] == [0, 1]
@@ -56,14 +56,14 @@ def test_none_is_taken_of_some_partitions_whose_range_is_checked() -> None:
         beyond.partitions()
 
 
-def test_none_is_taken_on_columns_that_were_given() -> None:
-    """A text may stand for a UUID there, of which a get by text finds nothing."""
+def test_no_condition_is_pushed_down_on_given_columns() -> None:
+    """A text column may be a UUID in the cache; a get by text would find nothing."""
     read = reader(pa.schema([pa.field("_key", pa.int64()), pa.field("_value", pa.string())]))
     assert list(read.pushFilters(IS_FIVE)) == IS_FIVE
 
 
 @pytest.mark.parametrize("module", [ignite, ignite_backlog])
-def test_a_read_takes_its_schema_once(monkeypatch: pytest.MonkeyPatch, module: Any) -> None:
+def test_a_read_samples_its_schema_once(monkeypatch: pytest.MonkeyPatch, module: Any) -> None:
     """Spark makes the reader in another process, of the source that gave the schema: a second sample may show other columns."""
     samples = [OWN]
     monkeypatch.setattr(module, "read_schema", lambda *_: samples.pop())
@@ -78,7 +78,7 @@ def test_a_read_takes_its_schema_once(monkeypatch: pytest.MonkeyPatch, module: A
     assert samples == []
 
 
-def test_spark_takes_the_reader_without_the_pushdown() -> None:
+def test_spark_accepts_the_reader_without_pushdown() -> None:
     """PySpark refuses a reader whose pushFilters is not its base class's while the pushdown is off; it compares as here."""
     read = pickle.loads(pickle.dumps(reader()))
     assert getattr(read.pushFilters, "__func__", None) is DataSourceReader.pushFilters

@@ -1,4 +1,4 @@
-"""Offsets of `ignite-backlog`, what a batch batches of an answer, and rows that become columns."""
+"""Offsets of `ignite-backlog`, parts of an answer of the service, and rows as columns."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def changes(rows: Sequence[Row], units: int = 4) -> Changes:
     )
 
 
-def taken(read: Changes) -> ChangeBatch:
+def batch_of(read: Changes) -> ChangeBatch:
     units = np.arange(len(read.count))
     classified = ChangeDeduplicator(len(units)).classify(units, read)
     return ChangeBatch(
@@ -91,7 +91,7 @@ ROWS: list[Row] = [
 ]
 
 
-def test_an_offset_is_the_same_after_the_checkpoint() -> None:
+def test_an_offset_survives_the_checkpoint() -> None:
     offset = Offset.beginning(7, "-12", 1024)
     offset.units["high"][[0, 1023]] = 1 << 40, 3
     offset.units["digest"][5], offset.units["touched"][5] = 0xFFFFFFFF, 1
@@ -103,7 +103,7 @@ def test_an_offset_is_the_same_after_the_checkpoint() -> None:
 
 
 @pytest.mark.parametrize("data", [{}, {"batch": 1}, {**Offset.beginning(1, "2", 3).to_dict(), "units": "?"}])
-def test_an_offset_of_something_else_is_refused(data: dict[str, object]) -> None:
+def test_an_offset_of_another_source_is_refused(data: dict[str, object]) -> None:
     with pytest.raises(SettingsError, match="checkpointLocation"):
         Offset.from_dict(data)
 
@@ -127,14 +127,14 @@ def test_first_changes_of_an_answer(size: int, counts: list[int], more: list[boo
     assert first.expired_stamp[2] == (9 if counts[2] == 3 else 0)
 
 
-def test_what_is_above_an_end_is_left() -> None:
-    batch = up_to(taken(changes(ROWS)), np.array([4, 0, 3, 7]))
+def test_changes_above_an_end_stay_in_the_backlog() -> None:
+    batch = up_to(batch_of(changes(ROWS)), np.array([4, 0, 3, 7]))
     assert batch.changes.number[batch.classified.new].tolist() == [4, 1, 3]
     assert batch.changes.number[batch.done].tolist() == [4, 1, 3]
     assert batch.changes.number[batch.classified.lookup].tolist() == [-1]
 
 
-def test_a_digest_tells_numbers_and_contents() -> None:
+def test_a_digest_depends_on_numbers_and_contents() -> None:
     read = changes(ROWS)
     rows = np.array([0, 1])
     assert digest_of(read, rows) != digest_of(read, rows[:1])
@@ -148,7 +148,7 @@ def table(rows: ChangeRows) -> list[dict[str, object]]:
 
 
 def test_rows_keep_their_order_whatever_their_types() -> None:
-    (piece,) = rows_of(taken(changes(ROWS)), 5_000, 8)
+    (piece,) = rows_of(batch_of(changes(ROWS)), 5_000, 8)
     rows = table(piece)
     assert [(row["_change"], row["_number"], row["_partition"], row["_key"], row["_value"]) for row in rows] == [
         ("created", 4, 0, 1, "a"),
@@ -160,21 +160,21 @@ def test_rows_keep_their_order_whatever_their_types() -> None:
     assert {row["_time"].timestamp() for row in rows} == {1.0}  # type: ignore[attr-defined]
 
 
-def test_what_was_looked_up_follows_without_a_number() -> None:
-    batch = taken(changes(ROWS))
+def test_looked_up_states_follow_changes_and_have_no_number() -> None:
+    batch = batch_of(changes(ROWS))
     batch.states = {(2, key_of(3)): None, (0, key_of(1)): value_of("z"), (3, key_of(6)): None}
     (piece,) = rows_of(batch, 5_000, 8)
     rows = [(row["_change"], row["_number"], row["_partition"], row["_key"], row["_value"]) for row in table(piece)]
     assert rows[5:] == [("expired", None, 2, 3, None), ("updated", None, 0, 1, "z"), ("removed", None, 3, 6, None)]
 
 
-def test_large_takes_are_cut_between_units() -> None:
+def test_large_batches_are_cut_between_units() -> None:
     rows: list[Row] = [(unit, number, UPDATED, number, "x" * 1_000) for unit in range(4) for number in range(300)]
-    pieces = rows_of(taken(changes(rows)), 0, 8)
+    pieces = rows_of(batch_of(changes(rows)), 0, 8)
     assert len(pieces) == 4
     assert [set(piece.partition.tolist()) for piece in pieces] == [{0}, {1}, {2}, {3}]
     assert sum(map(len, pieces)) == len(rows)
-    assert len(rows_of(taken(changes(rows)), 0, 1)) == 1
+    assert len(rows_of(batch_of(changes(rows)), 0, 1)) == 1
 
 
 def test_pieces_are_decoded_together() -> None:
@@ -188,7 +188,7 @@ def test_pieces_are_decoded_together() -> None:
     assert list(concat_rows([], 2)) == []
 
 
-def test_columns_of_ours_are_not_the_cache_s() -> None:
+def test_change_columns_are_reserved_names() -> None:
     assert without_change_columns(SCHEMA).names == ["_key", "_value"]
     with pytest.raises(UnsupportedType, match="_Number"):
         with_change_columns(pa.schema([pa.field("_Number", pa.int64())]), "trades")

@@ -25,7 +25,7 @@ USES: dict[str, tuple[Any, dict[str, str]]] = {
 }
 
 
-def test_each_table_is_the_one_that_is_read() -> None:
+def test_each_option_table_is_read_by_its_options_class() -> None:
     assert {table.title for table in TABLES} == set(USES)
     for table in TABLES:
         options, least = USES[table.title]
@@ -37,7 +37,7 @@ def test_each_table_is_the_one_that_is_read() -> None:
 
 
 @pytest.mark.parametrize("use", USES)
-def test_a_default_is_what_is_not_given(use: str) -> None:
+def test_defaults_equal_the_values_of_omitted_options(use: str) -> None:
     options, least = USES[use]
     table = next(table for table in TABLES if table.title == use)
     shown = {name: option.default for name, option in table.options.items() if option.default is not None}
@@ -47,7 +47,7 @@ def test_a_default_is_what_is_not_given(use: str) -> None:
 
 
 @pytest.mark.parametrize("source", [IgniteDataSource, KafkaTxDataSource, IgniteBacklogDataSource])
-def test_a_source_asks_no_cluster_before_its_options_are_right(source: Any) -> None:
+def test_options_are_checked_before_a_cluster_is_asked(source: Any) -> None:
     nowhere = {"addresses": "192.0.2.1:10800", "bootstrap.servers": "192.0.2.1:9092", "cache": "c", "topic": "t", "connector": "x"}
     with pytest.raises(SettingsError, match=r"has no option|is an option of"):
         source({**nowhere, "no_such": "1"}).reader(None)
@@ -71,7 +71,7 @@ def test_a_source_asks_no_cluster_before_its_options_are_right(source: Any) -> N
         ("ignite-backlog, reading", {"on_loss": "ignore"}, "option 'on_loss' of ignite-backlog is 'ignore'.*fail or reload"),
     ],
 )
-def test_an_option_that_is_wrong_says_why(use: str, given: dict[str, str], message: str) -> None:
+def test_the_error_of_a_wrong_option_says_why(use: str, given: dict[str, str], message: str) -> None:
     options, least = USES[use]
     with pytest.raises(SettingsError, match=message):
         options.of({**least, **given})

@@ -1,4 +1,4 @@
-"""Which options would show a secret."""
+"""Options that would show a secret are refused."""
 
 from __future__ import annotations
 
@@ -39,5 +39,5 @@ def test_a_secret_is_refused_by_its_name_alone(name: str) -> None:
         "kafka.ssl.key.location",
     ],
 )
-def test_what_is_no_secret_is_taken(name: str) -> None:
+def test_options_that_are_no_secret_are_accepted(name: str) -> None:
     refuse_secrets({name: "x"})

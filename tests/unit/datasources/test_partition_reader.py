@@ -63,7 +63,7 @@ def test_only_marked_partitions_are_cleared(
     assert reader.marks == {}
 
 
-def test_a_cache_that_is_captured_no_more_ends_the_query() -> None:
+def test_a_cache_that_is_no_longer_captured_ends_the_query() -> None:
     simulator = Simulator()
     simulator.mark_all(GONE)
     cluster = SimpleNamespace(ask=simulator.ask, credentials=simulator.credentials)

@@ -1,4 +1,4 @@
-"""What control records tell of a write's id, and what is recorded of it."""
+"""Ids of writes in the connector's records."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STATE = ConnectorState(
 
 
 class Recorded:
-    """Notes what it is asked to record."""
+    """Keeps the records that it is given."""
 
     def __init__(self, refusal: Exception | None = None) -> None:
         self.calls: list[tuple[Any, ...]] = []
@@ -38,19 +38,19 @@ class Recorded:
         return cast(ConfigsWriter, self)
 
 
-def test_an_id_that_is_complete_unfinished_or_new() -> None:
+def test_only_a_finished_write_is_complete() -> None:
     assert write_ids.is_complete(STATE, "w", "a")
     assert not write_ids.is_complete(STATE, "w", "c")
     assert not write_ids.is_complete(STATE, "w", "d")
     assert not write_ids.is_complete(ConnectorState(), "w", "a")
 
 
-def test_an_id_that_was_superseded_is_refused() -> None:
+def test_a_superseded_write_id_is_refused() -> None:
     with pytest.raises(SnapshotConflict, match=r"write 'c' was begun before .*write id b.* Give another write_id"):
         write_ids.is_complete(STATE, "w", "b")
 
 
-def test_the_last_write_goes_on_and_another_supersedes_it() -> None:
+def test_the_last_write_continues_and_another_supersedes_it() -> None:
     recorded = Recorded()
     write_ids.begin(recorded.control, STATE, "c", named=True)
     write_ids.begin(recorded.control, STATE, "d", named=True)
@@ -62,7 +62,7 @@ def test_the_last_write_goes_on_and_another_supersedes_it() -> None:
     ]
 
 
-def test_the_topic_of_a_write_that_goes_on_is_known() -> None:
+def test_a_continued_write_knows_its_topic_id() -> None:
     recorded = Recorded()
     write_ids.begin(recorded.control, STATE, "d", named=True, topic_id="7f")
     begun = recorded.calls[0][0]
@@ -80,7 +80,7 @@ def test_the_end_is_recorded_by_the_newest_write_alone() -> None:
     assert recorded.calls == [(SnapshotRecord("c", {}), {})]
 
 
-def test_a_newer_write_that_begins_meanwhile_does_not_undo_this_one() -> None:
+def test_a_newer_write_does_not_fail_this_one() -> None:
     recorded = Recorded(Fenced("a newer driver"))
     write_ids.end(recorded.control, STATE, "c", 4)
     assert len(recorded.calls) == 1

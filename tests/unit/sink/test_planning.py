@@ -29,8 +29,8 @@ def test_listed_topics_must_exist() -> None:
 
 
 def test_an_expression_matches_whole_names_but_no_internal_topics() -> None:
-    existing = ["a1", "a2", "ba1", "ignite-kafka-configs", "ignite-kafka-offsets-c", "__consumer_offsets", "letters"]
-    chosen = settings(topics_regex=".*", error_handling_policy="DEAD_LETTER", dead_letter_topic="letters")
+    existing = ["a1", "a2", "ba1", "ignite-kafka-configs", "ignite-kafka-offsets-c", "__consumer_offsets", "dead"]
+    chosen = settings(topics_regex=".*", error_handling_policy="DEAD_LETTER", dead_letter_topic="dead")
     assert chosen_topics(chosen, existing) == ["a1", "a2", "ba1"]
     assert chosen_topics(settings(topics_regex=r"a\p{Digit}"), existing) == ["a1", "a2"]
     with pytest.raises(TopicError, match="no topic matches topics_regex 'x'"):
@@ -58,8 +58,8 @@ def test_a_plan_survives_json_and_gives_each_partition_one_slot() -> None:
 
 def test_the_batch_limit_is_that_of_the_dead_letter_topic_if_known() -> None:
     plan = SinkPlan("c", 3, 4, settings(), ())
-    assert with_batch_bytes(plan, {"letters": TopicState("letters", "id", 1, 20_000, "delete")}).max_batch_bytes == 20_000
-    assert with_batch_bytes(plan, {"letters": TopicState("letters", "id", 1, None, None)}) == plan
+    assert with_batch_bytes(plan, {"dead": TopicState("dead", "id", 1, 20_000, "delete")}).max_batch_bytes == 20_000
+    assert with_batch_bytes(plan, {"dead": TopicState("dead", "id", 1, None, None)}) == plan
 
 
 TEMPLATE = CacheInfo("t", 1, backups=2, mode="REPLICATED", atomicity="TRANSACTIONAL", query_entities=(QueryEntity("K", "V"),))

@@ -27,8 +27,8 @@ class Failing:
 
 
 def store_that_fails(error: Exception, policy: str) -> Store:
-    letters = "letters" if policy == "DEAD_LETTER" else ""
-    settings = SinkSettings(name="c", topics=("topic",), error_handling_policy=policy, dead_letter_topic=letters)
+    dead_letter_topic = "dead" if policy == "DEAD_LETTER" else ""
+    settings = SinkSettings(name="c", topics=("topic",), error_handling_policy=policy, dead_letter_topic=dead_letter_topic)
     store = Store(SinkPlan("c", 1, 4, settings, (TopicPlan("topic", "id", "cache", 4),)), cast(Any, None), cast(Any, None))
     store._sinks["topic"] = cast(Any, (Failing(error), None))
     return store

@@ -1,4 +1,4 @@
-"""What becomes of entries that cannot be sent, by the error policy; a batch without any is converted once."""
+"""Bad entries by the error policy; a batch without bad entries is converted once."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ PARTITIONS = np.array([5, 6, 7, 7])
 
 
 class Writer:
-    """Keeps what a slot's transaction would have; a key of `too_large` is one."""
+    """Keeps the records of a slot's transaction; records with the keys `too_large` are too large."""
 
     def __init__(self, *too_large: bytes) -> None:
         self.types_sent: dict[int, Any] = {}
         self.sent: list[tuple[bytes, bytes | None]] = []
-        self.letters: list[DeadLetter] = []
+        self.dead_letters: list[DeadLetter] = []
         self._too_large = too_large
 
     def send(self, topic: str, partitions: int | None, records: Records, topic_id: str = "") -> None:
         self.sent += zip(records.keys.to_pylist(), records.values.to_pylist(), strict=True)
 
-    def send_dead_letters(self, letters: Iterable[DeadLetter]) -> None:
-        self.letters += letters
+    def send_dead_letters(self, dead_letters: Iterable[DeadLetter]) -> None:
+        self.dead_letters += dead_letters
 
     def too_large(self, topic: str, topic_bytes: int, records: Records) -> dict[int, RecordTooLarge]:
         assert topic_bytes == 4_000
@@ -59,19 +59,19 @@ def send(
     types: Types | None = None,
     value_converter: JsonConverter | None = None,
 ) -> tuple[Records, list[int]]:
-    letters = "letters" if policy == "DEAD_LETTER" else ""
-    settings = SourceSettings(name="c", error_handling_policy=policy, dead_letter_topic=letters)
+    dead_letter_topic = "dead" if policy == "DEAD_LETTER" else ""
+    settings = SourceSettings(name="c", error_handling_policy=policy, dead_letter_topic=dead_letter_topic)
     sender = EntrySender(TransferPlan("c", "s", 1, 16, settings, (PLAN,)), cast(Any, types or Types()), value_converter)
     gone = None if removed is None else np.array(removed)
     records, bad = sender.send(cast(Any, writer), 9, PLAN, cache, [entries], PARTITIONS[: entries.rows], gone)
     return records, bad.tolist()
 
 
-def test_the_default_stops() -> None:
+def test_the_default_policy_stops_the_task() -> None:
     writer = Writer()
     with pytest.raises(UnsupportedType, match="null key"):
         send(writer, "STOP_TASK")
-    assert (writer.sent, writer.letters) == ([], [])
+    assert (writer.sent, writer.dead_letters) == ([], [])
 
 
 def test_an_error_of_a_value_names_its_entry() -> None:
@@ -87,40 +87,40 @@ def test_an_error_of_a_value_names_its_entry() -> None:
     assert send(Writer(), "LOG_ONLY", entries, cache=cache, types=types)[1] == [1]
 
 
-def test_a_bad_entry_is_passed_over_with_an_event_that_names_it(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_bad_entry_is_skipped_with_an_event_that_names_it(caplog: pytest.LogCaptureFixture) -> None:
     writer = Writer()
     records, bad = send(writer, "LOG_ONLY", removed=[False, False, False, True])
     assert (len(records), bad) == (3, [1])
-    assert (writer.sent, writer.letters) == ([(b"1", b'"a"'), (b"3", b'"c"'), (b"4", None)], [])
+    assert (writer.sent, writer.dead_letters) == ([(b"1", b'"a"'), (b"3", b'"c"'), (b"4", None)], [])
     (event,) = [record for record in caplog.records if record.__dict__.get("event_id") == events.CONVERTER_FAILED.id]
     fields = event.__dict__["event_fields"]
     assert (fields["cache"], fields["partition"], fields["key"], fields["stage"]) == ("tested", 6, "b'2'", "VALUE_CONVERTER")
     assert "null key" in fields["reason"]
 
 
-def test_a_bad_entry_is_a_letter_with_its_bytes_and_its_place() -> None:
+def test_a_dead_letter_has_the_entrys_bytes_and_its_origin() -> None:
     writer = Writer(b"3")
     records, bad = send(writer, "DEAD_LETTER")
     assert (len(records), bad) == (2, [1, 2])
-    assert [(letter.topic, letter.key, letter.value) for letter in writer.letters] == [
-        ("letters", long(2), NULL_KEY), ("letters", long(3), string("c"))
+    assert [(letter.topic, letter.key, letter.value) for letter in writer.dead_letters] == [
+        ("dead", long(2), NULL_KEY), ("dead", long(3), string("c"))
     ]  # fmt: skip
-    names = [[name for name, _ in letter.headers] for letter in writer.letters]
+    names = [[name for name, _ in letter.headers] for letter in writer.dead_letters]
     assert names[0] == names[1] == [
         *(f"__connect.errors.{name}" for name in ("connector.name", "task.id", "stage", "class.name")),
         *(f"__connect.errors.exception.{name}" for name in ("class.name", "message", "stacktrace")),
         *(f"ignite_kafka.errors.{name}" for name in ("cache", "partition", "topic")),
     ]  # fmt: skip
-    told = [dict(letter.headers) for letter in writer.letters]
-    assert [headers["ignite_kafka.errors.partition"] for headers in told] == [b"6", b"7"]
-    assert [headers["__connect.errors.stage"] for headers in told] == [b"VALUE_CONVERTER", b"KAFKA_PRODUCE"]
-    assert told[0]["__connect.errors.task.id"] == b"9"
+    headers_of = [dict(letter.headers) for letter in writer.dead_letters]
+    assert [headers["ignite_kafka.errors.partition"] for headers in headers_of] == [b"6", b"7"]
+    assert [headers["__connect.errors.stage"] for headers in headers_of] == [b"VALUE_CONVERTER", b"KAFKA_PRODUCE"]
+    assert headers_of[0]["__connect.errors.task.id"] == b"9"
 
 
-def test_a_batch_of_bad_entries_alone_sends_letters_alone() -> None:
+def test_a_batch_of_bad_entries_sends_only_dead_letters() -> None:
     writer = Writer()
     records, bad = send(writer, "DEAD_LETTER", page([(long(1), OF_UNKNOWN_TYPE), (long(2), NULL_KEY)]))
-    assert (len(records), bad, writer.sent, len(writer.letters)) == (0, [0, 1], [], 2)
+    assert (len(records), bad, writer.sent, len(writer.dead_letters)) == (0, [0, 1], [], 2)
 
 
 class CountingConverter(JsonConverter):
@@ -141,25 +141,25 @@ def test_a_batch_without_bad_entries_is_converted_once(policy: str) -> None:
 
 
 def of_keys(connector: str, policy: str, *keys: bytes) -> list[int]:
-    """How often each batch of one entry tells of keys that may coincide."""
+    """Number of events of keys that may coincide, by batch of one entry."""
     settings = SourceSettings(name=connector, coinciding_keys=policy)
     sender = EntrySender(TransferPlan(connector, "s", 1, 16, settings, (PLAN,)), cast(Any, Types()))
-    told = []
+    reported = []
     for key in keys:
         before = events.counts().get(events.KEYS_MAY_COINCIDE.id, 0)
         sender.send(cast(Any, Writer()), 9, PLAN, CACHE, [page([(key, string("v"))], 3)], PARTITIONS[:1])
-        told.append(events.counts().get(events.KEYS_MAY_COINCIDE.id, 0) - before)
-    return told
+        reported.append(events.counts().get(events.KEYS_MAY_COINCIDE.id, 0) - before)
+    return reported
 
 
-def test_keys_of_types_that_json_does_not_tell_apart_are_told_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_key_types_that_may_coincide_are_reported_once(caplog: pytest.LogCaptureFixture) -> None:
     keys = long(1), number(codes.BYTE, 1), long(2), number(codes.BYTE, 2), number(codes.SHORT, 1)
-    assert of_keys("told", "EVENT", *keys) == [0, 1, 0, 0, 2]
-    assert of_keys("told", "EVENT", *keys) == [0, 0, 0, 0, 0], "another slot of this process"
+    assert of_keys("reported", "EVENT", *keys) == [0, 1, 0, 0, 2]
+    assert of_keys("reported", "EVENT", *keys) == [0, 0, 0, 0, 0], "another slot of this process"
     assert "keys of cache tested are of long (such as 1) and of byte (such as 1)" in caplog.text
 
 
-def test_keys_of_types_that_json_does_not_tell_apart_are_refused_where_asked() -> None:
+def test_key_types_that_may_coincide_are_refused_by_the_setting() -> None:
     assert of_keys("refused", "REFUSE", long(1), string("1")) == [0, 0]
     for _ in range(2):  # and by every slot after it
         with pytest.raises(AmbiguousKeys, match=r"of long \(such as 1\) and of byte \(such as 1\), which can give the same Kafka key"):

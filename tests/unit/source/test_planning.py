@@ -1,4 +1,4 @@
-"""What topics allow, in the plan: known, or left open."""
+"""Size limits of topics in a plan: known, or unknown."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.topics import described, refused
 from tests.unit.kafka.test_record_size import RECORDS
 
 PLAN = TransferPlan(
-    "c", "s", 0, 16, SourceSettings(name="c", error_handling_policy="DEAD_LETTER", dead_letter_topic="letters"),
+    "c", "s", 0, 16, SourceSettings(name="c", error_handling_policy="DEAD_LETTER", dead_letter_topic="dead"),
     tuple(CachePlan(name, 1, name, 8, 2, topic_bytes=99) for name in ("a", "b")),
 )  # fmt: skip
 HIDDEN = refused(KafkaError.TOPIC_AUTHORIZATION_FAILED)
@@ -29,14 +29,14 @@ def limit(size: int) -> dict[str, str]:
     return {"max.message.bytes": str(size)}
 
 
-def test_a_plan_has_the_limits_of_its_topics() -> None:
-    plan = ensure_topics(PLAN, described({"a": limit(9_000_000), "b": limit(20_000), "letters": limit(5_000_000)}))
+def test_a_plan_has_the_size_limits_of_its_topics() -> None:
+    plan = ensure_topics(PLAN, described({"a": limit(9_000_000), "b": limit(20_000), "dead": limit(5_000_000)}))
     assert [cache.topic_bytes for cache in plan.caches] == [9_000_000, 20_000]
     assert (plan.max_batch_bytes, plan.max_letter_bytes) == (20_000, 5_000_000)
 
 
-def test_a_limit_that_is_not_known_is_left_open() -> None:
-    plan = ensure_topics(PLAN, described({"a": HIDDEN, "b": limit(2_000), "letters": HIDDEN}))
+def test_an_unknown_size_limit_stays_open() -> None:
+    plan = ensure_topics(PLAN, described({"a": HIDDEN, "b": limit(2_000), "dead": HIDDEN}))
     assert [cache.topic_bytes for cache in plan.caches] == [None, 2_000]
     assert (plan.max_batch_bytes, plan.max_letter_bytes) == (2_000, 0)
     assert slot_opener(plan, cast(Any, None), cast(Any, None), Owner(1)).producer == {}
@@ -47,9 +47,9 @@ def test_a_limit_that_is_not_known_is_left_open() -> None:
 
 def test_no_limit_is_guessed_where_a_broker_does_not_answer() -> None:
     with pytest.raises(KafkaUnavailable):
-        ensure_topics(PLAN, described({"a": refused(KafkaError._TIMED_OUT), "b": {}, "letters": {}}))
+        ensure_topics(PLAN, described({"a": refused(KafkaError._TIMED_OUT), "b": {}, "dead": {}}))
 
 
-def test_a_stored_limit_does_not_outlive_the_right_to_see_it() -> None:
+def test_a_stored_limit_is_dropped_without_the_right_to_see_it() -> None:
     plan = replace(PLAN, caches=tuple(replace(cache, topic_bytes=1) for cache in PLAN.caches))
-    assert {cache.topic_bytes for cache in ensure_topics(plan, described(dict.fromkeys(("a", "b", "letters"), HIDDEN))).caches} == {None}
+    assert {cache.topic_bytes for cache in ensure_topics(plan, described(dict.fromkeys(("a", "b", "dead"), HIDDEN))).caches} == {None}

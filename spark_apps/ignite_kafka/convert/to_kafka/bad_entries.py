@@ -16,7 +16,7 @@ from ...errors import DecodeError, IgniteKafkaError, UnsupportedType
 from ...ignite.binary import entry_bounds, entry_cuts
 from ...ignite.types import type_codes as codes
 from ...ignite.types.model import CacheInfo, Page, TypeSource
-from ...kafka.records import Records, joined, taken
+from ...kafka.records import Records, concat_records, take_rows
 from ..rules.stage import Stage
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def narrowed(converter: Converter, pages: Sequence[Page], cache: CacheInfo, type
     """
     narrowing = _Narrowing(converter, pages, cache, types, refuses)
     narrowing.narrow(0, narrowing.count)
-    return Narrowed(joined(narrowing.parts), tuple(narrowing.bad))
+    return Narrowed(concat_records(narrowing.parts), tuple(narrowing.bad))
 
 
 class _Narrowing:
@@ -87,7 +87,7 @@ class _Narrowing:
             return
         refused = self._refuses(records)
         self.bad += [self._bad(first + row, refused[row], Stage.PRODUCE) for row in sorted(refused)]
-        self.parts.append(taken(records, np.delete(np.arange(len(records)), list(refused))) if refused else records)
+        self.parts.append(take_rows(records, np.delete(np.arange(len(records)), list(refused))) if refused else records)
 
     def _convert(self, pages: Sequence[Page]) -> Records:
         return self._converter.convert(pages, self._cache, self._types, in_order=True)

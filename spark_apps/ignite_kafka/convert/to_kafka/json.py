@@ -15,7 +15,7 @@ from ...ignite.binary import EntryGroup, EnumPolicy, TypeRef, decode_entries
 from ...ignite.types import type_codes as codes
 from ...ignite.types.model import BinaryType, CacheInfo, Page, TypeSource
 from ...ignite.types.type_table import field_of
-from ...kafka.records import Records, gather, taken
+from ...kafka.records import Records, gather, take_rows
 from ..rules.decimal_scales import Path, declared_scales, warn_without_scale, with_scales, without_scale
 from .json_columns import JsonForm, text
 from .json_keys import proved_kind
@@ -64,7 +64,7 @@ class JsonConverter:
         """
         groups = decode_entries(pages, cache, types, enums=self._enums, documents=True)
         records = to_records(groups, self._form, types, cache)
-        return taken(records, np.argsort(np.concatenate([group.rows for group in groups]))) if in_order and len(groups) > 1 else records
+        return take_rows(records, np.argsort(np.concatenate([group.rows for group in groups]))) if in_order and len(groups) > 1 else records
 
 
 def to_records(groups: Iterable[EntryGroup], form: JsonForm, types: TypeSource, cache: CacheInfo) -> Records:

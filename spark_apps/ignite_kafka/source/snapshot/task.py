@@ -178,7 +178,7 @@ class SlotCopy:
                 count.ended = time.time() if count.started else 0.0
             return counts
         finally:
-            self._outcome_unknown = self._outcome_unknown or writer.commit_asked
+            self._outcome_unknown = self._outcome_unknown or writer.commit_requested
             writer.close()
 
     def _left(self, writer: SlotWriter, cache: CachePlan) -> list[int]:

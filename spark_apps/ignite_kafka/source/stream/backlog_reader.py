@@ -34,6 +34,7 @@ from .loader import Loader, Scan
 from .node_watch import NodeWatch
 from .reconcile import Reconciler
 from .state_lookup import StateLookup
+from .topic_scan import MOST_HELD
 from .unit_reader import UnitReader
 from .unit_states import UnitStates
 from .unit_table import UnitTable
@@ -61,6 +62,7 @@ class BacklogReader:
         *,
         scan: Scan = scan_partitions,
         clock: Clock = time.monotonic,
+        most_held: int = MOST_HELD,
     ) -> None:
         self._table, self._client = table, client
         self.states = states = UnitStates(plan, table, clock)
@@ -69,7 +71,7 @@ class BacklogReader:
         lookup = StateLookup(client, states, reader, nodes)
         self._changes = ChangeReader(client, states, reader, nodes, lookup, most_records)
         self._loader = Loader(client, infos, states, reader, lookup, most_records, scan)
-        self._reconciler = Reconciler(client, infos, states, lookup, clients, topics)
+        self._reconciler = Reconciler(client, infos, states, lookup, clients, topics, most_held)
 
     def restore(self, offsets: Iterable[tuple[int, UnitOffset | None, bool]]) -> None:
         """Take over offset records: unit, its record, and whether the topic may hold keys of it that are older than this capture."""

@@ -25,20 +25,30 @@ from .backlog_client import BacklogClient
 from .batch import ChangeBatch, ReconcilePosition
 from .cache_infos import CacheInfos
 from .state_lookup import StateLookup
-from .topic_scan import TopicKeys, TopicScan
+from .topic_scan import MOST_HELD, TopicKeys, TopicScan
 from .unit_states import UnitStates
 
 _UNITS_AT_ONCE = 64  # whose backlog is read together
 
 
 class Reconciler:
-    """Reconciles the topics of a task's caches, one after the other. For one thread."""
+    """Reconciles the topics of a task's caches, one after the other. For one thread.
+
+    :param most_held: limit of keys that are held before their tombstones are sent.
+    """
 
     def __init__(
-        self, client: BacklogClient, infos: CacheInfos, states: UnitStates, lookup: StateLookup, clients: KafkaClients, topics: Topics
+        self,
+        client: BacklogClient,
+        infos: CacheInfos,
+        states: UnitStates,
+        lookup: StateLookup,
+        clients: KafkaClients,
+        topics: Topics,
+        most_held: int = MOST_HELD,
     ) -> None:
         self._client, self._infos, self._states, self._lookup = client, infos, states, lookup
-        self._clients, self._topics = clients, topics
+        self._clients, self._topics, self._most_held = clients, topics, most_held
         self._scan: TopicScan | None = None
 
     @property
@@ -99,7 +109,8 @@ class Reconciler:
         cache = table.cache_of(min(ready))
         units = [unit for unit in ready if table.cache_of(unit) is cache]
         position = min(states.pending_reconcile[unit] for unit in units)
-        return TopicScan(self._clients, self._topics, cache, {table.partition(unit): unit for unit in units}, position, self._keys(cache))
+        unit_of = {table.partition(unit): unit for unit in units}
+        return TopicScan(self._clients, self._topics, cache, unit_of, position, self._keys(cache), self._most_held)
 
     def _keys(self, cache: CachePlan) -> TopicKeys:
         settings, info = self._states.plan.settings, self._infos.of(cache)

@@ -24,7 +24,8 @@ from .batch import LocatedKey, ReconcilePosition, page_of_states
 
 _STEP, _STEP_S = 10_000, 0.2
 _LOCATED = 10_000  # keys in one question
-_MOST_HELD = 100_000  # keys
+MOST_HELD = 100_000
+"""Limit of keys that a scan holds before their tombstones are sent."""
 
 Locate = Callable[[Sequence[bytes]], tuple[npt.NDArray[np.int32], npt.NDArray[np.bool_]]]
 """Keys to their partitions, and whether the cache has them."""
@@ -73,6 +74,7 @@ class TopicScan:
 
     :param units: partition to unit, of the units to reconcile.
     :param position: first record to read.
+    :param most_held: limit of held keys.
     """
 
     def __init__(
@@ -83,8 +85,9 @@ class TopicScan:
         units: Mapping[int, int],
         position: ReconcilePosition,
         keys: TopicKeys,
+        most_held: int = MOST_HELD,
     ) -> None:
-        self._cache, self._keys, self.position = cache, keys, position
+        self._cache, self._keys, self.position, self._most_held = cache, keys, position, most_held
         self._unit_of = dict(units)
         self._held: dict[bytes, LocatedKey] = {}
         self._unread, self._example = 0, b""
@@ -113,7 +116,7 @@ class TopicScan:
     @property
     def full(self) -> bool:
         """Whether the limit of held keys is reached."""
-        return len(self._held) >= _MOST_HELD
+        return len(self._held) >= self._most_held
 
     def pop_gone(self) -> dict[int, list[bytes]]:
         """Remove the held keys: unit to Ignite keys that seem to be gone from the cache."""

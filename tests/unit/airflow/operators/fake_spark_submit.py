@@ -1,8 +1,8 @@
-"""Stands in for spark-submit: notes how it was called, says and returns what its note of orders holds.
+"""Fake spark-submit: notes its call, prints and returns what its orders hold.
 
 Orders are JSON in the file that FAKE_ORDERS names: `print` (lines), `exit_code`, `until_stopped` (wait for SIGTERM), `stubborn`
-(ignore it), `graceful` (end by it with exit code 0, as an app that was asked), `app` (have a child do all this, as Spark's JVM has).
-What it saw goes beside it: `pid`, `argv`, `environment` (of PySpark, spark-submit, Airflow and MY_*), `request`, `secrets`
+(ignore it), `graceful` (end by it with exit code 0, as a graceful app), `app` (have a child do all this, as Spark's JVM has).
+Its notes are beside it: `pid`, `argv`, `environment` (of PySpark, spark-submit, Airflow and MY_*), `request`, `secrets`
 and the mode of their file.
 """
 

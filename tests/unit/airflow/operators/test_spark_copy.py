@@ -1,4 +1,4 @@
-"""The operator around a stand-in for spark-submit: what it submits, what it makes of the app's end, and what it leaves behind."""
+"""The copy operators with a fake spark-submit: its arguments, the task's result by the app's end, and what remains."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ from airflow_provider_ignite_kafka.hooks.spark_app import SparkAppHook
 from airflow_provider_ignite_kafka.operators import spark_copy
 from airflow_provider_ignite_kafka.operators.ignite_to_kafka import IgniteToKafkaOperator
 from airflow_provider_ignite_kafka.operators.kafka_to_ignite import KafkaToIgniteOperator
-from airflow_provider_ignite_kafka.operators.spark_copy import RunNames
-from airflow_provider_ignite_kafka.spark import run_result as outcome
+from airflow_provider_ignite_kafka.operators.spark_copy import RunNames, SparkCopyOperator
+from airflow_provider_ignite_kafka.run_monitor import RunMonitor
+from airflow_provider_ignite_kafka.spark import run_result
 from airflow_provider_ignite_kafka.spark.packaging import app_path
 from airflow_provider_ignite_kafka.spark.request import Request
 from airflow_provider_ignite_kafka.spark.submission import SparkMaster, build_submission
@@ -51,10 +52,15 @@ Orders = Callable[..., None]
 
 @dataclass
 class Bench:
-    """The stand-in's orders and notes, and what the status topic is to say."""
+    """Orders and notes of the fake spark-submit, and the answers of the run's monitor."""
 
     folder: Path
     status: Callable[[], RunStatus | None]
+    awaited: Callable[[Request], RunStatus | None] | None = None
+    has_ended: bool = False
+    request_stop: Callable[[Request], bool] | None = None
+    check_clusters: Callable[[bool], None] = lambda _ignite: None
+    superseded_by: Callable[[str], RunStatus | None] = lambda _own_runs: None
 
     def order(self, **orders: Any) -> None:
         (self.folder / "orders.json").write_text(json.dumps(orders))
@@ -62,6 +68,36 @@ class Bench:
     @property
     def seen(self) -> dict[str, Any]:
         return json.loads((self.folder / "seen.json").read_text())
+
+
+class FakeMonitor(RunMonitor):
+    """A monitor that answers as the bench says, and never asks Kafka."""
+
+    def __init__(self, bench: Bench, request: Request) -> None:
+        super().__init__(request)
+        self._bench = bench
+
+    def check_clusters(self, *, ignite: bool, timeout_s: float = 0.0) -> None:
+        self._bench.check_clusters(ignite)
+
+    def status(self) -> RunStatus | None:
+        return self._bench.status()
+
+    def has_ended(self) -> bool:
+        return self._bench.has_ended
+
+    def await_end(self, *, stopped: Callable[[], bool], poll_s: float = 0.0) -> RunStatus | None:
+        if self._bench.awaited is None:
+            return self._bench.status()
+        assert not stopped()
+        return self._bench.awaited(self._request)
+
+    def request_stop(self) -> bool:
+        assert self._bench.request_stop is not None
+        return self._bench.request_stop(self._request)
+
+    def superseded_by(self, own_runs: str) -> RunStatus | None:
+        return self._bench.superseded_by(own_runs)
 
 
 @pytest.fixture
@@ -86,11 +122,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, connect: Any) -> Benc
     connect("spark_default", conn_type="spark", host="local[2]")
     made = Bench(tmp_path, lambda: run_status(COMPLETED))
     made.order()
-    monkeypatch.setattr(spark_copy, "read_status", lambda _request: made.status())
-    monkeypatch.setattr(spark_copy, "await_end", lambda _request, **_: made.status())
-    monkeypatch.setattr(spark_copy, "has_ended", lambda _request: False)
-    monkeypatch.setattr(spark_copy, "check_clusters", lambda _request, **_: None)
-    monkeypatch.setattr(spark_copy, "overtaken_by", lambda _request, _own: None)
+    monkeypatch.setattr(SparkCopyOperator, "monitor_of", lambda _operator, request: FakeMonitor(made, request))
     return made
 
 
@@ -333,7 +365,7 @@ def test_secrets_of_the_connections_that_a_mounted_file_replaces_are_named(
     task = operator(secrets_file=str(mounted))
     assert task._request(RunNames.of(context())).secrets.ignite.password == "another"
     [event] = [record for record in caplog.records if vars(record).get("event_id") == 15001]
-    assert f"password of the Ignite connection: not used by the app, which reads its secrets from {mounted} alone" in event.getMessage()
+    assert f"password of the Ignite connection: not used by the app, which reads its secrets only from {mounted}" in event.getMessage()
     assert "sasl.password" not in event.getMessage()
 
 
@@ -555,8 +587,8 @@ def test_failure_by_the_status_record(bench: Bench, status: RunStatus | None, ex
 def test_a_continuous_run_succeeds_where_it_was_stopped_in_good_order(
     state: str, error: IgniteKafkaError | None, continuous: bool, succeeded: bool
 ) -> None:
-    assert outcome.succeeded(run_status(state, error), continuous=continuous) is succeeded
-    assert not outcome.succeeded(None, continuous=continuous)
+    assert run_result.succeeded(run_status(state, error), continuous=continuous) is succeeded
+    assert not run_result.succeeded(None, continuous=continuous)
 
 
 @pytest.mark.parametrize(
@@ -660,7 +692,7 @@ def test_arguments_that_spark_submit_has_not_are_refused_when_the_dag_is_read(na
     [
         ({"application_args": ["--x"]}, "has 'application_args'"),
         ({"conn_id": "other"}, "has 'conn_id'"),
-        ("--conf spark.jars=x", "is no mapping"),
+        ("--conf spark.jars=x", "must be a mapping"),
     ],
 )
 def test_they_are_checked_again_when_the_templates_are_rendered(bench: Bench, rendered: Any, message: str) -> None:
@@ -736,7 +768,7 @@ def test_on_kill_in_the_cluster_asks_through_kafka(on_yarn: Bench, monkeypatch: 
         os.kill(on_yarn.seen["pid"], signal.SIGTERM)  # what spark-submit does once the app has ended
         return True
 
-    monkeypatch.setattr(spark_copy, "ask_run", ask)
+    on_yarn.request_stop = ask
     assert killed_at_work(operator(stop_timeout_ms=60_000)) == 0
     assert asked == [on_yarn.seen["request"]["run_id"]]
     assert not (on_yarn.folder / "yarn").exists()
@@ -751,7 +783,7 @@ def test_on_kill_in_the_cluster_kills_what_does_not_end(
             raise KafkaUnavailable(answer)
         return answer == "does not end"
 
-    monkeypatch.setattr(spark_copy, "ask_run", ask)
+    on_yarn.request_stop = ask
     assert killed_at_work(operator(stop_timeout_ms=timeout_ms)) == -signal.SIGKILL
     assert (on_yarn.folder / "yarn").read_text() == "application -kill application_17_0001\n"
 
@@ -781,7 +813,7 @@ def signal_when_at_work(task: IgniteToKafkaOperator, number: signal.Signals) -> 
 
 @pytest.fixture
 def left_on_yarn(on_yarn: Bench) -> Bench:
-    """A spark-submit that ends without word of its app."""
+    """A spark-submit that ends without reporting its app's end."""
     on_yarn.order(print=["Submitted application application_17_0001", "Exception: the resource manager is gone"], exit_code=1)
     return on_yarn
 
@@ -791,12 +823,11 @@ def test_the_end_of_spark_submit_is_not_the_app_s_in_the_cluster(left_on_yarn: B
     left_on_yarn.status = lambda: replace(run_status(RUNNING), ended_ms=None)
     followed: list[str] = []
 
-    def follow(request: Request, *, stopped: Callable[[], bool]) -> RunStatus | None:
-        assert not stopped()
+    def follow(request: Request) -> RunStatus | None:
         followed.append(request.run_id)
         return records[-1]
 
-    monkeypatch.setattr(spark_copy, "await_end", follow)
+    left_on_yarn.awaited = follow
     assert operator().execute(context())["state"] == COMPLETED
     assert followed == [left_on_yarn.seen["request"]["run_id"]]
     assert not (left_on_yarn.folder / "yarn").exists()
@@ -811,9 +842,8 @@ def test_who_gives_up_following_asks_the_app_to_stop(left_on_yarn: Bench, monkey
         told.append(request.run_id)
         return asked
 
-    monkeypatch.setattr(spark_copy, "ask_run", ask)
-    monkeypatch.setattr(spark_copy, "has_ended", lambda _request: ends)
-    with pytest.raises(AirflowException, match="spark-submit ended without word of the app") as failed:
+    left_on_yarn.request_stop, left_on_yarn.has_ended = ask, ends
+    with pytest.raises(AirflowException, match="spark-submit ended without reporting the app's end") as failed:
         operator(stop_timeout_ms=500).execute(context())
     assert failed.type is AirflowException
     assert told == [left_on_yarn.seen["request"]["run_id"]]
@@ -824,7 +854,7 @@ def test_who_gives_up_following_asks_the_app_to_stop(left_on_yarn: Bench, monkey
 def test_an_app_whose_end_the_cluster_has_told_is_not_followed(left_on_yarn: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     left_on_yarn.order(print=["Submitted application application_17_0001", "\t final status: FAILED", "java.lang.Error"], exit_code=1)
     left_on_yarn.status = lambda: replace(run_status(RUNNING), ended_ms=None)
-    monkeypatch.setattr(spark_copy, "await_end", pytest.fail)
+    left_on_yarn.awaited = lambda _request: pytest.fail("awaited")
     with pytest.raises(AirflowException, match="exit code 1"):
         operator().execute(context())
     assert not (left_on_yarn.folder / "yarn").exists()
@@ -846,11 +876,11 @@ def test_clusters_are_asked_before_spark_starts(
 ) -> None:
     asked: list[bool] = []
 
-    def check(_request: Request, *, ignite: bool) -> None:
+    def check(ignite: bool) -> None:
         asked.append(ignite)
         raise error
 
-    monkeypatch.setattr(spark_copy, "check_clusters", check)
+    bench.check_clusters = check
     for extra in ({}, {"deploy-mode": "cluster"}):
         connect("spark_default", conn_type="spark", host="yarn", extra=extra)
         with pytest.raises(AirflowException, match=type(error).__name__) as failed:
@@ -864,11 +894,11 @@ def test_clusters_are_asked_before_spark_starts(
 def test_a_retry_does_not_end_a_newer_run(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
-    def overtaken(_request: Request, own: str) -> RunStatus:
+    def superseding(own: str) -> RunStatus:
         asked.append(own)
         return run_status(RUNNING)
 
-    monkeypatch.setattr(spark_copy, "overtaken_by", overtaken)
+    bench.superseded_by = superseding
     operator().execute(context())
     assert asked == []  # a first try takes over, as a newer run does
     with pytest.raises(AirflowException, match="has taken the connector c since this task's last try") as failed:
@@ -902,7 +932,7 @@ def test_on_kill_amid_a_line_of_the_log(bench: Bench, connect: Any, monkeypatch:
     connect("spark_default", conn_type="spark", host="yarn", extra={"deploy-mode": deploy_mode})
     bench.order(print=["Submitted application application_17_0001", "at work"], until_stopped=True)
     bench.status = lambda: run_status(FAILED, TopicError("what an app may say when its Java is stopped with it"))
-    monkeypatch.setattr(spark_copy, "ask_run", lambda _request: False)
+    bench.request_stop = lambda _request: False
     log = LockedLog()
     monkeypatch.setattr(SparkAppHook, "_log", log)
     task = operator(stop_timeout_ms=60_000)

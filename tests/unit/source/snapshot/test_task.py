@@ -1,4 +1,4 @@
-"""How long a slot is tried again: `retry_timeout_ms` from its first failure on, and no wait within is longer."""
+"""Retries of a slot last `retry_timeout_ms` from its first failure on."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ATTEMPT_S = 1.5
 
 
 class Clock:
-    """A clock that waiting moves."""
+    """A clock that moves by waits."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -34,7 +34,7 @@ class Clock:
 
 @dataclass(frozen=True)
 class FailingOpener:
-    """Opens no slot: each attempt takes a while and ends with one error. Collects the patience of the clients of each attempt."""
+    """Opens no slot: each attempt ends with one error after a while. Collects the patience of each attempt's clients."""
 
     clients: KafkaClients
     clock: Clock
@@ -48,7 +48,7 @@ class FailingOpener:
 
 
 def patience_until_failure(error: IgniteKafkaError, retry_s: int) -> list[float]:
-    """Patience of each attempt of a slot that waits an hour for its turn and then fails to its end."""
+    """Patience of each attempt of a slot that waits an hour for its turn and then always fails."""
     clock, stop = Clock(), threading.Event()
     settings = SourceSettings(name="c", retry_timeout_ms=retry_s * 1000)
     opener = FailingOpener(slot_clients(settings, Secrets()), clock, error)
@@ -65,7 +65,7 @@ def patience_until_failure(error: IgniteKafkaError, retry_s: int) -> list[float]
     return opener.patience
 
 
-def test_the_time_counts_from_the_first_failure() -> None:
+def test_the_retry_time_begins_with_the_first_failure() -> None:
     patience = patience_until_failure(KafkaUnavailable("away"), 30)
     assert len(patience) * (ATTEMPT_S + GROWING.longest_s) >= 30
     assert patience[0] == 30
@@ -77,5 +77,5 @@ def test_a_short_retry_time_still_waits_for_an_answer() -> None:
     assert set(patience_until_failure(KafkaUnavailable("away"), 3)) == {BRIEF_S}
 
 
-def test_a_final_error_is_not_tried_again() -> None:
+def test_a_final_error_is_not_retried() -> None:
     assert len(patience_until_failure(TopicError("gone"), 30)) == 1

@@ -1,4 +1,4 @@
-"""The turns of a task's slots: one after the other, in the order they came, the next one's reading begun before its turn."""
+"""Turns of a task's slots: in the order of the calls; the first pages of the next slot are requested before its turn."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def pool() -> Iterator[ThreadPoolExecutor]:
 
 
 def queued(turn: Turn, pool: ThreadPoolExecutor, begin: Callable[[], None], had: Callable[[], None]) -> Future[None]:
-    """A slot that waits for its turn in a thread of its own, once it stands in the queue."""
+    """A slot that waits for its turn in another thread, once it is in the queue."""
 
     def run() -> None:
         with turn.acquired(begin):
@@ -44,7 +44,7 @@ def queued(turn: Turn, pool: ThreadPoolExecutor, begin: Callable[[], None], had:
     return future
 
 
-def test_turns_come_in_the_order_of_the_calls(turn: Turn, pool: ThreadPoolExecutor) -> None:
+def test_turns_follow_the_order_of_the_calls(turn: Turn, pool: ThreadPoolExecutor) -> None:
     had: list[int] = []
     with turn.acquired(nothing):
         waiting = [queued(turn, pool, lambda: None, lambda slot=slot: had.append(slot)) for slot in range(3)]  # type: ignore[misc]
@@ -54,7 +54,7 @@ def test_turns_come_in_the_order_of_the_calls(turn: Turn, pool: ThreadPoolExecut
     assert had == [0, 1, 2]
 
 
-def test_the_slot_before_begins_the_next_ones_reading(turn: Turn, pool: ThreadPoolExecutor) -> None:
+def test_a_slot_requests_the_first_pages_of_the_next(turn: Turn, pool: ThreadPoolExecutor) -> None:
     begun: list[int] = []
     with turn.acquired(nothing):
         turn.begin_next()  # nobody waits
@@ -65,7 +65,7 @@ def test_the_slot_before_begins_the_next_ones_reading(turn: Turn, pool: ThreadPo
         future.result(DEADLINE_S)
 
 
-def test_a_reading_that_cannot_begin_is_the_next_slots_affair(turn: Turn, pool: ThreadPoolExecutor) -> None:
+def test_a_failed_early_request_is_left_to_the_next_slot(turn: Turn, pool: ThreadPoolExecutor) -> None:
     def refused() -> None:
         raise ScanFailed("no", "Read the partition again")
 

@@ -1,6 +1,6 @@
-"""One cache, the backlog of it, and a topic, all in memory: what a stream's reader and sender meet, and what may go wrong there.
+"""One cache, its backlog and a topic in memory, for a stream's reader and sender; with the faults that may happen there.
 
-The backlog does what the contract of `BacklogService` says: a read repeats what is not acknowledged, a number may come late or twice with
+The backlog follows the contract of `BacklogService`: a read repeats changes that are not acknowledged, a number may come late or twice with
 two contents, another owner may put a change back, a barrier empties the buffers, marked units are cleared.
 """
 
@@ -37,6 +37,7 @@ from ignite_kafka.source.stream.cache_infos import CacheInfos
 from ignite_kafka.source.stream.rate_limit import RateLimiter
 from ignite_kafka.source.stream.sender import SlotsSender
 from ignite_kafka.source.stream.task import BatchRunner
+from ignite_kafka.source.stream.topic_scan import MOST_HELD
 from ignite_kafka.source.stream.unit_table import UnitTable
 from ignite_kafka.state.slot_writer import SlotWriter
 
@@ -58,7 +59,7 @@ def partition_of(key: bytes) -> int:
 
 @dataclass(frozen=True)
 class Change:
-    """As the service tells of it."""
+    """One change in the backlog."""
 
     number: int
     key: bytes
@@ -96,7 +97,7 @@ def changes_of(topology: int, units: Sequence[Sequence[Change]], more: Sequence[
 
 @dataclass(eq=False)
 class Unit:
-    """One partition: its entries, its counter, what its owners hold, and its backlog."""
+    """One partition: its entries, its update counter, the changes that its owners buffer, and its backlog."""
 
     counter: int = 0
     entries: dict[bytes, bytes] = field(default_factory=dict)
@@ -126,15 +127,15 @@ class Simulator:
         self.puts: dict[bytes, list[int]] = defaultdict(list)
         self.removals: dict[bytes, list[int]] = defaultdict(list)
         self.undone: set[tuple[bytes, bytes | None]] = set()
-        self.held: dict[bytes, int] = {}  # key to the number of a transaction that is not ended
+        self.held: dict[bytes, int] = {}  # key to the update number of an open transaction
         self.topic: list[tuple[bytes, bytes | None]] = []
         self.offsets: dict[int, SlotState] = {slot: SlotState(slot, Owner(1)) for slot in range(SLOTS)}
         self.failing: set[str] = set()
-        self.meanwhile: dict[str, list[Callable[[], None]]] = defaultdict(list)  # done right after an answer was made, one each time
-        self.chunk, self.bytes_for_all = 3, 1 << 30  # so no read gives all
-        self.asked: list[list[int]] = []  # partitions of each read
+        self.meanwhile: dict[str, list[Callable[[], None]]] = defaultdict(list)  # by call: each is run once, after an answer is made
+        self.chunk, self.bytes_for_all = 3, 1 << 30  # changes of an answer; a read of fewer bytes gives no more
+        self.reads: list[list[int]] = []  # partitions of each read
         self.journal, self._noted, self._notes = 1, dict[int, int](), 0
-        self.deployment, self.captured, self.incarnation = 1, 1, 1  # the cache that is there, the one that is captured, and under which
+        self.deployment, self.captured, self.incarnation = 1, 1, 1  # of the existing cache, of the captured one, and the latter's
 
     @property
     def plan(self) -> CachePlan:
@@ -150,7 +151,7 @@ class Simulator:
         self._write(key_bytes(key), removal=True)
 
     def begin(self, key: int) -> None:
-        """A transaction takes its number, and holds its key's lock, before it writes."""
+        """Begin a transaction: it takes its update number, and locks its key, before it writes."""
         data = key_bytes(key)
         if data not in self.held:
             unit = self.units[partition_of(data)]
@@ -190,7 +191,7 @@ class Simulator:
         (self.removals if removal else self.puts)[key].append(version)
 
     def expire(self, key: int) -> None:
-        """Ignite tells no number of it."""
+        """Expire a key; Ignite gives no update number."""
         data = key_bytes(key)
         unit = self.units[partition_of(data)]
         if data in unit.entries and data not in self.held:
@@ -203,7 +204,7 @@ class Simulator:
                 self._note(unit)
 
     def clear_cache(self) -> None:
-        """`cache.clear()`: nobody is told."""
+        """`cache.clear()`: no change is captured."""
         for unit in self.units:
             for key in unit.entries:
                 self._remember(key, self._next_version(), removal=True)
@@ -211,7 +212,7 @@ class Simulator:
             unit.last = None
 
     def remake(self, _: int = 0) -> None:
-        """The cache is destroyed and made again: nobody captures the new one before the driver sees it."""
+        """Destroy the cache and make it again; the new one is not captured before the driver sees it."""
         self.clear_cache()
         self.held.clear()
         for unit in self.units:
@@ -219,7 +220,7 @@ class Simulator:
         self.deployment += 1
 
     def take_up(self) -> None:
-        """The driver has the cache captured that is there; what was captured of another one is nobody's."""
+        """Capture the existing cache, as the driver does; captured changes of a former one are dropped."""
         if self.captured == self.deployment:
             return
         self.captured, self.incarnation = self.deployment, self.incarnation + 1
@@ -229,18 +230,18 @@ class Simulator:
             unit.marks = 0
 
     def later(self, seconds: float) -> None:
-        """So much later that every update is on its backups."""
+        """Let time pass, until every update is on its backups."""
         self.now_s += seconds
         for unit in self.units:
             unit.last = None
 
     def primary_dies(self, partition: int) -> bool:
-        """It has captured, and written to the backlog, an update that no backup has: the update is undone, its number used again.
+        """Let a primary die after it wrote an update to the backlog that no backup has: the update is undone, its number is used again.
 
-        :returns: whether that was sent already, and acknowledged.
+        :returns: whether the update was sent and acknowledged before.
         """
         unit, sent = self.units[partition], False
-        unit.backlog.update(unit.primary)  # and dies before it has noted that
+        unit.backlog.update(unit.primary)  # it dies before it notes this in its journal
         if unit.last is not None and unit.last[0].number == unit.counter:
             change, before = unit.last
             sent = change not in unit.backlog
@@ -257,7 +258,7 @@ class Simulator:
         return sent
 
     def node_dies(self) -> None:
-        """And another one is started."""
+        """Let a node die, and start another one."""
         self.topology += 1
         self.servers = [*self.servers[1:], f"started-{self.topology}"]
 
@@ -268,12 +269,12 @@ class Simulator:
         self._write_backlog(unit, unit.primary)
 
     def put_back(self, partition: int) -> None:
-        """A backup writes what it holds, though it may be sent and acknowledged."""
+        """Write a backup's buffer to the backlog, though its changes may be sent and acknowledged."""
         unit = self.units[partition]
         self._write_backlog(unit, unit.backup)
 
     def put_through(self, key: int) -> None:
-        """A put that stands in the backlog at once."""
+        """Put an entry, and write its change to the backlog at once."""
         self.put(key)
         self.flush(partition_of(key_bytes(key)))
 
@@ -288,7 +289,7 @@ class Simulator:
         self._noted[self.units.index(unit)] = self._notes
 
     def new_journal(self, _: int) -> None:
-        """A node's numbers begin anew."""
+        """Let the numbers of the node's journal begin anew."""
         self.journal, self._notes = self.journal + 1, 0
         self._noted.clear()
 
@@ -322,7 +323,7 @@ class Simulator:
         return answer
 
     def read(self, connector: str, units: np.ndarray[Any, Any], most_bytes: int) -> Changes:
-        self.asked.append(units["partition"].tolist())
+        self.reads.append(units["partition"].tolist())
         found = [self.units[int(partition)] for partition in units["partition"]]
         answers = [self._first(unit, self.chunk if most_bytes < self.bytes_for_all else 1 << 30) for unit in found]
         stamps = [max(unit.expired.values(), default=0) if not more else 0 for unit, (_, more) in zip(found, answers, strict=True)]
@@ -408,12 +409,12 @@ class Simulator:
             yield Page(partition, len(rows), page_of_states(rows).data, True)
 
     def fail(self, step: str) -> None:
-        """Fail once where that was asked for."""
+        """Fail once if the test named this step."""
         if step in self.failing:
             self.failing.remove(step)
             raise KafkaUnavailable(f"{step} fails")
 
-    # the topic and the cluster, as the reader asks for them
+    # the topic and the cluster, as the reader uses them
 
     credentials = SimpleNamespace(backlog_secret=None)
 
@@ -421,13 +422,13 @@ class Simulator:
         return question(self)
 
     def topic_partition(self, partition: int) -> list[tuple[bytes, bytes | None]]:
-        """Its records: a record's partition is told by its key."""
+        """The records of a partition, which follows from a record's key."""
         return [(key, value) for key, value in self.topic if zlib.crc32(key) % 2 == partition]
 
     def cache(self, name: str) -> CacheInfo:
         return CacheInfo(name, CACHE.cache_id, PARTITIONS)
 
-    # what is seen
+    # results
 
     @property
     def entries(self) -> dict[bytes, bytes]:
@@ -444,7 +445,7 @@ class Simulator:
         return state
 
     def steps_back(self) -> list[str]:
-        """Records that an older state follows; a state that was undone counts nowhere."""
+        """Records behind a newer state of their key; undone states are left out."""
         found, at = [], defaultdict[bytes, int](lambda: -1)
         for key, value in self.topic:
             if (key, value) in self.undone:
@@ -457,7 +458,7 @@ class Simulator:
         return found
 
     def repeated(self) -> list[str]:
-        """Records equal to the one before of their key."""
+        """Records equal to their key's record before."""
         found, last = [], dict[bytes, bytes | None]()
         for place, (key, value) in enumerate(self.topic):
             if key in last and last[key] == value:
@@ -474,7 +475,7 @@ class _Writer:
         self._data: list[tuple[bytes, bytes | None]] = []
         self._offsets: list[tuple[bytes, bytes]] = []
         self.types_sent: dict[int, Any] = {}
-        self.commit_asked = False
+        self.commit_requested = False
 
     def send(self, topic: str, partitions: int | None, records: Records, topic_id: str = "") -> None:
         self._data += zip(records.keys.to_pylist(), records.values.to_pylist(), strict=True)
@@ -514,7 +515,7 @@ class _Message:
 
 
 class _Consumer:
-    """Two partitions: a record's is told by its key; ten messages at most at a time."""
+    """Reads two partitions, at most ten messages at a time."""
 
     def __init__(self, simulator: Simulator) -> None:
         self._simulator, self._at = simulator, (0, 0)
@@ -534,10 +535,10 @@ class _Consumer:
 
 
 class Task:
-    """What a stream's task does, a batch at a time; after a failure it begins again from the offsets."""
+    """A stream's task, batch by batch; after a failure it continues from the offset records."""
 
-    def __init__(self, simulator: Simulator, snapshot_id: str = "s", **settings: Any) -> None:
-        self.simulator = simulator
+    def __init__(self, simulator: Simulator, snapshot_id: str = "s", most_held: int = MOST_HELD, **settings: Any) -> None:
+        self.simulator, self._most_held = simulator, most_held
         named = {
             "name": "c",
             "ignite_addresses": ("a:1",),
@@ -553,7 +554,7 @@ class Task:
     def begin(self) -> None:
         for unit in self.simulator.units:
             if unit.last is not None and unit.last[0] not in unit.backlog:
-                unit.last = None  # what was sent before this task is on its backups by now
+                unit.last = None  # updates that were sent before this task are on their backups by now
         simulator, cluster = self.simulator, cast(Cluster, self.simulator)
         self.plan = replace(self.plan, caches=(simulator.plan,))
         self.table = UnitTable.of(self.plan, range(SLOTS))
@@ -574,12 +575,13 @@ class Task:
             limiter.batch_records,
             scan=simulator.scan_partitions,
             clock=lambda: simulator.now_s,
+            most_held=self._most_held,
         )
         self.reader.restore(self.sender.offsets())
         self.runner = BatchRunner(self.reader, self.sender, limiter)
 
     def end(self) -> None:
-        """As an epoch ends."""
+        """End the epoch, and begin the next one."""
         self._guarded(self._end)
 
     def _end(self) -> None:
@@ -614,13 +616,13 @@ class Task:
             self.begin()
 
     def settle(self) -> None:
-        """Until nothing is left to be done, and the time of the last look after a dead node has passed."""
+        """Run batches until nothing is left to do, and the last look-up after a node's death is done."""
         self.simulator.failing.clear()
         for key in list(self.simulator.held):
             self.simulator.end(struct.unpack_from("<q", key, 1)[0])
         for more in range(6):
             if more == 4:
-                self.simulator.meanwhile.clear()  # what is written from now on nobody would read
+                self.simulator.meanwhile.clear()  # later writes would not be read any more
             self.simulator.now_s += 6.0
             if self.simulator.captured != self.simulator.deployment:
                 self.end()
@@ -630,7 +632,7 @@ class Task:
                 if not self.reader.more and self.reader.all_loaded and self._idle():
                     break
             else:
-                raise AssertionError("the stream comes to no rest")
+                raise AssertionError("the stream does not settle")
 
     def _idle(self) -> bool:
         return not any(unit.backlog or unit.expired or unit.marks for unit in self.simulator.units)

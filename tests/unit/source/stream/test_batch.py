@@ -1,4 +1,4 @@
-"""What a batch leaves in the backlog, and which of its units it has anything of."""
+"""Open changes and active units of a batch."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ignite_kafka.source.stream.batch import ChangeBatch
 from ignite_kafka.source.stream.dedup import Classification
 
 
-def _take(numbers: list[list[int]], *, done: list[bool], more: tuple[bool, ...] = (False, False)) -> ChangeBatch:
+def _batch(numbers: list[list[int]], *, done: list[bool], more: tuple[bool, ...] = (False, False)) -> ChangeBatch:
     """Changes of units 0 and 1 of a table of three; -1 is an expired key."""
     number = np.array([one for unit in numbers for one in unit], np.int64)
     rows, nothing = number.size, np.zeros(number.size, np.int64)
@@ -49,30 +49,30 @@ GONE = np.zeros(3, bool)
 @pytest.mark.parametrize(
     ("batch", "leaves"),
     [
-        pytest.param(_take([[], []], done=[]), False, id="nothing was there"),
-        pytest.param(_take([[9, 10], [3]], done=[True, True, False]), False, id="all up to the limit is settled"),
-        pytest.param(_take([[9, 10], []], done=[True, False]), True, id="a question is open"),
-        pytest.param(_take([[10, 11], []], done=[True, False]), False, id="what is open came later"),
-        pytest.param(_take([[10, -1], []], done=[True, False]), False, id="an expired key has no number"),
-        pytest.param(_take([[9], []], done=[True], more=(True, False)), True, id="the limit was not read"),
-        pytest.param(_take([[10], []], done=[True], more=(True, False)), False, id="what was not read came later"),
-        pytest.param(_take([[], []], done=[], more=(True, False)), True, id="nothing of the unit was read"),
-        pytest.param(_take([[], []], done=[], more=(False, True)), False, id="the unit had no backlog when the run began"),
+        pytest.param(_batch([[], []], done=[]), False, id="nothing was there"),
+        pytest.param(_batch([[9, 10], [3]], done=[True, True, False]), False, id="all up to the limit is settled"),
+        pytest.param(_batch([[9, 10], []], done=[True, False]), True, id="a question is open"),
+        pytest.param(_batch([[10, 11], []], done=[True, False]), False, id="what is open came later"),
+        pytest.param(_batch([[10, -1], []], done=[True, False]), False, id="an expired key has no number"),
+        pytest.param(_batch([[9], []], done=[True], more=(True, False)), True, id="the limit was not read"),
+        pytest.param(_batch([[10], []], done=[True], more=(True, False)), False, id="what was not read came later"),
+        pytest.param(_batch([[], []], done=[], more=(True, False)), True, id="nothing of the unit was read"),
+        pytest.param(_batch([[], []], done=[], more=(False, True)), False, id="the unit had no backlog when the run began"),
     ],
 )
-def test_what_a_take_leaves(batch: ChangeBatch, leaves: bool) -> None:
+def test_open_changes_of_a_batch(batch: ChangeBatch, leaves: bool) -> None:
     assert batch.has_open_changes(LIMITS, GONE) is leaves
 
 
-def test_units_that_are_gone_or_settled_apart_leave_nothing() -> None:
-    batch = _take([[9], []], done=[False], more=(True, False))
+def test_gone_and_moved_units_have_no_open_changes() -> None:
+    batch = _batch([[9], []], done=[False], more=(True, False))
     assert not batch.has_open_changes(LIMITS, np.array([True, False, False]))
     batch.move_out(np.array([0]))
     assert not batch.has_open_changes(LIMITS, GONE)
 
 
 def test_active_units_have_changes_states_or_entries() -> None:
-    batch = _take([[], [4]], done=[True])
+    batch = _batch([[], [4]], done=[True])
     assert batch.active.tolist() == [1]
     batch.states = {(0, b"key"): None}
     assert batch.active.tolist() == [0, 1]

@@ -1,4 +1,4 @@
-"""What a batch batches: rows of units, pages made of changes and of states."""
+"""Rows of units in a batch, and pages of changes and of states."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CHANGES = changes_of(
 )
 
 
-def taken() -> ChangeBatch:
+def batch_of_changes() -> ChangeBatch:
     units = np.array([3, 5, 8])
     classified = ChangeDeduplicator(9).classify(units, CHANGES)
     return ChangeBatch(CHANGES, units, classified, classified.new, np.zeros(3, bool), np.ones(3, bool), np.zeros(3, np.int64))
@@ -30,14 +30,14 @@ def entries(page: Page) -> list[tuple[bytes, bytes]]:
 
 
 def test_rows_are_found_by_their_units() -> None:
-    batch = taken()
+    batch = batch_of_changes()
     assert [batch.rows_of(unit, unit) for unit in (3, 5, 8)] == [slice(0, 2), slice(2, 2), slice(2, 3)]
     assert batch.rows_of(3, 8) == slice(0, 3)
     assert batch.located_keys(np.array([0, 2])) == [(3, key_bytes(1)), (8, OBJECT)]
 
 
-def test_units_leave_a_take() -> None:
-    batch = taken()
+def test_units_move_out_of_a_batch() -> None:
+    batch = batch_of_changes()
     batch.move_out(np.array([3]))
     assert batch.classified.new.tolist() == batch.done.tolist() == [False, False, True]
 

@@ -1,4 +1,4 @@
-"""A batch goes one way: the task knows reader and sender, neither knows the other, and no module of the stream is in a circle."""
+"""A batch goes one way: reader and sender do not import each other, and no module of the stream is in a circle."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def reached(module: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def test_the_sender_knows_nothing_of_the_reader() -> None:
+def test_the_sender_does_not_reach_the_reader() -> None:
     assert reached("sender") == {"batch", "cache_infos", "dedup", "unit_table"}
     assert "sender" not in reached("backlog_reader")
 

@@ -1,4 +1,4 @@
-"""How fast a stream may send."""
+"""The rate limit of a stream."""
 
 from __future__ import annotations
 
@@ -24,31 +24,31 @@ class Clock:
 
 
 def test_without_a_limit_nothing_waits() -> None:
-    pace = RateLimiter.of_task(None, 1, 16, 0.0)
-    pace.sent(10**9)
-    assert (pace.ahead_s, pace.batch_records) == (0.0, None)
+    limiter = RateLimiter.of_task(None, 1, 16, 0.0)
+    limiter.sent(10**9)
+    assert (limiter.ahead_s, limiter.batch_records) == (0.0, None)
 
 
-def test_what_was_sent_waits_until_its_time_has_passed() -> None:
+def test_sent_records_postpone_the_next_batch() -> None:
     clock = Clock()
-    pace = RateLimiter(100.0, clock=clock)
-    assert (pace.ahead_s, pace.batch_records) == (0.0, 50)
-    pace.sent(50)
-    pace.sent(10)
-    assert pace.ahead_s == pytest.approx(0.6)
+    limiter = RateLimiter(100.0, clock=clock)
+    assert (limiter.ahead_s, limiter.batch_records) == (0.0, 50)
+    limiter.sent(50)
+    limiter.sent(10)
+    assert limiter.ahead_s == pytest.approx(0.6)
     clock.now_s += 0.4
-    assert pace.ahead_s == pytest.approx(0.2)
+    assert limiter.ahead_s == pytest.approx(0.2)
     clock.now_s += 60.0
-    assert pace.ahead_s == 0.0
-    pace.sent(50)  # time without records is not saved up
-    assert pace.ahead_s == pytest.approx(0.5)
+    assert limiter.ahead_s == 0.0
+    limiter.sent(50)  # time without records is not saved up
+    assert limiter.ahead_s == pytest.approx(0.5)
 
 
-def test_a_later_epoch_pays_what_the_one_before_owes() -> None:
+def test_a_later_epoch_waits_for_records_of_the_one_before() -> None:
     clock = Clock()
-    pace = RateLimiter(100.0, 2.5, clock)
-    pace.sent(100)
-    assert pace.ahead_s == pytest.approx(3.5)
+    limiter = RateLimiter(100.0, 2.5, clock)
+    limiter.sent(100)
+    assert limiter.ahead_s == pytest.approx(3.5)
 
 
 @given(limit=st.integers(1, 10_000), shares=st.lists(st.integers(1, 8), min_size=1, max_size=8), batches=st.integers(1, 50))
@@ -56,13 +56,13 @@ def test_tasks_together_send_no_more_than_the_limit(limit: int, shares: list[int
     sent = at_once = 0
     for share in shares:
         clock = Clock()
-        pace = RateLimiter(limit * share / sum(shares), clock=clock)
-        batch = pace.batch_records or 0
+        limiter = RateLimiter(limit * share / sum(shares), clock=clock)
+        batch = limiter.batch_records or 0
         at_once += batch
         while clock.now_s < 1000.0 + batches:
-            pace.sent(batch)
+            limiter.sent(batch)
             sent += batch
-            clock.now_s += pace.ahead_s
+            clock.now_s += limiter.ahead_s
     assert limit * batches - 1e-6 <= sent <= limit * batches + at_once + 1e-6
 
 
@@ -97,13 +97,13 @@ def test_expired_keys_of_a_unit_stay_together() -> None:
     assert first.expired_stamp.tolist() == [7, 0], "one stamp acknowledges them"
 
 
-def test_a_batch_has_no_more_of_a_unit_than_its_offsets_have_room_for() -> None:
+def test_a_batch_is_limited_by_the_size_of_an_offset_record() -> None:
     whole = changes_of(1, [[Change(number, key_bytes(1), value_bytes(1)) for number in range(1, 8)], []], [False, False])
     first = first_of_each(whole, None, most_of_unit=4)
     assert (first.number.tolist(), first.more.tolist()) == ([1, 2, 3, 4], [True, False])
 
 
-def test_batches_hold_as_many_records_as_the_pace_wants() -> None:
+def test_batches_hold_as_many_records_as_the_rate_limit_allows() -> None:
     simulator = Simulator()
     simulator.chunk = 1 << 20
     task = Task(simulator, max_records_per_second=PARTITIONS * 2)
@@ -123,7 +123,7 @@ def test_batches_hold_as_many_records_as_the_pace_wants() -> None:
     assert simulator.steps_back() == []
 
 
-def test_one_unit_is_loaded_at_a_time_where_the_pace_wants_fewer_records() -> None:
+def test_a_low_rate_limit_loads_one_unit_at_a_time() -> None:
     simulator = Simulator()
     for key in range(40):
         simulator.put(key)

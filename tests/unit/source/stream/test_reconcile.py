@@ -1,4 +1,4 @@
-"""A unit that is sent again brings its removals too."""
+"""Tombstone reconciliation: a unit that is sent again brings tombstones of keys that the cache no longer has."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import pytest
 
 from ignite_kafka import events
 from ignite_kafka.ignite.backlog_service import ASKED
-from ignite_kafka.source.stream import topic_scan
 from tests.unit.source.stream.backlog_simulator import PARTITIONS, Simulator, Task, key_bytes
 
 JSON: dict[str, Any] = {"key_converter": "json", "value_converter": "json"}
@@ -30,12 +29,13 @@ def tombstones(simulator: Simulator) -> list[bytes]:
     return [key for key, value in simulator.topic if value is None]
 
 
-def debts(simulator: Simulator) -> list[tuple[int, int] | None]:
+def pending(simulator: Simulator) -> list[tuple[int, int] | None]:
+    """The reconcile positions in the offset records."""
     return [offset.sweep for slot in simulator.offsets.values() for offset in slot.units.values()]
 
 
 @pytest.mark.parametrize("settings", [{}, JSON], ids=["ignite-binary", "json"])
-def test_what_was_cleared_gets_tombstones_once(settings: dict[str, Any]) -> None:
+def test_cleared_keys_get_tombstones_once(settings: dict[str, Any]) -> None:
     simulator, task = filled(100, **settings)
     simulator.clear_cache()
     simulator.put(7)
@@ -44,10 +44,10 @@ def test_what_was_cleared_gets_tombstones_once(settings: dict[str, Any]) -> None
     task.stop()
     assert list(simulator.fold) == [b"7"] if settings else list(simulator.fold) == [key_bytes(7)]
     assert len(tombstones(simulator)) == len(set(tombstones(simulator))) == 99
-    assert set(debts(simulator)) == {None}
+    assert set(pending(simulator)) == {None}
 
 
-def test_only_units_that_are_sent_again_are_swept() -> None:
+def test_only_units_that_are_sent_again_are_reconciled() -> None:
     simulator, task = filled(40)
     simulator.clear_cache()
     simulator._mark(simulator.units[1], ASKED)
@@ -56,40 +56,40 @@ def test_only_units_that_are_sent_again_are_swept() -> None:
     assert sorted(tombstones(simulator)) == sorted(key_bytes(key) for key in range(40) if key % PARTITIONS == 1)
 
 
-def test_a_first_load_owes_nothing() -> None:
+def test_a_first_load_needs_no_reconciliation() -> None:
     simulator, task = filled(10)
     task.stop()
-    assert set(debts(simulator)) == {None}
+    assert set(pending(simulator)) == {None}
 
 
-def test_without_removals_nothing_is_owed() -> None:
+def test_without_removals_nothing_is_reconciled() -> None:
     simulator, task = filled(10, process_removals=False)
     simulator.clear_cache()
     simulator.mark_all(ASKED)
     task.settle()
     task.stop()
-    assert set(debts(simulator)) == {None}
+    assert set(pending(simulator)) == {None}
     assert tombstones(simulator) == []
 
 
-def test_a_sweep_goes_on_where_the_task_before_ended() -> None:
+def test_reconciliation_continues_where_the_task_before_ended() -> None:
     simulator, task = filled(200)
     simulator.clear_cache()
     simulator.mark_all(ASKED)
-    places: list[tuple[int, int]] = []
-    while set(debts(simulator)) != {None} or not places:
+    positions: list[tuple[int, int]] = []
+    while set(pending(simulator)) != {None} or not positions:
         task.batch()
         task.batch()
         task.end()
-        places += [min(owed)] if (owed := [place for place in debts(simulator) if place]) else []
+        positions += [min(found)] if (found := [position for position in pending(simulator) if position]) else []
     task.stop()
-    assert places == sorted(set(places))
-    assert len(places) > 5, "the topic is read in many steps"
+    assert positions == sorted(set(positions))
+    assert len(positions) > 5, "the topic is read in many steps"
     assert simulator.fold == {}
     assert len(tombstones(simulator)) == 200
 
 
-def test_a_new_snapshot_sweeps_what_the_one_before_sent() -> None:
+def test_a_new_snapshot_reconciles_the_records_of_the_one_before() -> None:
     simulator, task = filled(60)
     task.stop()
     for key in range(30):
@@ -104,9 +104,8 @@ def test_a_new_snapshot_sweeps_what_the_one_before_sent() -> None:
     assert sorted(tombstones(simulator)) == sorted(key_bytes(key) for key in range(30))
 
 
-def test_more_keys_than_may_be_held_are_sent_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(topic_scan, "_MOST_HELD", 5)
-    simulator, task = filled(100)
+def test_tombstones_beyond_the_limit_of_held_keys_are_sent_in_parts() -> None:
+    simulator, task = filled(100, most_held=5)
     simulator.clear_cache()
     simulator.mark_all(ASKED)
     task.settle()
@@ -114,7 +113,7 @@ def test_more_keys_than_may_be_held_are_sent_in_parts(monkeypatch: pytest.Monkey
     assert len(tombstones(simulator)) == 100
 
 
-def test_keys_that_cannot_be_turned_back_are_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_keys_that_cannot_be_read_back_are_reported(caplog: pytest.LogCaptureFixture) -> None:
     simulator, task = filled(5, **JSON)
     simulator.topic.append((b'{"id":1}', b"1"))
     simulator.topic.append((b"05", b"1"))
@@ -122,9 +121,9 @@ def test_keys_that_cannot_be_turned_back_are_told(caplog: pytest.LogCaptureFixtu
     with caplog.at_level(logging.WARNING, "ignite_kafka.events"):
         task.settle()
         task.stop()
-    told = [record.__dict__["event_fields"] for record in caplog.records if record.__dict__.get("event_id") == events.KEYS_NOT_READ_BACK.id]
-    assert sum(fields["count"] for fields in told) == 2
-    assert {fields["cache"] for fields in told} == {"cache"}
+    found = [record.__dict__ for record in caplog.records if record.__dict__.get("event_id") == events.KEYS_NOT_READ_BACK.id]
+    assert sum(record["event_fields"]["count"] for record in found) == 2
+    assert {record["event_fields"]["cache"] for record in found} == {"cache"}
     assert tombstones(simulator) == []
 
 

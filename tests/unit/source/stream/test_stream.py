@@ -1,4 +1,4 @@
-"""Reader and sender of a stream over a cache and a backlog in memory: whatever happens in between, the topic becomes the cache."""
+"""Reader and sender of a stream over a cache and a backlog in memory: the topic becomes the cache, whatever happens meanwhile."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ RESTARTS = st.one_of(
 @example(before=[], steps=[BATCHED, ("put_through", 0), ("fail", "acknowledge"), BATCHED, ("node_joins", 0), BATCHED])
 @example(before=[("put", 0)], steps=[BATCHED, ("node_joins", 0), BATCHED])
 def test_nothing_comes_twice_while_no_node_dies(before: list[Any], steps: list[Any]) -> None:
-    """Tasks end and begin, backups write what was sent long since, nodes join: none of it is a reason to repeat."""
+    """Tasks end and begin, backups write changes that were sent long before, nodes join: no record is repeated."""
     simulator = Simulator()
     simulator.bytes_for_all = WHOLE_BACKLOG  # a unit that has more is sent again
     follow(simulator, None, before)
@@ -123,7 +123,7 @@ REMAKES = st.one_of(
 @example(before=[], steps=[("remake", 0), ("put", 1), BATCHED])
 @example(before=[("put", 1)], steps=[("meanwhile", ("changed", "remake", 0)), ("meanwhile", ("scan", "put", 1)), BATCHED, BATCHED])
 def test_a_cache_that_is_made_again_comes_once(before: list[Any], steps: list[Any]) -> None:
-    """What the new cache has is sent under its own incarnation alone, however much of the old one is left to be loaded."""
+    """Entries of the new cache are sent only under its own incarnation, even if the old one was not completely loaded."""
     simulator = Simulator()
     simulator.bytes_for_all = WHOLE_BACKLOG
     follow(simulator, None, before)
@@ -135,7 +135,7 @@ def test_a_cache_that_is_made_again_comes_once(before: list[Any], steps: list[An
 BATCHES = [BATCHED] * 2
 
 
-def test_only_what_is_committed_counts() -> None:
+def test_only_committed_records_are_counted() -> None:
     simulator = Simulator()
     task = Task(simulator)
     task.settle()
@@ -148,56 +148,56 @@ def test_only_what_is_committed_counts() -> None:
     assert len(simulator.topic) == PARTITIONS
 
 
-def test_only_units_that_may_have_news_are_asked() -> None:
+def test_only_changed_units_are_read() -> None:
     simulator = Simulator()
     task = Task(simulator)
     task.settle()
 
-    def asked(*steps: Any) -> list[list[int]]:
-        simulator.asked.clear()
+    def reads(*steps: Any) -> list[list[int]]:
+        simulator.reads.clear()
         follow(simulator, task, [*steps, *BATCHES])
-        return [sorted(partitions) for partitions in simulator.asked]
+        return [sorted(partitions) for partitions in simulator.reads]
 
     every = list(range(PARTITIONS))
-    assert asked() == []
-    assert asked(("put_through", 1)) == [[1]]
-    assert asked(*[("put_through", 2)] * 4) == [[2], [2]]  # more than one answer holds
-    assert asked(("put_through", 3), ("fail", "commit 1")) == [[3], every]  # the task begins anew
-    assert asked(("put_back", 3)) == [[3]]
-    assert asked(("new_journal", 0)) == [every]
+    assert reads() == []
+    assert reads(("put_through", 1)) == [[1]]
+    assert reads(*[("put_through", 2)] * 4) == [[2], [2]]  # more than one answer holds
+    assert reads(("put_through", 3), ("fail", "commit 1")) == [[3], every]  # the task begins anew
+    assert reads(("put_back", 3)) == [[3]]
+    assert reads(("new_journal", 0)) == [every]
     simulator.later(40.0)  # so that no key is looked up after the next change
     simulator.node_dies()
-    assert asked() == [every, every]
+    assert reads() == [every, every]
     simulator.now_s += 5.0
-    assert asked() == [every]
-    assert asked() == []
+    assert reads() == [every]
+    assert reads() == []
     task.stop()
 
 
-def test_a_node_that_goes_between_two_questions_has_every_unit_asked() -> None:
+def test_every_unit_is_read_after_a_node_left_between_two_calls() -> None:
     simulator = Simulator()
     task = Task(simulator)
     follow(simulator, task, [("put_through", 0), *BATCHES])
     task.settle()
     simulator.later(40.0)
     simulator.meanwhile["changed"].append(simulator.node_dies)
-    simulator.asked.clear()
+    simulator.reads.clear()
     follow(simulator, task, [("put_through", 1), ("batch", 0)])
-    assert [sorted(partitions) for partitions in simulator.asked[:2]] == [[1], list(range(PARTITIONS))]
+    assert [sorted(partitions) for partitions in simulator.reads[:2]] == [[1], list(range(PARTITIONS))]
     task.settle()
     task.stop()
     assert simulator.fold == simulator.entries
 
 
-def test_a_resend_outlives_a_task_that_has_cleared_the_mark() -> None:
+def test_a_unit_stays_marked_for_loading_after_a_task_that_cleared_its_mark() -> None:
     settled(Simulator(), [("put", 0), ("put", 1), *BATCHES, ("clear_cache", 0), ("fail", "scan"), *BATCHES])
 
 
-def test_a_change_that_was_written_before_its_key_expired_and_came_later() -> None:
+def test_a_late_change_of_an_expired_key() -> None:
     settled(Simulator(), [("batch", 0), ("put", 0), ("expire", 0), ("batch", 0)])
 
 
-def test_what_only_a_dead_node_had_is_looked_up_by_a_new_reader() -> None:
+def test_changes_that_only_a_dead_node_had_are_looked_up_by_a_new_reader() -> None:
     simulator = Simulator()
     simulator.put(0)
     simulator.primary_dies(0)
@@ -205,13 +205,13 @@ def test_what_only_a_dead_node_had_is_looked_up_by_a_new_reader() -> None:
     assert simulator.fold == {}
 
 
-def test_what_a_failed_task_sent_is_looked_up_once_its_node_dies() -> None:
+def test_changes_of_a_failed_task_are_looked_up_when_their_node_dies() -> None:
     simulator = Simulator()
     settled(simulator, [("put", 1), ("fail", "acknowledge"), *BATCHES, ("primary_dies", 1)])
     assert simulator.fold == {}
 
 
-def test_what_was_scanned_first_of_all_on_a_node_that_dies_meanwhile_is_sent_again() -> None:
+def test_a_first_scan_on_a_node_that_dies_during_it_is_repeated() -> None:
     simulator = Simulator()
 
     def die() -> None:
@@ -225,21 +225,21 @@ def test_what_was_scanned_first_of_all_on_a_node_that_dies_meanwhile_is_sent_aga
     assert simulator.fold == {}
 
 
-def test_what_was_scanned_on_a_node_that_dies_is_sent_again() -> None:
+def test_a_scan_on_a_node_that_dies_later_is_repeated() -> None:
     simulator = Simulator()
     settled(simulator, [("put", 1), ("mark", ASKED), *BATCHES, ("primary_dies", 1)])
     assert simulator.fold == {}
 
 
-def test_a_change_counts_more_than_a_state_that_was_looked_up_before_it() -> None:
+def test_a_change_supersedes_a_state_that_was_looked_up_before_it() -> None:
     settled(Simulator(), [("put", 0), *BATCHES, ("expire", 0), ("meanwhile", ("lookup", "put", 0)), ("batch", 0)])
 
 
-def test_a_change_counts_more_than_an_entry_that_was_scanned_before_it() -> None:
+def test_a_change_supersedes_an_entry_that_was_scanned_before_it() -> None:
     simulator = Simulator()
     simulator.put(0)
     settled(simulator, [("meanwhile", ("scan", "put", 0))])
 
 
-def test_a_key_that_comes_back_while_it_is_swept_stays() -> None:
+def test_a_key_that_returns_during_reconciliation_gets_no_tombstone() -> None:
     settled(Simulator(), [("put", 0), *BATCHES, ("clear_cache", 0), ("meanwhile", ("lookup", "put", 0)), *BATCHES, *BATCHES])

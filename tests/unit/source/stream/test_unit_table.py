@@ -14,7 +14,7 @@ CACHES = (CachePlan("a", 11, "a", 10, 1, "5"), CachePlan("b", -12, "b", 3, 1, "6
 PLAN = TransferPlan("c", "s", 1, SLOTS, SourceSettings(name="c", ignite_addresses=("a:1",), bootstrap_servers="a:1"), CACHES)
 
 
-def test_every_unit_of_a_slot_stands_in_it_once() -> None:
+def test_every_unit_of_the_slots_is_in_the_table_once() -> None:
     table = UnitTable.of(PLAN, [3, 1])
     found = [(table.cache_of(unit).name, table.partition(unit)) for unit in range(len(table))]
     expected = [(cache.name, part) for cache in CACHES for part in range(cache.partitions) if slot_of(cache.name, part, SLOTS) in (1, 3)]
@@ -39,8 +39,8 @@ def test_positions_of_units() -> None:
     some = np.array([len(table) - 1, 0, 2])
     former = table.units[1:2].copy()
     former["incarnation"] += 1
-    told = np.concatenate((other.units, table.units[some], former))
-    assert table.positions(told).tolist() == some.tolist()
+    mixed = np.concatenate((other.units, table.units[some], former))
+    assert table.positions(mixed).tolist() == some.tolist()
     assert table.positions(table.units).tolist() == list(range(len(table)))
     assert table.positions(table.units[:0]).tolist() == []
 

@@ -1,4 +1,4 @@
-"""The guard: real processes, a group that is ended when the pipe breaks and left alone when it is released."""
+"""The watchdog process: it ends a real process group when the pipe breaks, and leaves it alone when it is released."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_ignite_kafka.spark import watchdog as guard
+from airflow_provider_ignite_kafka.spark import process_watchdog
 from tests.support.waiting import DEADLINE_S, wait_until
 
 _SLEEPER = "import time; print('up', flush=True); time.sleep(600)"
@@ -25,11 +25,11 @@ def start(code: str) -> subprocess.Popen[str]:
 
 
 @pytest.mark.parametrize(
-    ("code", "asked", "ended_by"),
+    ("code", "stop_requested", "ended_by"),
     [(_SLEEPER, False, signal.SIGTERM), (_STUBBORN, False, signal.SIGKILL), (_SLEEPER, True, signal.SIGKILL)],
 )
-def test_a_killed_task_takes_its_app_and_its_files_along(tmp_path: Path, code: str, asked: bool, ended_by: signal.Signals) -> None:
-    """An app that the task has asked already is not asked again, only waited for."""
+def test_a_killed_task_takes_its_app_and_its_files_along(tmp_path: Path, code: str, stop_requested: bool, ended_by: signal.Signals) -> None:
+    """An app that has its SIGTERM gets no second one."""
     folder = tmp_path / "private"
     folder.mkdir()
     (folder / "secrets.json").write_text("{}")
@@ -37,10 +37,10 @@ def test_a_killed_task_takes_its_app_and_its_files_along(tmp_path: Path, code: s
     task = f"""
 import os, signal
 from pathlib import Path
-from airflow_provider_ignite_kafka.spark.watchdog import start_guard
-guard = start_guard({app.pid}, Path({str(folder)!r}), 0.2)
-if {asked}:
-    guard.note_asked()
+from airflow_provider_ignite_kafka.spark.process_watchdog import start_watchdog
+watchdog = start_watchdog({app.pid}, Path({str(folder)!r}), 0.2)
+if {stop_requested}:
+    watchdog.note_stop_requested()
 os.kill(os.getpid(), signal.SIGKILL)
 """
     assert subprocess.run([sys.executable, "-c", task], check=False).returncode == -signal.SIGKILL
@@ -50,16 +50,16 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_a_signal_to_all_processes_of_a_worker_does_not_end_the_guard_before_its_app(tmp_path: Path, number: signal.Signals) -> None:
+def test_a_signal_to_all_processes_of_a_worker_does_not_end_the_watchdog_before_its_app(tmp_path: Path, number: signal.Signals) -> None:
     folder = tmp_path / "private"
     folder.mkdir()
     app = start(_STUBBORN)
     task = f"""
 import os, signal
 from pathlib import Path
-from airflow_provider_ignite_kafka.spark.watchdog import start_guard
-guard = start_guard({app.pid}, Path({str(folder)!r}), 0.2)
-os.killpg(guard._process.pid, {int(number)})
+from airflow_provider_ignite_kafka.spark.process_watchdog import start_watchdog
+watchdog = start_watchdog({app.pid}, Path({str(folder)!r}), 0.2)
+os.killpg(watchdog._process.pid, {int(number)})
 os.kill(os.getpid(), signal.SIGKILL)
 """
     try:
@@ -72,10 +72,10 @@ os.kill(os.getpid(), signal.SIGKILL)
             app.wait()
 
 
-def test_a_released_guard_touches_nothing(tmp_path: Path) -> None:
+def test_a_released_watchdog_touches_nothing(tmp_path: Path) -> None:
     app = start(_SLEEPER)
     try:
-        held = guard.start_guard(app.pid, tmp_path, 0.2)
+        held = process_watchdog.start_watchdog(app.pid, tmp_path, 0.2)
         held.release()
         held.release()
         assert held.wait(DEADLINE_S) == 0

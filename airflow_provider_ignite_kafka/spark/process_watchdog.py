@@ -1,11 +1,11 @@
-"""Stands beside a spark-submit: stops it and removes the task's private files when the Airflow task dies without doing so itself.
+"""Watchdog process of a spark-submit: stops it and removes the task's private files if the Airflow task dies.
 
 Run as a script with the process group, the folder and the grace period in seconds. Its standard input is a pipe from the task: one byte
-tells that the task has asked the app to stop, another releases the guard, and an end of file without that one says that the task was
-killed (kill -9, out of memory, a worker that went away; also by Airflow's supervisor, five seconds after it asked the task itself).
+means that the task has requested the app's stop, another releases the watchdog. An end of file without a release means that the task was
+killed: kill -9, out of memory, a lost worker, or Airflow's supervisor, five seconds after its own request.
 
-The guard starts with SIGTERM, SIGINT and SIGHUP blocked: whoever stops all processes of a worker at once (systemd, a container runtime)
-must not end it before it has stopped the app. It ends by itself at most `grace_s` after the task.
+The watchdog starts with SIGTERM, SIGINT and SIGHUP blocked: systemd or a container runtime, which stop all processes of a worker at once,
+must not end it before it has stopped the app. It ends at most `grace_s` after the task.
 """
 
 from __future__ import annotations
@@ -24,44 +24,44 @@ import psutil
 
 _POLL_S = 0.1
 _BLOCKED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-_ASKED, _RELEASED = b"a", b"r"
+_STOP_REQUESTED, _RELEASED = b"a", b"r"
 
 
 @dataclass(frozen=True)
-class Guard:
-    """The task's end of a guard."""
+class ProcessWatchdog:
+    """The task's handle of a watchdog process."""
 
     _process: subprocess.Popen[bytes]
 
-    def note_asked(self) -> None:
-        """The app was asked to stop; asked once more, it would not finish its batch."""
-        self._tell(_ASKED)
+    def note_stop_requested(self) -> None:
+        """Report that the app has its SIGTERM; a second one would interrupt its batch."""
+        self._send(_STOP_REQUESTED)
 
     def release(self) -> None:
-        """All is settled: the guard ends without touching anything."""
-        self._tell(_RELEASED)
+        """End the watchdog without further effect."""
+        self._send(_RELEASED)
         if self._process.stdin is not None:
             self._process.stdin.close()
 
-    def _tell(self, word: bytes) -> None:
+    def _send(self, message: bytes) -> None:
         pipe = self._process.stdin
         if pipe is not None and not pipe.closed:
-            with suppress(BrokenPipeError):  # somebody ended the guard
-                pipe.write(word)
+            with suppress(BrokenPipeError):  # the watchdog was killed
+                pipe.write(message)
 
     def wait(self, timeout_s: float) -> int:
-        """Exit code of a released guard."""
+        """Exit code of a released watchdog."""
         return self._process.wait(timeout_s)
 
 
-def start_guard(group: int, folder: Path, grace_s: float) -> Guard:
-    """Start a guard in a session of its own, so that a signal to the task's process group passes it by.
+def start_watchdog(group: int, folder: Path, grace_s: float) -> ProcessWatchdog:
+    """Start a watchdog in a new session, so that a signal to the task's process group does not reach it.
 
-    :param group: process group to end: asked first, as :func:`ask_to_stop` does.
+    :param group: process group to end, first by :func:`terminate_app`.
     :param folder: private folder of the task; removed when the group has ended.
     :param grace_s: seconds between SIGTERM and SIGKILL.
     """
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _BLOCKED)  # a new process inherits the mask, so there is no moment without it
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _BLOCKED)  # a new process inherits the mask
     try:
         process = subprocess.Popen(
             [sys.executable, "-I", __file__, str(group), str(folder), str(grace_s)],
@@ -73,11 +73,11 @@ def start_guard(group: int, folder: Path, grace_s: float) -> Guard:
         )
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    return Guard(process)
+    return ProcessWatchdog(process)
 
 
 def signal_group(group: int, number: signal.Signals) -> bool:
-    """Send a signal to a process group; False where it is gone."""
+    """Send a signal to a process group; return False if it has ended."""
     try:
         os.killpg(group, number)
     except ProcessLookupError:
@@ -85,15 +85,15 @@ def signal_group(group: int, number: signal.Signals) -> bool:
     return True
 
 
-def ask_to_stop(group: int, folder: Path) -> bool:
-    """Send SIGTERM to the app alone where there is one, as it cannot end its batch without its Spark; else to the whole group.
+def terminate_app(group: int, folder: Path) -> bool:
+    """Send SIGTERM to the app, or to the whole group if the app has not started.
 
-    The app is what spark-submit, once it is a JVM, has started with a file of the task's folder in its arguments. Logs nothing and takes no
-    lock, so a signal handler may call it.
+    The app gets it alone, because it needs its Spark to end its batch. The app is the child of spark-submit's JVM that has a file of the
+    task's folder in its arguments. Logs nothing and takes no lock, so a signal handler may call it.
 
     :param group: process group of spark-submit, its leader.
     :param folder: private folder of the task.
-    :return: False where the group is gone.
+    :return: False if the group has ended.
     """
     app = _app(group, str(folder))
     if app is None:
@@ -113,9 +113,9 @@ def _app(leader: int, folder: str) -> psutil.Process | None:
     return None
 
 
-def _end(group: int, folder: Path, grace_s: float, asked: bool) -> None:
+def _end(group: int, folder: Path, grace_s: float, stop_requested: bool) -> None:
     deadline = time.monotonic() + grace_s
-    alive = _exists(group) if asked else ask_to_stop(group, folder)
+    alive = _exists(group) if stop_requested else terminate_app(group, folder)
     while alive and time.monotonic() < deadline:
         time.sleep(_POLL_S)
         alive = _exists(group)
@@ -132,15 +132,16 @@ def _exists(group: int) -> bool:
 
 
 def main(group: int, folder: Path, grace_s: float) -> None:
-    asked = False
-    while word := sys.stdin.buffer.read(1):
-        if word == _RELEASED:
+    """Wait for a release or the end of the task; after the latter end the group and remove the folder."""
+    stop_requested = False
+    while message := sys.stdin.buffer.read(1):
+        if message == _RELEASED:
             return
-        asked = True
+        stop_requested = True
     try:
-        _end(group, folder, grace_s, asked)
+        _end(group, folder, grace_s, stop_requested)
     finally:
-        shutil.rmtree(folder, ignore_errors=True)  # only now: an app that ends its batch may still read its library from there
+        shutil.rmtree(folder, ignore_errors=True)  # last, because an app that ends its batch may still read its library there
 
 
 if __name__ == "__main__":
