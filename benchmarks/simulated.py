@@ -1,17 +1,20 @@
-"""A cluster of any number of caches without a server: for what planning, claiming and finishing cost by themselves."""
+"""A simulated cluster of any number of caches: measures planning, claiming and finishing without a server."""
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Self
+from collections.abc import Collection, Iterator, Sequence
+from functools import partial
+from typing import Any, Self, cast
 
 from ignite_kafka.errors import IgniteKafkaError, UnknownBinaryType
+from ignite_kafka.ignite.cluster import Cluster
 from ignite_kafka.ignite.protocol import cache_id
 from ignite_kafka.ignite.types.model import BinaryType, CacheInfo, Page
-from ignite_kafka.runtime import spark_job as slot_job
+from ignite_kafka.plan.source_plan import TransferPlan
 from ignite_kafka.runtime.counts import SlotResult
-from ignite_kafka.source.snapshot import task as slot_copy
+from ignite_kafka.settings.secrets import Secrets
+from ignite_kafka.source.snapshot.task import copy_slots
 
 PARTITIONS = 1024
 FAULT = "a fault of the simulation"
@@ -22,7 +25,7 @@ _EMPTY = memoryview(b"")
 
 
 class SimulatedCluster:
-    """What a snapshot asks of a cluster."""
+    """The calls of a snapshot to a cluster."""
 
     def __init__(self, caches: int) -> None:
         self._caches = caches
@@ -44,13 +47,17 @@ class SimulatedCluster:
 
 
 class SimulatedScan:
-    """One page a partition. A cache whose name is in :data:`broken` ends the run, so that another can go on from there."""
+    """A scan with one page a partition.
 
-    def __init__(self, _cluster: object, cache: CacheInfo, partitions: Sequence[int], _size: object) -> None:
-        self._cache, self.left = cache, list(partitions)
+    :param broken: names of caches whose scan ends the run, so that another one can continue it.
+    """
+
+    def __init__(self, broken: Collection[str], _cluster: object, cache: CacheInfo, partitions: Sequence[int], _size: object) -> None:
+        self._broken, self._cache, self.left = broken, cache, list(partitions)
 
     def begin(self) -> None:
-        if self._cache.name in broken:
+        """Raise the error of a broken cache."""
+        if self._cache.name in self._broken:
             raise IgniteKafkaError(FAULT, cache=self._cache.name)
 
     def pages(self) -> Iterator[Page]:
@@ -65,14 +72,14 @@ class SimulatedScan:
         pass
 
 
-broken: set[str] = set()
-_real_task = slot_job._run_task
+def connect(caches: int, *_: object) -> Cluster:
+    """Connect to a simulated cluster."""
+    return cast(Cluster, SimulatedCluster(caches))
 
 
-def task(caches: int, broken_caches: Sequence[str], *arguments: Any) -> Iterable[SlotResult]:
-    """The Spark task of a snapshot, in a worker whose Ignite is simulated."""
-    broken.clear()
-    broken.update(broken_caches)
-    slot_copy.ignite_cluster = lambda *_: SimulatedCluster(caches)  # type: ignore[assignment,attr-defined]
-    slot_copy.Scan = SimulatedScan  # type: ignore[assignment,attr-defined]
-    return _real_task(*arguments)
+def simulated_slots(
+    caches: int, broken: Sequence[str], plan: TransferPlan, secrets: Secrets, slots: Sequence[int], attempt: int, ends: Sequence[int] | None
+) -> Iterator[SlotResult]:
+    """Copy slots of simulated caches, as the Spark task of a snapshot does."""
+    scan: Any = partial(SimulatedScan, frozenset(broken))
+    yield from copy_slots(plan, secrets, slots, attempt, ends, connect=partial(connect, caches), scan=scan)

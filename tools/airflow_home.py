@@ -1,4 +1,4 @@
-"""An Airflow of the checkout's own: its home under .work, its connections by environment variables."""
+"""Airflow for this checkout: its home under .work, its connections in environment variables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BIN = Path(sys.executable).parent
 
 
 def connections(*, ignite: str, kafka: str, spark_master: str = "local[2]") -> dict[str, dict[str, Any]]:
-    """The connections that the example Dags use, by id.
+    """Return the connections of the example Dags, by id.
 
     :param ignite: host:port of a node.
     :param kafka: bootstrap servers.
@@ -30,19 +30,19 @@ def connections(*, ignite: str, kafka: str, spark_master: str = "local[2]") -> d
 
 
 def connection_variables(connections: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """Environment variables by which Airflow finds connections without a database; its web UI does not show these."""
+    """Return environment variables that define connections; Airflow's web UI does not show these."""
     return {f"AIRFLOW_CONN_{name.upper()}": json.dumps(connection) for name, connection in connections.items()}
 
 
 def airflow_environment(home: Path) -> dict[str, str]:
-    """Environment of every Airflow process."""
+    """Return the environment of every Airflow process."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("AIRFLOW", "SPARK_", "PYSPARK_"))}
     return {
         **kept,
         "PATH": f"{BIN}:{os.environ.get('PATH', '')}",
         "HOME": str(home),
         "AIRFLOW_HOME": str(home),
-        # a web server, a scheduler and a Dag processor write to one SQLite file: they wait for each other longer than the default 5 s
+        # a web server, a scheduler and a Dag processor write to one SQLite file: a lock may be held longer than the default 5 s
         "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{home}/airflow.db?timeout=60",
         "AIRFLOW__CORE__DAGS_FOLDER": str(CHECKOUT / "dags"),
         "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
@@ -60,9 +60,9 @@ def airflow_environment(home: Path) -> dict[str, str]:
 
 
 def migrate(environment: Mapping[str, str], log: Path) -> None:
-    """Make or update Airflow's database.
+    """Create or update Airflow's database.
 
-    :raises subprocess.CalledProcessError: it failed; ``log`` says why.
+    :raises subprocess.CalledProcessError: it failed; ``log`` has the reason.
     """
     Path(environment["AIRFLOW_HOME"]).mkdir(parents=True, exist_ok=True)
     with log.open("wb") as output:

@@ -1,4 +1,4 @@
-"""Change the flights of a running cluster until SIGTERM: `python -m tools.change_flights 127.0.0.1:10800`. The last line says how many."""
+"""Change the flights of a cluster until SIGTERM and print the number of changes: `python -m tools.change_flights 127.0.0.1:10800`."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import pyignite
 from pyignite.cache import Cache
 
 CACHE = "flights"
-_NEW = 1_000_000  # keys of flights that are put in, above those of the table
+_NEW = 1_000_000  # first key of new flights, above the keys of the table
 _ROWS = 300_000
 _BATCH = 50
 _PAUSE_S = 0.1
 
 
 def main(address: str) -> int:
-    """Delay some flights, cancel (remove) some, put in new ones."""
+    """Delay, remove and add flights until SIGTERM; return the exit code."""
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     host, port = address.rsplit(":", 1)

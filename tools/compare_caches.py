@@ -1,4 +1,4 @@
-"""Two caches entry by entry: same keys, same values."""
+"""Compare two caches entry by entry."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from ignite_kafka.ignite.types.model import CacheInfo, Page
 
 
 @dataclass
-class Compared(Comparison):
-    """How the entries of one cache are found in another."""
+class CacheComparison(Comparison):
+    """Result of comparing one cache with another."""
 
     cache: str
     other: str
     other_entries: int = 0
 
 
-def compare(cluster: Cluster, cache: str, other: str) -> Compared:
-    """Compare every entry; bytes that differ are decoded, because one value can be written in several ways (the order of fields)."""
-    result = Compared(cache, other)
+def compare(cluster: Cluster, cache: str, other: str) -> CacheComparison:
+    """Compare every entry. Bytes that differ are decoded: one value has several encodings (order of fields)."""
+    result = CacheComparison(cache, other)
     one, two = cluster.cache(cache), cluster.cache(other)
     found = dict(_entries(cluster, two))
     result.other_entries = len(found)
@@ -32,13 +32,13 @@ def compare(cluster: Cluster, cache: str, other: str) -> Compared:
         copy = found.pop(key, None)
         if copy is None:
             result.missing += 1
-            result.note(f"no entry of {_decoded(cluster, one, key, value)!r}")
+            result.note(f"missing: {_decoded(cluster, one, key, value)!r}")
         elif copy != value and _decoded(cluster, one, key, value) != _decoded(cluster, two, key, copy):
             result.different += 1
             result.note(f"{_decoded(cluster, one, key, value)!r} is {_decoded(cluster, two, key, copy)!r}")
     result.unexpected = len(found)
     for key, value in list(found.items())[:EXAMPLES]:
-        result.note(f"nothing else has {_decoded(cluster, two, key, value)!r}")
+        result.note(f"only in {other}: {_decoded(cluster, two, key, value)!r}")
     return result
 
 

@@ -1,4 +1,4 @@
-"""`make demo`: real flights from a real Ignite node to a real Kafka broker and back, by the example Dags, compared one by one."""
+"""`make demo`: real flights from a real Ignite node to a real Kafka broker and back, by the example Dags, compared entry by entry."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from typing import IO
 
 from ignite_kafka.admin.verify import Verified, verify
 from ignite_kafka.cli.tables import table
+from ignite_kafka.common.deadline import Deadline
 from ignite_kafka.errors import IgniteKafkaError
 from ignite_kafka.ignite.cluster import Cluster
 from ignite_kafka.ignite.connection import IgniteEndpoint
@@ -30,11 +31,11 @@ from .demo_stream import StreamDemo
 from .load_flights import load
 from .servers import IgniteCluster, Jars, KafkaBroker, MissingJars, ServerFailed, ServerProcess
 from .servers.jars import WORK
+from .servers.process import DEADLINE_S
 
 DAG = "ignite_to_kafka_snapshot"
 CONNECTOR = "nightly"
 INTERNAL_TOPICS = "ignite-kafka"
-_DAG_TIMEOUT_S = 900.0
 _POLL_S = 0.2
 _SUCCEEDED = re.compile(r"DagRun Finished: .*state=success")
 _FAILED = "Task failed with exception"
@@ -43,14 +44,15 @@ _PROGRESS = re.compile(r"progress (\S+) -> (\S+): (\d+) of (\d+) partitions, ([\
 
 
 class DemoFailed(Exception):
-    """A step did not work; the message says which and where to look."""
+    """A step failed; the message has the step and the log to read."""
 
 
 def main() -> int:
+    """Run the demonstration and return the exit code."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # also where a shell started it in the background, with SIGINT ignored
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
-        with _only_one():
+        with _exclusive():
             return _demo()
     except (DemoFailed, MissingJars, ServerFailed, IgniteKafkaError) as failure:
         print(f"demo: {failure}", file=sys.stderr)
@@ -79,11 +81,11 @@ def _demo() -> int:
         status, verified = _outcome(ignite.address, kafka.bootstrap)
         print(f"\n{_summary(entries, status, verified)}\n", flush=True)
         _run_dag(demo_restore.DAG, "KafkaToIgniteOperator, spark-submit, new caches", directory, environment)
-        same, text = demo_restore.restored(ignite.address, kafka.bootstrap, list(entries), _say)
+        same, text = demo_restore.compare_restored(ignite.address, kafka.bootstrap, list(entries), _say)
         print(f"\n{text}\n", flush=True)
         equal, text = StreamDemo(directory, ignite.address, kafka.bootstrap, _say).run()
         print(f"\n{text}\n\nlogs of all parts: {directory.relative_to(WORK.parent)}")
-    return 0 if equal and same and all(_word(result) == "verified" for result in verified) else 1
+    return 0 if equal and same and all(_verdict(result) == "verified" for result in verified) else 1
 
 
 def _run_dag(dag: str, what: str, directory: Path, environment: Mapping[str, str]) -> None:
@@ -94,7 +96,7 @@ def _run_dag(dag: str, what: str, directory: Path, environment: Mapping[str, str
         with log.open(errors="replace") as output:
             progress = _Progress()
             for line in _lines(process, output):
-                progress.take(line)
+                progress.read(line)
                 if _FAILED in line:
                     break  # its retries would come minutes later, and end the same
             progress.show()
@@ -105,14 +107,14 @@ def _run_dag(dag: str, what: str, directory: Path, environment: Mapping[str, str
 
 
 def _reason(output: str) -> str:
-    """The last exception that Airflow's log shows, else its last lines."""
+    """Return the last exception in Airflow's log, or its last lines."""
     lines = output.splitlines()
     return next((line for line in reversed(lines) if _EXCEPTION.match(line)), "\n".join(["", *lines[-10:]]))
 
 
 def _lines(process: ServerProcess, output: IO[str]) -> Iterator[str]:
-    """Whole lines as they are written, until the process has ended."""
-    deadline = time.monotonic() + _DAG_TIMEOUT_S
+    """Yield complete lines as they are written, until the process ends."""
+    deadline = Deadline.after(DEADLINE_S)
     rest = ""
     while True:
         running = process.running()
@@ -120,19 +122,19 @@ def _lines(process: ServerProcess, output: IO[str]) -> Iterator[str]:
         yield from lines
         if not running:
             return
-        if time.monotonic() > deadline:
-            raise DemoFailed(f"the Dag has not ended within {_DAG_TIMEOUT_S:g} s; see {process.log}")
+        if deadline.expired:
+            raise DemoFailed(f"the Dag has not ended within {DEADLINE_S:g} s; see {process.log}")
         time.sleep(_POLL_S)
 
 
 class _Progress:
-    """Says what is committed, once a report of the app; a report is a line a cache."""
+    """Prints the sums over all caches once per progress report of the app, which has a line per cache."""
 
     def __init__(self) -> None:
         self._caches: dict[str, tuple[int, int, int]] = {}
         self._last = ""
 
-    def take(self, line: str) -> None:
+    def read(self, line: str) -> None:
         found = _PROGRESS.search(line)
         if found is None:
             return
@@ -151,7 +153,7 @@ class _Progress:
 
 
 def _outcome(ignite: str, bootstrap: str) -> tuple[RunStatus, list[Verified]]:
-    """The run's record in the status topic, and each topic of its plan compared with its cache."""
+    """Read the run's status record and compare each topic of its plan with its cache."""
     clients = KafkaClients({"bootstrap.servers": bootstrap})
     runs = list(read_runs(clients, INTERNAL_TOPICS, CONNECTOR).values())
     snapshot = read_connector(clients, Topics(clients), INTERNAL_TOPICS, CONNECTOR).snapshot
@@ -160,12 +162,12 @@ def _outcome(ignite: str, bootstrap: str) -> tuple[RunStatus, list[Verified]]:
     _say("comparing every record in the topics with its entry in the caches; the flights take some ten seconds")
     with Cluster(IgniteEndpoint((ignite,))) as cluster:
         found = verify(
-            TransferPlan.from_dict(dict(snapshot.plan)), cluster, clients, lambda result: _say(f"  {result.topic}: {_word(result)}")
+            TransferPlan.from_dict(dict(snapshot.plan)), cluster, clients, lambda result: _say(f"  {result.topic}: {_verdict(result)}")
         )
     return runs[-1], found
 
 
-def _word(result: Verified) -> str:
+def _verdict(result: Verified) -> str:
     if result.equal and not result.repeated and result.records == result.entries:
         return "verified"
     return f"NOT EQUAL: repeated {result.repeated}, {result.differences}"
@@ -176,18 +178,18 @@ def _summary(entries: Mapping[str, int], status: RunStatus, verified: Sequence[V
     for result in verified:
         seconds = status.caches[result.cache].seconds
         rate = round(result.records / max(seconds, 0.001))
-        rows.append((result.topic, entries[result.cache], result.records, round(seconds, 2), rate, _word(result)))
+        rows.append((result.topic, entries[result.cache], result.records, round(seconds, 2), rate, _verdict(result)))
     return table(("topic", "entries in cache", "records in topic", "seconds", "records/s", ""), rows)
 
 
 @contextmanager
-def _only_one() -> Iterator[None]:
+def _exclusive() -> Iterator[None]:
     WORK.mkdir(exist_ok=True)
     with (WORK / "demo.lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise DemoFailed("another `make demo` runs in this checkout: wait for its end") from None
+            raise DemoFailed("another `make demo` runs in this checkout: wait until it ends") from None
         yield
 
 

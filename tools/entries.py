@@ -1,4 +1,4 @@
-"""Caches of a running cluster from Arrow columns: what the demonstration and the benchmarks load their tables with."""
+"""Make caches and put Arrow columns into them, for the demonstration and the benchmarks."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ignite_kafka.ignite.types.model import CacheInfo
 
 
 def make_cache(cluster: Cluster, name: str, key: pa.Field, value: pa.Field, *, sql: bool = True) -> CacheInfo:
-    """The cache, and the binary types of its keys and values.
+    """Get or create a cache and register the binary types of its keys and values.
 
-    :param sql: with a query entity, so that SQL sees a table of the cache's name in a schema of the same name.
+    :param sql: add a query entity: a table with the cache's name in a schema with the same name.
     """
     for field in (key, value):
         if pa.types.is_struct(field.type):
@@ -26,7 +26,7 @@ def make_cache(cluster: Cluster, name: str, key: pa.Field, value: pa.Field, *, s
 
 
 def put(cluster: Cluster, cache: CacheInfo, key: pa.Field, value: pa.Field, batches: Iterable[tuple[pa.Array, pa.Array]]) -> int:
-    """Put batches of keys and values; the answer is the number of rows."""
+    """Put batches of keys and values, arrays of equal length, and return the number of rows."""
     rows = 0
     with CacheWriter(cluster, cache, overwrite=True) as writer:
         for keys, values in batches:
@@ -37,6 +37,6 @@ def put(cluster: Cluster, cache: CacheInfo, key: pa.Field, value: pa.Field, batc
 
 
 def struct_of(columns: pa.Table, field: pa.Field) -> pa.StructArray:
-    """The columns of a struct field, each cast to its type, as one array."""
+    """Return the columns of a struct field, each cast to its type, as one array with a struct per row."""
     arrays = [columns[inner.name].combine_chunks().cast(inner.type) for inner in field.type]
     return pa.StructArray.from_arrays(arrays, fields=list(field.type))

@@ -19,12 +19,12 @@ from .entries import struct_of
 _INT, _DOUBLE, _TEXT, _TIME = pa.int32(), pa.float64(), pa.string(), pa.timestamp("us", "UTC")
 _READ_AS = {_INT: pl.Float64, _DOUBLE: pl.Float64, _TEXT: pl.String, _TIME: pl.String}
 ROW_NUMBER = pa.field("", pa.int64())
-"""The key of a table that has none: the number of the row, from 1 on; no column of its own for SQL."""
+"""Key of a table that has none: the row number from 1 on, which is no SQL column."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """One table and its cache; the cache has the table's name. `key` and `value` are columns, or binary types of columns."""
+    """One table and its cache of the same name. `key` and `value` are columns, or structs of columns."""
 
     name: str
     file: str
@@ -37,7 +37,7 @@ class Table:
         return {field.name: field.type for part in (self.key, self.value) for field in _fields(part) if field.name}
 
     def batches(self, rows: int) -> Iterator[pa.Table]:
-        """Columns of at most ``rows`` rows at a time, null where the table says NA; with `row`, the number of the row from 1 on."""
+        """Yield the columns, at most ``rows`` rows at a time; NA is null; column `row` is the row number from 1 on."""
         columns = self.columns
         frame = pl.read_csv(
             _read(self.file), null_values=["NA", ""], schema_overrides={name: _READ_AS[kind] for name, kind in columns.items()}
@@ -47,7 +47,7 @@ class Table:
             yield part.to_arrow()
 
     def entries(self, rows: int) -> Iterator[tuple[pa.Array, pa.Array]]:
-        """Keys and values of at most ``rows`` rows at a time."""
+        """Yield keys and values, at most ``rows`` rows at a time."""
         for batch in self.batches(rows):
             single = batch[self.key.name or "row"] if not pa.types.is_struct(self.key.type) else None
             yield struct_of(batch, self.key) if single is None else single.cast(self.key.type), struct_of(batch, self.value)

@@ -17,10 +17,10 @@ Progress = Callable[[str, int, float], None]
 
 
 def load(address: str, tables: Sequence[Table] = TABLES, progress: Progress = lambda _name, _rows, _seconds: None) -> dict[str, int]:
-    """Make the caches and put every row. SQL sees them: `SELECT carrier, count(*) FROM "flights".flights GROUP BY carrier`.
+    """Create the caches and put every row. SQL works: `SELECT carrier, count(*) FROM "flights".flights GROUP BY carrier`.
 
     :param progress: called after each table with its name, its rows and the seconds it took.
-    :return: rows by cache.
+    :return: number of rows by cache.
     """
     counts = {}
     with Cluster(IgniteEndpoint((address,))) as cluster:

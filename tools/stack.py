@@ -1,7 +1,7 @@
-"""`make up` and `make down`: Ignite with the flights, Kafka and Airflow with its web UI on loopback, until they are taken down.
+"""`make up` and `make down`: Ignite with the flights, Kafka, and Airflow with its web UI, on loopback.
 
-`up` starts what does not run, on the ports and the data of the last time; `down` ends the servers and keeps their data and logs.
-Every server carries a mark (:mod:`tools.servers.marks`), so `down` also ends one whose `up` was killed before it could note its process id.
+`up` starts the servers that do not run, on their earlier ports and data; `down` ends the servers and keeps their data and logs.
+Every server has a mark (:mod:`tools.servers.marks`), so `down` also ends one whose `up` was killed before it could store its process id.
 """
 
 from __future__ import annotations
@@ -34,7 +34,10 @@ _WELL_KNOWN = {"Ignite": 10800, "Kafka": 9092, "Airflow": 8080}
 
 @dataclass(frozen=True)
 class Server:
-    """A server that `up` has started; ``created`` tells its process from a later one with the same id. Times: seconds of the epoch."""
+    """A server that `up` has started.
+
+    :param created: start of the process, in seconds since the epoch; distinguishes it from a later process with the same id.
+    """
 
     name: str
     port: int
@@ -43,9 +46,11 @@ class Server:
 
     @property
     def address(self) -> str:
+        """URL of Airflow's web UI, or host:port."""
         return f"http://127.0.0.1:{self.port}" if self.name == "Airflow" else f"127.0.0.1:{self.port}"
 
     def alive(self) -> bool:
+        """Whether the process runs."""
         try:
             process = psutil.Process(self.pid)
             return process.create_time() == self.created and process.status() != psutil.STATUS_ZOMBIE
@@ -54,9 +59,9 @@ class Server:
 
 
 class Stack:
-    """The three servers of a folder, which holds their data, their logs and ``servers.json``.
+    """The three servers of a folder, which has their data, their logs and ``servers.json``.
 
-    :param directory: made when missing; `make clean` removes it.
+    :param directory: created if missing; `make clean` removes it.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -67,7 +72,7 @@ class Stack:
             self.servers = {server["name"]: Server(**server) for server in json.loads(self._file.read_text())}
 
     def up(self) -> None:
-        """Start the servers that do not run. If one cannot be started, those that this call started are ended again.
+        """Start the servers that do not run. If one fails, end those that this call has started.
 
         :raises ServerFailed: a server ended or did not answer; the message has the end of its log.
         :raises MissingJars: Java or the servers' jars are missing.
@@ -75,7 +80,7 @@ class Stack:
         self.directory.mkdir(parents=True, exist_ok=True)
         jars = Jars.of_checkout()
         with ExitStack() as undo:
-            undo.callback(self._end_missing_from_file)
+            undo.callback(self._end_unknown)
             self._ensure("Ignite", undo, lambda port: self._start_ignite(jars, port))
             self._ensure("Kafka", undo, lambda port: self._start_kafka(jars, port))
             self._load_flights()
@@ -84,7 +89,7 @@ class Stack:
             undo.pop_all()
 
     def down(self) -> list[str]:
-        """End every server of the folder, Airflow first, and return their names. Their data and logs stay."""
+        """End every server of the folder, Airflow first, and return their names; keep data and logs."""
         ended = []
         for name in ("Airflow", "Kafka", "Ignite"):
             server = self.servers.get(name)
@@ -97,6 +102,7 @@ class Stack:
         return ended + [f"process {process.pid}" for process in others]
 
     def running(self) -> list[Server]:
+        """Return the servers whose process runs."""
         return [server for server in self.servers.values() if server.alive()]
 
     def _ensure(self, name: str, undo: ExitStack, start: Callable[[int], int]) -> None:
@@ -108,7 +114,7 @@ class Stack:
         with _progress(name, self.directory):
             pid = start(port)
         self.servers[name] = server = Server(name, port, pid, psutil.Process(pid).create_time())
-        undo.callback(self._forget, server)
+        undo.callback(self._end_server, server)
         self._write()
         _say(f"{name} answers at {server.address}")
 
@@ -126,13 +132,13 @@ class Stack:
             load(self.servers["Ignite"].address, progress=lambda name, rows, seconds: _say(f"  cache {name}: {rows:,} entries"))
             loaded.touch()
 
-    def _forget(self, server: Server) -> None:
+    def _end_server(self, server: Server) -> None:
         if server.alive():
             leader = psutil.Process(server.pid)
             end([leader, *leader.children(recursive=True)])
 
-    def _end_missing_from_file(self) -> None:
-        """End what was being started when this call was interrupted."""
+    def _end_unknown(self) -> None:
+        """End processes with the folder's mark that belong to no known server: an interrupted start leaves them."""
         family = {process.pid for server in self.running() for process in psutil.Process(server.pid).children(recursive=True)}
         family |= {server.pid for server in self.running()}
         end(process for process in marked(MARK, str(self.directory)) if process.pid not in family)
@@ -144,7 +150,7 @@ class Stack:
 
 
 def _free_port(wanted: int) -> int:
-    """The wanted port where it is free, else any other."""
+    """Return the wanted port if it is free, else another."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -156,21 +162,21 @@ def _free_port(wanted: int) -> int:
 
 @contextmanager
 def _progress(name: str, directory: Path) -> Iterator[None]:
-    """Says every ten seconds that a server is still being started, and where its log is."""
+    """Print every ten seconds that a server does not answer yet, with the folder of its logs."""
     _say(f"starting {name}")
     started, done = time.monotonic(), threading.Event()
 
-    def tell() -> None:
+    def report() -> None:
         while not done.wait(_PROGRESS_S):
             _say(f"  {name} does not answer yet, after {time.monotonic() - started:.0f} s; logs: {_shown(directory)}")
 
-    teller = threading.Thread(target=tell, daemon=True)
-    teller.start()
+    reporter = threading.Thread(target=report, daemon=True)
+    reporter.start()
     try:
         yield
     finally:
         done.set()
-        teller.join()
+        reporter.join()
 
 
 def _say(text: str) -> None:
@@ -184,14 +190,15 @@ def _shown(path: Path) -> Path:
 def _next_steps(stack: Stack) -> str:
     address = {name: server.address for name, server in stack.servers.items()}
     return f"""
-Open {address["Airflow"]}: no login is asked for; whoever reaches this port of this machine is Airflow's administrator.
+Open {address["Airflow"]}. There is no login: every user of this machine's loopback is Airflow's administrator.
   Dags > ignite_to_kafka_manual > Trigger     copies caches into topics
-  Admin > Connections                         where Ignite, Kafka and Spark are; Test asks them
-  .venv/bin/ignite-kafka status --help        the same runs on the command line; Kafka is {address["Kafka"]}, Ignite {address["Ignite"]}
+  Admin > Connections                         addresses of Ignite, Kafka and Spark; Test connects to them
+  .venv/bin/ignite-kafka status --help        status of runs on the command line; Kafka is {address["Kafka"]}, Ignite {address["Ignite"]}
 Data and logs: {_shown(stack.directory)}. `make down` ends the servers and keeps both, `make clean` removes them."""
 
 
 def main(arguments: list[str]) -> int:
+    """Run `up`, `down` or `idle` (exit code 1 if a server runs) and return the exit code."""
     stack = Stack(Path(os.environ.get(MARK, WORK / "stack")))
     if arguments == ["idle"]:
         names = [server.name for server in stack.running()]
@@ -202,7 +209,7 @@ def main(arguments: list[str]) -> int:
         print("usage: python -m tools.stack up|down|idle", file=sys.stderr)
         return 2
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda number, _: sys.exit(128 + number))  # so that what was begun is ended in order
+        signal.signal(number, lambda number, _: sys.exit(128 + number))  # so that a start is undone in order
     os.environ[MARK] = str(stack.directory)
     try:
         if arguments == ["down"]:
@@ -217,7 +224,7 @@ def main(arguments: list[str]) -> int:
         print(f"make {arguments[0]}: {failure}; see {stack.directory / 'airflow-setup.log'}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print(f"make {arguments[0]}: interrupted; what it had started has been ended", file=sys.stderr)
+        print(f"make {arguments[0]}: interrupted; servers that it started have been ended", file=sys.stderr)
         return 130
     return 0
 

@@ -1,4 +1,4 @@
-"""The Airflow of `make up`: `airflow standalone` with its connections in its database, where the web UI shows them."""
+"""The Airflow of `make up`: `airflow standalone` with connections in its database, so that the web UI shows them."""
 
 from __future__ import annotations
 
@@ -11,18 +11,16 @@ from pathlib import Path
 from .airflow_home import BIN, airflow_environment, connections, migrate
 from .servers import ServerProcess, free_ports
 
-_START_S = 900.0  # a process that ends is told at once: this bounds a hang
-
 
 def prepare_airflow(directory: Path, *, ignite: str, kafka: str) -> None:
-    """Make or update Airflow's database, with the connections in it.
+    """Create or update Airflow's database and its connections.
 
-    Connections are written once, and again when a server has another address: what was edited in the web UI stays until then.
+    Connections are written once, and again when the address of a server changes: edits in the web UI are kept until then.
 
-    :param directory: holds Airflow's home ``airflow``.
+    :param directory: contains Airflow's home ``airflow``.
     :param ignite: host:port of a node.
     :param kafka: bootstrap servers.
-    :raises subprocess.CalledProcessError: it failed; ``airflow-setup.log`` says why.
+    :raises subprocess.CalledProcessError: it failed; ``airflow-setup.log`` has the reason.
     """
     home, log = directory / "airflow", directory / "airflow-setup.log"
     environment = airflow_environment(home)
@@ -41,15 +39,16 @@ def prepare_airflow(directory: Path, *, ignite: str, kafka: str) -> None:
 def start_airflow(directory: Path, port: int) -> int:
     """Start Airflow on its database, wait until its parts are healthy, and return its process id.
 
-    :param directory: holds its home ``airflow`` and its log ``airflow.log``.
+    :param directory: contains its home ``airflow`` and its log ``airflow.log``.
     :param port: of the web UI.
+    :return: process id.
     :raises ServerFailed: it ended or did not become healthy.
     """
     environment = {**airflow_environment(directory / "airflow"), **_ports(port), "AIRFLOW__CORE__TEST_CONNECTION": "Enabled"}
     command = [str(BIN / "airflow"), "standalone"]  # it migrates the database of an older version itself
     airflow = ServerProcess("Airflow", command, directory / "airflow.log", env=environment, cwd=directory, outlives_parent=True)
     try:
-        airflow.await_ready(lambda: _healthy(port), _START_S)
+        airflow.await_ready(lambda: _healthy(port))
     except BaseException:
         airflow.stop()
         raise
@@ -69,7 +68,7 @@ def _ports(port: int) -> dict[str, str]:
 
 
 def _healthy(port: int) -> bool:
-    """Whether the web server answers and scheduler, Dag processor and triggerer have sent a heartbeat."""
+    """Whether the web server answers and scheduler, Dag processor and triggerer report healthy."""
     connection = HTTPConnection("127.0.0.1", port, timeout=5)
     try:
         connection.request("GET", "/api/v2/monitor/health")

@@ -1,4 +1,4 @@
-"""Hook of connection type `ignite`: the address and the credentials of an Ignite cluster. Needs neither Spark nor a JVM."""
+"""Hook of connection type `ignite`: endpoint and credentials of an Ignite cluster. Needs neither Spark nor a JVM."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import BaseHook, mask_secret
 
+from airflow_provider_ignite_kafka.hooks.pyignite_client import pyignite_client
 from airflow_provider_ignite_kafka.options import INSECURE_REMEDY, allow_insecure_connections, allowed_kafka_options
 from ignite_kafka.errors import IgniteKafkaError, SettingsError
 from ignite_kafka.ignite.connection import IgniteCredentials, IgniteEndpoint, TlsSettings
@@ -20,15 +21,16 @@ if TYPE_CHECKING:
 
 DEFAULT_PORT = 10800
 _BOOLEANS = {"true": True, "yes": True, "1": True, "on": True, "false": False, "no": False, "0": False, "off": False}
-_TEST_REQUEST_TIMEOUT_MS = 10_000
+_SHOWN_CACHES = 5
+_REMEDY = "Check addresses, TLS files and timeouts of the connection."
 _TIMEOUTS = ("connect_timeout_ms", "request_timeout_ms")
 _MAX_TIMEOUT_MS = 2_147_483_647
 
 
 class IgniteHook(BaseHook):
-    """An Ignite cluster as an Airflow connection names it.
+    """Ignite cluster of an Airflow connection.
 
-    Host (one, or several separated by commas), port, login and password are the connection's own; the extra may hold `addresses`,
+    Host (one, or several separated by commas), port, login and password are fields of the connection; its extra may hold `addresses`,
     `tls`, `ca_file`, `cert_file`, `key_file`, `key_password`, `verify`, `check_hostname`, `connect_timeout_ms`, `request_timeout_ms`.
 
     :param ignite_conn_id: id of a connection of type `ignite`.
@@ -44,7 +46,7 @@ class IgniteHook(BaseHook):
         self.ignite_conn_id = ignite_conn_id
 
     def get_endpoint(self) -> IgniteEndpoint:
-        """Where the cluster is and how to reach it; holds no secret.
+        """Addresses, TLS and timeouts of the cluster; no secret.
 
         :raises SettingsError: a field of the connection cannot be read.
         """
@@ -61,23 +63,23 @@ class IgniteHook(BaseHook):
         return IgniteEndpoint(addresses=_addresses(connection, extra), tls=tls, **extra.timeouts())
 
     def get_timeouts(self) -> dict[str, int]:
-        """The time-outs that the connection itself gives, by their names in its extra; of others the settings decide.
+        """Timeouts in milliseconds that the connection gives, by their names in its extra; settings decide the others.
 
         :raises SettingsError: one cannot be read.
         """
         return _Extra(self.get_connection(self.ignite_conn_id)).timeouts()
 
     def get_credentials(self) -> IgniteCredentials:
-        """User, password and the password of the private key; each may be missing."""
+        """User, password and the password of the private key; each may be None."""
         connection = self.get_connection(self.ignite_conn_id)
         return IgniteCredentials(connection.login or None, connection.password or None, _Extra(connection).text("key_password"))
 
     def connect(self, secrets_file: str | None = None) -> Cluster:
-        """A connected cluster: a context manager.
+        """The cluster, as a context manager that closes its connections.
 
-        :param secrets_file: path of a secrets file, whose part `ignite` takes the place of the connection's user and passwords.
+        :param secrets_file: path of a secrets file, whose part `ignite` overrides the connection's user and passwords.
         :raises SettingsError: a field of the connection or the file cannot be read, or the connection is not protected and no
-            administrator allows it.
+            administrator allows that.
         """
         from ignite_kafka.ignite.cluster import Cluster
 
@@ -87,18 +89,35 @@ class IgniteHook(BaseHook):
         return Cluster(endpoint, credentials)
 
     def test_connection(self) -> tuple[bool, str]:
-        """Shake hands with a node and list its caches; called by the Test button of the connection form.
+        """Connect to the cluster and report its state and caches; called by the Test button of the connection form. Never raises.
 
-        Whatever the form's fields hold, the answer is (False, reason) where they cannot be used.
+        The library's own client connects first, because it verifies host names; then pyignite, which does not, gets the password.
+
+        :return: whether connectors can use the connection, and the cluster's answer or the error with its remedy.
         """
         try:
-            endpoint = self.get_endpoint()
+            endpoint, credentials = self.get_endpoint(), self.get_credentials()
             with self.connect() as cluster:
-                names = cluster.cache_names()
-        except (IgniteKafkaError, OSError, ValueError) as error:  # Python's ssl and socket refuse some texts by a ValueError
-            return False, str(error) or type(error).__name__
-        shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
-        return True, f"Connected to {', '.join(endpoint.addresses)}: {len(names)} caches{': ' if names else ''}{shown}"
+                address = cluster.connection().address
+        except Exception as error:  # noqa: BLE001  # whatever the fields of the form hold
+            remedy = "" if isinstance(error, IgniteKafkaError) else f". {_REMEDY}"
+            return False, f"{str(error) or type(error).__name__}{remedy}"
+        try:
+            with pyignite_client(address, endpoint, credentials) as client:
+                return True, f"Connected to {address}: {_answer(client)}"
+        except Exception as error:  # noqa: BLE001  # pyignite's errors have no common base class
+            reason = f"{type(error).__name__}: {error}"
+            return (
+                True,
+                f"Connected to {address}. Connectors can use this connection; pyignite, which needs IPv4 and a CA file, cannot: {reason}",
+            )
+
+
+def _answer(client: Any) -> str:
+    """State and caches of the cluster, as it reports them to a pyignite client."""
+    names = sorted(client.get_cache_names())
+    shown = ", ".join(names[:_SHOWN_CACHES]) + (", ..." if len(names) > _SHOWN_CACHES else "")
+    return f"the cluster is {client.get_cluster().get_state().name}, {len(names)} caches{': ' if names else ''}{shown}"
 
 
 def _credentials_of(secrets_file: str) -> IgniteCredentials:
@@ -110,7 +129,7 @@ def _credentials_of(secrets_file: str) -> IgniteCredentials:
 
 
 class _Extra:
-    """The extra of a connection; values that came through a URI are text and are read as the type that the field has."""
+    """The extra of a connection. Values of a URI are text and are parsed as the type of the field."""
 
     def __init__(self, connection: Connection) -> None:
         self._id = connection.conn_id
@@ -120,7 +139,7 @@ class _Extra:
         self._values: Mapping[str, Any] = values
 
     def text(self, name: str) -> str | None:
-        """A text or a number; never shown in an error, because it may be a password."""
+        """A text or a number; no error shows it, because it may be a password."""
         value = self._values.get(name)
         if value in (None, ""):
             return None
@@ -154,7 +173,7 @@ class _Extra:
         value = self._values.get(name) or []
         items = value.split(",") if isinstance(value, str) else value
         if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
-            raise self._wrong(name, value, "texts in a list, or one text with commas between")
+            raise self._wrong(name, value, "a list of texts, or one text separated by commas")
         return [item.strip() for item in items if item.strip()]
 
     def _wrong(self, name: str, value: Any, allowed: str) -> SettingsError:

@@ -1,4 +1,4 @@
-"""A snapshot of simulated caches through real Spark and real Kafka, with the seconds of each phase."""
+"""A snapshot of simulated caches through real Spark and real Kafka, with the seconds of each phase of the run."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from typing import Any
 from unittest.mock import patch
 
 from ignite_kafka.errors import IgniteKafkaError
-from ignite_kafka.runtime import connector_run, spark_job
+from ignite_kafka.runtime import connector_run
+from ignite_kafka.runtime.connector_run import RunRequest
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.source.snapshot import run as snapshot
 from ignite_kafka.state.configs_writer import ConfigsWriter
 
-from ..simulated import FAULT, PARTITIONS, SimulatedCluster, task
+from ..simulated import FAULT, PARTITIONS, connect, simulated_slots
 from .session import session
 
 
 @contextmanager
 def _timed(phases: dict[str, float]) -> Iterator[None]:
-    """Take the time of the calls that a run consists of."""
+    """Measure the time of the calls that a run consists of."""
     steps: tuple[tuple[Any, str, str], ...] = (
         (connector_run, "read_connector", "read control"),
         (snapshot, "make_plan", "plan"),
@@ -44,13 +45,13 @@ def _timed(phases: dict[str, float]) -> Iterator[None]:
         return call
 
     with ExitStack() as stack:
-        for place, name, phase in steps:
-            stack.enter_context(patch.object(place, name, wrapped(getattr(place, name), phase)))
+        for owner, name, phase in steps:
+            stack.enter_context(patch.object(owner, name, wrapped(getattr(owner, name), phase)))
         yield
 
 
 def run(request: Mapping[str, Any]) -> Mapping[str, Any]:
-    """One run of a snapshot; ``broken`` names caches at which it ends, to be continued by a later round with the same id."""
+    """One run of a snapshot. It ends at a cache of ``broken``; a later round with the same id continues it."""
     phases: dict[str, float] = {}
     spark = session()
     settings = SourceSettings(
@@ -58,11 +59,14 @@ def run(request: Mapping[str, Any]) -> Mapping[str, Any]:
     )
     caches, broken = request["caches"], request.get("broken", [])
     started = time.monotonic()
-    with _timed(phases), ExitStack() as stack:
-        stack.enter_context(patch.object(snapshot, "ignite_cluster", lambda *_: SimulatedCluster(caches)))
-        stack.enter_context(patch.object(spark_job, "_run_task", partial(task, caches, broken)))
+    with _timed(phases):
         try:
-            snapshot.run_snapshot(spark, snapshot.RunRequest(settings, request["run_id"], request["snapshot_id"]))
+            snapshot.run_snapshot(
+                spark,
+                RunRequest(settings, request["run_id"], request["snapshot_id"]),
+                connect=partial(connect, caches),
+                run_slots=partial(simulated_slots, caches, broken),
+            )
         except IgniteKafkaError as error:
             if FAULT not in str(error):
                 raise

@@ -15,7 +15,7 @@ from confluent_kafka.admin import NewTopic, OffsetSpec
 from tests.support import oracle
 from tests.support.processes import App, AppResult, AppStarter, SparkCluster
 from tests.support.servers import CACHE_TEMPLATE, PARTITIONS, Brokers, ProxiedBroker, fill, small_caches
-from tests.support.waiting import wait_until
+from tests.support.waiting import REQUEST_S, wait_until
 from tools.servers import IgniteCluster, Jars
 
 SLOTS = 4
@@ -55,7 +55,7 @@ def topic(broker: ProxiedBroker) -> str:
 
 def create_topic(broker: ProxiedBroker, name: str, partitions: int = 2, **config: str) -> str:
     settings = {setting.replace("_", "."): value for setting, value in config.items()}
-    broker.admin.create_topics([NewTopic(name, partitions, config=settings)])[name].result(30)
+    broker.admin.create_topics([NewTopic(name, partitions, config=settings)])[name].result(REQUEST_S)
     return name
 
 

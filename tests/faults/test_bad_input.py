@@ -27,6 +27,7 @@ from tests.support.bad_entries import OF_UNKNOWN_TYPE, long, put_bytes
 from tests.support.kafka_proxy import Api
 from tests.support.processes import AppResult
 from tests.support.servers import ProxiedBroker, destroy, fill, small_caches
+from tests.support.waiting import REQUEST_S
 from tools.servers import IgniteCluster, Jars, free_ports
 
 USERS = {"alice": "right-kafka-password"}
@@ -109,7 +110,7 @@ def test_cache_made_again_during_the_scan(copy: Copy) -> None:
 def test_partitions_added_to_the_topic_during_the_copy(copy: Copy) -> None:
     admin = copy.broker.admin
     create_topic(copy.broker, copy.topic)
-    result = run_and(copy, lambda: admin.create_partitions([NewPartitions(copy.topic, 5)])[copy.topic].result(30))
+    result = run_and(copy, lambda: admin.create_partitions([NewPartitions(copy.topic, 5)])[copy.topic].result(REQUEST_S))
     one_error(result, 1, "TopicError", copy.topic, "5 partitions")
     assert 0 < copy.assert_nothing_half() < len(copy.entries)
 
@@ -117,7 +118,7 @@ def test_partitions_added_to_the_topic_during_the_copy(copy: Copy) -> None:
 def test_topic_deleted_during_the_copy(copy: Copy) -> None:
     admin = copy.broker.admin
     create_topic(copy.broker, copy.topic)
-    result = run_and(copy, lambda: admin.delete_topics([copy.topic])[copy.topic].result(30))
+    result = run_and(copy, lambda: admin.delete_topics([copy.topic])[copy.topic].result(REQUEST_S))
     one_error(result, 1, "TopicError", copy.topic)
 
 
@@ -127,7 +128,7 @@ def test_lost_offsets_topic(copy: Copy) -> None:
     before = copy.assert_nothing_half()
     fill(copy.ignite, copy.cache, copy.entries)
     offsets = f"in-{copy.connector}-offsets-{copy.connector}"
-    copy.broker.admin.delete_topics([offsets])[offsets].result(30)
+    copy.broker.admin.delete_topics([offsets])[offsets].result(REQUEST_S)
     one_error(copy.run(snapshot_id="snapshot-2"), 1, "OffsetsLost", offsets)
     assert len(read(copy)) == before
 
@@ -162,7 +163,7 @@ def test_record_larger_than_the_topic_allows(broker: ProxiedBroker, ignite: Igni
     assert 0 < copy.assert_nothing_half() < len(entries)
     entry = ConfigEntry("max.message.bytes", "1000000", incremental_operation=AlterConfigOpType.SET)
     resource = ConfigResource(ResourceType.TOPIC, copy.topic, incremental_configs=[entry])
-    broker.admin.incremental_alter_configs([resource])[resource].result(30)
+    broker.admin.incremental_alter_configs([resource])[resource].result(REQUEST_S)
     copy.run().assert_exit(0)
     copy.assert_complete()
 
@@ -227,7 +228,7 @@ def test_right_taken_away_and_given_back(secured: Copy) -> None:
     finally:
         app.stop()
     assert 0 < secured.assert_nothing_half() < len(secured.entries)
-    secured.broker.admin.delete_acls([acl])[acl].result(30)
+    secured.broker.admin.delete_acls([acl])[acl].result(REQUEST_S)
     secured.run(secrets=RIGHT).assert_exit(0)
     secured.assert_complete()
 
@@ -238,7 +239,7 @@ def rule(
     """Add an ACL of a topic, which then has no more rights than its ACLs give; returns the filter that takes it back."""
     parts = (ResourceType.TOPIC, topic, ResourcePatternType.LITERAL, f"User:{user}", "*", operation, permission)
     binding = AclBinding(*parts)
-    broker.admin.create_acls([binding])[binding].result(30)
+    broker.admin.create_acls([binding])[binding].result(REQUEST_S)
     return AclBindingFilter(*parts)
 
 

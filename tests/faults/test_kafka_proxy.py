@@ -13,6 +13,7 @@ from confluent_kafka import KafkaException, Producer
 from tests.support.kafka_proxy import Api, Connection, KafkaProxy, parse_request
 from tests.support.oracle import read_committed
 from tests.support.servers import ProxiedBroker
+from tests.support.waiting import REQUEST_S
 
 ID = "proxy-test"
 
@@ -49,14 +50,14 @@ def test_held_reply_leaves_the_client_without_an_answer_to_what_was_done(broker:
     with pytest.raises(KafkaException) as error:
         begun.commit_transaction(1)
     assert error.value.args[0].name() == "_TIMED_OUT"
-    assert rule.reached
+    rule.wait()
     assert len(read_committed(broker.bootstrap, topic).records) == 1
 
 
 def test_watched_reply_is_passed(broker: ProxiedBroker, topic: str, begun: Producer) -> None:
     rule = broker.proxy.watch_reply(Api.END_TXN, f"{ID}|other")
-    begun.commit_transaction(30)
-    assert rule.wait(5).transactional_id == ID
+    begun.commit_transaction(REQUEST_S)
+    assert rule.wait().transactional_id == ID
 
 
 def test_late_request_of_a_fenced_producer_changes_nothing(broker: ProxiedBroker, topic: str, begun: Producer) -> None:
@@ -74,21 +75,21 @@ def test_late_request_of_a_fenced_producer_changes_nothing(broker: ProxiedBroker
 
 def test_rules_count_only_what_matches(broker: ProxiedBroker, topic: str, begun: Producer) -> None:
     rule = broker.proxy.watch_reply(Api.END_TXN, "another-id")
-    begun.commit_transaction(30)
+    begun.commit_transaction(REQUEST_S)
     with pytest.raises(TimeoutError, match="0 matching requests"):
         rule.wait(0.1)
 
 
 def test_cut_connections_are_made_again(broker: ProxiedBroker, topic: str, begun: Producer) -> None:
-    begun.flush(30)
+    begun.flush(REQUEST_S)
     broker.proxy.cut()
-    begun.commit_transaction(30)
+    begun.commit_transaction(REQUEST_S)
     assert len(read_committed(broker.bootstrap, topic).records) == 1
 
 
 def test_delayed_replies_arrive(broker: ProxiedBroker, topic: str, begun: Producer) -> None:
     rule = broker.proxy.delay_replies(Api.END_TXN, 0.5, ID)
-    begun.commit_transaction(30)
+    begun.commit_transaction(REQUEST_S)
     assert rule.reached
 
 

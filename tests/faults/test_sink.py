@@ -17,6 +17,7 @@ from tests.faults.conftest import create_topic
 from tests.support.kafka_proxy import Api
 from tests.support.processes import SINK_APP, App, AppResult, AppStarter, killed_at
 from tests.support.servers import CACHE_TEMPLATE, ProxiedBroker, small_caches
+from tests.support.waiting import REQUEST_S
 from tools.servers import IgniteCluster, Jars
 
 USERS = {"alice": "right-kafka-password"}
@@ -50,7 +51,7 @@ class Sunk:
                 self.last[key] = value
                 producer.produce(self.connector, b'"%s"' % value.encode(), b"%d" % key, key % PARTITIONS)
             producer.poll(0)
-        assert producer.flush(60) == 0
+        assert producer.flush(REQUEST_S) == 0
 
     def start(self, **named: Any) -> App:
         app = self.starter.start(self.connector, None, {**self.settings, **named.pop("settings", {})}, **named)

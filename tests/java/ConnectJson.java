@@ -10,6 +10,7 @@ import java.util.Base64;
 import java.util.Date;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import org.apache.kafka.connect.data.Decimal;
 import org.apache.kafka.connect.data.Field;
@@ -53,24 +54,6 @@ public class ConnectJson {
 
     private static Schema schema(JsonNode node) {
         switch (node.get("type").asText()) {
-            case "int8":
-                return Schema.OPTIONAL_INT8_SCHEMA;
-            case "int16":
-                return Schema.OPTIONAL_INT16_SCHEMA;
-            case "int32":
-                return Schema.OPTIONAL_INT32_SCHEMA;
-            case "int64":
-                return Schema.OPTIONAL_INT64_SCHEMA;
-            case "float32":
-                return Schema.OPTIONAL_FLOAT32_SCHEMA;
-            case "float64":
-                return Schema.OPTIONAL_FLOAT64_SCHEMA;
-            case "boolean":
-                return Schema.OPTIONAL_BOOLEAN_SCHEMA;
-            case "string":
-                return Schema.OPTIONAL_STRING_SCHEMA;
-            case "bytes":
-                return Schema.OPTIONAL_BYTES_SCHEMA;
             case "timestamp":
                 return Timestamp.builder().optional().build();
             case "date":
@@ -90,7 +73,8 @@ public class ConnectJson {
             case "none":
                 return null;
             default:
-                throw new IllegalArgumentException(node.toString());
+                Schema.Type type = Schema.Type.valueOf(node.get("type").asText().toUpperCase(Locale.ROOT));
+                return SchemaBuilder.type(type).optional().build();
         }
     }
 

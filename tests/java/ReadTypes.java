@@ -27,7 +27,7 @@ import org.apache.ignite.internal.binary.BinaryObjectExImpl;
 /**
  * What a Java client sees, as lines of text. Usage, after host:port and compact or full: read cache ...: entries as
  * Java objects, and whether get finds each key once Java has written it anew: cache, key, value, found. sql cache
- * query: rows with the columns' names, and values as of WriteTypes.text. build: bytes of objects made with
+ * query: rows with the columns' names, and values as of TypeText.text. build: bytes of objects made with
  * BinaryObjectBuilder, in hexadecimal, for the numbers 1 to 5 and 0.
  */
 public class ReadTypes {
@@ -50,17 +50,16 @@ public class ReadTypes {
 
     private static void read(ClientCache<Object, Object> cache) throws Exception {
         for (Cache.Entry<Object, Object> entry : cache.query(new ScanQuery<>()).getAll()) {
-            String value = WriteTypes.text(entry.getValue());
-            boolean found =
-                    value.equals(WriteTypes.text(cache.get(entry.getKey()))) && cache.containsKey(entry.getKey());
-            OUT.println(cache.getName() + "\t" + WriteTypes.text(entry.getKey()) + "\t" + value + "\t" + found);
+            String value = TypeText.text(entry.getValue());
+            boolean found = value.equals(TypeText.text(cache.get(entry.getKey()))) && cache.containsKey(entry.getKey());
+            OUT.println(cache.getName() + "\t" + TypeText.text(entry.getKey()) + "\t" + value + "\t" + found);
         }
     }
 
     private static void sql(FieldsQueryCursor<List<?>> rows) throws Exception {
         for (List<?> row : rows) {
             List<String> values = new ArrayList<>();
-            for (int n = 0; n < row.size(); n++) values.add(rows.getFieldName(n) + "=" + WriteTypes.text(row.get(n)));
+            for (int n = 0; n < row.size(); n++) values.add(rows.getFieldName(n) + "=" + TypeText.text(row.get(n)));
             OUT.println(String.join("\t", values));
         }
     }

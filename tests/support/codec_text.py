@@ -1,4 +1,4 @@
-"""Values as text that is the same for the Java writer (WriteTypes.text), the row path and, from Arrow, the columnar path."""
+"""Values as text that is the same for the Java writer (TypeText.text), the row path and, from Arrow, the columnar path."""
 
 from __future__ import annotations
 

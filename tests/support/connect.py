@@ -20,6 +20,8 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
+from tests.support.waiting import DEADLINE_S
+
 JAVA_SOURCE = Path(__file__).parent.parent / "java" / "ConnectJson.java"
 DAY_MS = 86_400_000
 _INTS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
@@ -266,4 +268,4 @@ class ConnectJson:
             yield line[:-1]
 
     def close(self) -> None:
-        self._process.communicate(timeout=30)
+        self._process.communicate(timeout=DEADLINE_S)

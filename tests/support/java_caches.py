@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,10 +28,16 @@ class Read:
     pages: list[Page]
 
 
+def compile_java(sources: Sequence[Path], jars: Path, target: Path) -> None:
+    """Compile programs of tests/java, and the classes of that folder that they use, against the jars of a folder."""
+    options = ["-encoding", "UTF-8", "-sourcepath", str(SOURCE.parent), "-cp", f"{jars}/*", "-d", str(target)]
+    subprocess.run(["javac", *options, *map(str, sources)], check=True)
+
+
 @contextmanager
 def java_caches(ignite: IgniteCluster, jars: Jars, classes: Path) -> Iterator[Callable[[str], Read]]:
     """Write the caches, and give what reads one by its name without the prefix."""
-    subprocess.run(["javac", "-encoding", "UTF-8", "-cp", f"{jars.ignite}/*", "-d", str(classes), str(SOURCE)], check=True)
+    compile_java([SOURCE], jars.ignite, classes)
     arguments = [ignite.address, PREFIX, str(classes / "expected.txt")]
     options = [*IGNITE_JAVA_OPTIONS, "-Duser.timezone=UTC"]
     subprocess.run(java_command("WriteTypes", arguments, [classes, jars.ignite], options), check=True, capture_output=True)

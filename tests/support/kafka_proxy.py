@@ -21,8 +21,9 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple
 
+from tests.support.waiting import DEADLINE_S, REQUEST_S
+
 _CHUNK = 1 << 16
-_ANSWER_S = 10.0
 
 
 class Api(IntEnum):
@@ -108,13 +109,13 @@ class Rule:
             self._matched += 1
             return self._nth <= self._matched < self._nth + self._count
 
-    def wait(self, deadline_s: float = 60) -> Request:
+    def wait(self, deadline_s: float = DEADLINE_S) -> Request:
         """The request, once it is held (or, for a held or passed reply, once the broker's reply is here).
 
         :raises TimeoutError: it did not come in time.
         """
         if not self._reached.wait(deadline_s) or self.request is None:
-            raise TimeoutError(f"{self}: not within {deadline_s} s")
+            raise TimeoutError(f"{self}: not within {deadline_s:.0f} s")
         return self.request
 
     def __str__(self) -> str:
@@ -213,7 +214,7 @@ class KafkaProxy:
             rule.drop()
         # a blocked accept() is not woken by close() alone
         self._server.shutdown(socket.SHUT_RDWR)
-        self._acceptor.join(10)
+        self._acceptor.join(DEADLINE_S)
         self._server.close()
         with self._lock:
             links = list(self._links)
@@ -251,7 +252,7 @@ class KafkaProxy:
             except OSError:
                 return
             try:
-                broker = socket.create_connection(("127.0.0.1", self._target), 5)
+                broker = socket.create_connection(("127.0.0.1", self._target), REQUEST_S)
             except OSError:
                 client.close()
                 continue
@@ -286,7 +287,7 @@ class _Link:
 
     def join(self) -> None:
         for thread in self._threads:
-            thread.join(10)
+            thread.join(DEADLINE_S)
 
     def _run(self, pump: Callable[[], None]) -> None:
         with contextlib.suppress(OSError):  # a client or broker that goes away ends its link
@@ -311,7 +312,7 @@ class _Link:
             self._broker.sendall(struct.pack(">i", len(frame)) + frame)
             if rule is not None and rule.kind == "hold request":
                 # its client may have gone meanwhile; the link stays whole until the broker has dealt with the late frame
-                rule.answer.await_reached(_ANSWER_S)
+                rule.answer.await_reached(REQUEST_S)
 
     def _replies(self) -> None:
         while (frame := _read_frame(self._broker)) is not None:

@@ -21,7 +21,7 @@ from tests.support.oracle import ends
 from tests.support.processes import SINK_APP, App, AppResult, AppStarter, alive, kill_process
 from tests.support.servers import CACHE_TEMPLATE, Brokers, ProxiedBroker
 from tests.support.sink_oracle import Sunk, ahead, entries_of, group_offsets, judge
-from tests.support.waiting import wait_until
+from tests.support.waiting import REQUEST_S, wait_until
 from tools.servers import IgniteCluster
 
 PARTITIONS = 4
@@ -65,7 +65,7 @@ class SinkCase:
             "push_interval_ms": 20,
             "progress_interval_ms": 500,
         }
-        self.broker.admin.create_topics([NewTopic(self.topic, PARTITIONS)])[self.topic].result(30)
+        self.broker.admin.create_topics([NewTopic(self.topic, PARTITIONS)])[self.topic].result(REQUEST_S)
         with self.ignite.client() as client:
             client.get_or_create_cache(self.cache)
         self.send(self.records)
@@ -82,7 +82,7 @@ class SinkCase:
             key = self.chance.randrange(keys)
             value = None if self.chance.random() < 1 / 6 else json.dumps({"seq": seq, "text": f"{seq:0{size}d}"})
             producer.produce(self.topic, value, str(key), key % PARTITIONS)
-        assert producer.flush(60) == 0
+        assert producer.flush(REQUEST_S) == 0
         self._sent += count
 
     @contextmanager

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import pyspark
 
+from tests.support.waiting import DEADLINE_S
 from tools.servers.jars import WORK
 
 _SPARK = Path(pyspark.__file__).parent
-_MAKE_S = 400
 _APP = """
 from pyspark.sql import SparkSession
 spark = SparkSession.builder.getOrCreate()
@@ -59,7 +59,7 @@ def _make(archive: Path, options: Sequence[str], environment: Mapping[str, str])
     command += ["--driver-java-options", java_options]
     command += ["--conf", "spark.ui.enabled=false", "--conf", "spark.driver.host=127.0.0.1", str(app)]
     try:
-        subprocess.run(command, env=dict(environment), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=_MAKE_S, check=True)
+        subprocess.run(command, env=dict(environment), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=DEADLINE_S, check=True)
     except subprocess.SubprocessError:
         made.unlink(missing_ok=True)
         made.touch()

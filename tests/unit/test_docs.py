@@ -85,10 +85,10 @@ def test_files_and_folders_in_code_spans_exist(page: Path) -> None:
 
 
 def _exists(span: str) -> bool:
-    path = span.partition("::")[0]
-    if "/" not in path:
-        return any(any((ROOT / top).rglob(path)) for top in TOPS)
-    return any((base / path).exists() for base in BASES)
+    """Whether a file or folder exists, and the function that is named behind ``::``."""
+    path, _, function = span.partition("::")
+    found = [base / path for base in BASES] if "/" in path else [file for top in TOPS for file in (ROOT / top).rglob(path)]
+    return any(file.exists() and (not function or f"def {function}(" in file.read_text()) for file in found)
 
 
 @pages

@@ -1,4 +1,4 @@
-"""Real Ignite nodes and Kafka brokers on loopback, as context managers; nothing stays behind.
+"""Real Ignite nodes and Kafka brokers on loopback, as context managers that end all they started.
 
 with IgniteCluster(Path("work"), jars=Jars.of_checkout()) as ignite, KafkaBroker(Path("work"), jars=Jars.of_checkout()) as kafka:
     ignite.addresses, kafka.bootstrap

@@ -1,4 +1,4 @@
-"""Certificates for tests of TLS: an authority, a server, a client, and files for Java and for Python."""
+"""Certificates of an authority, a server and a client for TLS, in files for Java and for Python."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ _Key = ec.EllipticCurvePrivateKey
 
 @dataclass(frozen=True)
 class Certificates:
-    """Files in one folder: `ca.pem`, `server.p12` and `trust.p12` for Java, `client.pem` and `client.key` for Python.
+    """Certificate files in one folder.
 
-    ``password`` opens the two stores; ``client_key_password`` the client's key, when it has one.
+    :param password: of the two Java key stores.
+    :param client_key_password: of the client's key; None: the key is not encrypted.
     """
 
     folder: Path
@@ -31,22 +32,27 @@ class Certificates:
 
     @property
     def ca(self) -> Path:
+        """Certificate of the authority (PEM)."""
         return self.folder / "ca.pem"
 
     @property
     def server_store(self) -> Path:
+        """Key and certificate of the server, for Java (PKCS12)."""
         return self.folder / "server.p12"
 
     @property
     def trust_store(self) -> Path:
+        """Certificate of the authority, for Java (PKCS12)."""
         return self.folder / "trust.p12"
 
     @property
     def client_certificate(self) -> Path:
+        """Certificate of the client, for Python (PEM)."""
         return self.folder / "client.pem"
 
     @property
     def client_key(self) -> Path:
+        """Key of the client, for Python (PEM)."""
         return self.folder / "client.key"
 
     def make(self, host_names: Sequence[str] = ("localhost", "127.0.0.1")) -> Certificates:

@@ -17,14 +17,13 @@ from .ignite_config import IgniteOptions, NodePorts, node_xml
 from .jars import IGNITE_JAVA_OPTIONS, Jars, java_command
 from .process import ServerProcess, free_ports
 
-_START_S = 600.0  # a node that ends is told at once: this bounds a hang
 _STARTED = "Topology snapshot"
 
 
 class IgniteCluster:
-    """Nodes of one cluster. A node keeps its ports and its data folder over :meth:`kill` and :meth:`start_node`.
+    """Nodes of one cluster. A node keeps its ports and its data folder across :meth:`kill` and :meth:`start_node`.
 
-    :param directory: configuration, data and logs; one folder a node.
+    :param directory: of configuration, data and logs; one subfolder per node.
     :param outlives_parent: see :class:`ServerProcess`.
     """
 
@@ -58,20 +57,22 @@ class IgniteCluster:
 
     @property
     def discovery_addresses(self) -> tuple[str, ...]:
-        """Where nodes and client nodes find the cluster."""
+        """Discovery addresses of all nodes, for servers and client nodes."""
         return tuple(f"127.0.0.1:{ports.discovery}" for ports in self._ports)
 
     @property
     def address(self) -> str:
+        """Client address of node 0."""
         return self.addresses[0]
 
     @property
     def log(self) -> Path:
-        """What node 0 prints."""
+        """Log of node 0."""
         return self._home(0) / "node.log"
 
     @property
     def pids(self) -> list[int]:
+        """Process ids of the nodes."""
         return [node.pid for node in self._nodes.values()]
 
     def start(self) -> IgniteCluster:
@@ -88,7 +89,7 @@ class IgniteCluster:
         return self
 
     def kill_and_start_nodes(self) -> None:
-        """kill -9 of all nodes; then they start again, and each answers."""
+        """Kill all nodes (SIGKILL), start them again, and wait until each answers."""
         for index in range(len(self._ports)):
             self.kill(index)
         self._start_nodes()
@@ -100,7 +101,7 @@ class IgniteCluster:
             self.await_node(index)
 
     def start_node(self, index: int, *, wait: bool = True) -> None:
-        """Start a node, again or for the first time."""
+        """Start a node, for the first time or again after :meth:`kill`."""
         home = self._home(index)
         home.mkdir(parents=True, exist_ok=True)
         file = home / "ignite.xml"
@@ -121,24 +122,25 @@ class IgniteCluster:
 
     def await_node(self, index: int) -> None:
         """Wait until a node answers a thin client."""
-        self._nodes[index].await_ready(lambda: self._answers(index), _START_S)
+        self._nodes[index].await_ready(lambda: self._answers(index))
 
     def node(self, index: int) -> ServerProcess:
+        """Process of a node."""
         return self._nodes[index]
 
     def kill(self, index: int = 0) -> None:
-        """kill -9 of a node."""
+        """Kill a node (SIGKILL)."""
         self._nodes[index].kill()
 
     def stop(self) -> None:
-        """End all nodes; what they kept in memory is lost."""
+        """End all nodes; data in memory is lost."""
         for node in self._nodes.values():
             node.kill()
         self._nodes.clear()
 
     @contextmanager
     def client(self) -> Iterator[pyignite.Client]:
-        """A pyignite client, connected with the right user and certificates."""
+        """Connect a pyignite client with the cluster's user and certificates."""
         client = pyignite.Client(**self._client_options())
         with client.connect([("127.0.0.1", ports.client) for ports in self._ports]):
             yield client

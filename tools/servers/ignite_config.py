@@ -10,7 +10,7 @@ from xml.sax.saxutils import quoteattr
 from .certificates import Certificates
 
 _CONFIGURATION = "org.apache.ignite.configuration"
-BACKLOG_REGION = "kafka-connect"  # where the backlog service keeps changes unless a connector names another
+BACKLOG_REGION = "kafka-connect"  # the backlog service's default data region
 
 
 @dataclass(frozen=True)
@@ -24,17 +24,17 @@ class NodePorts:
 
 @dataclass(frozen=True)
 class IgniteOptions:
-    """What the nodes of a cluster are like.
+    """Options of the nodes of a cluster.
 
-    :param tls: clients connect by TLS with these certificates.
-    :param client_certificate: with TLS: a client must show a certificate too.
-    :param authentication: user and password are asked for (first user: ignite, ignite); needs and sets ``persistence``.
+    :param tls: certificates; clients must connect by TLS.
+    :param client_certificate: with TLS, clients must have a certificate too.
+    :param authentication: require user and password (first user: ignite, ignite); implies ``persistence``.
     :param data_region_mib: largest size of the default data region.
-    :param backlog_mib: largest size of the backlog service's data region; with 0 the nodes have neither the region nor the service.
-    :param regions: more data regions, name and largest size in MiB; persistent like the default one.
-    :param class_path: more jars or class folders on the nodes' class path.
-    :param java_options: more options of Java, after the defaults.
-    :param properties: more properties of IgniteConfiguration, name to Spring XML, such as ``<bean class="…"/>``.
+    :param backlog_mib: largest size of the backlog service's data region; 0: neither region nor service.
+    :param regions: additional data regions, name and largest size in MiB; persistent like the default one.
+    :param class_path: additional jars or class folders on the nodes' class path.
+    :param java_options: additional Java options, after the defaults.
+    :param properties: additional properties of IgniteConfiguration, name to Spring XML, such as ``<bean class="…"/>``.
     """
 
     tls: Certificates | None = None
@@ -51,11 +51,12 @@ class IgniteOptions:
 
     @property
     def persistent(self) -> bool:
+        """Whether data regions are persistent."""
         return self.persistence or self.authentication
 
 
 def node_xml(name: str, ports: NodePorts, discovery_ports: Sequence[int], directory: Path, options: IgniteOptions) -> str:
-    """The file that CommandLineStartup reads."""
+    """Return the Spring XML file that CommandLineStartup reads."""
     properties = {
         "igniteInstanceName": name,
         "consistentId": name,

@@ -1,4 +1,4 @@
-"""Where the jars of the real servers are, and how Java is started."""
+"""Jars of the real servers, and command lines of Java programs."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ _OPENED_PACKAGES = {
     "jdk.internal.jvmstat": ("sun.jvmstat.monitor",),
     "jdk.management": ("com.sun.management.internal",),
 }
-# what Ignite 2 reaches into on Java 17
+# packages that Ignite 2 accesses by reflection on Java 17
 IGNITE_JAVA_OPTIONS = tuple(
     f"--add-opens={module}/{package}=ALL-UNNAMED" for module, packages in _OPENED_PACKAGES.items() for package in packages
 )
 
 
 class MissingJars(Exception):
-    """Java or the jars of a server are not there; the message says what to do."""
+    """Java or the jars of a server are missing; the message has the remedy."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Jars:
 
     @classmethod
     def of_checkout(cls) -> Jars:
-        """Those that ``make jars`` puts under ``.work/jars``.
+        """Return the folders that ``make jars`` fills under ``.work/jars``.
 
         :raises MissingJars: a folder or Java is missing.
         """
@@ -74,10 +74,10 @@ class Jars:
 
 
 def class_path(*places: Path) -> str:
-    """Class path of jar files, class folders and, for a folder that holds jars, all its jars."""
+    """Return the class path of jar files, class folders, and folders of jars."""
     return ":".join(f"{place}/*" if place.is_dir() and any(place.glob("*.jar")) else str(place) for place in places)
 
 
 def java_command(main: str, arguments: Sequence[str | Path], places: Sequence[Path], options: Sequence[str] = ()) -> list[str]:
-    """Command line of a Java program."""
+    """Return the command line of a Java program."""
     return ["java", *options, "-cp", class_path(*places), main, *(str(argument) for argument in arguments)]

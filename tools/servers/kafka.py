@@ -1,4 +1,4 @@
-"""A real Kafka broker on loopback: KRaft, one node that is broker and controller."""
+"""A real Kafka broker on loopback: one KRaft node, both broker and controller."""
 
 from __future__ import annotations
 
@@ -16,15 +16,14 @@ from .jars import Jars, java_command
 from .process import ServerFailed, ServerProcess, free_ports
 
 _CLUSTER_ID = "bG9vcGJhY2stY2x1c3Rlcg"
-_START_S = 600.0  # a broker that ends is told at once: this bounds a hang
 
 
 @dataclass(frozen=True)
 class KafkaOptions:
-    """What a broker is like.
+    """Options of a broker.
 
-    :param users: user to password; clients then log in by SASL/PLAIN. The first one is a super user.
-    :param settings: more broker settings; they win over the defaults here.
+    :param users: user to password; clients must log in by SASL/PLAIN. The first user is a super user.
+    :param settings: additional broker settings, which override the defaults here.
     """
 
     users: Mapping[str, str] = field(default_factory=dict)
@@ -34,10 +33,10 @@ class KafkaOptions:
 
 
 class KafkaBroker:
-    """One broker; it keeps its port and its data over :meth:`kill`, :meth:`stop` and :meth:`start`.
+    """One broker; it keeps its port and its data across :meth:`kill`, :meth:`stop` and :meth:`start`.
 
-    :param directory: configuration, data and log.
-    :param port: of the client listener; a free one when None.
+    :param directory: of configuration, data and log.
+    :param port: of the client listener; None: a free one.
     """
 
     def __init__(
@@ -61,11 +60,12 @@ class KafkaBroker:
 
     @property
     def bootstrap(self) -> str:
+        """Address of the client listener."""
         return f"127.0.0.1:{self.port}"
 
     @property
     def client_config(self) -> dict[str, str]:
-        """librdkafka settings of a client, as the first user when the broker asks for one."""
+        """Client settings for librdkafka, as the first user if the broker requires a login."""
         config = {"bootstrap.servers": self.bootstrap}
         for user, password in list(self.options.users.items())[:1]:
             config |= {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.username": user, "sasl.password": password}
@@ -73,17 +73,21 @@ class KafkaBroker:
 
     @property
     def log(self) -> Path:
-        """What the broker prints."""
+        """Log of the broker."""
         return self.directory / "broker.log"
 
     @property
     def process(self) -> ServerProcess:
+        """Process of the broker.
+
+        :raises ServerFailed: it has not been started.
+        """
         if self._process is None:
             raise ServerFailed("the broker has not been started")
         return self._process
 
     def start(self) -> KafkaBroker:
-        """Start, again on the same data, and wait until it answers.
+        """Start the broker on its data and wait until it answers.
 
         :raises ServerFailed: it ended or did not answer in time.
         """
@@ -92,7 +96,7 @@ class KafkaBroker:
         return self
 
     def launch(self) -> None:
-        """Start without waiting: a node of a cluster answers only once the others are there, too."""
+        """Start without waiting: a node of a cluster answers only after the other nodes have started."""
         file = self.directory / "server.properties"
         self.directory.mkdir(parents=True, exist_ok=True)
         file.write_text("".join(f"{name}={value}\n" for name, value in self._settings().items()))
@@ -104,22 +108,22 @@ class KafkaBroker:
         self._process = ServerProcess("Kafka broker", command, self.log, outlives_parent=self._outlives_parent)
 
     def await_ready(self) -> None:
-        """Wait until it answers; it is killed where it does not.
+        """Wait until the broker answers; kill it if it does not.
 
         :raises ServerFailed: it ended or did not answer in time.
         """
         try:
-            self.process.await_ready(self._answers, _START_S)
+            self.process.await_ready(self._answers)
         except BaseException:
             self.process.kill()
             raise
 
     def kill(self) -> None:
-        """kill -9."""
+        """Kill the broker (SIGKILL)."""
         self.process.kill()
 
     def stop(self) -> None:
-        """A controlled shutdown."""
+        """Shut the broker down in order."""
         if self._process is not None:
             self._process.stop()
 

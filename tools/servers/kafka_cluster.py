@@ -1,4 +1,4 @@
-"""A real Kafka cluster on loopback: several KRaft nodes, each broker and controller, that can be killed and started one by one."""
+"""A real Kafka cluster on loopback: KRaft nodes, each broker and controller, which are killed and started one by one."""
 
 from __future__ import annotations
 
@@ -18,14 +18,13 @@ from .kafka import KafkaBroker, KafkaOptions
 from .kafka_requests import RequestRefused, active_controller, elect_preferred, order_replicas
 from .process import await_condition, free_ports
 
-_READY_S = 240.0
-_ADMIN_S = 10.0
+_ADMIN_S = 60.0
 
 
 class KafkaCluster:
-    """Nodes 1 to ``nodes``. Topics have as many replicas, up to three, and ``min.insync.replicas`` is 2, internal topics included.
+    """Nodes 1 to ``nodes``. Topics, internal ones included, have a replica per node, at most three, and ``min.insync.replicas`` is 2.
 
-    :param directory: one folder a node.
+    :param directory: of configuration, data and logs; one subfolder per node.
     """
 
     def __init__(self, directory: Path, *, jars: Jars, nodes: int = 3, options: KafkaOptions | None = None, **named: Any) -> None:
@@ -34,7 +33,11 @@ class KafkaCluster:
         voters = ",".join(f"{number + 1}@127.0.0.1:{port}" for number, port in enumerate(ports[nodes:]))
         self.brokers: dict[int, KafkaBroker] = {}
         for number in range(nodes):
-            settings = {**_replicated(nodes), **_place(number + 1, ports[number], ports[nodes + number], voters), **given.settings}
+            settings = {
+                **_replication_settings(nodes),
+                **_node_settings(number + 1, ports[number], ports[nodes + number], voters),
+                **given.settings,
+            }
             mine = replace(given, settings=settings)
             self.brokers[number + 1] = KafkaBroker(directory / f"node-{number + 1}", jars=jars, options=mine, port=ports[number])
         self._away: set[int] = set(self.brokers)
@@ -47,28 +50,28 @@ class KafkaCluster:
 
     @property
     def clients(self) -> str:
-        """Addresses for clients, those of all nodes."""
+        """Addresses of all nodes, for clients."""
         return self.bootstrap
 
     @property
     def admin(self) -> AdminClient:
-        """An admin client of all nodes; it must live until its answers have come."""
+        """A shared admin client of all nodes: a client must live until its answers have arrived."""
         if self._shared_admin is None:
             self._shared_admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
         return self._shared_admin
 
     @property
     def log(self) -> Path:
-        """What the first node prints."""
+        """Log of node 1."""
         return self.brokers[1].log
 
     @property
     def alive(self) -> list[int]:
-        """Ids of the nodes that run."""
+        """Ids of the running nodes."""
         return [node for node in self.brokers if node not in self._away]
 
     def start(self, *nodes: int) -> KafkaCluster:
-        """Start nodes that are away, all of them where none is named, and wait until every running node knows every other."""
+        """Start stopped nodes, all if none is given, and wait until every running node knows every other."""
         started = [node for node in nodes or self.brokers if node in self._away]
         for node in started:
             self.brokers[node].launch()
@@ -79,18 +82,19 @@ class KafkaCluster:
         return self
 
     def kill(self, *nodes: int) -> None:
-        """kill -9 of nodes."""
+        """Kill nodes (SIGKILL)."""
         for node in nodes:
             self.brokers[node].kill()
             self._away.add(node)
 
     def stop(self) -> None:
-        for node in self.alive:  # one after the other, each leaves in good order, and the last ones find no quorum: no need to wait for it
+        """End all nodes."""
+        for node in self.alive:  # killed, because the last nodes would wait for a quorum to shut down in order
             self.brokers[node].kill()
             self._away.add(node)
 
     def await_members(self) -> None:
-        """Wait until every running node sees every other one, where a quorum is there."""
+        """Wait until every running node sees every other one; without a quorum, return at once."""
         if len(self.alive) * 2 <= len(self.brokers):
             return
         admins = {node: self._admin(node) for node in self.alive}
@@ -101,7 +105,7 @@ class KafkaCluster:
             known.update((node, _members(admins[node])) for node in known if known[node] != wanted)
             return all(members == wanted for members in known.values())
 
-        await_condition(all_known, f"nodes {self.alive} know each other", _READY_S)
+        await_condition(all_known, f"nodes {self.alive} know each other")
 
     def await_in_sync(self) -> None:
         """Wait until every partition has a leader and all its running replicas are in sync."""
@@ -114,7 +118,7 @@ class KafkaCluster:
             partitions = [partition for topic in topics.values() for partition in topic.partitions.values()]
             return all(part.leader in self.alive and set(part.isrs) >= set(part.replicas) & set(self.alive) for part in partitions)
 
-        await_condition(in_sync, "all partitions are in sync", _READY_S)
+        await_condition(in_sync, "all partitions are in sync")
 
     def controller(self) -> int:
         """Id of the active controller."""
@@ -129,13 +133,13 @@ class KafkaCluster:
                         return True
             return False
 
-        await_condition(known, "the quorum has a leader", _READY_S)
+        await_condition(known, "the quorum has a leader")
         return found[0]
 
     def move_leaders(self, topics: Iterable[str], chance: random.Random) -> int:
-        """Make another replica the leader of every partition of some topics, as far as it is in sync.
+        """Make another replica that is in sync the leader of every partition of the topics.
 
-        :returns: how many partitions were to move.
+        :return: number of partitions whose leader was to move.
         """
         admin = self._admin(self.alive[0])
         moved: dict[tuple[str, int], list[int]] = {}
@@ -153,10 +157,10 @@ class KafkaCluster:
         return len(moved)
 
     def require_in_sync(self, topics: Iterable[str], replicas: int) -> None:
-        """Set ``min.insync.replicas`` of topics."""
+        """Set ``min.insync.replicas`` of the topics."""
         entry = ConfigEntry("min.insync.replicas", str(replicas), incremental_operation=AlterConfigOpType.SET)
         resources = [ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[entry]) for topic in topics]
-        for answer in self.admin.incremental_alter_configs(resources, request_timeout=_ADMIN_S * 3).values():
+        for answer in self.admin.incremental_alter_configs(resources, request_timeout=_ADMIN_S).values():
             answer.result()
 
     def _admin(self, node: int) -> AdminClient:
@@ -176,7 +180,7 @@ def _members(admin: AdminClient) -> set[int]:
         return set()
 
 
-def _place(node: int, port: int, controller_port: int, voters: str) -> Mapping[str, Any]:
+def _node_settings(node: int, port: int, controller_port: int, voters: str) -> Mapping[str, Any]:
     return {
         "node.id": node,
         "controller.quorum.voters": voters,
@@ -184,7 +188,7 @@ def _place(node: int, port: int, controller_port: int, voters: str) -> Mapping[s
     }
 
 
-def _replicated(nodes: int) -> Mapping[str, Any]:
+def _replication_settings(nodes: int) -> Mapping[str, Any]:
     copies, least = min(3, nodes), min(2, nodes)
     return {
         "default.replication.factor": copies,
@@ -192,7 +196,7 @@ def _replicated(nodes: int) -> Mapping[str, Any]:
         "offsets.topic.replication.factor": copies,
         "transaction.state.log.replication.factor": copies,
         "transaction.state.log.min.isr": least,
-        # a node that is killed is out of the cluster, and of the replicas in sync, within seconds
+        # a killed node leaves the cluster and the in-sync replicas within seconds
         "broker.session.timeout.ms": 6_000,
         "replica.lag.time.max.ms": 6_000,
     }

@@ -1,4 +1,4 @@
-"""Requests to a broker on loopback that confluent-kafka's admin client cannot send: for the active controller, to move leaders."""
+"""Requests that confluent-kafka's admin client cannot send: find the active controller, move partition leaders."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from collections.abc import Iterable, Mapping, Sequence
 _ELECT_LEADERS, _ALTER_PARTITION_REASSIGNMENTS, _DESCRIBE_QUORUM = (43, 2), (45, 0), (55, 0)  # with their versions, all flexible
 _PREFERRED = b"\0"
 _NO_TAGS = b"\0"
-_TIMEOUT_S = 30.0
+_TIMEOUT_S = 60.0
 _METADATA_TOPIC = "__cluster_metadata"
 
 
 class RequestRefused(Exception):
-    """A broker answered with an error code; another broker, or a later moment, may do."""
+    """A broker answered with an error code; a retry, or another broker, may succeed."""
 
 
 def active_controller(port: int) -> int:
-    """Node id of the controller that leads the quorum.
+    """Return the node id of the controller that leads the quorum.
 
-    :raises RequestRefused: the node knows no leader now.
+    :raises RequestRefused: the node knows no leader at present.
     """
     partition = _array([struct.pack(">i", 0) + _NO_TAGS])
     topics = _array([_text(_METADATA_TOPIC) + partition + _NO_TAGS])
-    answer = _ask(port, _DESCRIBE_QUORUM, topics + _NO_TAGS)
+    answer = _request(port, _DESCRIBE_QUORUM, topics + _NO_TAGS)
     (code,) = struct.unpack_from(">h", answer)
     _check(code, "describing the quorum")
     # one topic, its name, one partition: index, error code, leader
@@ -35,34 +35,34 @@ def active_controller(port: int) -> int:
 
 
 def order_replicas(port: int, replicas: Mapping[tuple[str, int], Sequence[int]]) -> None:
-    """Give partitions their replicas in another order; the first one is the preferred leader.
+    """Set the order of the replicas of partitions; the first replica is the preferred leader.
 
-    :raises RequestRefused: the controller is away, or refuses it.
+    :raises RequestRefused: the controller is unavailable or refused the request.
     """
     topics = [
         _text(topic) + _array([struct.pack(">i", partition) + _array([struct.pack(">i", node) for node in nodes]) + _NO_TAGS]) + _NO_TAGS
         for (topic, partition), nodes in replicas.items()
     ]
-    answer = _ask(port, _ALTER_PARTITION_REASSIGNMENTS, struct.pack(">i", int(_TIMEOUT_S * 1000)) + _array(topics) + _NO_TAGS)
+    answer = _request(port, _ALTER_PARTITION_REASSIGNMENTS, struct.pack(">i", int(_TIMEOUT_S * 1000)) + _array(topics) + _NO_TAGS)
     _throttled_ms, code = struct.unpack_from(">ih", answer)
     _check(code, "changing replicas")
 
 
 def elect_preferred(port: int, partitions: Iterable[tuple[str, int]]) -> None:
-    """Make the first replica of partitions their leader, as far as it is in sync.
+    """Make the first replica of each partition its leader if it is in sync.
 
-    AdminClient.elect_leaders of confluent-kafka 2.16 raises SystemError whatever it is given.
+    Not AdminClient.elect_leaders: in confluent-kafka 2.16 it raises SystemError for all arguments.
 
-    :raises RequestRefused: the controller is away, or refuses it.
+    :raises RequestRefused: the controller is unavailable or refused the request.
     """
     topics = [_text(topic) + _array([struct.pack(">i", partition)]) + _NO_TAGS for topic, partition in partitions]
-    answer = _ask(port, _ELECT_LEADERS, _PREFERRED + _array(topics) + struct.pack(">i", int(_TIMEOUT_S * 1000)) + _NO_TAGS)
+    answer = _request(port, _ELECT_LEADERS, _PREFERRED + _array(topics) + struct.pack(">i", int(_TIMEOUT_S * 1000)) + _NO_TAGS)
     _throttled_ms, code = struct.unpack_from(">ih", answer)
     _check(code, "electing leaders")
 
 
-def _ask(port: int, api: tuple[int, int], body: bytes) -> bytes:
-    """The body of the answer to a request."""
+def _request(port: int, api: tuple[int, int], body: bytes) -> bytes:
+    """Send a request and return the body of the response."""
     header = struct.pack(">hhih", *api, 1, -1) + _NO_TAGS
     with socket.create_connection(("127.0.0.1", port), _TIMEOUT_S) as link:
         link.sendall(struct.pack(">i", len(header) + len(body)) + header + body)

@@ -1,6 +1,6 @@
-"""Processes that carry a mark: an environment variable, which every process inherits from the one that started it.
+"""Find and end processes by a mark: an environment variable, which every process inherits from the one that started it.
 
-A mark finds a server whose starter was killed before it could write the server's process id down, and whatever that server started.
+By its mark a server is found, with all that it started, even if its starter was killed before it could store the server's process id.
 Linux only: /proc/PID/environ.
 """
 
@@ -15,7 +15,7 @@ _STOP_S = 20.0
 
 
 def marked(name: str, value: str) -> list[psutil.Process]:
-    """Processes that were started with the environment variable ``name`` = ``value``, without this one and those above it."""
+    """Return the processes that have the environment variable ``name`` = ``value``, except this one and its ancestors."""
     above = {process.pid for process in psutil.Process().parents()} | {psutil.Process().pid}
     found = []
     for process in psutil.process_iter():
@@ -26,7 +26,7 @@ def marked(name: str, value: str) -> list[psutil.Process]:
 
 
 def end(processes: Iterable[psutil.Process], timeout_s: float = _STOP_S) -> None:
-    """SIGTERM to each process, SIGKILL to those that are left after ``timeout_s``."""
+    """End processes: SIGTERM to each, then SIGKILL to those that still run after ``timeout_s``."""
     left = list(processes)
     for ask in (psutil.Process.terminate, psutil.Process.kill):
         for process in left:

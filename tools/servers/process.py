@@ -1,4 +1,4 @@
-"""A server process: output in a file, a process group of its own, ended by its id, and by the kernel when its starter dies."""
+"""A server process with its output in a file and its own process group; the kernel kills it when its starter dies."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ import psutil
 from .marks import end
 
 _LAUNCHER = Path(__file__).with_name("_with_parent.py")
+DEADLINE_S = 900.0  # bounds a hang: the end of a process is noticed at once
 _POLL_S = 0.05
 _STOP_S = 20.0
 _PORTS = range(12_000, 32_000)  # net.ipv4.ip_local_port_range begins at 32768
@@ -26,14 +27,16 @@ _port_numbers = itertools.count()
 
 
 class ServerFailed(Exception):
-    """A server ended, or did not answer in time; the message has the end of its output."""
+    """A server ended or did not answer in time; the message has the end of its output."""
 
 
 def free_ports(count: int) -> list[int]:
-    """Distinct ports of loopback that nobody listens on now.
+    """Return distinct loopback ports on which no server listens now.
 
-    They lie below those that the kernel gives to outgoing connections, so that none is taken while its server is down, and processes that
-    run side by side look in different places.
+    They are below the kernel's range for outgoing connections, so no connection takes the port of a server that is down. Processes that run
+    side by side search different ranges.
+
+    :raises ServerFailed: too few ports are free.
     """
     free: list[int] = []
     for _ in range(_PORTS_A_PROCESS):
@@ -45,10 +48,11 @@ def free_ports(count: int) -> list[int]:
     raise ServerFailed(f"there are no {count} free ports")
 
 
-def await_condition(condition: Callable[[], bool], what: str, timeout_s: float) -> None:
-    """Ask until it is so.
+def await_condition(condition: Callable[[], bool], what: str, timeout_s: float = DEADLINE_S) -> None:
+    """Wait until the condition is true.
 
-    :raises ServerFailed: it was not so within ``timeout_s``.
+    :param what: the condition, for the message of the error.
+    :raises ServerFailed: it is still false after ``timeout_s``.
     """
     deadline = time.monotonic() + timeout_s
     while not condition():
@@ -60,10 +64,10 @@ def await_condition(condition: Callable[[], bool], what: str, timeout_s: float) 
 class ServerProcess:
     """One running server.
 
-    :param name: for messages.
-    :param log: its output; made new by each start.
-    :param outlives_parent: true for a server that goes on when its starter ends (``make up``); the log of its last start is kept
-        beside the new one, with the time of its last line in its name.
+    :param name: its name in messages.
+    :param log: file of its output; each start creates it anew.
+    :param outlives_parent: keep the server running after its starter ends (``make up``), and keep the log of its last start beside the new
+        one, with the time of its last line in the name.
     """
 
     def __init__(
@@ -93,25 +97,28 @@ class ServerProcess:
 
     @property
     def pid(self) -> int:
+        """Process id."""
         return self._process.pid
 
     def running(self) -> bool:
+        """Whether the process has not ended."""
         return self._process.poll() is None
 
     def output(self) -> str:
+        """Text of the log."""
         return self.log.read_text(errors="replace")
 
-    def wait(self, timeout_s: float) -> int:
-        """Exit code.
+    def wait(self, timeout_s: float = DEADLINE_S) -> int:
+        """Wait for the end and return the exit code.
 
-        :raises subprocess.TimeoutExpired: it still runs.
+        :raises subprocess.TimeoutExpired: the process still runs.
         """
         return self._process.wait(timeout_s)
 
-    def await_ready(self, condition: Callable[[], bool], timeout_s: float) -> None:
-        """Wait until the server answers.
+    def await_ready(self, condition: Callable[[], bool], timeout_s: float = DEADLINE_S) -> None:
+        """Wait until the condition is true, which shows that the server answers.
 
-        :raises ServerFailed: it ended or did not answer in time.
+        :raises ServerFailed: the server ended or did not answer in time.
         """
 
         def ready() -> bool:
@@ -127,19 +134,19 @@ class ServerProcess:
             raise failure if not self.running() else ServerFailed(f"{failure}; end of {self.log}:\n{self.output()[-3000:]}") from None
 
     def kill(self) -> None:
-        """kill -9 of the server's process group; waits for its end."""
+        """Kill the server's process group (SIGKILL) and wait for its end."""
         with suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
         self._process.wait()
 
     def stop(self, timeout_s: float = _STOP_S) -> None:
-        """SIGTERM to it and its descendants, SIGKILL to those that are left after ``timeout_s``."""
+        """End the server and its descendants: SIGTERM, then SIGKILL after ``timeout_s``."""
         end_family(self.pid, timeout_s)
         self._process.wait()
 
 
 def end_family(pid: int, timeout_s: float = _STOP_S) -> None:
-    """End a process and all its descendants, also those in groups of their own: SIGTERM, after ``timeout_s`` SIGKILL."""
+    """End a process and all its descendants, in whatever process group: SIGTERM, then SIGKILL after ``timeout_s``."""
     with suppress(psutil.NoSuchProcess):
         leader = psutil.Process(pid)
         end([leader, *leader.children(recursive=True)], timeout_s)

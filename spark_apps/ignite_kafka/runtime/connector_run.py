@@ -78,10 +78,10 @@ class ConnectorRun(ABC, Generic[S]):
         """
         _refuse_speculation(self._spark)
         self._settings.emit_warnings()
-        self._patiently(self._clients.check)
+        self._retry(self._clients.check)
         self._topics = Topics(self._clients)
         prefix = self._settings.internal_topic_prefix
-        self._patiently(lambda: StatusWriter.ensure_topic(self._topics, prefix, self._settings.replication_factor))
+        self._retry(lambda: StatusWriter.ensure_topic(self._topics, prefix, self._settings.replication_factor))
         self._writer = StatusWriter(self._clients, prefix)
         try:
             self._run()
@@ -120,8 +120,8 @@ class ConnectorRun(ABC, Generic[S]):
         except IgniteKafkaError as error:
             log.warning("open transactions could not be settled, they end by their time-out: %s", error)
 
-    def _patiently(self, call: Callable[[], T]) -> T:
-        """A call to Kafka that may be repeated, asked again while brokers are away, for as long as tasks go on trying."""
+    def _retry(self, call: Callable[[], T]) -> T:
+        """Make a call to Kafka that may be repeated; retry it while brokers do not answer, for ``retry_timeout_ms``."""
         reasons: list[str] = []
 
         def failed(error: IgniteKafkaError) -> None:
@@ -141,7 +141,7 @@ class ConnectorRun(ABC, Generic[S]):
     def _state(self) -> ConnectorState:
         """The connector's records as they are now."""
         prefix, name = self._settings.internal_topic_prefix, self._settings.name
-        return self._patiently(lambda: read_connector(self._clients, self._topics, prefix, name))
+        return self._retry(lambda: read_connector(self._clients, self._topics, prefix, name))
 
     def _configs_writer(self) -> ConfigsWriter:
         """A writer of the connector's records, closed when the run ends."""
@@ -153,7 +153,7 @@ class ConnectorRun(ABC, Generic[S]):
     def _take(self, control: ConfigsWriter, slots: int, seen: ConnectorState) -> ConnectorState:
         """Take the connector: see :meth:`.ConfigsWriter.take`."""
         settings = self._settings
-        return self._patiently(lambda: control.take(slots, self._request.run_id, settings.to_dict(), settings.replication_factor, seen))
+        return self._retry(lambda: control.take(slots, self._request.run_id, settings.to_dict(), settings.replication_factor, seen))
 
     def _check_tasks(self) -> None:
         """Raise the error of a task that gave up meanwhile: the driver does not go on trying for longer than its tasks."""
@@ -180,7 +180,7 @@ class ConnectorRun(ABC, Generic[S]):
         self._status = replace(self._status, state=state, ended_ms=status.now_ms(), error=error)
         try:
             if good:
-                self._patiently(self._publish)
+                self._retry(self._publish)
             else:
                 self._publish(BRIEF_S)
         except IgniteKafkaError as unwritten:

@@ -58,12 +58,12 @@ class Running:
 
 
 class EpochEnd:
-    """Tells a task when its epoch is over: by time, or by what the driver has written."""
+    """The end of a task's epoch: by time, or by a record of the driver."""
 
     def __init__(self, clients: KafkaClients, plan: RunPlan, epoch: Epoch) -> None:
         self._plan, self._epoch = plan, epoch
         self._end = time.monotonic() + epoch.seconds
-        self._told = False
+        self._ended = False
         self._secret: str | None = None
         self._consumer = clients.reader(**{"enable.partition.eof": False, "fetch.wait.max.ms": 500})
         topic = configs_topic(plan.settings.internal_topic_prefix)
@@ -76,7 +76,7 @@ class EpochEnd:
         :raises Fenced: a newer run has taken the connector.
         """
         until = time.monotonic() + wait_s
-        while self._secret is None and time.monotonic() < until and not self.told(min(_SECRET_POLL_S, wait_s)):
+        while self._secret is None and time.monotonic() < until and not self.ended(min(_SECRET_POLL_S, wait_s)):
             pass
         if self._secret is None:
             topic = configs_topic(self._plan.settings.internal_topic_prefix)
@@ -90,15 +90,15 @@ class EpochEnd:
         :raises Fenced: a newer run has taken the connector.
         """
         left_s = self._end - time.monotonic()
-        return self.told(min(wait_s, left_s)) or left_s <= wait_s
+        return self.ended(min(wait_s, left_s)) or left_s <= wait_s
 
-    def told(self, wait_s: float = 0.0) -> bool:
-        """Whether the driver has ended the epoch; waits at most that long for it.
+    def ended(self, wait_s: float = 0.0) -> bool:
+        """Whether the driver has ended the epoch; waits at most that long for its record.
 
         :raises Fenced: a newer run has taken the connector.
         """
         until = time.monotonic() + wait_s
-        while not self._told:
+        while not self._ended:
             message = self._consumer.poll(max(0.0, until - time.monotonic()))
             if message is None:
                 break
@@ -109,7 +109,7 @@ class EpochEnd:
                     self._take(record)
             elif (failure := translate(error, "following the configs topic", topic=message.topic())).final:
                 raise failure
-        return self._told
+        return self._ended
 
     def _take(self, record: InternalRecord) -> None:
         connector, mine = self._plan.connector, self._plan.generation
@@ -117,7 +117,7 @@ class EpochEnd:
         theirs = connector_generation(connector, record)
         if theirs > mine:
             raise self._fenced(theirs)
-        self._told = self._told or epoch_of(connector, record) > (mine, self._epoch.number)
+        self._ended = self._ended or epoch_of(connector, record) > (mine, self._epoch.number)
 
     def _fenced(self, theirs: int) -> Fenced:
         return fenced_by_newer(self._plan.connector, None, self._plan.generation, theirs)

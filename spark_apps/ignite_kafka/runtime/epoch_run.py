@@ -83,7 +83,7 @@ class EpochRun(ConnectorRun[S]):
     def _target_wanted(self) -> str | None:
         """The state that was asked of the connector last."""
         prefix, name = self._settings.internal_topic_prefix, self._settings.name
-        return self._patiently(lambda: read_target(self._clients, self._topics, prefix, name))
+        return self._retry(lambda: read_target(self._clients, self._topics, prefix, name))
 
     def _take_up_target(self) -> None:
         """What was asked of the connector before the run; the follower was made before, so that what is asked from now on is not missed."""
@@ -91,7 +91,7 @@ class EpochRun(ConnectorRun[S]):
         asked = self._target_wanted()
         self._target = target.PAUSED if asked == target.PAUSED else target.RUNNING
         if asked == target.STOPPED:  # that was for the run before
-            self._patiently(lambda: write_target(self._clients, self._topics, prefix, name, target.RUNNING))
+            self._retry(lambda: write_target(self._clients, self._topics, prefix, name, target.RUNNING))
 
     def _epochs(self, *, ends: bool) -> bool:
         """Run epochs until one has done all that there is to do, or until the run is asked to stop.
@@ -101,7 +101,7 @@ class EpochRun(ConnectorRun[S]):
         """
         number, configs = 0, configs_topic(self._settings.internal_topic_prefix)
         while True:
-            offset = self._patiently(lambda: self._topics.ends(configs, [0])[0])
+            offset = self._retry(lambda: self._topics.ends(configs, [0])[0])
             number += 1
             if self._target == target.RUNNING:
                 self._begin_epoch(number)  # a task that was held up since an earlier one ends
@@ -114,7 +114,7 @@ class EpochRun(ConnectorRun[S]):
             self._refresh_plan(number)
 
     def _begin_epoch(self, number: int) -> None:
-        self._patiently(lambda: self._control.begin_epoch(number))
+        self._retry(lambda: self._control.begin_epoch(number))
 
     def _epoch(self, epoch: Epoch, *, ends: bool) -> bool:
         """Run one; whether everything is done that the run had to do."""

@@ -87,7 +87,7 @@ class TaskLoop(ABC):
         with closing(self._services.open_end()) as end:
 
             def pause(seconds: float) -> None:
-                if end.told(seconds):  # its time alone is no way out while nothing works: the time that failures may take goes on
+                if end.ended(seconds):  # the end by time alone does not end retries: their own deadline does
                     raise _EpochOver
 
             try:

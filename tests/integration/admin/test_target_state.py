@@ -35,7 +35,6 @@ from tests.support import QUICK_JVM
 from tools.servers import IgniteCluster, Jars, KafkaBroker
 
 SLOTS, PARTITIONS = 4, 16
-_DEADLINE_S = 120.0
 
 
 @dataclass

@@ -17,7 +17,7 @@ from pyignite.datatypes import LongObject
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics, TopicSpec
 from tests.support.processes import ManagedProcess
-from tests.support.waiting import DEADLINE_S, wait_until
+from tests.support.waiting import DEADLINE_S, REQUEST_S, wait_until
 from tools.servers import IgniteCluster, KafkaBroker
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
@@ -105,7 +105,7 @@ def test_a_sink_s_file_of_the_reference_from_dry_run_to_offsets(
     producer = Producer({"bootstrap.servers": kafka.bootstrap})
     for number in range(100):
         producer.produce(f"ignite-{name}", b'{"id":%d}' % number, b"%d" % number, number % 2)
-    assert producer.flush(30) == 0
+    assert producer.flush(REQUEST_S) == 0
 
     assert f"connector {name}" in command("validate", str(file)).stdout
     shown = command("plan", str(file), "--json")

@@ -21,6 +21,7 @@ from ignite_kafka.ignite.connection import IgniteEndpoint
 from ignite_kafka.ignite.scan import scan_partitions
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics, TopicSpec
+from tests.support.waiting import REQUEST_S
 from tools.servers import IgniteCluster, KafkaBroker
 
 TABLE = """
@@ -144,7 +145,7 @@ def test_a_topic_becomes_a_cache(world: World, kafka: KafkaBroker) -> None:
     for number in range(2_000):
         value = {"name": f"city {number}", "people": number * 10, "area": None if number % 3 else number / 2}
         producer.produce(world.name, json.dumps(value), str(number))
-    assert producer.flush(60) == 0
+    assert producer.flush(REQUEST_S) == 0
     topic = world.spark.read.format("kafka-tx").options(**{"bootstrap.servers": kafka.bootstrap, "topic": world.name}).load()
     parsed = topic.selectExpr(
         "cast(cast(key as string) as bigint) as _key",

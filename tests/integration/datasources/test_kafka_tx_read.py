@@ -20,6 +20,7 @@ from ignite_kafka.kafka import batch_produce as native
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.consumer import BatchLimits, RecordReader
 from ignite_kafka.kafka.topics import Topics, TopicSpec
+from tests.support.waiting import REQUEST_S
 from tools.servers import KafkaBroker
 
 PARTITIONS = 3
@@ -44,7 +45,7 @@ class Topic:
         producer = producer or self.producer()
         for number in numbers:
             producer.produce(self.name, f"value {number}".encode(), str(number).encode(), number % PARTITIONS)
-        assert producer.flush(30) == 0
+        assert producer.flush(REQUEST_S) == 0
 
     def read(self, **options: str) -> DataFrame:
         return self.spark.read.format("kafka-tx").options(**{**self.options, **options}).load()
@@ -86,7 +87,7 @@ def test_keys_and_values_may_be_null_or_empty(topic: Topic) -> None:
     producer = topic.producer()
     producer.produce(topic.name, None, b"gone", 0)
     producer.produce(topic.name, b"", None, 1)
-    assert producer.flush(30) == 0
+    assert producer.flush(REQUEST_S) == 0
     assert sorted((row["partition"], row["key"], row["value"]) for row in topic.read().collect()) == [(0, b"gone", None), (1, None, b"")]
 
 
@@ -98,7 +99,7 @@ def test_timestamps_are_those_of_the_records(topic: Topic) -> None:
     producer = topic.producer()
     for number, time_ms in TIMES_MS.items():
         producer.produce(topic.name, b"v", str(number).encode(), number % PARTITIONS, timestamp=time_ms)
-    assert producer.flush(30) == 0
+    assert producer.flush(REQUEST_S) == 0
     found = topic.read().selectExpr("int(string(key))", "unix_millis(timestamp)").collect()
     assert dict(map(tuple, found)) == TIMES_MS
 
@@ -108,7 +109,7 @@ def test_timestamps_are_read_both_ways(topic: Topic, monkeypatch: pytest.MonkeyP
     producer = topic.producer()
     for number, time_ms in TIMES_MS.items():
         producer.produce(topic.name, b"v", str(number).encode(), 0, timestamp=time_ms)
-    assert producer.flush(30) == 0
+    assert producer.flush(REQUEST_S) == 0
     if supported:
         assert native.supported()
     else:
@@ -138,7 +139,7 @@ def test_only_what_is_committed_is_read(topic: Topic) -> None:
     still_open.begin_transaction()
     topic.send(range(90, 120), still_open)
     assert values(topic.read().collect()) == of([*range(30), *range(60, 90)])  # without waiting for the open one
-    still_open.commit_transaction(30)
+    still_open.commit_transaction(REQUEST_S)
     assert values(topic.read().collect()) == of([*range(30), *range(60, 120)])
 
 
@@ -160,7 +161,7 @@ def test_records_that_are_gone(topic: Topic) -> None:
     topic.send(range(30))
     admin = AdminClient({"bootstrap.servers": topic.bootstrap})
     (future,) = admin.delete_records([TopicPartition(topic.name, 0, 4)]).values()
-    future.result(30)
+    future.result(REQUEST_S)
     assert values(topic.read().collect()) == of([n for n in range(30) if n % PARTITIONS or n >= 12])
     with pytest.raises(PySparkException, match="the first record now has offset 4"):
         topic.read(starting_offsets='{"0": 3}').collect()

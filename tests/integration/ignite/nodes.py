@@ -57,4 +57,4 @@ class OneNodeCluster(Cluster):
 
 
 def endpoint_of(nodes: IgniteCluster, tls: TlsSettings | None = None) -> IgniteEndpoint:
-    return IgniteEndpoint(nodes.addresses, tls or TlsSettings(), connect_timeout_ms=5_000, request_timeout_ms=20_000)
+    return IgniteEndpoint(nodes.addresses, tls or TlsSettings(), connect_timeout_ms=60_000, request_timeout_ms=120_000)

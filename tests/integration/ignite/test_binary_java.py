@@ -23,6 +23,7 @@ from ignite_kafka.ignite.scan import scan_partitions
 from ignite_kafka.ignite.types.model import CacheInfo, Page
 from tests.support.codec_bytes import nested_type_ids
 from tests.support.codec_text import column_form, of_column, of_java, of_row
+from tests.support.java_caches import compile_java
 from tests.support.waiting import DEADLINE_S
 from tools.servers import IgniteCluster, Jars
 from tools.servers.jars import IGNITE_JAVA_OPTIONS, java_command
@@ -82,7 +83,7 @@ class Written:
 def classes(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The compiled writer."""
     target = tmp_path_factory.mktemp("classes")
-    subprocess.run(["javac", "-encoding", "UTF-8", "-cp", f"{jars.ignite}/*", "-d", str(target), str(SOURCE)], check=True)
+    compile_java([SOURCE], jars.ignite, target)
     return target
 
 

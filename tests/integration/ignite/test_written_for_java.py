@@ -21,6 +21,7 @@ from ignite_kafka.ignite.schema import NewCache, get_or_create_cache, query_enti
 from ignite_kafka.ignite.types.model import BinaryType, CacheInfo
 from ignite_kafka.ignite.types.type_table import enum_field, field_of, object_field
 from tests.support.codec_text import of_java, of_row
+from tests.support.java_caches import compile_java
 from tests.support.waiting import DEADLINE_S
 from tools.servers import IgniteCluster, Jars
 from tools.servers.jars import IGNITE_JAVA_OPTIONS, java_command
@@ -46,8 +47,7 @@ def items(name: str, element: pa.Field, mark: str | None = None) -> pa.Field:
 def java(jars: Jars, pair: IgniteCluster, tmp_path_factory: pytest.TempPathFactory) -> Java:
     """`java(*arguments, footer)`: the lines that ReadTypes prints."""
     target = tmp_path_factory.mktemp("classes")
-    class_path = f"{jars.ignite}/*"
-    subprocess.run(["javac", "-encoding", "UTF-8", "-cp", class_path, "-d", str(target), *map(str, SOURCES)], check=True)
+    compile_java(SOURCES, jars.ignite, target)
 
     def run(*arguments: str, footer: str = "compact") -> list[str]:
         options = [*IGNITE_JAVA_OPTIONS, "-Duser.timezone=UTC"]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from tests.support.waiting import DEADLINE_S
+from tests.support.waiting import DEADLINE_S, REQUEST_S
 from tools.servers import Jars, KafkaBroker
 from tools.servers.jars import CHECKOUT
 
@@ -37,7 +37,7 @@ def test_a_broker_that_goes_away_ends_in_an_error(tmp_path: Path, jars: Jars) ->
     """In a process of its own: a callback inside the native queue aborted it."""
     with KafkaBroker(tmp_path / "kafka", jars=jars) as kafka:
         admin = AdminClient({**kafka.client_config})
-        admin.create_topics([NewTopic("t", 1)])["t"].result(30)
+        admin.create_topics([NewTopic("t", 1)])["t"].result(REQUEST_S)
         command = [sys.executable, "-c", _READ, kafka.bootstrap]
         environment = {"PYTHONPATH": f"{CHECKOUT / 'spark_apps'}"}
         with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as reading:

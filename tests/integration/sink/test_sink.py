@@ -37,7 +37,7 @@ from ignite_kafka.source.snapshot.run import run_snapshot
 from ignite_kafka.state import status
 from ignite_kafka.state.status import RunStatus
 from tests.support.processes import alive
-from tests.support.waiting import DEADLINE_S, wait_until
+from tests.support.waiting import DEADLINE_S, REQUEST_S, wait_until
 from tools.servers import IgniteCluster, KafkaBroker
 
 Record = tuple[bytes | None, bytes | None]
@@ -77,7 +77,7 @@ class Sink:
         producer = Producer({"bootstrap.servers": self.kafka.bootstrap, "linger.ms": 5, "enable.idempotence": True})
         for place, (key, value) in enumerate(records):
             producer.produce(topic or self.topic, value, key, place % 3 if partition is None else partition, headers=headers)
-        assert producer.flush(30) == 0
+        assert producer.flush(REQUEST_S) == 0
 
     def run(self, **changed: Any) -> RunStatus:
         return run_sink(self.spark, RunRequest(replace(self.settings, **changed), uuid.uuid4().hex))
@@ -452,7 +452,7 @@ def test_an_end_that_is_a_transaction_s_marker_is_reached(sink: Sink, commit: bo
     producer.begin_transaction()
     key, value = trade(1)
     producer.produce(sink.topic, value, key, 0)
-    producer.flush(30)
+    producer.flush(REQUEST_S)
     if commit:
         producer.commit_transaction(-1)
     else:

@@ -24,7 +24,7 @@ from ignite_kafka.source.snapshot.run import run_snapshot
 from ignite_kafka.state import status
 from ignite_kafka.state.status import RunStatus
 from tests.support.java_caches import PREFIX, java_caches
-from tests.support.waiting import DEADLINE_S
+from tests.support.waiting import DEADLINE_S, REQUEST_S
 from tools.servers import IgniteCluster, Jars, KafkaBroker
 from tools.servers.jars import IGNITE_JAVA_OPTIONS, java_command
 
@@ -97,7 +97,7 @@ def test_entries_of_one_cluster_are_typed_values_of_another(
 
         empty = f"{copy.name}.empty"
         admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
-        admin.create_topics([NewTopic(empty, 1, 1)])[empty].result(30)
+        admin.create_topics([NewTopic(empty, 1, 1)])[empty].result(REQUEST_S)
         with pytest.raises(RecordRefused, match=f"no metadata of a binary type, and topic {empty} has none either"):
             copy.store(empty)
         with pytest.raises(TopicError, match="the topic of binary types does not exist"):

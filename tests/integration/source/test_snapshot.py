@@ -20,14 +20,16 @@ from ignite_kafka.errors import AmbiguousKeys, CacheNotFound, IgniteKafkaError, 
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics, TopicSpec, read_to_end
 from ignite_kafka.runtime.clients import ignite_cluster, kafka_clients
+from ignite_kafka.runtime.connector_run import RunRequest
 from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.source.planning import make_plan
-from ignite_kafka.source.snapshot.run import RunRequest, run_snapshot
+from ignite_kafka.source.snapshot.run import run_snapshot
 from ignite_kafka.state import status
 from ignite_kafka.state.configs import read_connector
 from ignite_kafka.state.status import RunStatus
 from ignite_kafka.state.types import type_from_json
+from tests.support.waiting import REQUEST_S
 from tools.servers import IgniteCluster, KafkaBroker
 
 ROWS = 3_000
@@ -308,7 +310,7 @@ def test_foreign_records_end_nobody_and_old_runs_are_forgotten(fresh: World, mon
         producer.produce(topic, b"no JSON", b"no JSON", 0)
         producer.produce(topic, None, None, 0)
     producer.produce(f"{prefix}-status", b"no JSON", f'["run","{name}","other"]'.encode(), 0)
-    assert producer.flush(30) == 0
+    assert producer.flush(REQUEST_S) == 0
     runs = [fresh.run(f"s{number}", **small).run_id for number in range(1, 4)]
     topics = Topics(fresh.clients)
     assert list(status.read_runs(fresh.clients, prefix, name)) == runs[1:]

@@ -24,10 +24,11 @@ from ignite_kafka.ignite.connection import IgniteEndpoint
 from ignite_kafka.ignite.scan import scan_partitions
 from ignite_kafka.kafka.topics import Topics, read_to_end
 from ignite_kafka.runtime.clients import ignite_cluster, kafka_clients
+from ignite_kafka.runtime.connector_run import RunRequest
 from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.source.planning import make_plan
-from ignite_kafka.source.snapshot.run import RunRequest, run_snapshot
+from ignite_kafka.source.snapshot.run import run_snapshot
 from tests.integration.ignite.nodes import OneNodeCluster
 from tests.support.servers import small_caches
 from tools.servers import IgniteCluster, Jars, KafkaBroker

@@ -35,9 +35,9 @@ def test_two_nodes_start_with_the_images_configuration_and_find_each_other(jars:
             }
             nodes.append(ServerProcess(f"node {number}", command, tmp_path / f"{number}.log", env=environment, cwd=tmp_path))
         for node in nodes:
-            node.await_ready(lambda node=node: "servers=2" in node.output(), 90)  # type: ignore[misc]
+            node.await_ready(lambda node=node: "servers=2" in node.output())  # type: ignore[misc]
         for port in clients:
-            nodes[0].await_ready(lambda port=port: _answers(port), 30)  # type: ignore[misc]
+            nodes[0].await_ready(lambda port=port: _answers(port))  # type: ignore[misc]
         assert _captures(f"127.0.0.1:{clients[0]}") == 2
     finally:
         for node in nodes:

@@ -142,7 +142,7 @@ def test_a_node_that_does_not_answer_leaves_it_unknown_what_is_put(gave_up: bool
     started = time.monotonic()
     with pytest.raises(OutcomeUnknown, match="it may still put them") as caught:
         entries.flush()
-    assert 0.1 < time.monotonic() - started < 1
+    assert time.monotonic() - started > 0.1
     assert caught.value.where == {"cache": "c", "node": 7, "address": "a:1"}
     assert len(node.sent) == 1
 

@@ -29,11 +29,16 @@ from tests.support.waiting import DEADLINE_S
 
 Serve = Callable[[socket.socket], None]
 NOBODY = IgniteCredentials()
+LONG_MS = int(DEADLINE_S * 1000)
+SHORT_MS = 300  # for servers that never answer
 
 
 @contextlib.contextmanager
-def server(serve: Serve) -> Iterator[IgniteEndpoint]:
-    """A server on loopback that hands each connection to `serve`, one after the other."""
+def server(serve: Serve, *, timeout_ms: int = LONG_MS) -> Iterator[IgniteEndpoint]:
+    """A server on loopback that hands each connection to `serve`, one after the other.
+
+    :param timeout_ms: of the handshake and of each request.
+    """
     with socket.create_server(("127.0.0.1", 0)) as listening:
         ended = threading.Event()
 
@@ -49,7 +54,7 @@ def server(serve: Serve) -> Iterator[IgniteEndpoint]:
         thread.start()
         try:
             port = listening.getsockname()[1]
-            yield IgniteEndpoint((f"127.0.0.1:{port}",), connect_timeout_ms=300, request_timeout_ms=300)
+            yield IgniteEndpoint((f"127.0.0.1:{port}",), connect_timeout_ms=timeout_ms, request_timeout_ms=timeout_ms)
         finally:
             ended.set()
             socket.create_connection(("127.0.0.1", port)).close()
@@ -77,7 +82,10 @@ def until_closed(accepted: socket.socket) -> None:
 
 
 def test_server_that_never_answers() -> None:
-    with server(until_closed) as endpoint, pytest.raises(IgniteUnreachable, match=r"127\.0\.0\.1:\d+: no answer in time"):
+    with (
+        server(until_closed, timeout_ms=SHORT_MS) as endpoint,
+        pytest.raises(IgniteUnreachable, match=r"127\.0\.0\.1:\d+: no answer in time"),
+    ):
         ThinConnection(endpoint, NOBODY)
 
 
@@ -105,7 +113,7 @@ def test_memory_is_taken_as_bytes_come() -> None:
         accepted.sendall(struct.pack("<i", MAX_FRAME_BYTES) + b"some bytes")
         until_closed(accepted)
 
-    with server(serve) as endpoint, ThinConnection(endpoint, NOBODY) as connection:
+    with server(serve) as endpoint, ThinConnection(replace(endpoint, request_timeout_ms=SHORT_MS), NOBODY) as connection:
         tracemalloc.start()
         try:
             with pytest.raises(IgniteUnreachable, match="no answer in time"):
@@ -125,7 +133,7 @@ def test_an_answer_longer_than_the_first_buffer_comes_whole() -> None:
         accepted.sendall(frame(struct.pack("<qH", 1, 0) + body))
         until_closed(accepted)
 
-    with server(serve) as endpoint, ThinConnection(replace(endpoint, request_timeout_ms=60_000), NOBODY) as connection:
+    with server(serve) as endpoint, ThinConnection(endpoint, NOBODY) as connection:
         assert connection.request(1, b"") == body
 
 
@@ -134,7 +142,7 @@ def test_server_that_stops_answering() -> None:
         accept_handshake(accepted)
         until_closed(accepted)
 
-    with server(serve) as endpoint, ThinConnection(endpoint, NOBODY) as connection:
+    with server(serve) as endpoint, ThinConnection(replace(endpoint, request_timeout_ms=SHORT_MS), NOBODY) as connection:
         with pytest.raises(IgniteUnreachable, match=r"lost: no answer in time.*address 127.0.0.1"):
             connection.request(1, b"")
         assert connection.closed
@@ -175,7 +183,7 @@ def test_what_was_given_up_is_told_from_what_broke() -> None:
 
     with server(serve) as endpoint:
         for payload in (b"slow", b""):
-            with ThinConnection(endpoint, NOBODY) as connection:
+            with ThinConnection(replace(endpoint, request_timeout_ms=SHORT_MS if payload else LONG_MS), NOBODY) as connection:
                 with pytest.raises(IgniteUnreachable):
                     connection.request(1, payload)
                 with pytest.raises(IgniteUnreachable, match="closed"):

@@ -22,7 +22,7 @@ def waiting(call: Callable[[], str], *, retry_ms: int = 60_000, stopped: bool = 
         stop.set()
     settings, request = SimpleNamespace(name="c", retry_timeout_ms=retry_ms), SimpleNamespace(stop=stop)
     run: Any = SimpleNamespace(_settings=settings, _request=request, _check_tasks=lambda: None)
-    return ConnectorRun._patiently(run, call)
+    return ConnectorRun._retry(run, call)
 
 
 def failing(*errors: IgniteKafkaError) -> Callable[[], str]:

@@ -43,12 +43,12 @@ def epoch(number: int, connector: str = "c", secret: str = "hidden") -> tuple[li
 def test_the_record_that_begins_an_epoch_brings_the_secret() -> None:
     task = end(epoch(2, "other", "theirs"), epoch(2))
     assert task.capture_secret(60.0) == "hidden"
-    assert not task.told()
+    assert not task.ended()
 
 
 def test_an_epoch_that_has_ended_meanwhile_has_told_the_secret_too() -> None:
     task = end(epoch(2), epoch(3))
-    assert task.told(60.0)
+    assert task.ended(60.0)
     assert task.capture_secret(60.0) == "hidden"
 
 

@@ -48,7 +48,7 @@ class Run(EpochRun[ConnectorSettings]):
         self.tried = 0
 
     def _begin_epoch(self, number: int) -> None:
-        self._patiently(self.unanswered)
+        self._retry(self.unanswered)
 
     def unanswered(self) -> None:
         self.tried += 1
@@ -87,7 +87,7 @@ class Run(EpochRun[ConnectorSettings]):
 def test_a_driver_that_asks_kafka_again_ends_with_its_tasks() -> None:
     run = Run()
     with pytest.raises(IgniteKafkaError) as caught:
-        run._patiently(run.unanswered)
+        run._retry(run.unanswered)
     assert caught.value is UNKNOWN
     assert run.tried == 2
 

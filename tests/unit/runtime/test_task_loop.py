@@ -18,11 +18,11 @@ BUDGET_S = 10.0
 class FakeEnd:
     """An epoch whose end a test decides.
 
-    :param told: what the driver says while a task waits.
+    :param ended: whether the driver has ended the epoch, while a task waits.
     """
 
-    def __init__(self, told: Callable[[float], bool] = lambda wait_s: False) -> None:
-        self.told = told
+    def __init__(self, ended: Callable[[float], bool] = lambda wait_s: False) -> None:
+        self.ended = ended
 
     def close(self) -> None:
         pass

@@ -22,11 +22,11 @@ LOST = RecordsLost("records were deleted from the topic before they were read", 
 def no_brokers() -> TaskServices:
     """Services of a task whose epoch never ends."""
 
-    def told(_: float) -> bool:
+    def ended(_: float) -> bool:
         time.sleep(0.01)
         return False
 
-    end: Any = SimpleNamespace(told=told, close=lambda: None)
+    end: Any = SimpleNamespace(ended=ended, close=lambda: None)
     return TaskServices(cast(Any, None), lambda: end)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 
@@ -16,13 +16,15 @@ from pyspark.sql import SparkSession
 from ... import events
 from ...common.deadline import Interval
 from ...errors import IgniteKafkaError, SnapshotConflict
+from ...ignite.cluster import Cluster
 from ...plan.slots import slots_of_tasks
 from ...plan.source_plan import TransferPlan
 from ...runtime import parallelism
 from ...runtime.clients import ignite_cluster
 from ...runtime.connector_run import POLL_S, ConnectorRun, RunRequest
 from ...runtime.counts import added
-from ...runtime.spark_job import Job, slot_work
+from ...runtime.spark_job import Job, RunSlots, slot_work
+from ...settings.secrets import Secrets
 from ...settings.source import SourceSettings
 from ...state import status
 from ...state.configs import ConnectorState, SnapshotRecord
@@ -33,21 +35,38 @@ from ..planning import continue_plan, ensure_topics, make_plan
 from .progress import SnapshotProgress
 from .task import copy_slots
 
-__all__ = ["RunRequest", "run_snapshot"]
 
-
-def run_snapshot(spark: SparkSession, request: RunRequest[SourceSettings]) -> RunStatus:
+def run_snapshot(
+    spark: SparkSession,
+    request: RunRequest[SourceSettings],
+    *,
+    connect: Callable[[SourceSettings, Secrets], Cluster] = ignite_cluster,
+    run_slots: RunSlots = copy_slots,
+) -> RunStatus:
     """Run or continue a snapshot to its end. The status record of the run is written whatever happens.
 
+    :param connect: connects the driver to the cluster.
+    :param run_slots: copies slots on an executor.
     :returns: the run's record, state COMPLETED.
     :raises IgniteKafkaError: what ended the run; committed entries stay and are not sent again under the same snapshot id.
     """
     with ExitStack() as stack:
-        return SnapshotRun(spark, request, stack).run()
+        return SnapshotRun(spark, request, stack, connect, run_slots).run()
 
 
 class SnapshotRun(ConnectorRun[SourceSettings]):
     """The run of a snapshot."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        request: RunRequest[SourceSettings],
+        stack: ExitStack,
+        connect: Callable[[SourceSettings, Secrets], Cluster],
+        run_slots: RunSlots,
+    ) -> None:
+        super().__init__(spark, request, stack)
+        self._connect, self._run_slots = connect, run_slots
 
     def _run(self) -> None:
         state = self._state()
@@ -55,9 +74,9 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
         self._status = replace(self._status, snapshot_id=snapshot_id)
         if self._already_complete(state, snapshot_id):
             return
-        planned, resumed = self._patiently(lambda: self._plan(state, snapshot_id))
-        self._patiently(lambda: check_plan(planned, state.snapshot, self._clients, self._topics))
-        plan = self._patiently(lambda: ensure_topics(planned, self._topics))
+        planned, resumed = self._retry(lambda: self._plan(state, snapshot_id))
+        self._retry(lambda: check_plan(planned, state.snapshot, self._clients, self._topics))
+        plan = self._retry(lambda: ensure_topics(planned, self._topics))
         control = self._configs_writer()
         found = self._take(control, plan.slots, state)
         if found.snapshot != state.snapshot:
@@ -65,7 +84,7 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
         plan = replace(plan, generation=control.record.generation)
         record = SnapshotRecord(snapshot_id, plan.to_dict())
         # a continued snapshot is written again for the ids of its topics, which a record of 0.1.0 lacks
-        ends = self._patiently(lambda: control.begin(record, found.snapshot))
+        ends = self._retry(lambda: control.begin(record, found.snapshot))
         events.emit(events.RUN_STARTED, connector=plan.connector, run_id=self._request.run_id, generation=plan.generation)
         if resumed:
             events.emit(events.SNAPSHOT_CONTINUED, connector=plan.connector, snapshot_id=snapshot_id)
@@ -100,7 +119,7 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
 
     def _plan(self, state: ConnectorState, snapshot_id: str) -> tuple[TransferPlan, bool]:
         """The plan, and whether it continues a snapshot begun before."""
-        with ignite_cluster(self._settings, self._secrets) as cluster:
+        with self._connect(self._settings, self._secrets) as cluster:
             events.emit(events.IGNITE_CONNECTED, address=", ".join(self._settings.ignite_addresses))
             if state.snapshot is not None and state.snapshot.id == snapshot_id:
                 stored = TransferPlan.from_dict(dict(state.snapshot.plan))
@@ -113,12 +132,12 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
 
         :param ends: end of each slot's offsets when a new snapshot began; None: the snapshot is continued.
         """
-        progress = self._patiently(lambda: SnapshotProgress(self._clients, self._topics, plan, from_start=ends is None))
+        progress = self._retry(lambda: SnapshotProgress(self._clients, self._topics, plan, from_start=ends is None))
         self._stack.callback(progress.close)
         self._status = replace(self._status, generation=plan.generation, caches=planned(plan))
-        self._patiently(self._publish)
+        self._retry(self._publish)
         tasks = slots_of_tasks(plan.slots, parallelism.tasks(self._settings, parallelism.cores(self._spark)))
-        work = slot_work(copy_slots, plan, tasks, self._request.secrets_file, ends)
+        work = slot_work(self._run_slots, plan, tasks, self._request.secrets_file, ends)
         job = self._start(work, len(tasks), f"snapshot {plan.snapshot_id}")
         try:
             self._follow(job, progress, plan)
@@ -130,7 +149,7 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
         _check_all_done(plan, caches)
         self._status = replace(self._status, caches=caches)
         counts = {name: vars(count) for name, count in caches.items()}
-        self._patiently(lambda: control.end_snapshot(record, counts))
+        self._retry(lambda: control.end_snapshot(record, counts))
         records = sum(count.records for count in caches.values())
         events.emit(events.SNAPSHOT_COMPLETE, connector=plan.connector, snapshot_id=plan.snapshot_id, records=records)
         events.emit(events.RUN_COMPLETED, connector=plan.connector, run_id=self._request.run_id)

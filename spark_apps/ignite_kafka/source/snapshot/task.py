@@ -33,6 +33,7 @@ from ...runtime.clients import ignite_cluster, slot_clients, slot_opener
 from ...runtime.counts import CacheCount, SlotResult
 from ...runtime.memory import tune_allocation
 from ...settings.secrets import Secrets
+from ...settings.source import SourceSettings
 from ...state.open_slots import SlotOpener
 from ...state.sent_topics import check_units
 from ...state.slot_writer import SlotWriter
@@ -43,7 +44,14 @@ _THREADS = 8  # slots whose producers wait for a coordinator or a commit, while 
 
 
 def copy_slots(
-    plan: TransferPlan, secrets: Secrets, slots: Sequence[int], attempt: int, ends: Sequence[int] | None = None
+    plan: TransferPlan,
+    secrets: Secrets,
+    slots: Sequence[int],
+    attempt: int,
+    ends: Sequence[int] | None = None,
+    *,
+    connect: Callable[[SourceSettings, Secrets], Cluster] = ignite_cluster,
+    scan: Callable[..., Scan] = Scan,
 ) -> Iterator[SlotResult]:
     """Copy slots; one result each. The first error ends the others at their next batch.
 
@@ -52,12 +60,14 @@ def copy_slots(
 
     :param attempt: number of the task's attempt: a later one takes the slots over.
     :param ends: end of every slot's offsets when the snapshot began; None: an earlier run of the snapshot is continued.
+    :param connect: connects to the cluster.
+    :param scan: makes the scan of a cache.
     """
     tune_allocation()
     owner = Owner(plan.generation, attempt=attempt)
-    with ignite_cluster(plan.settings, secrets) as cluster, ThreadPoolExecutor(_THREADS, "slot") as pool:
+    with connect(plan.settings, secrets) as cluster, ThreadPoolExecutor(_THREADS, "slot") as pool:
         clients = slot_clients(plan.settings, secrets)
-        turn = Turn(cluster, slot_opener(plan, clients, Topics(clients), owner))
+        turn = Turn(cluster, slot_opener(plan, clients, Topics(clients), owner), scan)
         copies = [pool.submit(SlotCopy(plan, slot, turn, ends[slot] if ends else None).run) for slot in slots]
         for copy in copies:
             yield copy.result()
@@ -74,6 +84,7 @@ class Turn:
 
     cluster: Cluster
     opener: SlotOpener
+    scan: Callable[..., Scan] = Scan
     stop: threading.Event = field(default_factory=threading.Event)
     page_sizes: dict[str, PageSize] = field(default_factory=dict)
     _queue: deque[Callable[[], None]] = field(default_factory=deque)
@@ -197,7 +208,7 @@ class SlotCopy:
     def _begin(self, cache: CachePlan, left: list[int]) -> tuple[CacheInfo, Scan]:
         info = same_cache(self._turn.cluster, cache)
         size = self._turn.page_sizes.setdefault(cache.name, PageSize(self._settings.page_bytes))
-        scan = Scan(self._turn.cluster, info, left, size)
+        scan = self._turn.scan(self._turn.cluster, info, left, size)
         try:
             scan.begin()
         except IgniteKafkaError:

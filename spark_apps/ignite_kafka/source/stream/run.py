@@ -57,7 +57,7 @@ class BacklogRun(EpochRun[SourceSettings]):
     def _run(self) -> None:
         settings = self._settings
         cluster = self._stack.enter_context(ignite_cluster(settings, self._secrets))
-        owner = self._patiently(lambda: owner_of(self._topics, settings.internal_topic_prefix))
+        owner = self._retry(lambda: owner_of(self._topics, settings.internal_topic_prefix))
         self._cluster, self._capture = cluster, Capture(settings, cluster, owner)
         self._capture.check()
         events.emit(events.IGNITE_CONNECTED, address=", ".join(settings.ignite_addresses))
@@ -70,7 +70,7 @@ class BacklogRun(EpochRun[SourceSettings]):
             caches=planned(self._plan),
             state=self._target,
         )
-        self._patiently(self._publish)
+        self._retry(self._publish)
         once = settings.run_mode == "once"
         self._until = self._capture.highest_numbers() if once else None
         self._due_s = time.monotonic()
@@ -88,16 +88,16 @@ class BacklogRun(EpochRun[SourceSettings]):
         # settings and caches are checked before the connector is claimed
         slots = parallelism.slots(settings, state, parallelism.cores(self._spark))
         snapshot_id = self._request.snapshot_id or new_snapshot_id()
-        plan = self._patiently(lambda: make_plan(settings, self._cluster, self._topics, snapshot_id, slots))
+        plan = self._retry(lambda: make_plan(settings, self._cluster, self._topics, snapshot_id, slots))
         self._control = control = self._configs_writer()
         found = self._take(control, slots, state)
-        self._capture.secret = self._patiently(lambda: control.ensure_capture_secret(found))
+        self._capture.secret = self._retry(lambda: control.ensure_capture_secret(found))
         captured, self._deployments = self._start_capture(plan, found.snapshot)
-        self._patiently(lambda: check_plan(captured, found.snapshot, self._clients, self._topics))
-        self._plan = replace(self._patiently(lambda: ensure_topics(captured, self._topics)), generation=control.record.generation)
+        self._retry(lambda: check_plan(captured, found.snapshot, self._clients, self._topics))
+        self._plan = replace(self._retry(lambda: ensure_topics(captured, self._topics)), generation=control.record.generation)
         self._loaded = False
-        self._patiently(lambda: control.begin(self._record(), found.snapshot))
-        self._follower = self._patiently(lambda: RunFollower(self._clients, self._topics, self._plan))
+        self._retry(lambda: control.begin(self._record(), found.snapshot))
+        self._follower = self._retry(lambda: RunFollower(self._clients, self._topics, self._plan))
         self._stack.callback(self._follower.close)
         self._take_up_target()
 
@@ -172,7 +172,7 @@ class BacklogRun(EpochRun[SourceSettings]):
         if not self._loaded:
             self._loaded = True
             counts = {name: vars(count) for name, count in self._status.caches.items()}
-            self._patiently(lambda: self._control.end_snapshot(self._record(), counts))
+            self._retry(lambda: self._control.end_snapshot(self._record(), counts))
 
     # caches that come and go
 
@@ -222,10 +222,10 @@ class BacklogRun(EpochRun[SourceSettings]):
             dropped=", ".join(dropped) or "none",
         )
         plan = replace(plan, caches=tuple(caches), capture_id=captured.capture_id)
-        self._patiently(lambda: check_plan(plan, self._record(), self._clients, self._topics))
-        self._plan = replace(self._patiently(lambda: ensure_topics(plan, self._topics)), generation=self._plan.generation)
+        self._retry(lambda: check_plan(plan, self._record(), self._clients, self._topics))
+        self._plan = replace(self._retry(lambda: ensure_topics(plan, self._topics)), generation=self._plan.generation)
         self._loaded = self._loaded and not fresh
-        self._patiently(lambda: self._control.begin_epoch(epoch + 1, self._record()))
+        self._retry(lambda: self._control.begin_epoch(epoch + 1, self._record()))
         counts = {**planned(self._plan), **self._status.caches}
         self._status = replace(self._status, caches=counts)
         self._deployments = now

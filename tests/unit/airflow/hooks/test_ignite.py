@@ -1,14 +1,20 @@
-"""Fields of an Airflow connection as endpoint and credentials; the Test button against nothing that answers."""
+"""Fields of an Airflow connection as endpoint and credentials; the Test button without a cluster."""
 
 from __future__ import annotations
 
+import re
 import socket
+import ssl
+from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from airflow_provider_ignite_kafka.hooks.ignite import IgniteHook
+from airflow_provider_ignite_kafka.hooks.pyignite_client import tls_arguments
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.ignite.connection import IgniteCredentials, IgniteEndpoint, TlsSettings
 from ignite_kafka.settings.secrets import Secrets, dump
@@ -80,14 +86,53 @@ def test_a_field_that_cannot_be_read_is_named(connect: Any, name: str, value: An
         IgniteHook().get_endpoint()
 
 
-def test_test_button_says_why_nothing_answers(connect: Any) -> None:
+@pytest.fixture
+def closed_port() -> Iterator[int]:
+    """A port that refuses connections."""
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
-        port = unused.getsockname()[1]
-        connect("ignite_default", conn_type="ignite", host="127.0.0.1", port=port)
-        works, message = IgniteHook().test_connection()
+        yield unused.getsockname()[1]
+
+
+def test_test_button_reports_why_no_node_answers_and_what_to_do(connect: Any, closed_port: int) -> None:
+    connect("ignite_default", conn_type="ignite", host="127.0.0.1", port=closed_port)
+    works, message = IgniteHook().test_connection()
     assert not works
-    assert f"127.0.0.1:{port}" in message
+    assert f"127.0.0.1:{closed_port}: " in message
+    assert "Check the addresses, the TLS settings" in message
+
+
+@pytest.mark.parametrize(("conn_id", "extra"), [("nowhere", {}), ("ignite_default", {"addresses": ["node:1\0"]})])
+def test_test_button_reports_any_other_error_with_a_remedy(connect: Any, conn_id: str, extra: dict[str, Any]) -> None:
+    connect("ignite_default", conn_type="ignite", extra=extra)
+    works, message = IgniteHook(conn_id).test_connection()
+    assert not works
+    assert "Check " in message
+
+
+# pyignite leaves the socket open of a node that it cannot reach
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_test_button_reports_that_pyignite_cannot_connect_where_connectors_can(
+    connect: Any, closed_port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with a node that has only an IPv6 address."""
+    connect("ignite_default", conn_type="ignite", host="127.0.0.1", port=closed_port)
+    found = SimpleNamespace(connection=lambda: SimpleNamespace(address=f"127.0.0.1:{closed_port}"))
+    monkeypatch.setattr(IgniteHook, "connect", lambda _hook: nullcontext(found))
+    works, message = IgniteHook().test_connection()
+    assert works
+    assert re.search("Connectors can use this connection; pyignite.* cannot: ReconnectError", message)
+
+
+def test_tls_arguments_of_pyignite() -> None:
+    credentials = IgniteCredentials("user", "sesame", "mellon")
+    assert tls_arguments(IgniteEndpoint(), credentials) == {"use_ssl": False}
+    given = tls_arguments(IgniteEndpoint(tls=TlsSettings(True, "ca.pem", "c.pem", "k.pem")), credentials)
+    files = {name: given[name] for name in ("ssl_ca_certfile", "ssl_certfile", "ssl_keyfile", "ssl_keyfile_password")}
+    assert files == dict(zip(files, ("ca.pem", "c.pem", "k.pem", "mellon"), strict=True))
+    assert (given["use_ssl"], given["ssl_cert_reqs"]) == (True, ssl.CERT_REQUIRED)
+    loose = tls_arguments(IgniteEndpoint(tls=TlsSettings(True, verify=False)), IgniteCredentials())
+    assert (loose["ssl_cert_reqs"], loose["ssl_keyfile_password"]) == (ssl.CERT_NONE, "")
 
 
 _ODD = [1, -1, 1.5, True, False, [], [1], ["a:1"], {}, {"a": 1}, "::::", "a:99999999", "\0", "²", "٣", [None], "9" * 30, "[::1", [{}]]

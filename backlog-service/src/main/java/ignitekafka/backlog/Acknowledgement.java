@@ -6,11 +6,11 @@ import java.util.List;
 import java.util.SortedMap;
 import java.util.TreeMap;
 
-/** What was sent of one unit; its layout is in {@link BacklogService#acknowledge}. */
+/** Sent changes of one unit; {@link BacklogService#acknowledge(String, byte[], String)} defines the layout. */
 final class Acknowledgement {
     final Unit unit;
 
-    /** Expired keys up to this stamp were sent. */
+    /** Highest stamp of the expired keys that were sent, or 0. */
     final long expiredStamp;
 
     /** Number and hash of each change, by chunk. */
@@ -33,7 +33,7 @@ final class Acknowledgement {
             long number = in.getLong();
             long hash = in.getLong();
 
-            if (number >= 0) // Others are expired keys; chunk -1 would be the unit's record.
+            if (number >= 0) // others are expired keys; chunk -1 would be the unit's record
             read.add(number, hash);
         }
 

@@ -3,16 +3,10 @@ package ignitekafka.backlog;
 import java.util.List;
 
 /**
- * Keeps an answer of {@link BacklogService#read} below what one answer may have: the last changes are left out, and
- * come with the next read.
+ * Keeps an answer of {@link BacklogService#read} below the size limit: removes the last changes, which the next read
+ * returns.
  */
 final class AnswerLimit {
-    /** Bytes before the columns, of a unit in all its columns, and of a change in all of its. */
-    static final long HEADER = 24;
-
-    static final long UNIT = 28;
-    static final long CHANGE = 33;
-
     private long left;
     private boolean empty = true;
     private boolean full;
@@ -22,22 +16,22 @@ final class AnswerLimit {
     }
 
     /**
-     * Leaves out what is too much; one change stays, whatever its size. The expired keys of a unit stay together, since
-     * they have one stamp.
+     * Removes the changes beyond the limit; one change stays, whatever its size. The expired keys of a unit stay
+     * together, because they share one stamp.
      */
-    static void cut(List<BacklogReader.Found> all) {
-        AnswerLimit limit = new AnswerLimit(Limits.bytes() - HEADER - UNIT * all.size());
+    static void cut(List<UnitRead> all) {
+        AnswerLimit limit = new AnswerLimit(Limits.bytes() - ReadAnswer.HEADER - ReadAnswer.UNIT * all.size());
 
         all.forEach(limit::cut);
     }
 
-    private void cut(BacklogReader.Found one) {
+    private void cut(UnitRead one) {
         int kept = 0;
 
         while (!full && kept < one.changes.size()) {
             int next = one.changes.get(kept).number < 0 ? one.changes.size() : kept + 1;
             long bytes = one.changes.subList(kept, next).stream()
-                    .mapToLong(AnswerLimit::bytes)
+                    .mapToLong(ReadAnswer::bytes)
                     .sum();
 
             full = bytes > left && !empty;
@@ -54,9 +48,5 @@ final class AnswerLimit {
         one.changes.subList(kept, one.changes.size()).clear();
         one.stamp = 0;
         one.cut = true;
-    }
-
-    private static long bytes(Change change) {
-        return CHANGE + PageForm.length(change.key) + PageForm.length(change.value);
     }
 }

@@ -12,17 +12,16 @@ import org.apache.ignite.internal.GridKernalContext;
 import org.apache.ignite.internal.processors.cache.DynamicCacheDescriptor;
 
 /**
- * The cache that holds a connector's backlog, told from any other cache of that name by a mark.
+ * Creates the cache that holds a connector's backlog, and distinguishes it from other caches of that name by a mark.
  *
- * <p>The mark is a key configuration of a type that does not exist, named after the connector. It is part of the
- * cache's configuration, so it lives as long as the cache: on disk, over restarts, and where all entries are lost; and
- * every node reads it, with this jar or without.
+ * <p>The mark is a key configuration for a type that does not exist, named after the connector. It is part of the
+ * cache's configuration: it survives restarts and the loss of all entries, and nodes without this jar can read it.
  *
- * <p>Version 0.1.0 made caches without it. Such a one is the connector's if it holds the entry
- * {@link BacklogKey#CAPTURE}, of a class of this jar, with the id of the capture that the registry has.
+ * <p>Version 0.1.0 created caches without a mark. Such a cache belongs to the connector if its entry
+ * {@link BacklogKey#CAPTURE} holds the capture id of the registry.
  */
 final class BacklogCache {
-    /** Of the backlog cache. As many as Ignite's default, so that a unit's changes are where its entries are. */
+    /** Ignite's default, so that changes of a unit are on the nodes that own its entries. */
     private static final int PARTITIONS = RendezvousAffinityFunction.DFLT_PARTITION_COUNT;
 
     private static final String MARK = "ignite-kafka.backlog:";
@@ -32,34 +31,34 @@ final class BacklogCache {
         // Static methods only.
     }
 
-    /** Makes the connector's cache unless it is there. */
+    /** Returns the connector's cache; creates it if it does not exist. */
     static IgniteCache<BacklogKey, byte[]> ensure(BacklogPlugin plugin, Connector connector) {
         plugin.context().grid().getOrCreateCache(configuration(connector.settings));
 
-        if (!mine(plugin, connector.settings)) throw foreign(plugin.context(), connector.settings);
+        if (!isOwn(plugin, connector.settings)) throw foreign(plugin.context(), connector.settings);
 
         return plugin.context().grid().cache(connector.settings.cacheName);
     }
 
-    /** Refuses a connector whose cache's name is that of a cache which is not its own. */
+    /** Refuses a connector whose cache name is in use by another cache. */
     static void check(BacklogPlugin plugin, ConnectorSettings settings) {
-        if (descriptor(plugin.context(), settings.cacheName) != null && !mine(plugin, settings))
+        if (descriptor(plugin.context(), settings.cacheName) != null && !isOwn(plugin, settings))
             throw foreign(plugin.context(), settings);
     }
 
-    /** Whether the cache of that name is there, and this connector's. */
-    static boolean mine(BacklogPlugin plugin, ConnectorSettings settings) {
+    /** Whether the connector's cache exists. */
+    static boolean isOwn(BacklogPlugin plugin, ConnectorSettings settings) {
         DynamicCacheDescriptor cache = descriptor(plugin.context(), settings.cacheName);
 
         if (cache == null) return false;
 
         String marked = markedFor(plugin.context(), settings.cacheName);
 
-        return marked == null ? ofBefore(plugin, settings, cache) : marked.equals(settings.connector);
+        return marked == null ? isAdopted(plugin, settings, cache) : marked.equals(settings.connector);
     }
 
-    /** Whether a cache without a mark is the one that version 0.1.0 made for this connector. Each node looks once. */
-    private static boolean ofBefore(BacklogPlugin plugin, ConnectorSettings settings, DynamicCacheDescriptor cache) {
+    /** Whether version 0.1.0 created this cache without a mark for the connector. Each node checks once. */
+    private static boolean isAdopted(BacklogPlugin plugin, ConnectorSettings settings, DynamicCacheDescriptor cache) {
         String adopted = cache.deploymentId() + "/" + settings.connector;
 
         if (!plugin.adopted().contains(adopted)
@@ -81,17 +80,17 @@ final class BacklogCache {
                 && captureId((byte[]) entry) == connector.captureId();
     }
 
-    /** The capture that an entry {@link BacklogKey#CAPTURE} names. */
+    /** The capture id in the value of {@link BacklogKey#CAPTURE}. */
     static long captureId(byte[] entry) {
         return Chunk.buffer(entry).getLong();
     }
 
-    /** Whether the cache of that name was made for some connector's backlog. */
+    /** Whether the cache was created for the backlog of any connector. */
     static boolean isMarked(GridKernalContext ctx, String name) {
         return markedFor(ctx, name) != null;
     }
 
-    /** The connector for which a cache was made, or null: it is no backlog cache, or one of version 0.1.0. */
+    /** Name of the connector that a cache is marked for, or null for other caches and those of version 0.1.0. */
     private static String markedFor(GridKernalContext ctx, String name) {
         DynamicCacheDescriptor cache = descriptor(ctx, name);
         CacheKeyConfiguration[] keys =
@@ -113,17 +112,18 @@ final class BacklogCache {
         return ctx.cache().cacheDescriptor(name);
     }
 
+    /** The refusal of a cache that does not belong to the connector. */
     static BacklogException foreign(GridKernalContext ctx, ConnectorSettings settings) {
-        String of = markedFor(ctx, settings.cacheName);
-        String whose = of == null
-                ? "is not marked as a backlog cache: it is a user's, or was left by version 0.1.0 (if so, and if it is not needed, destroy it)"
-                : "is the backlog cache of connector '" + of + '\'';
+        String owner = markedFor(ctx, settings.cacheName);
+        String problem = owner == null
+                ? "is not marked as a backlog cache: it belongs to a user, or version 0.1.0 left it (then destroy it if it is not needed)"
+                : "is the backlog cache of connector '" + owner + '\'';
 
         return new BacklogException(
                 FOREIGN_CACHE,
-                "cache '" + settings.cacheName + "', where connector '" + settings.connector
-                        + "' would keep its backlog, " + whose + "; " + ConnectorSettings.CACHE_NAME
-                        + " gives the first part of its name");
+                "cache '" + settings.cacheName + "' cannot hold the backlog of connector '" + settings.connector
+                        + "': it " + problem + "; " + ConnectorSettings.CACHE_NAME
+                        + " sets the first part of the name");
     }
 
     private static CacheConfiguration<BacklogKey, byte[]> configuration(ConnectorSettings settings) {

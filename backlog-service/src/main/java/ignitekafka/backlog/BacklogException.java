@@ -3,43 +3,43 @@ package ignitekafka.backlog;
 import org.apache.ignite.IgniteException;
 
 /**
- * A refusal that its caller can act on. The message begins with {@code BACKLOG/<code>: }, because thin clients get
- * nothing but the message.
+ * Failure of a call, with a code for the caller. The message begins with {@code BACKLOG/<code>: }, because thin clients
+ * receive only the message.
  */
 public final class BacklogException extends IgniteException {
-    /** Why; part of the contract with callers. */
+    /** Reason of a failure; part of the contract with callers. */
     public enum Code {
-        /** An argument that is no connector name, no setting, no cache, or bytes of another layout. */
+        /** An argument is invalid: a connector name, a setting, a cache, or the layout of bytes. */
         MALFORMED,
 
-        /** No connector of that name captures. */
+        /** No connector of this name has a capture. */
         UNKNOWN_CONNECTOR,
 
-        /** The connector captures already, with other settings. */
+        /** The connector has a capture with other settings. */
         OTHER_SETTINGS,
 
-        /** The connector of that name is another one: its offsets are elsewhere. */
+        /** The capture belongs to another connector of the same name, whose offsets are in another place. */
         OTHER_OWNER,
 
-        /** A cache that is not there. */
+        /** The cache does not exist. */
         UNKNOWN_CACHE,
 
-        /** The cache of the backlog cache's name is not the connector's. */
+        /** Another cache has the name of the connector's backlog cache. */
         FOREIGN_CACHE,
 
-        /** The service of the capture service's name is not the connector's. */
+        /** Another service has the name of the connector's capture service. */
         FOREIGN_SERVICE,
 
-        /** The call lacks the capture's secret, or its user a permission. */
+        /** The call lacks the secret of the capture, or its user lacks a permission. */
         FORBIDDEN,
 
         /** The memory region of the backlog cache is not configured on a node. */
         MISSING_REGION,
 
-        /** A server node has not this jar on its class path. */
+        /** This jar is not on the class path of a server node. */
         MISSING_JAR,
 
-        /** Nodes could not do it in time. */
+        /** Nodes could not complete the call now; it can be retried. */
         UNAVAILABLE
     }
 
@@ -54,7 +54,7 @@ public final class BacklogException extends IgniteException {
         this.code = code;
     }
 
-    /** Returns why. */
+    /** Returns the reason. */
     public Code code() {
         return code;
     }

@@ -4,9 +4,8 @@ import java.util.Objects;
 import org.apache.ignite.cache.affinity.AffinityKeyMapped;
 
 /**
- * Key of the backlog cache: a unit and what of it. Its affinity key is the unit's partition number, so that with
- * Ignite's default affinity an update is written to the backlog on the very node that made it, and is copied to the
- * nodes that back it up.
+ * Key of the backlog cache: a unit and a part of it. Its affinity key is the partition number of the unit, so that with
+ * Ignite's default affinity, primary and backups of a partition also hold its backlog.
  */
 final class BacklogKey implements Comparable<BacklogKey> {
     /** The unit's {@link UnitRecord}. */
@@ -15,9 +14,7 @@ final class BacklogKey implements Comparable<BacklogKey> {
     /** The unit's {@link ExpiredKeys}. */
     static final long EXPIRED = -2;
 
-    /**
-     * One a backlog cache: the capture id that its content belongs to, as eight bytes. Gone when the content is lost.
-     */
+    /** The only entry without a unit: the capture id of the content, as eight bytes. Lost with the content. */
     static final BacklogKey CAPTURE = new BacklogKey(new Unit(0, 0, 0), -3);
 
     private final int cacheId;
@@ -27,7 +24,7 @@ final class BacklogKey implements Comparable<BacklogKey> {
 
     private final long incarnation;
 
-    /** Index of a {@link Chunk}, or one of the constants above. */
+    /** Index of a {@link Chunk}, or one of the negative constants. */
     private final long part;
 
     BacklogKey(Unit unit, long part) {
@@ -45,7 +42,7 @@ final class BacklogKey implements Comparable<BacklogKey> {
         return part;
     }
 
-    /** One order for all writers of several keys, so that none waits for another in a circle. */
+    /** The order in which all writers lock several keys, so that they cannot deadlock. */
     @Override
     public int compareTo(BacklogKey other) {
         int order = Integer.compare(partition, other.partition);

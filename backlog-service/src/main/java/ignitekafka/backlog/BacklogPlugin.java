@@ -13,12 +13,9 @@ import org.apache.ignite.internal.GridKernalContext;
 import org.apache.ignite.internal.processors.affinity.AffinityTopologyVersion;
 import org.apache.ignite.plugin.IgnitePlugin;
 
-/**
- * What one node holds of the backlog: the registry of connectors, and a {@link NodeCapture} for each connector that
- * captures.
- */
+/** State of the backlog service on one node: the connector registry, and captures and journals by connector. */
 public final class BacklogPlugin implements IgnitePlugin {
-    private static final long STOP_MS = 10_000;
+    private static final long STOP_TIMEOUT_MS = 10_000;
 
     private final GridKernalContext ctx;
     private final ConnectorRegistry registry;
@@ -34,7 +31,7 @@ public final class BacklogPlugin implements IgnitePlugin {
         registry = new ConnectorRegistry(ctx);
     }
 
-    /** The plugin of a node, whether the node has finished its start or not: updates come before that. */
+    /** The plugin of a node; also while the node is still starting, because updates may arrive then. */
     static BacklogPlugin of(GridKernalContext ctx) {
         return (BacklogPlugin)
                 ctx.plugins().pluginProvider(BacklogPluginProvider.NAME).plugin();
@@ -44,7 +41,7 @@ public final class BacklogPlugin implements IgnitePlugin {
         return ctx;
     }
 
-    /** The server nodes that are alive, as this one sees it. */
+    /** Ids of the server nodes that this node sees alive. */
     Set<UUID> servers() {
         return ctx.discovery().aliveServerNodes().stream()
                 .map(ClusterNode::id)
@@ -52,8 +49,8 @@ public final class BacklogPlugin implements IgnitePlugin {
     }
 
     /**
-     * A number, not negative: another when a server node comes or goes, and after one has come and gone. A client node
-     * alone changes nothing.
+     * A non-negative number that changes whenever a server node joins or leaves, also when one has joined and left
+     * again. Client nodes do not change it.
      */
     int topology() {
         AffinityTopologyVersion changed = ctx.cache()
@@ -72,14 +69,14 @@ public final class BacklogPlugin implements IgnitePlugin {
         return ctx.log(BacklogPlugin.class);
     }
 
-    /** The caches without a mark that are known to be backlogs, see {@link BacklogCache}. */
+    /** Deployments of caches without a mark that are backlogs; see {@link BacklogCache}. */
     Set<String> adopted() {
         return adopted;
     }
 
-    /** The connector's backlog cache. */
+    /** Returns the connector's backlog cache. */
     IgniteCache<BacklogKey, byte[]> backlog(ConnectorSettings settings) {
-        if (BacklogCache.mine(this, settings)) return ctx.grid().cache(settings.cacheName);
+        if (BacklogCache.isOwn(this, settings)) return ctx.grid().cache(settings.cacheName);
 
         if (ctx.cache().cacheDescriptor(settings.cacheName) == null)
             throw new BacklogException(
@@ -88,30 +85,27 @@ public final class BacklogPlugin implements IgnitePlugin {
         throw BacklogCache.foreign(ctx, settings);
     }
 
-    /** The capture of that connector on this node; begins with its first change. Null once the node stops. */
+    /** The capture of the connector on this node, created by its first change; null once the node stops. */
     NodeCapture capture(ConnectorSettings settings) {
         return stopped ? null : captures.computeIfAbsent(settings.connector, name -> new NodeCapture(this, settings));
     }
 
-    /** The capture of that connector on this node, or null. */
+    /** The capture of the connector on this node, or null. */
     NodeCapture captureOrNull(String connector) {
         return captures.get(connector);
     }
 
-    /**
-     * The journal of that connector on this node, from when it is first written to, or asked for, until the capture
-     * ends.
-     */
+    /** The journal of the connector on this node, from its first use until the capture ends. */
     UnitJournal journal(String connector) {
         return journals.computeIfAbsent(connector, name -> new UnitJournal());
     }
 
-    /** What this node has read of that connector. */
+    /** Sizes of the connector's chunks that this node has read. */
     ReadSizes readSizes(String connector) {
         return readSizes.computeIfAbsent(connector, name -> new ReadSizes());
     }
 
-    /** The connector's capture service, where Ignite runs one on this node, else null. */
+    /** The connector's capture service on this node, or null. */
     CaptureService serviceOrNull(String connector) {
         return services.get(connector);
     }
@@ -124,7 +118,7 @@ public final class BacklogPlugin implements IgnitePlugin {
         services.remove(connector, service);
     }
 
-    /** Ends the capture of that connector on this node; what is in its buffer is lost. */
+    /** Ends the capture of the connector on this node; its buffered changes are lost. */
     void drop(String connector) {
         NodeCapture capture = captures.remove(connector);
 
@@ -135,9 +129,9 @@ public final class BacklogPlugin implements IgnitePlugin {
     }
 
     /**
-     * Writes what the buffers hold, as far as that succeeds within {@value #STOP_MS} ms, and ends the captures. A cache
-     * operation may be mapped anew without end while nodes come and go, and a node must stop all the same: other owners
-     * hold what it cannot write.
+     * Writes the buffers, as far as possible within {@value #STOP_TIMEOUT_MS} ms, and ends the captures. The timeout is
+     * needed because Ignite may retry a cache operation endlessly while nodes join and leave. Other owners hold what
+     * this node could not write.
      */
     void stop() {
         stopped = true;
@@ -147,14 +141,14 @@ public final class BacklogPlugin implements IgnitePlugin {
         writer.start();
 
         try {
-            writer.join(STOP_MS);
+            writer.join(STOP_TIMEOUT_MS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
 
         if (writer.isAlive())
-            log().warning("The backlog's buffers could not be written within " + STOP_MS
-                    + " ms before the node stopped");
+            log().warning("The node stops: the buffers of the backlog could not be written within " + STOP_TIMEOUT_MS
+                    + " ms");
 
         captures.keySet().forEach(this::drop);
     }
@@ -165,8 +159,8 @@ public final class BacklogPlugin implements IgnitePlugin {
                 capture.getValue().flush(true);
             } catch (RuntimeException e) {
                 log().warning(
-                                "The buffer of connector '" + capture.getKey()
-                                        + "' could not be written before the node stopped",
+                                "The node stops: the buffer of connector '" + capture.getKey()
+                                        + "' could not be written",
                                 e);
             }
         }

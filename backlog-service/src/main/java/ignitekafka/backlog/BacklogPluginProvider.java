@@ -25,16 +25,15 @@ import org.apache.ignite.services.ServiceConfiguration;
 import org.apache.ignite.util.AttributeNodeFilter;
 
 /**
- * What makes the jar work by being on the class path: Ignite finds it by ServiceLoader, unless a node's
- * {@code IgniteConfiguration} names plugin providers itself; then this class must be among them.
+ * Installs the backlog service on a node. Ignite finds this class by ServiceLoader when the jar is on the class path,
+ * unless the node's {@code IgniteConfiguration} lists plugin providers; then this class must be in the list.
  *
- * <p>It adds to the node's own configuration: an attribute that says that the jar is here, the {@link BacklogService}
- * as a statically configured service (Ignite deploys it once a cluster and on each node with the attribute, however
- * many nodes join at the same time, and again after an activation), and a lifecycle bean that writes the buffers before
- * the node stops.
+ * <p>It adds to the node's configuration: an attribute of nodes with this jar; the {@link BacklogService} as a
+ * statically configured service, which Ignite deploys once for the cluster, on each node with the attribute, and again
+ * after an activation; and a lifecycle bean that writes the buffers before the node stops.
  */
 public final class BacklogPluginProvider implements PluginProvider<PluginConfiguration> {
-    /** Attribute of nodes that have this jar; its value is {@link BacklogService#VERSION}. */
+    /** Attribute of nodes with this jar; its value is {@link BacklogService#VERSION}. */
     public static final String ATTRIBUTE = "ignite-kafka.backlog";
 
     /** Name of the plugin. */
@@ -93,7 +92,7 @@ public final class BacklogPluginProvider implements PluginProvider<PluginConfigu
                 LifecycleBean[]::new));
     }
 
-    /** The nodes that have this jar; a class of Ignite's own, since the others must be able to read it. */
+    /** Filter of nodes with this jar; a class of Ignite, because nodes without the jar must be able to load it. */
     static AttributeNodeFilter nodes() {
         return new AttributeNodeFilter(ATTRIBUTE, BacklogService.VERSION);
     }
@@ -103,18 +102,16 @@ public final class BacklogPluginProvider implements PluginProvider<PluginConfigu
                 .toArray(array);
     }
 
-    /**
-     * While anything is captured a server node without this jar must stay out: it would own partitions whose changes
-     * nobody captures.
-     */
+    /** Refuses server nodes without this jar while anything is captured: they would own partitions without capture. */
     @Override
     public void validateNewNode(ClusterNode node, Serializable data) {
         if (node.isClient() || nodes().apply(node) || plugin.registry().names().isEmpty()) return;
 
-        String message =
-                "Changes of caches are captured for " + plugin.registry().names() + ", and node " + U.id8(node.id())
-                        + " has not the jar of the backlog service " + BacklogService.VERSION
-                        + " on its class path [addresses=" + node.addresses() + ']';
+        String message = "Changes of caches are captured for connectors "
+                + plugin.registry().names()
+                + ", but the jar of the backlog service (version " + BacklogService.VERSION
+                + ") is not on the class path of node " + U.id8(node.id()) + " [addresses=" + node.addresses()
+                + ']';
 
         throw new PluginValidationException(message, message, node.id());
     }
@@ -138,12 +135,12 @@ public final class BacklogPluginProvider implements PluginProvider<PluginConfigu
 
     @Override
     public void start(PluginContext pluginContext) {
-        // Nothing before caches are there.
+        // Nothing to do before caches exist.
     }
 
     @Override
     public void stop(boolean cancel) {
-        // The lifecycle bean stops earlier, while caches can still be written.
+        // The lifecycle bean stops the plugin earlier, while caches can still be written.
     }
 
     @Override
@@ -153,7 +150,7 @@ public final class BacklogPluginProvider implements PluginProvider<PluginConfigu
 
     @Override
     public void onIgniteStop(boolean cancel) {
-        // The lifecycle bean stops earlier, while caches can still be written.
+        // The lifecycle bean stops the plugin earlier, while caches can still be written.
     }
 
     @Override
@@ -163,6 +160,6 @@ public final class BacklogPluginProvider implements PluginProvider<PluginConfigu
 
     @Override
     public void receiveDiscoveryData(UUID nodeId, Serializable data) {
-        // None is sent.
+        // No data is sent.
     }
 }

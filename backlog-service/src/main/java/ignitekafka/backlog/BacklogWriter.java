@@ -12,22 +12,22 @@ import java.util.stream.Collectors;
 import org.apache.ignite.IgniteCache;
 
 /**
- * Writes batches of changes to a backlog cache; each step may be repeated.
+ * Writes batches of changes to a backlog cache. Each step is idempotent.
  *
- * <p>Order makes a reader safe without marks of what is complete: the unit's record first learns which chunks to look
- * for; then chunks are written in ascending order, one a unit at a time, each at once with all its changes; readers
- * read chunks in descending order. So whoever sees a change also sees, in that read, every earlier change of its key
- * that the same node captured; but for one that is written while a long read goes from one window to the next: it comes
- * with the next read, below what was sent of its key, and is looked up.
+ * <p>The order of writes makes reads consistent. First the unit's record spans the chunks to be written. Then chunks
+ * are written in ascending order, one of each unit at a time, each with all its changes. Readers read chunks in
+ * descending order. So a read that returns a change also returns every earlier change of its key that the same node
+ * captured. The exception is a chunk written between two windows of a long read: the next read returns it, after later
+ * changes of its key were sent, and the reader looks the key up.
  *
- * <p>The record's low end rises as chunks are acknowledged, while a late number may bring a chunk below the high end
- * back. So the record learns of chunks once more after they are written, and of one that is below others before the
- * next: its turn rises, and an acknowledgement that had found no chunk there, in an earlier turn, leaves the low end
- * where it is. It never passes the highest chunk that it acknowledges, either: whoever has read that one has also read
- * what is below it.
+ * <p>Acknowledging chunks raises the low end of the record, while a late number may create a chunk below the high end
+ * again. Therefore the record spans chunks a second time after they are written, and a chunk below existing ones before
+ * the next is written. This increments its turn; an acknowledgement that found no chunk there, in an earlier turn, then
+ * keeps the low end. An acknowledgement never raises the low end above its highest chunk: a reader of that chunk has
+ * also read the chunks below.
  */
 final class BacklogWriter {
-    /** Chunks that one call removes. */
+    /** Maximum number of chunks that one call removes. */
     private static final int REMOVED_AT_ONCE = 1_000;
 
     private final BacklogPlugin plugin;
@@ -44,13 +44,13 @@ final class BacklogWriter {
         IgniteCache<BacklogKey, byte[]> backlog = cache();
         SortedMap<BacklogKey, RecordChange> before = new TreeMap<>();
         SortedMap<BacklogKey, RecordChange> after = new TreeMap<>();
-        List<Wave> waves = new ArrayList<>();
+        List<WriteStep> steps = new ArrayList<>();
         SortedMap<BacklogKey, ExpiredKeys> expired = new TreeMap<>();
 
         confirm(backlog, batches, before);
 
         for (UnitBuffer.Batch batch : batches) {
-            plan(batch, before, waves, after);
+            plan(batch, before, steps, after);
 
             if (!batch.expired.isEmpty()) expired.put(batch.buffer.unit.expired(), ExpiredKeys.add(batch.expired));
         }
@@ -58,9 +58,9 @@ final class BacklogWriter {
         try {
             backlog.invokeAll(before);
 
-            for (Wave wave : waves) {
-                backlog.invokeAll(wave.chunks);
-                backlog.invokeAll(wave.late);
+            for (WriteStep step : steps) {
+                backlog.invokeAll(step.chunks);
+                backlog.invokeAll(step.late);
             }
 
             backlog.invokeAll(after);
@@ -76,13 +76,13 @@ final class BacklogWriter {
         }
     }
 
-    /** Marks a unit and frees the room of its changes: they will be sent again from the cache. */
+    /** Marks a unit and removes its changes, which will be sent again from the cache. */
     void mark(Unit unit, int mark) {
         change(new TreeMap<>(Map.of(unit.record(), RecordChange.mark(mark))));
         empty(unit);
     }
 
-    /** Changes records of units. */
+    /** Applies changes to records of units. */
     void change(SortedMap<BacklogKey, RecordChange> records) {
         try {
             cache().invokeAll(records);
@@ -91,20 +91,20 @@ final class BacklogWriter {
         }
     }
 
-    /** Removes all that the backlog has of a unit, which is captured no more. */
+    /** Removes everything of a unit that is no longer captured. */
     void forget(Unit unit) {
         empty(unit);
         cache().remove(unit.record());
         note(Set.of(unit.record()));
     }
 
-    /** Also after a failure: what was written before it may be read. */
+    /** Notes written units in the journal; also after a failure, because a part may be written. */
     private void note(Set<BacklogKey> written) {
         plugin.journal(settings.connector)
                 .note(written.stream().map(BacklogKey::unit).collect(Collectors.toList()));
     }
 
-    /** Removes all chunks of a unit that its record knows now. */
+    /** Removes all chunks that the record of a unit spans now, and its expired keys. */
     void empty(Unit unit) {
         IgniteCache<BacklogKey, byte[]> backlog = cache();
         byte[] bytes = backlog.get(unit.record());
@@ -168,7 +168,7 @@ final class BacklogWriter {
                 .forEach(chunk -> present.addAll(Chunk.decode(chunk)));
         present.forEach(change -> numbers.add(change.number));
 
-        if ((record.marks & UnitRecord.FULL) != 0) // Its primary gave it up for want of room; it will be sent again.
+        if ((record.marks & UnitRecord.GIVEN_UP) != 0) // its primary gave it up; it will be sent again
         batch.changes.clear();
         else if (batch.held == Held.FOR_PRIMARY) batch.changes.removeIf(change -> record.sent.contains(change.number));
 
@@ -177,7 +177,7 @@ final class BacklogWriter {
         long low = Chunk.index(batch.changes.get(0).number);
         long high = Chunk.index(last(batch.changes).number);
 
-        // A node that died between two steps may have left chunks that the record does not know.
+        // A node that died between two steps may have left chunks that the record does not span.
         if (!record.spans(low, high)) spans.put(unit.record(), RecordChange.span(low, high));
 
         if (batch.held == Held.FOR_PRIMARY) batch.changes.removeIf(change -> numbers.contains(change.number));
@@ -187,7 +187,7 @@ final class BacklogWriter {
     private static void plan(
             UnitBuffer.Batch batch,
             Map<BacklogKey, RecordChange> before,
-            List<Wave> waves,
+            List<WriteStep> steps,
             Map<BacklogKey, RecordChange> after) {
         if (batch.changes.isEmpty()) return;
 
@@ -200,21 +200,21 @@ final class BacklogWriter {
 
         after.put(unit.record(), RecordChange.span(low, high));
 
-        int wave = 0;
+        int step = 0;
 
-        for (int from = 0, to; from < batch.changes.size(); from = to, wave++) {
+        for (int from = 0, to; from < batch.changes.size(); from = to, step++) {
             long index = Chunk.index(batch.changes.get(from).number);
 
             for (to = from + 1; to < batch.changes.size() && Chunk.index(batch.changes.get(to).number) == index; ) to++;
 
-            if (wave == waves.size()) waves.add(new Wave());
+            if (step == steps.size()) steps.add(new WriteStep());
 
-            waves.get(wave)
+            steps.get(step)
                     .chunks
                     .put(unit.chunk(index), ChunkChange.add(Chunk.encode(batch.changes.subList(from, to))));
 
             if (index < high && index < batch.buffer.knownHigh())
-                waves.get(wave).late.put(unit.record(), RecordChange.span(index, index));
+                steps.get(step).late.put(unit.record(), RecordChange.span(index, index));
         }
     }
 
@@ -222,8 +222,8 @@ final class BacklogWriter {
         return plugin.backlog(settings);
     }
 
-    /** What is written at a time: a chunk a unit, and which of them are below chunks that are there. */
-    private static final class Wave {
+    /** One chunk of each unit, written together; {@code late} spans those that are below existing chunks. */
+    private static final class WriteStep {
         final SortedMap<BacklogKey, ChunkChange> chunks = new TreeMap<>();
         final SortedMap<BacklogKey, RecordChange> late = new TreeMap<>();
     }

@@ -15,16 +15,15 @@ import org.apache.ignite.internal.processors.cache.GridCacheContext;
 import org.apache.ignite.resources.IgniteInstanceResource;
 
 /**
- * Remote filter of the continuous query that captures a cache: Ignite calls it on each owner of a partition, primary
- * and backups, with the same number, before it looks whether anyone listens. It lets nothing through.
+ * Remote filter of the continuous query that captures a cache. Ignite calls it on each owner of a partition, primary
+ * and backups, with the same number. It passes no event to the query.
  *
- * <p>It runs in the thread that updates the entry, under the entry's lock, and so sees the updates of a key in their
- * order. It only copies bytes into {@link NodeCapture}, never touches a cache and never waits; therefore it is no
- * {@code @IgniteAsyncCallback}: that would put an unbounded queue before the bounded buffer, cost a hand-over for each
- * update, and leave a barrier with callbacks that are still to come.
+ * <p>It runs in the thread that updates the entry, under the entry's lock, so it sees the updates of a key in order. It
+ * only copies bytes into {@link NodeCapture}; it never accesses a cache and never waits. It is no
+ * {@code @IgniteAsyncCallback}, because that would put an unbounded queue before the bounded buffer, cost a thread
+ * switch for each update, and let a barrier return before pending callbacks.
  *
- * <p>Each registration brings a filter of its own; all filters of a cache on a node share their buffers, where a change
- * counts once.
+ * <p>Each registration has its own filter. All filters of a cache on a node share one buffer, which ignores duplicates.
  */
 final class CaptureFilter implements CacheEntryEventSerializableFilter<Object, Object> {
     private static final long serialVersionUID = 1;
@@ -41,8 +40,8 @@ final class CaptureFilter implements CacheEntryEventSerializableFilter<Object, O
     private transient volatile Source source;
 
     /**
-     * Captures the cache only as long as its deployment is this one: continuous queries outlive a cache that is made
-     * again under its name.
+     * Captures the present deployment of the cache only: a continuous query outlives the cache, and would also see a
+     * new one of the same name.
      */
     CaptureFilter(Connector connector, String cache) {
         this.connector = connector.settings.connector;
@@ -59,11 +58,11 @@ final class CaptureFilter implements CacheEntryEventSerializableFilter<Object, O
 
         if (adapter == null) return false;
 
-        Source of = source;
+        Source current = source;
 
-        if (of == null || of.cctx != adapter.context()) source = of = new Source(ctx, adapter.context());
+        if (current == null || current.cctx != adapter.context()) source = current = new Source(ctx, adapter.context());
 
-        if (of.capture != null) of.add(event);
+        if (current.capture != null) current.add(event);
 
         return false;
     }
@@ -72,7 +71,7 @@ final class CaptureFilter implements CacheEntryEventSerializableFilter<Object, O
     private final class Source {
         final GridCacheContext<?, ?> cctx;
 
-        /** Null when this is another deployment than the one to capture, or when the node stops. */
+        /** Null for another deployment than the one to capture, and while the node stops. */
         final NodeCapture capture;
 
         final AtomicReferenceArray<UnitBuffer> units;
@@ -93,7 +92,7 @@ final class CaptureFilter implements CacheEntryEventSerializableFilter<Object, O
                 if (event.getEventType() == EventType.EXPIRED) capture.addExpired(unit, bytes(key));
                 else addChange(unit, key, event);
             } catch (IgniteCheckedException | RuntimeException e) {
-                capture.giveUp(unit, UnitRecord.FULL, "an update could not be captured: " + e);
+                capture.giveUp(unit, "an update could not be captured: " + e);
             }
         }
 

@@ -17,12 +17,12 @@ import org.apache.ignite.resources.IgniteInstanceResource;
 import org.apache.ignite.services.Service;
 
 /**
- * Keeps one connector's caches captured: registers a continuous query a cache, whose {@link CaptureFilter} then runs on
- * all owners. Ignite runs it on two nodes ({@link #COPIES}), and on another one when one of them leaves: filters go
- * with the node that registered them, so one node alone would leave a gap.
+ * Captures the caches of one connector: registers a continuous query for each cache, whose {@link CaptureFilter} runs
+ * on all owners of a partition. Ignite runs {@link #COPIES} copies of the service on different nodes and replaces a
+ * copy whose node leaves. Filters end with the node that registered them, so a single copy would leave a gap.
  */
 final class CaptureService implements Service {
-    /** Nodes that register. */
+    /** Number of copies, each on a node of its own. */
     static final int COPIES = 2;
 
     private static final long serialVersionUID = 1;
@@ -48,41 +48,32 @@ final class CaptureService implements Service {
         plugin().serviceStarted(connector, this);
     }
 
-    /** Name of the connector whose caches it captures. */
+    /** Name of the connector. */
     String connector() {
         return connector;
     }
 
-    /**
-     * Of this copy, from one start of it to its end: its node's id, and one of its own. By it the registry tells who
-     * captures.
-     */
+    /** Id of this copy from its start to its end: node id and a random id; the registry lists it. */
     String id() {
         return id;
     }
 
-    /** The node of a copy with that id. */
+    /** Node id in the id of a copy. */
     static UUID node(String id) {
         return UUID.fromString(id.substring(0, id.indexOf('/')));
     }
 
-    /**
-     * Registers what the registry says, as often as it takes: nodes may be leaving just now, which is when a copy
-     * starts anew.
-     */
+    /** Registers the queries; retries, because a copy often starts while nodes are leaving. */
     @Override
     public void execute() throws InterruptedException {
         while (!cancelled && plugin().registry().find(connector) != null) {
             try {
-                reconcile(new Captures(plugin()).dead(connector));
+                reconcile(ServiceLiveness.ended(plugin(), connector));
 
                 return;
             } catch (RuntimeException e) {
                 plugin().log()
-                        .warning(
-                                "The capture of connector '" + connector
-                                        + "' could not be registered, will be tried again",
-                                e);
+                        .warning("The capture of connector '" + connector + "' could not be registered; retrying", e);
                 Thread.sleep(RETRY_MS);
             }
         }
@@ -97,7 +88,7 @@ final class CaptureService implements Service {
             try {
                 registration.cursor.close();
             } catch (IgniteException e) {
-                plugin().log().debug("A continuous query ends with its node: " + e);
+                plugin().log().debug("A continuous query was not closed; it ends with its node: " + e);
             }
         }
 
@@ -105,13 +96,13 @@ final class CaptureService implements Service {
     }
 
     /**
-     * Registers the connector's caches that are not, and ends the registrations of those that are its caches no more,
-     * or are others by now.
+     * Registers queries for the connector's caches, and closes those of caches that were removed from the connector or
+     * have another incarnation now.
      *
-     * @param dead As {@link Captures#dead} tells; asked for before, so that copies which call each other need no second
-     *     thread for it.
+     * @param ended As {@link ServiceLiveness#ended} returns; computed by the caller, so that copies that call each
+     *     other need no second thread for it.
      */
-    synchronized void reconcile(Set<String> dead) {
+    synchronized void reconcile(Set<String> ended) {
         Connector wanted = plugin().registry().get(connector);
 
         for (Iterator<Map.Entry<String, Registration>> each =
@@ -130,26 +121,26 @@ final class CaptureService implements Service {
         for (String cache : wanted.caches()) {
             if (!registrations.containsKey(cache)
                     && wanted.deployment(cache) != null
-                    && wanted.deployment(cache).equals(deployment(cache))) register(wanted, cache, dead);
+                    && wanted.deployment(cache).equals(deployment(cache))) register(wanted, cache, ended);
         }
     }
 
-    private void register(Connector before, String cache, Set<String> dead) {
-        Captures captures = new Captures(plugin());
-        Connector wanted = captures.prepare(before, cache, dead);
-        boolean uncaptured = Captures.uncaptured(wanted, cache, dead);
-        Map<Integer, Long> complete = uncaptured ? captures.complete(wanted, cache) : Map.of();
+    private void register(Connector before, String cache, Set<String> ended) {
+        Connector wanted = new CacheIncarnations(plugin()).prepare(before, cache, ended);
+        UpdateCounters counters = new UpdateCounters(plugin());
+        boolean uncaptured = ServiceLiveness.isUncaptured(wanted, cache, ended);
+        Map<Integer, Long> complete = uncaptured ? counters.completeNumbers(wanted, cache) : Map.of();
 
         registrations.put(
                 cache, new Registration(wanted.deployment(cache), wanted.incarnation(cache), query(wanted, cache)));
 
         try {
-            if (uncaptured) captures.markMissed(wanted, cache, complete);
+            if (uncaptured) counters.markMissed(wanted, cache, complete);
 
             plugin().registry().update(connector, present -> {
                 Set<String> services = new HashSet<>(present.registered(cache));
 
-                services.removeAll(dead);
+                services.removeAll(ended);
                 services.add(id);
 
                 return present.registered(cache, services);
@@ -161,20 +152,20 @@ final class CaptureService implements Service {
         }
     }
 
-    private QueryCursor<?> query(Connector after, String cache) {
+    private QueryCursor<?> query(Connector wanted, String cache) {
         ContinuousQuery<Object, Object> query = new ContinuousQuery<>();
 
-        query.setRemoteFilterFactory(FactoryBuilder.factoryOf(new CaptureFilter(after, cache)));
+        query.setRemoteFilterFactory(FactoryBuilder.factoryOf(new CaptureFilter(wanted, cache)));
         query.setIncludeExpired(true);
         query.setLocalListener(events -> {
-            // The filter lets none through.
+            // The filter passes no events.
         });
 
         return ignite.cache(cache).withKeepBinary().query(query);
     }
 
     private String deployment(String cache) {
-        return Captures.deployment(context(), cache);
+        return CacheIncarnations.deployment(context(), cache);
     }
 
     private GridKernalContext context() {
@@ -185,7 +176,7 @@ final class CaptureService implements Service {
         return BacklogPlugin.of(context());
     }
 
-    /** A registered query, and what it captures. */
+    /** A registered query, with deployment and incarnation of its cache. */
     private static final class Registration {
         final String deployment;
         final long incarnation;

@@ -10,38 +10,36 @@ import org.apache.ignite.internal.processors.service.ServiceInfo;
 import org.apache.ignite.internal.util.typedef.internal.U;
 import org.apache.ignite.services.ServiceDescriptor;
 
-/**
- * The services of the cluster, and which of them is a connector's {@link CaptureService}: one of its name may be
- * anybody's.
- */
+/** Finds the {@link CaptureService} of a connector among the cluster's services, which may use any name. */
 final class CaptureServices {
     private CaptureServices() {
         // Static methods only.
     }
 
-    /** Refuses a connector whose service's name is that of a service which is not its own. */
+    /** Refuses a connector whose service name is in use by another service. */
     static void check(GridKernalContext ctx, ConnectorSettings settings) {
         ServiceInfo service = find(ctx, settings.serviceName);
 
         if (service != null && !settings.connector.equals(connector(ctx, service)))
             throw new BacklogException(
                     FOREIGN_SERVICE,
-                    "service '" + settings.serviceName + "', which would capture for connector '" + settings.connector
-                            + "', is there already and is " + whose(ctx, service) + "; "
-                            + ConnectorSettings.SERVICE_NAME + " gives the first part of its name");
+                    "service '" + settings.serviceName + "' of connector '" + settings.connector
+                            + "' cannot be deployed: a service of this name exists and belongs to "
+                            + ownerOf(ctx, service) + "; " + ConnectorSettings.SERVICE_NAME
+                            + " sets the first part of the name");
     }
 
-    /** Whether a service of that name is there, and this connector's. */
-    static boolean mine(GridKernalContext ctx, ConnectorSettings settings) {
+    /** Whether the connector's service is deployed. */
+    static boolean isOwn(GridKernalContext ctx, ConnectorSettings settings) {
         ServiceInfo service = find(ctx, settings.serviceName);
 
         return service != null && settings.connector.equals(connector(ctx, service));
     }
 
-    private static String whose(GridKernalContext ctx, ServiceInfo service) {
+    private static String ownerOf(GridKernalContext ctx, ServiceInfo service) {
         String connector = connector(ctx, service);
 
-        return connector == null ? "another program's" : "that of connector '" + connector + '\'';
+        return connector == null ? "another program" : "connector '" + connector + '\'';
     }
 
     private static ServiceInfo find(GridKernalContext ctx, String name) {
@@ -52,7 +50,7 @@ final class CaptureServices {
         return null;
     }
 
-    /** The connector for which a service captures, or null: it is another program's. */
+    /** Name of the connector that a service captures for, or null for a service of another program. */
     private static String connector(GridKernalContext ctx, ServiceInfo service) {
         LazyServiceConfiguration configuration = service.configuration();
 
@@ -67,7 +65,7 @@ final class CaptureServices {
             return deployed.connector();
         } catch (IgniteCheckedException e) {
             throw new BacklogException(
-                    UNAVAILABLE, "service '" + service.name() + "' could not be looked at: " + e.getMessage(), e);
+                    UNAVAILABLE, "service '" + service.name() + "' could not be read: " + e.getMessage(), e);
         }
     }
 }

@@ -12,7 +12,7 @@ import java.util.stream.Stream;
 import org.apache.ignite.internal.GridKernalContext;
 import org.apache.ignite.internal.processors.cache.DynamicCacheDescriptor;
 
-/** How one capture is, as callers are told. */
+/** Describes a capture, and the caches of the cluster, for callers. */
 final class CaptureStatus {
     private final BacklogPlugin plugin;
     private final Connector connector;
@@ -22,23 +22,23 @@ final class CaptureStatus {
         this.connector = connector;
     }
 
-    /** The answer of {@link BacklogService#update}. */
-    Map<String, Object> brief() {
+    /** The answer of {@link BacklogService#update(String, String[], String)}. */
+    Map<String, Object> summary() {
         Map<String, Object> description = new LinkedHashMap<>();
-        Captures captures = new Captures(plugin);
-        Set<String> services = captures.services(connector.settings.connector);
+        GridKernalContext ctx = plugin.context();
+        Set<String> running = ServiceLiveness.running(plugin, connector.settings.connector);
         Set<String> registered = null;
 
         for (String cache : connector.caches()) {
-            Set<String> alive = Captures.alive(connector, cache, services);
+            Set<String> capturing = ServiceLiveness.capturing(connector, cache, running);
 
-            if (registered == null) registered = new HashSet<>(alive);
+            if (registered == null) registered = new HashSet<>(capturing);
 
-            registered.retainAll(alive);
+            registered.retainAll(capturing);
 
-            if (Captures.deployment(plugin.context(), cache) != null) {
+            if (CacheIncarnations.deployment(ctx, cache) != null) {
                 description.put("incarnation." + cache, connector.incarnation(cache));
-                description.put("partitions." + cache, captures.partitions(cache));
+                description.put("partitions." + cache, CacheIncarnations.partitions(ctx, cache));
             }
         }
 
@@ -49,15 +49,15 @@ final class CaptureStatus {
     }
 
     /** The answer of {@link BacklogService#status}. */
-    Map<String, Object> whole() {
-        Map<String, Object> status = brief();
+    Map<String, Object> details() {
+        Map<String, Object> status = summary();
         String name = connector.settings.connector;
 
         status.put("owner", connector.settings.owner);
         status.put("caches", connector.caches().toArray(new String[0]));
         status.put(
                 "nodes",
-                NodeJob.everywhere(plugin.context(), node -> nodeLine(node, name)).stream()
+                NodeJob.broadcast(plugin.context(), node -> nodeLine(node, name)).stream()
                         .filter(Objects::nonNull)
                         .sorted()
                         .toArray(String[]::new));
@@ -78,7 +78,7 @@ final class CaptureStatus {
                         capture.bufferedEntries(),
                         capture.bufferedBytes(),
                         capture.writtenEntries(),
-                        capture.fill());
+                        capture.regionFill());
     }
 
     /** The answer of {@link BacklogService#caches}. */

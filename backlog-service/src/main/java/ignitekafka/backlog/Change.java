@@ -3,12 +3,12 @@ package ignitekafka.backlog;
 import java.util.zip.CRC32;
 
 /**
- * One captured update: its number in the unit, when this node saw it, what it was, and key and value in Ignite's binary
+ * One captured update: number in the unit, time of capture on this node, kind, and key and value in Ignite's binary
  * form.
  *
- * <p>A number alone is no identity: a primary that died may have used it for an update that no other node has, and a
- * data streamer that does not overwrite takes a number of its own on each owner. Number and {@link #hash} of key and
- * value together are; equality is just that.
+ * <p>Number and {@link #hash} together identify a change, and define equality. A number alone does not: a primary that
+ * died may have used it for an update that no other node has, and a data streamer without overwrite assigns a different
+ * number on each owner.
  */
 final class Change {
     static final byte CREATED = 1;
@@ -16,7 +16,7 @@ final class Change {
     static final byte REMOVED = 3;
     static final byte EXPIRED = 4;
 
-    /** What an entry costs on the heap beyond its bytes: object, two arrays, a map node, a boxed long. */
+    /** Heap bytes of an entry beside its content: object, two arrays, a map node, a boxed long. */
     static final int OVERHEAD_BYTES = 160;
 
     final long number;
@@ -24,14 +24,15 @@ final class Change {
     final byte kind;
 
     /**
-     * CRC-32 of key and value in the high half, FNV-1a of the key alone in the low one; a missing value counts as the
-     * byte 0, another has the byte 1 before it. Two functions, since keys of one CRC-32 have one CRC-32 with any value.
+     * High half: CRC-32 of key and value. Low half: FNV-1a of the key alone. A missing value counts as the byte 0; any
+     * other has the byte 1 before it. The functions differ because two keys with equal CRC-32 have equal CRC-32 with
+     * any value appended.
      */
     final long hash;
 
     final byte[] key;
 
-    /** Null when the change leaves no value. */
+    /** Null for a removal or expiry. */
     final byte[] value;
 
     Change(long number, long timeMs, byte kind, byte[] key, byte[] value) {

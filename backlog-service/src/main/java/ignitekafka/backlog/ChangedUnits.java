@@ -16,45 +16,42 @@ import org.apache.ignite.internal.GridKernalContext;
 import org.apache.ignite.internal.processors.affinity.AffinityTopologyVersion;
 
 /**
- * Asks every node's {@link UnitJournal} what was written since a reader has looked. Every unit may have been where that
- * cannot be told: the owners of partitions or the caches have changed, the journals are not those of before, one of
- * them does not go back so far, or a node does not answer.
+ * Collects from the {@link UnitJournal}s of all nodes which units were written since a reader's position. The result is
+ * "any unit" if that is unknown: partition owners or caches have changed, the journals are different ones, a journal
+ * does not reach back far enough, or a node does not answer.
  *
- * <p>A place is int64 and int32 of the affinity version, int32 0, then 16 bytes id and int64 number of each journal;
- * none where nothing is known.
+ * <p>A position has int64 and int32 of the affinity version, int32 0, then 16 bytes id and int64 number of each
+ * journal. It is empty if nothing is known.
  */
 final class ChangedUnits {
     private static final int MAGIC = 0x31444B42;
     private static final int JOURNAL = 24;
 
-    /**
-     * Longest wait for the nodes: one whose threads are all busy must not hold up a reader that can do without its
-     * answer.
-     */
-    private static final long WAIT_MS = 5_000;
+    /** Timeout of a node: the reader does not need its answer, so a busy node must not delay it for long. */
+    private static final long TIMEOUT_MS = 5_000;
 
-    /** Where the reader goes on next time. */
-    private final byte[] place;
+    /** Position for the reader's next call. */
+    private final byte[] position;
 
-    /** Null when every unit may have changed. */
+    /** Null if any unit may have changed. */
     private final Set<Unit> units;
 
-    private ChangedUnits(byte[] place, Set<Unit> units) {
-        this.place = place;
+    private ChangedUnits(byte[] position, Set<Unit> units) {
+        this.position = position;
         this.units = units;
     }
 
-    static ChangedUnits since(GridKernalContext ctx, String connector, byte[] place) {
-        HashMap<UUID, Long> seen = numbers(place);
+    static ChangedUnits since(GridKernalContext ctx, String connector, byte[] position) {
+        HashMap<UUID, Long> seen = numbers(position);
         AffinityTopologyVersion version = ctx.cache()
                 .context()
                 .exchange()
-                .readyAffinityVersion(); // older than the answers: a change is not overlooked
+                .readyAffinityVersion(); // read before the answers, so that no change of owners is missed
         List<UnitJournal.Answer> answers;
 
         try {
-            answers = NodeJob.everywhere(
-                            ctx, WAIT_MS, node -> node.journal(connector).since(seen))
+            answers = NodeJob.broadcast(
+                            ctx, TIMEOUT_MS, node -> node.journal(connector).since(seen))
                     .stream()
                     .map(UnitJournal.Answer::read)
                     .collect(Collectors.toList());
@@ -64,11 +61,11 @@ final class ChangedUnits {
             return new ChangedUnits(new byte[0], null);
         }
 
-        byte[] now = place(version, answers);
-        boolean known = place.length == now.length
+        byte[] now = position(version, answers);
+        boolean known = position.length == now.length
                 && seen.size() == answers.size()
                 && answers.stream().allMatch(one -> one.known)
-                && Chunk.buffer(place).limit(16).equals(Chunk.buffer(now).limit(16));
+                && Chunk.buffer(position).limit(16).equals(Chunk.buffer(now).limit(16));
 
         return new ChangedUnits(
                 now,
@@ -79,21 +76,21 @@ final class ChangedUnits {
                         : null);
     }
 
-    private static HashMap<UUID, Long> numbers(byte[] place) {
+    private static HashMap<UUID, Long> numbers(byte[] position) {
         HashMap<UUID, Long> numbers = new HashMap<>();
 
-        if (place.length == 0) return numbers;
+        if (position.length == 0) return numbers;
 
-        if (place.length < 16 || (place.length - 16) % JOURNAL != 0)
-            throw new BacklogException(MALFORMED, "a place of " + place.length + " bytes");
+        if (position.length < 16 || (position.length - 16) % JOURNAL != 0)
+            throw new BacklogException(MALFORMED, "a position cannot have " + position.length + " bytes");
 
-        for (ByteBuffer in = Chunk.buffer(place).position(16); in.hasRemaining(); )
+        for (ByteBuffer in = Chunk.buffer(position).position(16); in.hasRemaining(); )
             numbers.put(new UUID(in.getLong(), in.getLong()), in.getLong());
 
         return numbers;
     }
 
-    private static byte[] place(AffinityTopologyVersion version, List<UnitJournal.Answer> answers) {
+    private static byte[] position(AffinityTopologyVersion version, List<UnitJournal.Answer> answers) {
         Map<UUID, Long> numbers = new TreeMap<>();
 
         answers.forEach(one -> numbers.put(one.id, one.number));
@@ -113,16 +110,16 @@ final class ChangedUnits {
     /** The answer of {@link BacklogService#changed}. */
     byte[] encode(BacklogPlugin plugin) {
         int count = units == null ? 0 : units.size();
-        ByteBuffer out = Chunk.buffer(new byte[20 + Unit.BYTES * count + place.length]);
+        ByteBuffer out = Chunk.buffer(new byte[20 + Unit.BYTES * count + position.length]);
 
         out.putInt(MAGIC)
                 .putInt(plugin.topology())
                 .putInt(units == null ? 1 : 0)
                 .putInt(count)
-                .putInt(place.length);
+                .putInt(position.length);
 
         if (units != null) units.forEach(unit -> unit.write(out));
 
-        return out.put(place).array();
+        return out.put(position).array();
     }
 }

@@ -11,17 +11,17 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * The changes of {@value #NUMBERS} consecutive numbers of a unit, one entry of the backlog cache, in ascending order. A
- * number that came with two contents stands there twice. Cheaper by an order than an entry a change, both to write and
- * to remove, and a batch of a unit becomes visible at once.
+ * One entry of the backlog cache: changes of {@value #NUMBERS} consecutive numbers of a unit, in ascending order. A
+ * number captured with two contents is in it twice. Writing and removing chunks is an order of magnitude cheaper than
+ * one entry for each change, and makes a batch of a unit visible at once.
  *
  * <p>Little-endian, each change: int64 number, int64 time (ms), int64 hash, int8 kind, int32 length of key, int32
  * length of value (-1: none), key, value.
  */
 final class Chunk {
     /**
-     * Few enough that a slowly filled chunk, written anew with each change, stays about a page; many enough to spare
-     * entries under load.
+     * Low enough that a chunk, which is rewritten with each change under low load, fits into about a page; high enough
+     * to save entries under high load.
      */
     static final int NUMBERS = 32;
 
@@ -78,7 +78,7 @@ final class Chunk {
         return changes;
     }
 
-    /** The highest number, or -1 of an empty chunk; reads lengths only. */
+    /** The highest number, or -1 for an empty chunk; decodes no keys or values. */
     static long lastNumber(byte[] chunk) {
         long last = -1;
 
@@ -95,7 +95,7 @@ final class Chunk {
         return last;
     }
 
-    /** Both together; the very array {@code present} when nothing in {@code added} is new. */
+    /** Returns the union; the array {@code present} itself if {@code added} has nothing new. */
     static byte[] merge(byte[] present, byte[] added) {
         if (present == null) return added;
 

@@ -14,11 +14,11 @@ import org.apache.ignite.binary.BinaryReader;
 import org.apache.ignite.binary.BinaryWriter;
 import org.apache.ignite.binary.Binarylizable;
 
-/** Adds changes to a {@link Chunk}, or takes some out of it, on its primary node; both may be repeated. */
+/** Adds changes to a {@link Chunk}, or removes some, on its primary node; idempotent. */
 final class ChunkChange implements EntryProcessor<BacklogKey, byte[], Void>, Binarylizable {
     private boolean add;
 
-    /** A chunk to add; or int64 number and int64 hash of each change to take out. */
+    /** A chunk to add; or int64 number and int64 hash of each change to remove. */
     private byte[] bytes;
 
     /** For Ignite's marshaller. */
@@ -35,7 +35,7 @@ final class ChunkChange implements EntryProcessor<BacklogKey, byte[], Void>, Bin
         return new ChunkChange(true, chunk);
     }
 
-    /** Takes out just these: another content that came under one of their numbers meanwhile stays. */
+    /** Removes exactly these changes; another content under the same number stays. */
     static ChunkChange remove(List<long[]> numbersAndHashes) {
         ByteBuffer out = Chunk.buffer(new byte[16 * numbersAndHashes.size()]);
 
@@ -58,14 +58,14 @@ final class ChunkChange implements EntryProcessor<BacklogKey, byte[], Void>, Bin
     }
 
     private void remove(MutableEntry<BacklogKey, byte[]> entry, byte[] present) {
-        Set<Change> gone = new HashSet<>();
+        Set<Change> removed = new HashSet<>();
 
         for (ByteBuffer in = Chunk.buffer(bytes); in.hasRemaining(); )
-            gone.add(new Change(in.getLong(), 0, (byte) 0, in.getLong(), null, null));
+            removed.add(new Change(in.getLong(), 0, (byte) 0, in.getLong(), null, null));
 
         List<Change> left = new ArrayList<>(Chunk.decode(present));
 
-        if (!left.removeIf(gone::contains)) return;
+        if (!left.removeIf(removed::contains)) return;
 
         if (left.isEmpty()) entry.remove();
         else entry.setValue(Chunk.encode(left));

@@ -7,16 +7,17 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
+import org.apache.ignite.internal.util.typedef.internal.CU;
 
 /**
- * What the cluster remembers of one connector, frozen. It is kept as a sorted map of strings, which nodes without this
- * jar can read, and of which equal content has equal bytes.
+ * Record of one connector in the {@link ConnectorRegistry}; immutable. Stored as a sorted map of strings: nodes without
+ * this jar can read it, and equal content has equal bytes.
  *
- * <p>Keys: {@code setting.<name>}; {@code capture}, the id of this capture; {@code begun}, there when its backlog cache
- * was filled once; {@code secret}, the SHA-256 of its secret, if it has one; {@code cache.<name>}, there for each
- * captured cache; and for those that were captured already {@code deployment.<name>}, {@code incarnation.<name>},
- * {@code partitions.<name>} (how many) and {@code registered.<name>} (ids of the {@link CaptureService}s whose
- * continuous query captures it).
+ * <p>Keys: {@code setting.<name>}; {@code capture}, the id of this capture; {@code begun}, present once its backlog
+ * cache was created; {@code secret}, the SHA-256 of its secret, if it has one; {@code cache.<name>}, present for each
+ * captured cache. For caches whose capture is prepared also {@code deployment.<name>}, {@code incarnation.<name>},
+ * {@code partitions.<name>} (count) and {@code registered.<name>} (ids of the {@link CaptureService}s whose continuous
+ * query captures it).
  */
 final class Connector {
     private static final String SETTING = "setting.";
@@ -41,6 +42,7 @@ final class Connector {
         this.map = map;
     }
 
+    /** The record of a connector that is started for the first time. */
     static Connector first(ConnectorSettings settings) {
         TreeMap<String, String> map = new TreeMap<>();
 
@@ -54,12 +56,12 @@ final class Connector {
         return map;
     }
 
-    /** Rises with each capture; another id than before means that changes between were lost. */
+    /** Increases with each capture; a different id means that changes in between were lost. */
     long captureId() {
         return Long.parseLong(map.get("capture"));
     }
 
-    /** SHA-256 of the capture's secret, or null: it has none. */
+    /** SHA-256 of the capture's secret, or null for a capture without one. */
     String secretDigest() {
         return map.get(SECRET);
     }
@@ -79,33 +81,38 @@ final class Connector {
                 .collect(Collectors.toCollection(TreeSet::new));
     }
 
-    /** Deployment id of the cache that is captured, or null while its capture is not prepared. */
+    /** Deployment id of the captured cache, or null while its capture is not prepared. */
     String deployment(String cache) {
         return map.get(DEPLOYMENT + cache);
     }
 
-    /** Incarnation of a cache that is or was captured, or 0. */
+    /** Incarnation of a cache that is or was captured, else 0. */
     long incarnation(String cache) {
         return Long.parseLong(map.getOrDefault(INCARNATION + cache, "0"));
     }
 
-    /** Partitions of that incarnation. */
+    /** Number of partitions of that incarnation. */
     int partitions(String cache) {
         return Integer.parseInt(map.getOrDefault(PARTITIONS + cache, "0"));
     }
 
-    /** Services that registered the capture of that incarnation, whether they are still there or not. */
+    /** Ids of the services that registered the capture of that incarnation, running or ended. */
     Set<String> registered(String cache) {
         String services = map.getOrDefault(REGISTERED + cache, "");
 
         return services.isEmpty() ? Set.of() : Set.of(services.split(","));
     }
 
+    /** The unit of a partition in the present incarnation of the cache. */
+    Unit unit(String cache, int partition) {
+        return new Unit(CU.cacheId(cache), partition, incarnation(cache));
+    }
+
     Connector begin() {
         return with("begun", "true");
     }
 
-    /** A new capture whose backlog begins empty. */
+    /** A new capture, with an empty backlog. */
     Connector renewed() {
         TreeMap<String, String> renewed = new TreeMap<>(map);
 
@@ -117,10 +124,10 @@ final class Connector {
 
     Connector withCaches(Collection<String> caches) {
         TreeMap<String, String> changed = new TreeMap<>(map);
-        Set<String> gone = new LinkedHashSet<>(caches());
+        Set<String> removed = new LinkedHashSet<>(caches());
 
-        gone.removeAll(caches);
-        gone.forEach(cache -> {
+        removed.removeAll(caches);
+        removed.forEach(cache -> {
             changed.remove(CACHE + cache);
             changed.remove(DEPLOYMENT + cache);
             changed.remove(REGISTERED + cache);
@@ -130,7 +137,7 @@ final class Connector {
         return new Connector(settings.connector, changed);
     }
 
-    /** The cache is captured as that deployment from now on: as a new incarnation, unless it keeps its own. */
+    /** Sets the deployment of a captured cache, as a new incarnation unless it keeps its present one. */
     Connector deployed(String cache, String deployment, int partitions, boolean keepIncarnation) {
         Connector changed = with(DEPLOYMENT + cache, deployment).with(PARTITIONS + cache, String.valueOf(partitions));
 
@@ -152,7 +159,7 @@ final class Connector {
         return new Connector(settings.connector, changed);
     }
 
-    /** The time in milliseconds, yet above the id before: ids rise over restarts of the whole cluster too. */
+    /** The time in milliseconds, or the id before plus one: ids increase over restarts of the whole cluster too. */
     private static long newId(long before) {
         return Math.max(before + 1, System.currentTimeMillis());
     }

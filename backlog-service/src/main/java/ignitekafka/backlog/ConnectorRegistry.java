@@ -12,9 +12,9 @@ import org.apache.ignite.internal.GridKernalContext;
 import org.apache.ignite.internal.processors.metastorage.DistributedMetaStorage;
 
 /**
- * The cluster's connectors, in Ignite's distributed metastorage: on all server nodes, and over a restart of the whole
- * cluster wherever any region is persistent. Changes are compared and set, so nodes may change a connector at the same
- * time.
+ * The cluster's connectors, in Ignite's distributed metastorage. It is on all server nodes and survives a restart of
+ * the whole cluster if any region is persistent. Updates use compare-and-set, so nodes can update a connector
+ * concurrently.
  */
 final class ConnectorRegistry {
     private static final String PREFIX = "ignite-kafka.backlog.";
@@ -37,7 +37,7 @@ final class ConnectorRegistry {
         return names;
     }
 
-    /** The connector, or null. */
+    /** Returns the connector, or null. */
     Connector find(String name) {
         TreeMap<String, String> map = read(name);
 
@@ -49,12 +49,12 @@ final class ConnectorRegistry {
 
         if (connector == null)
             throw new BacklogException(
-                    UNKNOWN_CONNECTOR, "no connector '" + name + "' captures here; known are " + names());
+                    UNKNOWN_CONNECTOR, "connector '" + name + "' has no capture; connectors with one: " + names());
 
         return connector;
     }
 
-    /** Adds a connector unless there is one of that name; answers the one that is there then. */
+    /** Adds a connector unless one of that name exists; returns the registered one. */
     Connector add(Connector connector) {
         String name = connector.settings.connector;
 
@@ -67,7 +67,7 @@ final class ConnectorRegistry {
         return get(name);
     }
 
-    /** Applies a change to what is there, again whenever another node was faster; answers the result. */
+    /** Applies a change, again after each concurrent update; returns the result. */
     Connector update(String name, UnaryOperator<Connector> change) {
         for (; ; ) {
             Connector before = get(name);

@@ -9,8 +9,7 @@ import java.util.TreeSet;
 import java.util.regex.Pattern;
 
 /**
- * Settings of one connector's backlog, checked once; names and defaults of the first five are the GridGain Kafka
- * Connector's.
+ * Checked settings of one connector's backlog. Names and defaults of the first five are those of GridGain's connector.
  */
 final class ConnectorSettings {
     static final String CACHE_NAME = "backlogCacheName";
@@ -40,21 +39,21 @@ final class ConnectorSettings {
     final int backups;
     final String regionName;
 
-    /** Longest time between a change and its write, in milliseconds; 0: at once. */
+    /** Maximum time between a change and its write, in milliseconds; 0 writes at once. */
     final long flushMs;
 
-    /** A node's buffer gives units up beyond so many changes. */
+    /** A node's buffer gives up units beyond this number of changes. */
     final long bufferEntries;
 
-    /** A node's buffer gives units up beyond so many bytes of heap. */
+    /** A node's buffer gives up units beyond this number of bytes on the heap. */
     final long bufferBytes;
 
-    /** Whose the capture is; two connectors may have one name, where their offsets are in two places. */
+    /** Owner of the capture: distinguishes connectors of one name whose offsets are in different places. */
     final String owner;
 
     private final Map<String, String> all;
 
-    /** Checks a connector's name and settings; those that are not given have their defaults. */
+    /** Checks the name and the given settings; others have their defaults. */
     ConnectorSettings(String connector, Map<String, String> given) {
         if (connector == null || !CONNECTOR.matcher(connector).matches())
             throw new BacklogException(MALFORMED, "connector name '" + connector + "' must match " + CONNECTOR);
@@ -65,7 +64,7 @@ final class ConnectorSettings {
 
         if (!unknown.isEmpty())
             throw new BacklogException(
-                    MALFORMED, "unknown settings " + unknown + ", allowed are " + new TreeSet<>(DEFAULTS.keySet()));
+                    MALFORMED, "unknown settings " + unknown + "; allowed are " + new TreeSet<>(DEFAULTS.keySet()));
 
         all = new TreeMap<>(DEFAULTS);
         all.putAll(given);
@@ -102,10 +101,10 @@ final class ConnectorSettings {
 
             if (number >= from && number <= to) return number;
         } catch (NumberFormatException ignored) {
-            // The message below says it.
+            // Reported below.
         }
 
         throw new BacklogException(
-                MALFORMED, name + " is '" + value + "', a whole number from " + from + " to " + to + " is wanted");
+                MALFORMED, name + " is '" + value + "'; it must be a whole number from " + from + " to " + to);
     }
 }

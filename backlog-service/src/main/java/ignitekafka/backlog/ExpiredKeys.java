@@ -13,9 +13,9 @@ import org.apache.ignite.binary.BinaryWriter;
 import org.apache.ignite.binary.Binarylizable;
 
 /**
- * Keys of a unit that expired. Ignite gives expiry no number, so an expired key has no place among the changes: it is a
- * question, answered when it is read, whether the cache still lacks the key. Each key carries a stamp that rises within
- * the unit; acknowledging a stamp removes the keys up to it.
+ * Adds or removes expired keys of a unit, on the primary node. Ignite assigns no number to an expiry, so its order
+ * among the changes is unknown, and the reader must look up whether the cache still lacks the key. Each key has a stamp
+ * that increases within the unit; acknowledging a stamp removes the keys up to it.
  *
  * <p>Little-endian: int64 next stamp, then int64 stamp, int64 time (ms), int32 length, key, for each key.
  */
@@ -35,7 +35,7 @@ final class ExpiredKeys implements EntryProcessor<BacklogKey, byte[], Void>, Bin
         this.acknowledged = acknowledged;
     }
 
-    /** Adds keys, each with the time of its expiry. */
+    /** Adds keys with the times of their expiry. */
     static ExpiredKeys add(Map<ByteBuffer, Long> times) {
         Map<ByteBuffer, long[]> keys = new LinkedHashMap<>();
 
@@ -49,7 +49,7 @@ final class ExpiredKeys implements EntryProcessor<BacklogKey, byte[], Void>, Bin
         return new ExpiredKeys(null, stamp);
     }
 
-    /** Keys with stamp and time, oldest stamp first. */
+    /** Keys with stamp and time, lowest stamp first. */
     static Map<ByteBuffer, long[]> decode(byte[] bytes) {
         Map<ByteBuffer, long[]> keys = new LinkedHashMap<>();
         ByteBuffer in = Chunk.buffer(bytes);

@@ -15,18 +15,18 @@ import org.apache.ignite.plugin.security.SecurityException;
 import org.apache.ignite.plugin.security.SecurityPermission;
 
 /**
- * Who may do what: calls that write need the secret of their capture, calls that read a cache need the caller's right
- * to read it.
+ * Authorizes calls: a call that writes needs the secret of the capture, a call that reads a cache needs the caller's
+ * permission to read it.
  *
- * <p>Rights exist where the node has a security plugin. Ignite's own authentication knows users, but no rights on
- * caches; there, only its administrator may end a capture without the secret. Without either, every client may, as it
- * may destroy any cache.
+ * <p>Permissions exist where nodes have a security plugin. Ignite's own authentication has users but no permissions on
+ * caches; there, only its administrator may end a capture without the secret. Without both, every client may, as it may
+ * destroy any cache.
  */
 final class Guard {
-    /** Characters of a secret, at least: 16 random bytes in base 64 have 22. */
+    /** Minimum length of a secret: 16 random bytes in base 64 have 22 characters. */
     static final int SECRET_CHARACTERS = 22;
 
-    /** The user of Ignite's own authentication who manages the others. */
+    /** The administrator in Ignite's own authentication. */
     private static final String ADMINISTRATOR = "ignite";
 
     private final GridKernalContext ctx;
@@ -35,13 +35,13 @@ final class Guard {
         this.ctx = ctx;
     }
 
-    /** SHA-256 of a secret in hexadecimal digits, which is all that the cluster keeps of it. */
+    /** SHA-256 of a secret in hexadecimal digits; the cluster stores only this. */
     static String digest(String secret) {
         if (secret.length() < SECRET_CHARACTERS)
             throw new BacklogException(
                     MALFORMED,
-                    "the secret of a capture has " + secret.length() + " characters, at least " + SECRET_CHARACTERS
-                            + " are wanted");
+                    "the secret of a capture has " + secret.length() + " characters; it needs at least "
+                            + SECRET_CHARACTERS);
 
         try {
             StringBuilder digits = new StringBuilder();
@@ -55,11 +55,8 @@ final class Guard {
         }
     }
 
-    /**
-     * Refuses a call that changes a capture, unless it has the capture's secret; a capture without secret takes any
-     * call.
-     */
-    static void mayWrite(Connector connector, String secret) {
+    /** Refuses a call that changes a capture and lacks its secret; a capture without a secret accepts any call. */
+    static void requireSecret(Connector connector, String secret) {
         String digest = connector.secretDigest();
 
         if (digest == null) return;
@@ -68,24 +65,24 @@ final class Guard {
             throw new BacklogException(
                     FORBIDDEN,
                     "the capture of connector '" + connector.settings.connector
-                            + "' has a secret, and this call brings none");
+                            + "' has a secret, and this call has none");
 
         if (!MessageDigest.isEqual(
                 digest(secret).getBytes(StandardCharsets.UTF_8), digest.getBytes(StandardCharsets.UTF_8)))
             throw new BacklogException(
                     FORBIDDEN,
                     "the capture of connector '" + connector.settings.connector
-                            + "' has another secret than this call brings");
+                            + "' has another secret than this call");
     }
 
-    /** Refuses a call that reads caches, unless its user may read them. */
-    void mayRead(Collection<String> caches) {
+    /** Refuses a call whose user may not read the caches. */
+    void requireRead(Collection<String> caches) {
         for (String cache : caches)
             authorize(cache, SecurityPermission.CACHE_READ, "may not read cache '" + cache + '\'');
     }
 
-    /** Refuses to end a capture without its secret, unless the caller is an administrator. */
-    void mayEnd(String connector) {
+    /** Refuses to end a capture without its secret unless the caller is an administrator. */
+    void requireAdministrator(String connector) {
         String refused = "may not end the capture of connector '" + connector + "' without its secret";
 
         authorize(null, SecurityPermission.ADMIN_OPS, refused);
@@ -97,25 +94,31 @@ final class Guard {
                     FORBIDDEN, "user '" + login() + "' " + refused + "; user '" + ADMINISTRATOR + "' may");
     }
 
-    /** Who calls, for the log. */
+    /** Describes the caller, for the log. */
     String caller() {
         return ctx.security().enabled() && !ctx.security().isDefaultContext()
                 ? "user '" + login() + '\''
                 : "a client or node without a user";
     }
 
-    /**
-     * Does with the node's own rights what the caller, whose rights have been checked, asked for: nobody else needs any
-     * on the backlog's caches.
-     */
+    /** Runs with the node's own permissions, so that callers need none on the caches of the backlog. */
     <T> T asNode(Supplier<T> work) {
         OperationSecurityContext node = ctx.security().withContext(ctx.localNodeId());
 
         try {
             return work.get();
         } finally {
-            node.close(); // back to the caller's
+            node.close(); // restores the caller's permissions
         }
+    }
+
+    /** Runs with the node's own permissions. */
+    void runAsNode(Runnable work) {
+        asNode(() -> {
+            work.run();
+
+            return null;
+        });
     }
 
     private void authorize(String name, SecurityPermission permission, String refused) {

@@ -7,7 +7,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import org.apache.ignite.IgniteCache;
 import org.apache.ignite.IgniteCheckedException;
 import org.apache.ignite.cache.CachePeekMode;
 import org.apache.ignite.cache.affinity.Affinity;
@@ -17,19 +16,19 @@ import org.apache.ignite.internal.processors.cache.CacheObject;
 import org.apache.ignite.internal.processors.cache.CacheObjectContext;
 import org.apache.ignite.internal.util.typedef.internal.U;
 
-/** Keys as their primary nodes have them: a backup may be behind what was already sent. */
+/** Reads keys from their primary nodes; a backup may be behind changes that were already sent. */
 final class Lookup implements NodeJob.Work<HashMap<Integer, byte[]>> {
     private static final long serialVersionUID = 2;
 
-    /** What a primary node answers for a key that the cache has not; no value is that short. */
+    /** Answer of a node for a key that is not in the cache; no value is empty. */
     private static final byte[] ABSENT = {};
 
-    /** In a node's answer: its values are more than it answers at once, the last keys have not been looked at. */
+    /** Key in a node's answer: the answer reached its size limit, and the last keys were not read. */
     private static final int CUT = -1;
 
     private final String cache;
     private final ArrayList<byte[]> keys;
-    private final boolean places;
+    private final boolean places; // part of the format between nodes
 
     private Lookup(String cache, List<byte[]> keys, boolean places) {
         this.cache = cache;
@@ -37,7 +36,7 @@ final class Lookup implements NodeJob.Work<HashMap<Integer, byte[]>> {
         this.places = places;
     }
 
-    /** The keys of a request of {@link BacklogService#lookup}. */
+    /** Parses the keys of a request of {@link BacklogService#lookup}. */
     static List<byte[]> keys(byte[] request) {
         List<byte[]> keys = new ArrayList<>();
 
@@ -46,7 +45,7 @@ final class Lookup implements NodeJob.Work<HashMap<Integer, byte[]>> {
 
             if (length < 0 || length > in.remaining())
                 throw new BacklogException(
-                        MALFORMED, "a key of " + length + " bytes, with " + in.remaining() + " left");
+                        MALFORMED, "a key has the length " + length + ", with " + in.remaining() + " bytes left");
 
             byte[] key = new byte[length];
 
@@ -57,9 +56,9 @@ final class Lookup implements NodeJob.Work<HashMap<Integer, byte[]>> {
         return keys;
     }
 
-    /** Asks all nodes; the answer is that of {@link BacklogService#lookup}. */
+    /** Reads from all nodes; returns the answer of {@link BacklogService#lookup}. */
     static byte[] values(GridKernalContext ctx, String cache, List<byte[]> keys) {
-        Map<Integer, byte[]> values = new Lookup(cache, keys, false).everywhere(ctx);
+        Map<Integer, byte[]> values = new Lookup(cache, keys, false).onAllNodes(ctx);
         int count = fitting(values, keys.size());
         long bytes = 0;
 
@@ -75,7 +74,7 @@ final class Lookup implements NodeJob.Work<HashMap<Integer, byte[]>> {
         return out.array();
     }
 
-    /** How many values, from the first on, make an answer: as many as the limit lets, at least one. */
+    /** The number of values, from the first on, that fit into an answer; at least one. */
     private static int fitting(Map<Integer, byte[]> values, int keys) {
         long bytes = 0;
 
@@ -88,25 +87,25 @@ final class Lookup implements NodeJob.Work<HashMap<Integer, byte[]>> {
         return keys;
     }
 
-    /** Asks all nodes; the answer is that of {@link BacklogService#locate}. */
-    static byte[] places(GridKernalContext ctx, String cache, List<byte[]> keys) {
-        Map<Integer, byte[]> places = new Lookup(cache, keys, true).everywhere(ctx);
+    /** Reads from all nodes; returns the answer of {@link BacklogService#locate}. */
+    static byte[] locations(GridKernalContext ctx, String cache, List<byte[]> keys) {
+        Map<Integer, byte[]> locations = new Lookup(cache, keys, true).onAllNodes(ctx);
         ByteBuffer out =
                 Chunk.buffer(new byte[Math.toIntExact(4 + 5L * keys.size())]).putInt(keys.size());
 
         for (int i = 0; i < keys.size(); i++) {
-            ByteBuffer place = Chunk.buffer(places.get(i));
+            ByteBuffer location = Chunk.buffer(locations.get(i));
 
-            out.putInt(4 + 4 * i, place.getInt()).put(4 + 4 * keys.size() + i, place.get());
+            out.putInt(4 + 4 * i, location.getInt()).put(4 + 4 * keys.size() + i, location.get());
         }
 
         return out.array();
     }
 
-    private Map<Integer, byte[]> everywhere(GridKernalContext ctx) {
+    private Map<Integer, byte[]> onAllNodes(GridKernalContext ctx) {
         Map<Integer, byte[]> found = new HashMap<>();
 
-        NodeJob.everywhere(ctx, this).forEach(found::putAll);
+        NodeJob.broadcast(ctx, this).forEach(found::putAll);
 
         if (found.remove(CUT) == null && found.size() < keys.size() || !keys.isEmpty() && !found.containsKey(0))
             throw new BacklogException(
@@ -115,19 +114,12 @@ final class Lookup implements NodeJob.Work<HashMap<Integer, byte[]>> {
         return found;
     }
 
-    /** Position to answer for the keys that this node is primary of, before and after the look. */
+    /** Answers by index of the key, for keys that this node is primary of before and after the read. */
     @Override
     public HashMap<Integer, byte[]> run(BacklogPlugin plugin) {
         HashMap<Integer, byte[]> found = new HashMap<>();
 
         if (plugin.context().cache().internalCache(cache) == null) return found;
-
-        IgniteCache<Object, Object> present =
-                plugin.context().grid().cache(cache).withKeepBinary();
-        Affinity<Object> affinity = plugin.context().grid().affinity(cache);
-        ClusterNode here = plugin.context().grid().cluster().localNode();
-        CacheObjectContext objects =
-                plugin.context().cache().internalCache(cache).context().cacheObjectContext();
 
         try {
             long bytes = 0;
@@ -139,17 +131,9 @@ final class Lookup implements NodeJob.Work<HashMap<Integer, byte[]>> {
                     break;
                 }
 
-                Object key = plugin.context().cacheObjects().unmarshal(objects, keys.get(i), null);
+                byte[] answer = answer(plugin.context(), keys.get(i));
 
-                if (!affinity.isPrimary(here, key)) continue;
-
-                Object value = present.localPeek(key, CachePeekMode.PRIMARY);
-
-                if (affinity.isPrimary(here, key)) {
-                    byte[] answer = places
-                            ? place(affinity.partition(key), value)
-                            : value == null ? ABSENT : bytes(objects, value);
-
+                if (answer != null) {
                     found.put(i, answer);
                     bytes += answer.length;
                 }
@@ -161,15 +145,33 @@ final class Lookup implements NodeJob.Work<HashMap<Integer, byte[]>> {
         return found;
     }
 
-    /** int32 partition, int8 whether the cache has the key. */
-    private static byte[] place(int partition, Object value) {
+    /** The answer for a key, or null if this node is not its primary. */
+    private byte[] answer(GridKernalContext ctx, byte[] bytes) throws IgniteCheckedException {
+        CacheObjectContext objects = ctx.cache().internalCache(cache).context().cacheObjectContext();
+        Affinity<Object> affinity = ctx.grid().affinity(cache);
+        ClusterNode here = ctx.grid().cluster().localNode();
+        Object key = ctx.cacheObjects().unmarshal(objects, bytes, null);
+
+        if (!affinity.isPrimary(here, key)) return null;
+
+        Object value = ctx.grid().cache(cache).withKeepBinary().localPeek(key, CachePeekMode.PRIMARY);
+
+        if (!affinity.isPrimary(here, key)) return null;
+
+        if (places) return location(affinity.partition(key), value);
+
+        return value == null ? ABSENT : bytes(objects, value);
+    }
+
+    /** int32 partition, int8 1 if the cache has the key, else 0. */
+    private static byte[] location(int partition, Object value) {
         return Chunk.buffer(new byte[5])
                 .putInt(partition)
                 .put((byte) (value == null ? 0 : 1))
                 .array();
     }
 
-    /** The bytes that the cache holds, without a copy where the object is made of them. */
+    /** The binary form of an object; without a copy if the object holds it. */
     static byte[] bytes(CacheObjectContext objects, Object value) throws IgniteCheckedException {
         return value instanceof CacheObject
                 ? ((CacheObject) value).valueBytes(objects)

@@ -16,11 +16,11 @@ import org.apache.ignite.lang.IgniteCallable;
 import org.apache.ignite.lang.IgniteFuture;
 import org.apache.ignite.resources.IgniteInstanceResource;
 
-/** Something that the control service has each node with this jar do. */
+/** Runs work on each node with this jar. */
 final class NodeJob<T> implements IgniteCallable<T> {
     private static final long serialVersionUID = 1;
 
-    /** Longest wait for the nodes' answers. */
+    /** Timeout of the answers of other nodes. */
     private static final long TIMEOUT_MS = 30_000;
 
     private final Work<T> work;
@@ -32,16 +32,13 @@ final class NodeJob<T> implements IgniteCallable<T> {
         this.work = work;
     }
 
-    /** Runs on all nodes with this jar, and answers what each said; fails when one does. */
-    static <T> Collection<T> everywhere(GridKernalContext ctx, Work<T> work) {
-        return everywhere(ctx, TIMEOUT_MS, work);
+    /** Runs on all nodes with this jar and returns their answers; fails if one node fails. */
+    static <T> Collection<T> broadcast(GridKernalContext ctx, Work<T> work) {
+        return broadcast(ctx, TIMEOUT_MS, work);
     }
 
-    /**
-     * The same with another longest wait for the other nodes. This one works in the calling thread, which spares the
-     * way through Ignite's pools.
-     */
-    static <T> Collection<T> everywhere(GridKernalContext ctx, long timeoutMs, Work<T> work) {
+    /** The same with a timeout for the other nodes. This node works in the calling thread, not in Ignite's pools. */
+    static <T> Collection<T> broadcast(GridKernalContext ctx, long timeoutMs, Work<T> work) {
         ClusterGroup nodes = ctx.grid().cluster().forServers().forPredicate(BacklogPluginProvider.nodes());
         ClusterGroup others = nodes.forRemotes();
         boolean here = nodes.node(ctx.localNodeId()) != null;
@@ -58,7 +55,7 @@ final class NodeJob<T> implements IgniteCallable<T> {
 
             return answers;
         } catch (ClusterGroupEmptyException e) {
-            throw new BacklogException(BacklogException.Code.UNAVAILABLE, "no server node is there", e);
+            throw new BacklogException(BacklogException.Code.UNAVAILABLE, "no server node is alive", e);
         } catch (IgniteException | CacheException e) {
             for (Throwable cause = e; cause != null; cause = cause.getCause()) {
                 if (cause instanceof BacklogException) throw (BacklogException) cause;
@@ -73,7 +70,7 @@ final class NodeJob<T> implements IgniteCallable<T> {
         return work.run(BacklogPlugin.of(((IgniteEx) ignite).context()));
     }
 
-    /** What to do on a node. */
+    /** Work of one node. */
     @FunctionalInterface
     interface Work<T> extends Serializable {
         /** Runs with that node's plugin. */

@@ -3,16 +3,16 @@ package ignitekafka.backlog;
 import java.nio.ByteBuffer;
 import org.apache.ignite.internal.binary.GridBinaryMarshaller;
 
-/** Keys and values as a page of a cache scan has them, so that readers of pages read changes too. */
+/** Encodes keys and values as a page of a cache scan does, so that the decoder of pages also decodes changes. */
 final class PageForm {
-    /** Around an object: type code and int32 length before it, int32 offset of its root after it. */
+    /** Bytes around an object: type code and int32 length before it, int32 offset of its root after it. */
     private static final int WRAPPER = 9;
 
     private PageForm() {
         // Static functions only.
     }
 
-    /** How long {@link #put} makes it. */
+    /** Bytes that {@link #put} writes. */
     static int length(byte[] value) {
         return value == null ? 1 : isObject(value) ? WRAPPER + value.length : value.length;
     }

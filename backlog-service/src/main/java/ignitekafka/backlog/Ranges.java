@@ -4,9 +4,7 @@ import java.nio.ByteBuffer;
 import java.util.Map;
 import java.util.TreeMap;
 
-/**
- * Closed ranges of numbers, disjoint and ascending; adjoining ones become one. On the wire int64 low, int64 high each.
- */
+/** Closed ranges of numbers, disjoint and ascending; adjacent ranges are merged. Encoded as int64 low, int64 high. */
 final class Ranges {
     private final TreeMap<Long, Long> highByLow = new TreeMap<>();
 
@@ -44,7 +42,7 @@ final class Ranges {
         other.highByLow.forEach(this::add);
     }
 
-    /** Forgets the lowest ranges beyond a count: what is forgotten counts as not sent. */
+    /** Keeps at most so many ranges, the highest ones. */
     void keepHighest(int count) {
         while (highByLow.size() > count) highByLow.pollFirstEntry();
     }

@@ -1,12 +1,12 @@
 package ignitekafka.backlog;
 
 /**
- * How large the chunks of one connector are, by those that this node has read: a read looks for no more of them at a
- * time than an answer may hold.
+ * Mean size of the chunks of one connector that this node has read. A read requests no more chunks at a time than an
+ * answer can hold.
  */
 final class ReadSizes {
-    /** Weight of what was known against one more chunk. */
-    private static final int MEMORY = 16;
+    /** Weight of the present mean relative to one more chunk. */
+    private static final int WEIGHT = 16;
 
     private double mean;
 
@@ -14,12 +14,12 @@ final class ReadSizes {
         return mean > 0;
     }
 
-    /** A chunk of so many bytes was read. */
+    /** Adds the size of a chunk to the mean. */
     synchronized void found(int bytes) {
-        mean = mean == 0 ? bytes : mean + (bytes - mean) / MEMORY;
+        mean = mean == 0 ? bytes : mean + (bytes - mean) / WEIGHT;
     }
 
-    /** How many chunks have about so many bytes; at least one. */
+    /** The number of chunks that have about so many bytes; at least one. */
     synchronized int chunks(long bytes) {
         return mean == 0 ? Integer.MAX_VALUE : (int) Math.max(1, Math.min(Integer.MAX_VALUE, bytes / mean));
     }

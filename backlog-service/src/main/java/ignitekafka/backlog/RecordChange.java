@@ -12,8 +12,8 @@ import org.apache.ignite.binary.BinaryWriter;
 import org.apache.ignite.binary.Binarylizable;
 
 /**
- * Changes one {@link UnitRecord} on its primary node. Any change but {@link #create()} finds a missing record to be a
- * lost one and marks it.
+ * Changes a {@link UnitRecord} on its primary node. Any change except {@link #create()} and {@link #clear} treats a
+ * missing record as lost, and marks the unit.
  */
 final class RecordChange implements EntryProcessor<BacklogKey, byte[], Void>, Binarylizable {
     private static final byte CREATE = 0;
@@ -22,7 +22,7 @@ final class RecordChange implements EntryProcessor<BacklogKey, byte[], Void>, Bi
     private static final byte CLEAR = 3;
     private static final byte ACKNOWLEDGE = 4;
 
-    private byte what;
+    private byte operation;
     private long first;
     private long second;
     private byte[] ranges;
@@ -32,39 +32,39 @@ final class RecordChange implements EntryProcessor<BacklogKey, byte[], Void>, Bi
         // Fields are read from bytes.
     }
 
-    private RecordChange(byte what, long first, long second, byte[] ranges) {
-        this.what = what;
+    private RecordChange(byte operation, long first, long second, byte[] ranges) {
+        this.operation = operation;
         this.first = first;
         this.second = second;
         this.ranges = ranges;
     }
 
-    /** Makes a missing record. */
+    /** Creates the record if it is missing. */
     static RecordChange create() {
         return new RecordChange(CREATE, 0, 0, null);
     }
 
-    /** Chunks {@code from} to {@code to} may be there; nothing new where these are the highest one alone. */
+    /** Extends the span to the chunks {@code from} to {@code to}. */
     static RecordChange span(long from, long to) {
         return new RecordChange(SPAN, from, to, null);
     }
 
-    /** Changes nothing of a record that is there. */
+    /** Changes nothing if the record exists. */
     static RecordChange check() {
         return span(Long.MAX_VALUE, -1);
     }
 
-    /** The unit is to be sent again, for these reasons. */
+    /** Marks the unit to be sent again, for these reasons. */
     static RecordChange mark(int bits) {
         return new RecordChange(MARK, bits, 0, null);
     }
 
-    /** The reader takes over to send the unit again; nothing when it was marked once more since. */
+    /** Removes the marks, unless the unit was marked again after this number. */
     static RecordChange clear(long markNumber) {
         return new RecordChange(CLEAR, markNumber, 0, null);
     }
 
-    /** Numbers were sent, and no chunk was found below {@code from} after the record was read in that turn. */
+    /** Adds sent numbers; raises the low end to {@code from} if the record is still in that turn. */
     static RecordChange acknowledge(Ranges sent, long from, long turn) {
         ByteBuffer out = Chunk.buffer(new byte[16 * sent.count()]);
 
@@ -77,11 +77,11 @@ final class RecordChange implements EntryProcessor<BacklogKey, byte[], Void>, Bi
     public Void process(MutableEntry<BacklogKey, byte[]> entry, Object... arguments) {
         byte[] present = entry.getValue();
 
-        if (present != null && what == CREATE) return null;
+        if (present != null && operation == CREATE) return null;
 
         UnitRecord record = present != null ? UnitRecord.decode(present) : UnitRecord.empty();
 
-        if (present == null && what != CREATE && what != CLEAR) record = record.marked(UnitRecord.LOST);
+        if (present == null && operation != CREATE && operation != CLEAR) record = record.marked(UnitRecord.LOST);
 
         byte[] changed = apply(record).encode();
 
@@ -91,7 +91,7 @@ final class RecordChange implements EntryProcessor<BacklogKey, byte[], Void>, Bi
     }
 
     private UnitRecord apply(UnitRecord record) {
-        switch (what) {
+        switch (operation) {
             case SPAN:
                 return record.spanning(first, second);
 
@@ -113,7 +113,7 @@ final class RecordChange implements EntryProcessor<BacklogKey, byte[], Void>, Bi
     public void writeBinary(BinaryWriter writer) throws BinaryObjectException {
         BinaryRawWriter raw = writer.rawWriter();
 
-        raw.writeByte(what);
+        raw.writeByte(operation);
         raw.writeLong(first);
         raw.writeLong(second);
         raw.writeByteArray(ranges);
@@ -123,7 +123,7 @@ final class RecordChange implements EntryProcessor<BacklogKey, byte[], Void>, Bi
     public void readBinary(BinaryReader reader) throws BinaryObjectException {
         BinaryRawReader raw = reader.rawReader();
 
-        what = raw.readByte();
+        operation = raw.readByte();
         first = raw.readLong();
         second = raw.readLong();
         ranges = raw.readByteArray();

@@ -16,7 +16,7 @@ import org.apache.ignite.IgniteCheckedException;
 import org.apache.ignite.cluster.ClusterNode;
 import org.apache.ignite.internal.GridKernalContext;
 
-/** What must hold before a capture begins, or takes other caches. */
+/** Checks the preconditions of starting a capture and of changing its caches. */
 final class StartChecks {
     private final BacklogPlugin plugin;
     private final GridKernalContext ctx;
@@ -26,28 +26,28 @@ final class StartChecks {
         ctx = plugin.context();
     }
 
-    /** Of a capture that begins, or goes on. */
+    /** Checks nodes, backlog cache and capture service. */
     void capture(ConnectorSettings wanted) {
         nodes(wanted);
         BacklogCache.check(plugin, wanted);
         CaptureServices.check(ctx, wanted);
     }
 
-    /** The caches are there, and none of them is a backlog. */
+    /** Checks that the caches exist and that none of them is a backlog. */
     void caches(ConnectorSettings settings, String[] caches) {
         if (caches == null || Arrays.asList(caches).contains(null))
             throw new BacklogException(MALFORMED, "caches are missing");
 
         for (String cache : caches) {
             if (cache.equals(settings.cacheName) || BacklogCache.isMarked(ctx, cache))
-                throw new BacklogException(MALFORMED, "the backlog cache '" + cache + "' cannot be captured");
+                throw new BacklogException(MALFORMED, "backlog cache '" + cache + "' cannot be captured");
 
-            if (Captures.deployment(ctx, cache) == null)
+            if (CacheIncarnations.deployment(ctx, cache) == null)
                 throw new BacklogException(UNKNOWN_CACHE, "there is no cache '" + cache + '\'');
         }
     }
 
-    /** A capture that is there is the one that is wanted. */
+    /** Checks that an existing capture has the same owner and settings. */
     static void same(Connector present, ConnectorSettings wanted) {
         if (!present.settings.owner.equals(wanted.owner))
             throw new BacklogException(
@@ -59,27 +59,27 @@ final class StartChecks {
             throw new BacklogException(
                     OTHER_SETTINGS,
                     "connector '" + wanted.connector + "' captures with " + present.settings.asMap()
-                            + ", and is started with " + wanted.asMap());
+                            + ", but is started with " + wanted.asMap());
     }
 
     private void nodes(ConnectorSettings settings) {
-        Collection<ClusterNode> without = ctx.grid()
+        Collection<ClusterNode> withoutJar = ctx.grid()
                 .cluster()
                 .forServers()
                 .forPredicate(node -> !BacklogPluginProvider.nodes().apply(node))
                 .nodes();
 
-        if (!without.isEmpty())
+        if (!withoutJar.isEmpty())
             throw new BacklogException(
                     MISSING_JAR,
                     "the jar of the backlog service (version " + BacklogService.VERSION
                             + ") is not on the class path of "
-                            + without.stream()
+                            + withoutJar.stream()
                                     .map(node -> String.valueOf(node.consistentId()))
                                     .collect(Collectors.toList()));
 
         String region = settings.regionName;
-        List<String> lacking = NodeJob.everywhere(
+        List<String> lacking = NodeJob.broadcast(
                         ctx,
                         node -> hasRegion(node, region)
                                 ? null

@@ -4,7 +4,7 @@ import java.nio.ByteBuffer;
 import java.util.Objects;
 
 /**
- * One partition of one incarnation of one cache: what numbers are counted in, marked and sent again by. On the wire 16
+ * One partition of one incarnation of a cache: changes are numbered, marked and sent again by unit. Encoded in 16
  * bytes: int32 cache id, int32 partition, int64 incarnation.
  */
 final class Unit {

@@ -9,15 +9,12 @@ import java.util.Set;
 import java.util.UUID;
 import org.apache.ignite.lang.IgniteUuid;
 
-/**
- * Changes of one unit that this node has captured and not written yet. For many threads; what only the writer uses is
- * said so.
- */
+/** Changes of one unit that this node has captured and not yet written. Thread-safe, except for the writer's fields. */
 final class UnitBuffer {
     final Unit unit;
     final String cache;
 
-    /** Of the cache, as the last filter of that incarnation saw it. */
+    /** Deployment id of the cache, from the last filter of this incarnation. */
     private volatile IgniteUuid deployment;
 
     private Set<Change> changes = new HashSet<>();
@@ -26,10 +23,10 @@ final class UnitBuffer {
     private long oldestMs;
     private boolean givenUp;
 
-    /** For the writer: whether changes were held back here while another node was the unit's primary, and which one. */
+    /** Used by the writer only: the primary node for which changes are held here, or null if none are. */
     UUID heldFor;
 
-    /** For the writer: the unit's record knows of chunks up to this one. */
+    /** Used by the writer only: the highest chunk that the unit's record is known to span. */
     private volatile long knownHigh = -1;
 
     UnitBuffer(Unit unit, String cache) {
@@ -47,21 +44,21 @@ final class UnitBuffer {
         return this;
     }
 
-    /** Answers the bytes that it holds more now; 0 when there was nothing to do. */
+    /** Adds a change; returns the bytes added, 0 for a duplicate and for a unit that is given up. */
     synchronized long add(Change change) {
         if (givenUp || !changes.add(change)) return 0;
 
-        return held(change.heapBytes(), change.timeMs);
+        return added(change.heapBytes(), change.timeMs);
     }
 
-    /** Answers the bytes that it holds more now; 0 when there was nothing to do. */
+    /** Adds an expired key; returns the bytes added, 0 for a duplicate and for a unit that is given up. */
     synchronized long addExpired(byte[] key, long timeMs) {
         if (givenUp || expired.put(ByteBuffer.wrap(key), timeMs) != null) return 0;
 
-        return held(Change.OVERHEAD_BYTES + key.length, timeMs);
+        return added(Change.OVERHEAD_BYTES + key.length, timeMs);
     }
 
-    private long held(long more, long timeMs) {
+    private long added(long more, long timeMs) {
         if (bytes == 0) oldestMs = timeMs;
 
         bytes += more;
@@ -81,8 +78,8 @@ final class UnitBuffer {
         return givenUp;
     }
 
-    /** Takes all that is held, changes in ascending order. */
-    synchronized Batch take() {
+    /** Removes and returns all changes, in ascending order. */
+    synchronized Batch drain() {
         Batch batch = new Batch(this, Chunk.ascending(changes), expired, bytes);
 
         changes = new HashSet<>();
@@ -92,7 +89,7 @@ final class UnitBuffer {
         return batch;
     }
 
-    /** Takes nothing more until {@link #resume()}. */
+    /** Refuses further changes until {@link #resume()}. */
     synchronized void giveUp() {
         givenUp = true;
     }
@@ -110,35 +107,34 @@ final class UnitBuffer {
         knownHigh = Math.max(knownHigh, chunk);
     }
 
-    /** Where changes were captured that are written now. */
+    /** Which node captured the changes of a batch, and so which of them may be written already. */
     enum Held {
-        /** By the unit's primary node: not written yet. */
+        /** Captured by the unit's primary node: not written yet. */
         NOT,
 
         /**
-         * By a backup, while one other node has been primary ever since: that one writes each number, with what counts
-         * for the cache.
+         * Captured by a backup while one other node was primary throughout: that node writes each number, with the
+         * content that the cache keeps.
          */
         FOR_PRIMARY,
 
-        /** By a backup, and the primary node is another one since: contents count, not numbers. */
-        OVER_CHANGE
+        /** Captured by a backup before the primary changed: changes are compared by content, not by number. */
+        PRIMARY_CHANGED
     }
 
-    /** What was taken at one time. */
+    /** Changes that were drained together. */
     static final class Batch {
         final UnitBuffer buffer;
         final List<Change> changes;
         final Map<ByteBuffer, Long> expired;
         final long bytes;
 
-        /** How many entries were taken; some may be dropped before the write. */
-        final int taken;
+        /** Count of drained entries; some may be dropped before the write. */
+        final int entries;
 
-        /** Whom else these may have been written by. */
         Held held = Held.NOT;
 
-        /** Written, or in the buffer again. */
+        /** Whether the batch was written or put back. */
         boolean settled;
 
         Batch(UnitBuffer buffer, List<Change> changes, Map<ByteBuffer, Long> expired, long bytes) {
@@ -146,7 +142,7 @@ final class UnitBuffer {
             this.changes = changes;
             this.expired = expired;
             this.bytes = bytes;
-            taken = changes.size() + expired.size();
+            entries = changes.size() + expired.size();
         }
     }
 }

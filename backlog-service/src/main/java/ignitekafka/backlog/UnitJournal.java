@@ -11,15 +11,14 @@ import java.util.TreeMap;
 import java.util.UUID;
 
 /**
- * Which units of one connector this node has written to in the backlog, each under a number that rises. A unit is noted
- * when what was written can be read: whoever knows the number of then and reads the unit afterwards has seen it. What
- * only removes what was read is not noted.
+ * The units of one connector that this node has written in the backlog, numbered in order. A write is noted once it can
+ * be read: a reader that has seen its number and then reads the unit has the write. Acknowledgements are not noted.
  *
- * <p>Numbers are those of one journal: a node that starts, and a capture that begins anew, have another one. A node
- * that dies between a write and its note leaves none; that the owners of partitions have changed tells of it.
+ * <p>Numbers belong to one journal; each start of a node and each new capture begins a new one. A node that dies
+ * between a write and its note leaves no note; the change of partition owners reveals that.
  */
 final class UnitJournal {
-    /** Units remembered; who is farther behind must read them all. */
+    /** Maximum number of units; a reader that is farther behind must read all units. */
     static final int UNITS = 100_000;
 
     private final UUID id = UUID.randomUUID();
@@ -45,7 +44,7 @@ final class UnitJournal {
         }
     }
 
-    /** What was noted after the number that {@code seen} has for this journal, as {@link Answer#read} reads it. */
+    /** Encodes the units noted after the number that {@code seen} has for this journal, for {@link Answer#read}. */
     synchronized byte[] since(Map<UUID, Long> seen) {
         Long from = seen.get(id);
         boolean known = from != null && from >= forgotten;
@@ -61,14 +60,14 @@ final class UnitJournal {
         return out.array();
     }
 
-    /** What one journal tells a reader. */
+    /** Units of one journal, as a reader receives them. */
     static final class Answer {
         private static final int HEADER = 28;
 
         final UUID id;
         final long number;
 
-        /** Whether {@code units} are all that was noted since; else the reader is too far behind. */
+        /** Whether {@code units} is complete; false if the reader is too far behind. */
         final boolean known;
 
         final List<Unit> units = new ArrayList<>();

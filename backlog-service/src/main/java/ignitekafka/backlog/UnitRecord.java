@@ -3,27 +3,27 @@ package ignitekafka.backlog;
 import java.nio.ByteBuffer;
 
 /**
- * What the backlog knows of a unit beside its changes. Made for each unit when its capture begins, so that a missing
- * record tells that its partition of the backlog was lost. Changed only by {@link RecordChange}.
+ * State of a unit in the backlog beside its changes. Created for each unit when its capture begins; a missing record
+ * means that the partition of the backlog was lost. Changed only by {@link RecordChange}.
  *
- * <p>Little-endian: int64 low and int64 high chunk (every chunk there is lies between; low above high: none yet), int32
- * marks, int32 count of ranges, int64 number of the mark, int64 turn (rises when chunks below the high end are
- * written), then the ranges of numbers sent lately, int64 low and int64 high each.
+ * <p>Little-endian: int64 low and int64 high chunk (all chunks are in this span; low above high: none yet), int32
+ * marks, int32 count of ranges, int64 number of the mark, int64 turn (increases when chunks below the high end are
+ * written), then the ranges of recently sent numbers, int64 low and int64 high each.
  */
 final class UnitRecord {
-    /** The region or a node's buffer was full: changes were given up. */
-    static final int FULL = 1;
+    /** Mark: changes were given up, because the region or a node's buffer was full. */
+    static final int GIVEN_UP = 1;
 
-    /** The cache's counters ran on while nothing captured. */
+    /** Mark: the cache was updated while nothing captured it. */
     static final int MISSED = 2;
 
-    /** The backlog's own partition was lost. */
+    /** Mark: the partition of the backlog cache was lost. */
     static final int LOST = 4;
 
-    /** The user asked to have the unit sent again; 8 is taken by answers. */
+    /** Mark: a call of {@link BacklogService#mark} requested it. 8 is used in answers only. */
     static final int ASKED = 16;
 
-    /** Ranges remembered; a reader's own offsets are the truth, these only spare it repeats from the backups. */
+    /** Maximum number of ranges. They only save a reader repeated changes from backups; its offsets decide. */
     static final int RANGES = 512;
 
     private static final int HEADER = 40;
@@ -72,6 +72,7 @@ final class UnitRecord {
         return out.array();
     }
 
+    /** Extends the span; increments the turn if this adds or confirms chunks below the high end. */
     UnitRecord spanning(long from, long to) {
         long above = Math.max(high, to);
 
@@ -82,11 +83,12 @@ final class UnitRecord {
         return new UnitRecord(low, high, marks | bits, markNumber + 1, turn, sent);
     }
 
+    /** Removes the marks if the unit was not marked again after this number. */
     UnitRecord cleared(long number) {
         return number == markNumber ? new UnitRecord(low, high, 0, markNumber, turn, sent) : this;
     }
 
-    /** The low end rises only in the turn in which {@code from} was found: chunks may have come below it since. */
+    /** Raises the low end only in the turn in which {@code from} was found; later, chunks may be below it. */
     UnitRecord acknowledged(Ranges ranges, long from, long seenTurn) {
         sent.addAll(ranges);
         sent.keepHighest(RANGES);
@@ -95,6 +97,7 @@ final class UnitRecord {
                 seenTurn == turn ? Math.max(low, Math.min(from, high)) : low, high, marks, markNumber, turn, sent);
     }
 
+    /** Whether the record spans the chunks {@code from} to {@code to}. */
     boolean spans(long from, long to) {
         return low <= from && to <= high;
     }

@@ -11,7 +11,7 @@ import org.apache.ignite.IgniteCache;
 import org.apache.ignite.cache.query.QueryCursor;
 import org.apache.ignite.cache.query.ScanQuery;
 
-/** Counts the backlog of each unit where it lies. Its bytes are those of {@link BacklogService#units}. */
+/** Counts the backlog of each unit on its primary node, for {@link BacklogService#units}. */
 final class UnitTable {
     private static final int MAGIC = 0x31554B42;
 
@@ -22,7 +22,7 @@ final class UnitTable {
         // Static functions only.
     }
 
-    /** Rows of this node's primary partitions: long columns, then int columns, of a unit each. */
+    /** A row for each unit in this node's primary partitions: the int64 columns, then the int32 columns. */
     static ArrayList<long[]> ofNode(BacklogPlugin node, String connector, Map<Integer, Long> incarnations) {
         Map<Unit, long[]> rows = new HashMap<>();
         IgniteCache<BacklogKey, byte[]> backlog = node.backlog(node.registry().get(connector).settings);
@@ -70,6 +70,7 @@ final class UnitTable {
         }
     }
 
+    /** Encodes the rows of all nodes. */
     static byte[] join(Collection<ArrayList<long[]>> nodes) {
         List<long[]> rows = new ArrayList<>();
 

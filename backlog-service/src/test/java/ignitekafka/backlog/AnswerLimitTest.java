@@ -4,11 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import ignitekafka.backlog.BacklogReader.Found;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Answers that would be larger than a node gives. */
+/** Answers that exceed the size limit of a node. */
 class AnswerLimitTest {
     private static final byte[] KEY = {3, 0, 0, 0, 0};
     private static final byte[] MIB = value(1 << 20);
@@ -17,10 +16,10 @@ class AnswerLimitTest {
         return new byte[bytes];
     }
 
-    private static Found unit(int partition, int changes, byte[] value) {
-        Found found = new Found(new Unit(1, partition, 1));
+    private static UnitRead unit(int partition, int changes, byte[] value) {
+        UnitRead found = new UnitRead(new Unit(1, partition, 1));
 
-        found.looked = true;
+        found.searched = true;
 
         for (int number = 0; number < changes; number++)
             found.changes.add(new Change(number, 0, Change.UPDATED, KEY, value));
@@ -29,9 +28,9 @@ class AnswerLimitTest {
     }
 
     @Test
-    void theLastChangesComeWithTheNextAnswer() {
+    void leavesTheLastChangesToTheNextAnswer() {
         int most = Limits.bytes() / MIB.length;
-        List<Found> all = List.of(unit(0, most / 2, MIB), unit(1, most, MIB), unit(2, 1, KEY), unit(3, 0, MIB));
+        List<UnitRead> all = List.of(unit(0, most / 2, MIB), unit(1, most, MIB), unit(2, 1, KEY), unit(3, 0, MIB));
 
         AnswerLimit.cut(all);
         assertEquals(most / 2, all.get(0).changes.size());
@@ -44,8 +43,8 @@ class AnswerLimitTest {
     }
 
     @Test
-    void oneChangeComesWhateverItsSize() {
-        List<Found> all = List.of(unit(0, 2, value(Limits.bytes())));
+    void anAnswerHasOneChangeOfAnySize() {
+        List<UnitRead> all = List.of(unit(0, 2, value(Limits.bytes())));
 
         AnswerLimit.cut(all);
         assertEquals(1, all.get(0).changes.size());
@@ -53,9 +52,9 @@ class AnswerLimitTest {
     }
 
     @Test
-    void expiredKeysOfAUnitComeTogetherOrNotAtAll() {
+    void doesNotSplitTheExpiredKeysOfAUnit() {
         int most = Limits.bytes() / MIB.length;
-        Found one = unit(0, most - 1, MIB);
+        UnitRead one = unit(0, most - 1, MIB);
 
         one.stamp = 5;
 

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What users of thin clients may do where the nodes have a security plugin. */
+/** Permissions of users of thin clients, with a security plugin and with Ignite's own authentication. */
 class BacklogRightsTest {
     private static final String SECRET = "a-secret-of-more-than-22-characters";
     private static final Map<String, String> FAST = Map.of(ConnectorSettings.FLUSH_FREQUENCY, "20");
@@ -49,13 +49,13 @@ class BacklogRightsTest {
     }
 
     @Test
-    void aUserNeedsTheRightToReadWhatItCapturesAndReads() throws Exception {
+    void aUserNeedsPermissionToReadACapturedCache() throws Exception {
         try (IgniteClient connector = cluster.thinClient("connector");
                 IgniteClient stranger = cluster.thinClient("stranger")) {
             BacklogService mine = service(connector);
             BacklogService theirs = service(stranger);
 
-            // No right on the backlog's own cache and service, nor on tasks: the service does that itself.
+            // Users need no permissions on the backlog's cache and service, or on tasks: nodes use their own.
             assertEquals(2, mine.start("c", FAST, new String[] {"open"}, SECRET).get("registered"));
             cluster.node(0).cache("open").put(1, 1);
             mine.barrier("c");
@@ -86,8 +86,7 @@ class BacklogRightsTest {
     }
 
     @Test
-    void withIgnitesOwnUsersTheAdministratorAloneEndsACaptureWithoutItsSecret(@TempDir Path directory)
-            throws Exception {
+    void onlyTheAdministratorOfIgniteEndsACaptureWithoutItsSecret(@TempDir Path directory) throws Exception {
         try (TestCluster authenticated =
                 new TestCluster(directory).authentication().start(1)) {
             authenticated.node(0).createCache(TestCluster.cache("a", 0));

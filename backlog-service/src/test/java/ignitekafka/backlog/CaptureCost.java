@@ -15,8 +15,8 @@ import org.apache.ignite.client.ClientCache;
 import org.apache.ignite.client.IgniteClient;
 
 /**
- * What capture costs two writers: CPU and time a put without and with capture, in turn, two thin clients against nodes
- * in one process. CPU counts where the machine has other work. Arguments: puts a round, rounds, nodes.
+ * Measures the cost of capture: CPU and time per put without and with it, in turn, for two thin clients against nodes
+ * in one process. Compare CPU if the machine is busy. Arguments: puts per round, rounds, nodes.
  */
 final class CaptureCost {
     private CaptureCost() {
@@ -57,13 +57,13 @@ final class CaptureCost {
 
         System.out.printf(
                 Locale.ROOT,
-                "CPU a put, µs: off %s, on %s; ratio of medians %.2f%n",
+                "CPU per put, µs: off %s, on %s; ratio of medians %.2f%n",
                 off,
                 on,
                 median(off) / median(on));
     }
 
-    /** Microseconds of CPU a put, with all that capture still has to do afterwards. */
+    /** Microseconds of CPU per put, including the writes of the capture afterwards. */
     private static double round(TestCluster cluster, int puts) throws Exception {
         OperatingSystemMXBean system = (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
         long cpu = system.getProcessCpuTime();
@@ -87,7 +87,7 @@ final class CaptureCost {
 
         System.out.printf(
                 Locale.ROOT,
-                "%s: %.0f puts/s, %.1f µs CPU a put%n",
+                "%s: %.0f puts/s, %.1f µs CPU per put%n",
                 cluster.service().connectors().length > 0 ? "on" : "off",
                 puts / seconds,
                 micros);

@@ -13,6 +13,7 @@ import java.util.stream.Collectors;
 import java.util.zip.CRC32;
 import org.junit.jupiter.api.Test;
 
+/** Stored forms: chunks, ranges, unit records, expired keys. */
 class ChunkTest {
     private static Change change(long number, String value) {
         return new Change(number, 7, Change.UPDATED, new byte[] {1}, value == null ? null : value.getBytes());
@@ -50,7 +51,7 @@ class ChunkTest {
     }
 
     @Test
-    void sameContentAgainChangesNothing() {
+    void aDuplicateChangesNothing() {
         byte[] present = chunk(change(1, "a"), change(2, null));
 
         assertSame(present, Chunk.merge(present, chunk(change(2, null))));
@@ -58,7 +59,7 @@ class ChunkTest {
     }
 
     @Test
-    void otherContentUnderANumberStandsBesideIt() {
+    void keepsTwoContentsOfOneNumber() {
         byte[] merged = Chunk.merge(chunk(change(1, "a"), change(2, "b")), chunk(change(1, "x")));
 
         assertEquals(List.of(1L, 1L, 2L), numbers(merged));
@@ -66,7 +67,7 @@ class ChunkTest {
     }
 
     @Test
-    void hashTellsTheKeyInItsLowHalf() {
+    void theLowHalfOfTheHashIsThatOfTheKey() {
         CRC32 both = new CRC32();
 
         both.update(new byte[] {'a', 1, 'b'});
@@ -82,7 +83,7 @@ class ChunkTest {
     }
 
     @Test
-    void rangesJoin() {
+    void mergesAdjacentRanges() {
         Ranges ranges = new Ranges();
 
         ranges.add(1, 3);
@@ -101,28 +102,28 @@ class ChunkTest {
     }
 
     @Test
-    void recordRoundTripsAndItsLowEndNeverPassesItsHighEnd() {
+    void recordRoundTripsWithALowEndNoHigherThanItsHighEnd() {
         Ranges ranges = new Ranges();
 
         ranges.add(1, 40);
 
         UnitRecord record = UnitRecord.decode(UnitRecord.empty()
                 .spanning(0, 1)
-                .marked(UnitRecord.FULL)
+                .marked(UnitRecord.GIVEN_UP)
                 .acknowledged(ranges, 9, 1)
                 .encode());
 
         assertEquals(1, record.low);
         assertEquals(1, record.high);
-        assertEquals(UnitRecord.FULL, record.marks);
+        assertEquals(UnitRecord.GIVEN_UP, record.marks);
         assertEquals(1, record.markNumber);
         assertTrue(record.sent.contains(40));
-        assertEquals(UnitRecord.FULL, record.cleared(7).marks);
+        assertEquals(UnitRecord.GIVEN_UP, record.cleared(7).marks);
         assertEquals(0, record.cleared(1).marks);
     }
 
     @Test
-    void theLowEndStaysWhenChunksMayHaveComeBelowItSince() {
+    void keepsTheLowEndIfChunksMayBeBelowIt() {
         UnitRecord record = UnitRecord.empty().spanning(0, 0).spanning(2, 2);
 
         assertEquals(0, record.turn);
@@ -135,7 +136,7 @@ class ChunkTest {
     }
 
     @Test
-    void expiredKeysKeepStampsInOrder() {
+    void expiredKeysRoundTrip() {
         ByteBuffer key = ByteBuffer.wrap(new byte[] {4});
 
         assertEquals(1, ExpiredKeys.decode(bytes(Map.of(key, 12L))).size());
@@ -145,7 +146,7 @@ class ChunkTest {
         return Entry.after(null, ExpiredKeys.add(times));
     }
 
-    /** An entry for a processor outside of a cache. */
+    /** An entry for an entry processor, without a cache. */
     private static final class Entry implements javax.cache.processor.MutableEntry<BacklogKey, byte[]> {
         private byte[] value;
 

@@ -8,13 +8,18 @@ import java.net.ServerSocket;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
+import javax.cache.Cache;
 import org.apache.ignite.Ignite;
+import org.apache.ignite.IgniteCache;
 import org.apache.ignite.Ignition;
 import org.apache.ignite.cache.affinity.rendezvous.RendezvousAffinityFunction;
+import org.apache.ignite.cache.query.ScanQuery;
 import org.apache.ignite.client.IgniteClient;
 import org.apache.ignite.cluster.ClusterState;
 import org.apache.ignite.configuration.CacheConfiguration;
@@ -33,9 +38,12 @@ import org.apache.ignite.spi.communication.tcp.TcpCommunicationSpi;
 import org.apache.ignite.spi.discovery.tcp.TcpDiscoverySpi;
 import org.apache.ignite.spi.discovery.tcp.ipfinder.vm.TcpDiscoveryVmIpFinder;
 
-/** Ignite nodes in this process, on loopback and free ports. */
+/** Ignite nodes in this process, on free loopback ports. */
 final class TestCluster implements AutoCloseable {
     static final String REGION = "kafka-connect";
+
+    /** Settings of a capture that writes soon. */
+    static final Map<String, String> FAST = Map.of(ConnectorSettings.FLUSH_FREQUENCY, "50");
 
     private final TcpDiscoveryVmIpFinder finder = new TcpDiscoveryVmIpFinder(true);
     private final List<Ignite> nodes = new ArrayList<>();
@@ -59,7 +67,7 @@ final class TestCluster implements AutoCloseable {
         return this;
     }
 
-    /** Caches are in memory, the backlog is on disk. */
+    /** Keeps caches in memory and the backlog on disk. */
     TestCluster persistentBacklog() {
         persistentRegion = true;
 
@@ -72,14 +80,14 @@ final class TestCluster implements AutoCloseable {
         return this;
     }
 
-    /** With Ignite's own users, which want persistence. */
+    /** Enables Ignite's own authentication, which needs persistence. */
     TestCluster authentication() {
         authentication = true;
 
         return persistent();
     }
 
-    /** Each node has plugins of these providers, and no others. */
+    /** Sets the only plugin providers of each node. */
     TestCluster providers(List<Supplier<PluginProvider<?>>> given) {
         providers = given;
 
@@ -112,7 +120,7 @@ final class TestCluster implements AutoCloseable {
         return start(configuration(id));
     }
 
-    IgniteConfiguration configuration(String id) {
+    private DataStorageConfiguration storage() {
         DataRegionConfiguration main = new DataRegionConfiguration()
                 .setName("default")
                 .setInitialSize(16L << 20)
@@ -130,6 +138,10 @@ final class TestCluster implements AutoCloseable {
                     .setMaxSize(regionBytes)
                     .setPersistenceEnabled(persistentRegion));
 
+        return storage;
+    }
+
+    IgniteConfiguration configuration(String id) {
         clientPort = freePort();
 
         IgniteConfiguration configuration = new IgniteConfiguration();
@@ -160,12 +172,11 @@ final class TestCluster implements AutoCloseable {
                         .setIpFinder(finder))
                 .setCommunicationSpi(
                         new TcpCommunicationSpi().setLocalPort(freePort()).setLocalPortRange(0))
-                .setDataStorageConfiguration(storage);
+                .setDataStorageConfiguration(storage());
     }
 
     /**
-     * A node that has no plugin, as if the jar were not there: other providers than those of its configuration are not
-     * looked for.
+     * Configuration of a node without the plugin, as if the jar were missing: Ignite loads the listed providers only.
      */
     IgniteConfiguration withoutJar(String id) {
         IgnitePlugin other = new IgnitePlugin() {
@@ -199,17 +210,17 @@ final class TestCluster implements AutoCloseable {
         return nodes;
     }
 
-    /** The control service as a proxy of a node. */
+    /** A proxy of the control service, on the first node. */
     BacklogService service() {
         return node(0).services().serviceProxy(BacklogService.NAME, BacklogService.class, false);
     }
 
-    /** A thin client of the node that was started last. */
+    /** A thin client of the last started node. */
     IgniteClient thinClient() {
         return Ignition.startClient(new ClientConfiguration().setAddresses("127.0.0.1:" + clientPort));
     }
 
-    /** The same for a user whose password is his name. */
+    /** The same for a user whose password equals the name. */
     IgniteClient thinClient(String user) {
         return Ignition.startClient(new ClientConfiguration()
                 .setAddresses("127.0.0.1:" + clientPort)
@@ -217,7 +228,7 @@ final class TestCluster implements AutoCloseable {
                 .setUserPassword(user));
     }
 
-    /** Cuts a node off, as a kill does: it writes nothing any more. */
+    /** Ends a node as a kill does: it writes nothing more. */
     @SuppressWarnings("deprecation")
     void kill(Ignite node) {
         nodes.remove(node);
@@ -245,6 +256,15 @@ final class TestCluster implements AutoCloseable {
 
     static CacheConfiguration<Object, Object> cache(String name, int backups) {
         return new CacheConfiguration<>(name).setBackups(backups).setAffinity(new RendezvousAffinityFunction(false, 8));
+    }
+
+    static Map<Object, Object> content(IgniteCache<Object, Object> cache) {
+        Map<Object, Object> content = new TreeMap<>();
+
+        for (Cache.Entry<Object, Object> entry : cache.query(new ScanQuery<>()))
+            content.put(entry.getKey(), entry.getValue());
+
+        return content;
     }
 
     static void await(BooleanSupplier condition, String what) {

@@ -17,33 +17,38 @@ import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.internal.IgniteEx;
 
-/** A reader as the documentation of {@link BacklogService} has it: reads, remembers, folds, acknowledges. */
+/**
+ * A reader of one cache by the contract of {@link BacklogService}, except that it looks nothing up: it reads, remembers
+ * what it has seen, applies changes to a state, and acknowledges.
+ */
 final class TestReader {
     private final Ignite node;
     private final String connector;
     private final String cache;
-    private final Set<String> sent = new HashSet<>();
+    private final Set<String> seen = new HashSet<>();
 
-    /** Units that may have more than was acknowledged. */
-    private final Set<Unit> news = new HashSet<>();
+    /** Units that may have unacknowledged changes. */
+    private final Set<Unit> pending = new HashSet<>();
 
-    private byte[] place = {};
+    private byte[] position = {};
 
-    /** Key to value of what was read; removed keys are gone. */
-    final Map<Object, Object> fold = new TreeMap<>();
+    /** Values by key, after the changes that were read. */
+    final Map<Object, Object> state = new TreeMap<>();
 
-    /** Integer values must rise a key. */
-    final Map<Object, Integer> last = new HashMap<>();
+    /** The highest Integer value of each key; the tests write increasing values. */
+    final Map<Object, Integer> highest = new HashMap<>();
 
     final Set<Object> expired = new HashSet<>();
 
-    /** Partition to marks, of the last read. */
+    /** Marks by partition, from the last read. */
     final Map<Integer, Integer> marks = new LinkedHashMap<>();
 
     final Map<Integer, Long> markNumbers = new HashMap<>();
 
+    /** Changes that were new to this reader. */
     int read;
-    int repeated;
+
+    /** Changes whose value is below the highest of their key. */
     int stepsBack;
 
     TestReader(Ignite node, String connector, String cache) {
@@ -68,143 +73,106 @@ final class TestReader {
     }
 
     static byte[] bytes(List<Unit> units) {
-        ByteBuffer out = Chunk.buffer(new byte[16 * units.size()]);
+        ByteBuffer out = Chunk.buffer(new byte[Unit.BYTES * units.size()]);
 
-        units.forEach(unit -> out.putInt(unit.cacheId).putInt(unit.partition).putLong(unit.incarnation));
+        units.forEach(unit -> unit.write(out));
 
         return out.array();
     }
 
-    /** The units that have changed since the last call, or null when any may have. */
+    /** Returns the units that have changed since the previous call, or null if any may have. */
     Set<Unit> changed(BacklogService service) {
-        ByteBuffer in = Chunk.buffer(service.changed(connector, place));
+        ByteBuffer in = Chunk.buffer(service.changed(connector, position));
 
         assertEquals(0x31444B42, in.getInt());
-        in.getInt();
+        in.getInt(); // topology
 
-        boolean every = in.getInt() == 1;
+        boolean any = in.getInt() == 1;
         int count = in.getInt();
         Set<Unit> units = new HashSet<>();
 
-        place = new byte[in.getInt()];
+        position = new byte[in.getInt()];
 
         for (int i = 0; i < count; i++) assertTrue(units.add(Unit.read(in)));
 
-        in.get(place);
+        in.get(position);
         assertFalse(in.hasRemaining());
-        assertTrue(!every || units.isEmpty());
+        assertTrue(!any || units.isEmpty());
 
-        return every ? null : units;
+        return any ? null : units;
     }
 
-    /** One read of the units that may have news and, if wanted, its acknowledgement; answers how many changes came. */
-    int pass(BacklogService service, int maxBytes, boolean acknowledge) throws Exception {
+    /** Reads the pending units once and, if wanted, acknowledges; returns the number of changes in the answer. */
+    int readOnce(BacklogService service, int maxBytes, boolean acknowledge) throws Exception {
         Set<Unit> changed = changed(service);
         List<Unit> all = units(service);
 
-        news.addAll(changed == null ? all : changed);
+        pending.addAll(changed == null ? all : changed);
 
-        List<Unit> units = all.stream().filter(news::contains).collect(Collectors.toList());
-        ByteBuffer in = Chunk.buffer(service.read(connector, bytes(units), maxBytes));
+        List<Unit> units = all.stream().filter(pending::contains).collect(Collectors.toList());
+        Answer answer = new Answer(service.read(connector, bytes(units), maxBytes), units.size());
 
-        assertEquals(0x31434B42, in.getInt());
-
-        int u = in.getInt();
-        int n = in.getInt();
-
-        assertEquals(units.size(), u);
-        in.getInt();
-
-        long entryBytes = in.getLong();
-        long[] markNumber = longs(in, u);
-        long[] stamp = longs(in, u);
-        long[] number = longs(in, n);
-
-        longs(in, n);
-
-        long[] hash = longs(in, n);
-        int[] count = ints(in, u);
-        int[] mark = ints(in, u);
-
-        int[] more = ints(in, u);
-        int[] keyLength = ints(in, n);
-        int[] valueLength = ints(in, n);
-        byte[] kind = new byte[n];
-
-        in.get(kind);
-
-        assertEquals(entryBytes, in.remaining());
         marks.clear();
 
-        ByteBuffer acknowledged = Chunk.buffer(new byte[32 * u + 16 * n]);
-        int at = 0;
-
-        for (int unit = 0; unit < u; unit++) {
-            if (mark[unit] != 0) {
-                marks.put(units.get(unit).partition, mark[unit]);
-                markNumbers.put(units.get(unit).partition, markNumber[unit]);
+        for (int unit = 0, at = 0; unit < units.size(); at += answer.count[unit], unit++) {
+            if (answer.mark[unit] != 0) {
+                marks.put(units.get(unit).partition, answer.mark[unit]);
+                markNumbers.put(units.get(unit).partition, answer.markNumber[unit]);
             }
 
-            acknowledged
-                    .putInt(units.get(unit).cacheId)
-                    .putInt(units.get(unit).partition)
-                    .putLong(units.get(unit).incarnation);
-            acknowledged.putLong(stamp[unit]).putInt(count[unit]).putInt(0);
-
-            long before = -2;
-
-            for (int end = at + count[unit]; at < end; at++) {
-                Object key = object(in, keyLength[at]);
-                Object value = object(in, valueLength[at]);
-
-                assertEquals(kind[at] >= Change.REMOVED, value == null);
-
-                acknowledged.putLong(number[at]).putLong(hash[at]);
-
-                if (kind[at] == Change.EXPIRED) {
-                    expired.add(key);
-
-                    continue;
-                }
-
-                assertFalse(number[at] < before, "ascending");
-                before = number[at];
-
-                if (sent.add(unit + ":" + units.get(unit).incarnation + ':' + number[at] + ':' + hash[at]))
-                    take(key, value);
-                else repeated++;
-            }
+            apply(answer, units.get(unit), at, at + answer.count[unit]);
         }
 
-        assertFalse(in.hasRemaining());
+        assertFalse(answer.entries.hasRemaining());
 
         if (acknowledge) {
-            service.acknowledge(connector, acknowledged.array());
+            service.acknowledge(connector, answer.acknowledgement(units));
 
-            for (int unit = 0; unit < u; unit++) {
-                if (more[unit] == 0 && mark[unit] == 0) news.remove(units.get(unit));
+            for (int unit = 0; unit < units.size(); unit++) {
+                if (answer.more[unit] == 0 && answer.mark[unit] == 0) pending.remove(units.get(unit));
             }
         }
 
-        return n;
+        return answer.number.length;
     }
 
-    private void take(Object key, Object value) {
-        read++;
+    /** Applies the changes of a unit, from index {@code from} up to before {@code to}. */
+    private void apply(Answer answer, Unit unit, int from, int to) throws Exception {
+        for (int at = from; at < to; at++) {
+            Object key = object(answer.entries, answer.keyLength[at]);
+            Object value = object(answer.entries, answer.valueLength[at]);
 
-        if (value == null) fold.remove(key);
-        else {
-            fold.put(key, value);
+            assertEquals(answer.kind[at] >= Change.REMOVED, value == null);
 
-            if (value instanceof Integer && last.merge(key, (Integer) value, Math::max) > (Integer) value) stepsBack++;
+            if (answer.kind[at] == Change.EXPIRED) {
+                expired.add(key);
+
+                continue;
+            }
+
+            assertTrue(at == from || answer.number[at] >= answer.number[at - 1], "ascending numbers");
+
+            if (seen.add(unit + ":" + answer.number[at] + ':' + answer.hash[at])) apply(key, value);
         }
     }
 
-    /** Reads and acknowledges until nothing is left. */
+    private void apply(Object key, Object value) {
+        read++;
+
+        if (value == null) state.remove(key);
+        else {
+            state.put(key, value);
+
+            if (value instanceof Integer && highest.merge(key, (Integer) value, Math::max) > (Integer) value)
+                stepsBack++;
+        }
+    }
+
+    /** Reads and acknowledges until the backlog is empty. */
     void drain(BacklogService service) throws Exception {
         service.barrier(connector);
 
-        while (pass(service, 1 << 20, true) > 0) service.barrier(connector);
+        while (readOnce(service, 1 << 20, true) > 0) service.barrier(connector);
     }
 
     private Object object(ByteBuffer in, int length) throws Exception {
@@ -226,19 +194,78 @@ final class TestReader {
                         null);
     }
 
-    private static long[] longs(ByteBuffer in, int count) {
-        long[] values = new long[count];
+    /** A decoded answer of {@link BacklogService#read}. */
+    private static final class Answer {
+        final long[] markNumber;
+        final long[] stamp;
+        final long[] number;
+        final long[] hash;
+        final int[] count;
+        final int[] mark;
+        final int[] more;
+        final int[] keyLength;
+        final int[] valueLength;
+        final byte[] kind;
 
-        for (int i = 0; i < count; i++) values[i] = in.getLong();
+        /** Keys and values, in the order of the changes. */
+        final ByteBuffer entries;
 
-        return values;
-    }
+        Answer(byte[] bytes, int units) {
+            ByteBuffer in = Chunk.buffer(bytes);
 
-    private static int[] ints(ByteBuffer in, int count) {
-        int[] values = new int[count];
+            assertEquals(0x31434B42, in.getInt());
+            assertEquals(units, in.getInt());
 
-        for (int i = 0; i < count; i++) values[i] = in.getInt();
+            int changes = in.getInt();
 
-        return values;
+            in.getInt(); // topology
+
+            long entryBytes = in.getLong();
+
+            markNumber = longs(in, units);
+            stamp = longs(in, units);
+            number = longs(in, changes);
+            longs(in, changes); // time
+            hash = longs(in, changes);
+            count = ints(in, units);
+            mark = ints(in, units);
+            more = ints(in, units);
+            keyLength = ints(in, changes);
+            valueLength = ints(in, changes);
+            kind = new byte[changes];
+            in.get(kind);
+            assertEquals(entryBytes, in.remaining());
+            entries = in;
+        }
+
+        byte[] acknowledgement(List<Unit> units) {
+            ByteBuffer out = Chunk.buffer(new byte[32 * units.size() + 16 * number.length]);
+
+            for (int unit = 0, at = 0; unit < units.size(); unit++) {
+                units.get(unit).write(out);
+                out.putLong(stamp[unit]).putInt(count[unit]).putInt(0);
+
+                for (int end = at + count[unit]; at < end; at++)
+                    out.putLong(number[at]).putLong(hash[at]);
+            }
+
+            return out.array();
+        }
+
+        private static long[] longs(ByteBuffer in, int count) {
+            long[] values = new long[count];
+
+            for (int i = 0; i < count; i++) values[i] = in.getLong();
+
+            return values;
+        }
+
+        private static int[] ints(ByteBuffer in, int count) {
+            int[] values = new int[count];
+
+            for (int i = 0; i < count; i++) values[i] = in.getInt();
+
+            return values;
+        }
     }
 }

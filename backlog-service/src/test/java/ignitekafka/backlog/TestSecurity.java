@@ -28,8 +28,8 @@ import org.apache.ignite.plugin.security.SecuritySubject;
 import org.apache.ignite.plugin.security.SecuritySubjectType;
 
 /**
- * A security plugin: nodes may do all, a user what is in its list, as {@code PERMISSION} or {@code PERMISSION:name};
- * passwords do not count.
+ * A security plugin: nodes have all permissions, users those of their list, as {@code PERMISSION} or
+ * {@code PERMISSION:name}. It does not check passwords.
  */
 final class TestSecurity extends GridProcessorAdapter implements GridSecurityProcessor {
     private static final Map<UUID, Subject> SUBJECTS = new ConcurrentHashMap<>();
@@ -41,7 +41,7 @@ final class TestSecurity extends GridProcessorAdapter implements GridSecurityPro
         this.rights = rights;
     }
 
-    /** The provider of the plugin, beside which a node needs those of its other plugins. */
+    /** The provider of the plugin; a node also needs the providers of its other plugins. */
     static PluginProvider<?> provider(Map<String, Set<String>> rights) {
         IgnitePlugin plugin = new IgnitePlugin() {
                     // Does nothing.

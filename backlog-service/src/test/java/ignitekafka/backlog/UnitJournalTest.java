@@ -11,7 +11,7 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-/** What a node remembers of the units it has written. */
+/** The journal of units that a node has written. */
 class UnitJournalTest {
     private static Unit unit(int partition) {
         return new Unit(1, partition, 2);
@@ -22,7 +22,7 @@ class UnitJournalTest {
     }
 
     @Test
-    void namesEachUnitOnceInTheOrderOfItsLastWrite() {
+    void listsEachUnitOnceInTheOrderOfItsLastWrite() {
         UnitJournal journal = new UnitJournal();
         UnitJournal.Answer first = since(journal, null);
 
@@ -39,7 +39,7 @@ class UnitJournalTest {
     }
 
     @Test
-    void aNumberOfAnotherJournalSaysNothing() {
+    void aNumberOfAnotherJournalIsUnknown() {
         UnitJournal journal = new UnitJournal();
 
         journal.note(List.of(unit(1)));
@@ -47,7 +47,7 @@ class UnitJournalTest {
     }
 
     @Test
-    void forgetsTheOldest() {
+    void forgetsTheOldestUnits() {
         UnitJournal journal = new UnitJournal();
         UnitJournal.Answer first = since(journal, null);
 
