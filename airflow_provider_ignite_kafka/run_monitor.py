@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from airflow_provider_ignite_kafka.spark.request import Request
 from ignite_kafka.common.deadline import Deadline
 from ignite_kafka.errors import IgniteKafkaError
-from ignite_kafka.ignite.connection import IgniteEndpoint
+from ignite_kafka.ignite.endpoint import IgniteEndpoint
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics
 from ignite_kafka.state.status import PAUSED, RunStatus, read_run, read_runs, written_ms

@@ -18,7 +18,7 @@ from ignite_kafka.cli.tables import table
 from ignite_kafka.common.deadline import Deadline
 from ignite_kafka.errors import IgniteKafkaError
 from ignite_kafka.ignite.cluster import Cluster
-from ignite_kafka.ignite.connection import IgniteEndpoint
+from ignite_kafka.ignite.endpoint import IgniteEndpoint
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics
 from ignite_kafka.plan.source_plan import TransferPlan

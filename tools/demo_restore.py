@@ -8,7 +8,7 @@ import pyignite
 
 from ignite_kafka.cli.tables import table
 from ignite_kafka.ignite.cluster import Cluster
-from ignite_kafka.ignite.connection import IgniteEndpoint
+from ignite_kafka.ignite.endpoint import IgniteEndpoint
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.state.status import RunStatus, read_runs
 

@@ -14,7 +14,7 @@ import pyignite
 from ignite_kafka.admin.verify import Verified, verify
 from ignite_kafka.cli.tables import table
 from ignite_kafka.ignite.cluster import Cluster
-from ignite_kafka.ignite.connection import IgniteEndpoint
+from ignite_kafka.ignite.endpoint import IgniteEndpoint
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics
 from ignite_kafka.plan.source_plan import TransferPlan

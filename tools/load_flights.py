@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from ignite_kafka.ignite.cluster import Cluster
-from ignite_kafka.ignite.connection import IgniteEndpoint
+from ignite_kafka.ignite.endpoint import IgniteEndpoint
 
 from .entries import make_cache, put
 from .flights import TABLES, Table

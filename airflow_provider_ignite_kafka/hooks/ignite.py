@@ -10,7 +10,7 @@ from airflow.providers.common.compat.sdk import BaseHook, mask_secret
 from airflow_provider_ignite_kafka.hooks.pyignite_client import pyignite_client
 from airflow_provider_ignite_kafka.options import INSECURE_REMEDY, allow_insecure_connections, allowed_kafka_options
 from ignite_kafka.errors import IgniteKafkaError, SettingsError
-from ignite_kafka.ignite.connection import IgniteCredentials, IgniteEndpoint, TlsSettings
+from ignite_kafka.ignite.endpoint import IgniteCredentials, IgniteEndpoint, TlsSettings
 from ignite_kafka.settings import secrets
 from ignite_kafka.settings.transport_security import check, ignite_weaknesses
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ignite_kafka.ignite.connection import IgniteCredentials, IgniteEndpoint, split_address
+from ignite_kafka.ignite.endpoint import IgniteCredentials, IgniteEndpoint, split_address
 
 
 @contextmanager

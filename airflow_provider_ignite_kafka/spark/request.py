@@ -15,7 +15,7 @@ from airflow_provider_ignite_kafka.hooks.kafka_config import KafkaConfig, kafka_
 from airflow_provider_ignite_kafka.options import INSECURE_REMEDY, allow_insecure_connections, allowed_kafka_options
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.events import CONFIG_CHANGED, emit
-from ignite_kafka.ignite.connection import IgniteCredentials, IgniteEndpoint
+from ignite_kafka.ignite.endpoint import IgniteCredentials, IgniteEndpoint
 from ignite_kafka.settings import files as properties
 from ignite_kafka.settings import secrets as secret_files
 from ignite_kafka.settings.client_config import one_name

@@ -123,7 +123,7 @@ def test_topic_deleted_during_the_copy(copy: Copy) -> None:
 
 
 def test_lost_offsets_topic(copy: Copy) -> None:
-    """Without its offsets a known connector cannot tell what it has sent: it sends nothing."""
+    """A known connector without its offsets cannot know what it has sent, so it sends nothing."""
     run_and(copy, lambda: destroy(copy.ignite, copy.cache))
     before = copy.assert_nothing_half()
     fill(copy.ignite, copy.cache, copy.entries)
@@ -200,12 +200,12 @@ def test_topic_that_may_not_be_written(secured: Copy) -> None:
 
 
 def test_dead_letter_topic_that_may_not_be_written(secured: Copy) -> None:
-    letters = create_topic(secured.broker, f"letters-{secured.connector}", 1)
+    dead_letters = create_topic(secured.broker, f"letters-{secured.connector}", 1)
     for operation in (AclOperation.DESCRIBE, AclOperation.DESCRIBE_CONFIGS):
-        rule(secured.broker, letters, operation, AclPermissionType.ALLOW)
+        rule(secured.broker, dead_letters, operation, AclPermissionType.ALLOW)
     put_bytes(secured.ignite, secured.cache, {long(100_000): OF_UNKNOWN_TYPE})
-    settings = {"error_handling_policy": "DEAD_LETTER", "dead_letter_topic": letters}
-    one_error(secured.run(secrets=RIGHT, settings=settings), 1, "TopicError", letters, "TOPIC_AUTHORIZATION_FAILED")
+    settings = {"error_handling_policy": "DEAD_LETTER", "dead_letter_topic": dead_letters}
+    one_error(secured.run(secrets=RIGHT, settings=settings), 1, "TopicError", dead_letters, "TOPIC_AUTHORIZATION_FAILED")
     assert secured.assert_nothing_half() < len(secured.entries)
 
 

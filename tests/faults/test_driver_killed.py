@@ -12,14 +12,14 @@ from tests.support.processes import killed_at
 from tests.support.servers import PARTITIONS
 
 
-def test_second_run_goes_on_where_the_first_died_while_it_claimed(copy: Copy) -> None:
+def test_a_second_run_continues_after_the_first_died_while_claiming(copy: Copy) -> None:
     killed_at(copy.start(), copy.broker.proxy.hold_request(Api.END_TXN, f"{copy.connector}-control", 1))
     copy.run().assert_exit(0)
     copy.assert_complete()
 
 
 @pytest.mark.parametrize("nth", [1, 3], ids=["before the first commit", "after some commits"])
-def test_second_run_goes_on(copy: Copy, nth: int) -> None:
+def test_a_second_run_continues(copy: Copy, nth: int) -> None:
     rule = copy.broker.proxy.hold_request(Api.END_TXN, copy.slot_id(1), nth)
     killed_at(copy.start(), rule)
     assert copy.assert_nothing_half() < len(copy.entries)
@@ -28,17 +28,17 @@ def test_second_run_goes_on(copy: Copy, nth: int) -> None:
 
 
 def test_each_dead_letter_is_sent_once(copy: Copy) -> None:
-    """One bad entry a unit: some letters are committed before the driver dies, some were sent in the transaction that dies with it."""
-    letters = f"letters-{copy.connector}"
-    copy.settings |= {"error_handling_policy": "DEAD_LETTER", "dead_letter_topic": letters}
+    """One bad entry per unit: some dead letters are committed before the driver dies, some are in its open transaction."""
+    dead_letters = f"letters-{copy.connector}"
+    copy.settings |= {"error_handling_policy": "DEAD_LETTER", "dead_letter_topic": dead_letters}
     bad = {long(key): OF_UNKNOWN_TYPE for key in range(100_000, 100_000 + PARTITIONS)}
     put_bytes(copy.ignite, copy.cache, bad)
     killed_at(copy.start(), copy.broker.proxy.hold_request(Api.END_TXN, copy.slot_id(1), 3))
-    before = read_committed(copy.broker.bootstrap, letters, settled=False).counts()
+    before = read_committed(copy.broker.bootstrap, dead_letters, settled=False).counts()
     assert 0 < before.total() < len(bad)
     copy.run().assert_exit(0)
     copy.assert_complete()
-    assert read_committed(copy.broker.bootstrap, letters).counts() == dict.fromkeys(bad, 1)
+    assert read_committed(copy.broker.bootstrap, dead_letters).counts() == dict.fromkeys(bad, 1)
 
 
 def test_complete_snapshot_is_not_sent_again(copy: Copy) -> None:

@@ -45,7 +45,7 @@ def test_held_request_does_not_reach_the_broker(broker: ProxiedBroker, topic: st
     assert len(read_committed(broker.bootstrap, topic).records) == 1
 
 
-def test_held_reply_leaves_the_client_without_an_answer_to_what_was_done(broker: ProxiedBroker, topic: str, begun: Producer) -> None:
+def test_a_held_reply_times_out_although_the_request_was_done(broker: ProxiedBroker, topic: str, begun: Producer) -> None:
     rule = broker.proxy.hold_reply(Api.END_TXN, ID)
     with pytest.raises(KafkaException) as error:
         begun.commit_transaction(1)
@@ -93,7 +93,7 @@ def test_delayed_replies_arrive(broker: ProxiedBroker, topic: str, begun: Produc
     assert rule.reached
 
 
-def test_parsing_of_heads() -> None:
+def test_request_headers_are_parsed() -> None:
     old = struct.pack(">hhih", 26, 1, 7, 2) + b"me" + struct.pack(">h", 3) + b"t-1" + bytes(11)
     flexible = struct.pack(">hhih", 22, 4, 8, 2) + b"me" + b"\x00" + b"\x04t-1" + bytes(11)
     plain_produce = struct.pack(">hhih", 0, 10, 9, -1) + b"\x00" + b"\x00" + bytes(11)

@@ -25,7 +25,7 @@ KEYS, OPERATIONS, PARTITIONS = 400, 6_000, 4
 
 
 @dataclass
-class Sunk:
+class SinkVerdict:
     """A topic of puts and tombstones, and the connector that brings it into a cache in many small batches."""
 
     broker: ProxiedBroker
@@ -81,7 +81,7 @@ class Sunk:
         assert self.lag() == 0
 
 
-def make_sunk(broker: ProxiedBroker, ignite: IgniteCluster, directory: Path, **settings: Any) -> Sunk:
+def make_sunk(broker: ProxiedBroker, ignite: IgniteCluster, directory: Path, **settings: Any) -> SinkVerdict:
     name = f"k{uuid.uuid4().hex[:6]}"
     create_topic(broker, name, PARTITIONS)
     own = {
@@ -99,25 +99,25 @@ def make_sunk(broker: ProxiedBroker, ignite: IgniteCluster, directory: Path, **s
         "cache_value_type": "java.lang.String",
         **settings,
     }
-    return Sunk(broker, ignite, AppStarter(directory, app=SINK_APP), own)
+    return SinkVerdict(broker, ignite, AppStarter(directory, app=SINK_APP), own)
 
 
 @pytest.fixture
-def sunk(broker: ProxiedBroker, ignite: IgniteCluster, tmp_path: Path) -> Sunk:
+def sunk(broker: ProxiedBroker, ignite: IgniteCluster, tmp_path: Path) -> SinkVerdict:
     made = make_sunk(broker, ignite, tmp_path)
     made.write(1)
     return made
 
 
 @pytest.mark.parametrize("nth", [1, 4], ids=["before the first commit", "after some commits"])
-def test_a_second_run_converges_after_the_driver_was_killed(sunk: Sunk, nth: int) -> None:
+def test_a_second_run_converges_after_the_driver_was_killed(sunk: SinkVerdict, nth: int) -> None:
     killed_at(sunk.start(), sunk.broker.proxy.hold_request(Api.END_TXN, f"{sunk.connector}-1", nth))
     sunk.write(2)
     sunk.run().assert_exit(0)
     sunk.assert_complete()
 
 
-def test_a_commit_of_a_killed_driver_that_comes_late_changes_nothing(sunk: Sunk) -> None:
+def test_a_commit_of_a_killed_driver_that_comes_late_changes_nothing(sunk: SinkVerdict) -> None:
     """Only the driver's JVM dies, and a commit of its left-over worker comes when the second run is done."""
     rule = sunk.broker.proxy.hold_request(Api.END_TXN, f"{sunk.connector}-1", 2)
     app = sunk.start()
@@ -134,7 +134,7 @@ def test_a_commit_of_a_killed_driver_that_comes_late_changes_nothing(sunk: Sunk)
     sunk.assert_complete()
 
 
-def test_a_commit_whose_answer_is_lost_is_known_again(sunk: Sunk) -> None:
+def test_a_commit_whose_answer_is_lost_is_recognized(sunk: SinkVerdict) -> None:
     rule = sunk.broker.proxy.hold_reply(Api.END_TXN, f"{sunk.connector}-1", 2)
     app = sunk.start()
     try:
@@ -155,7 +155,7 @@ def refused(result: AppResult, error: str, secret: str) -> None:
 
 
 @pytest.fixture
-def secured(jars: Jars, ignite: IgniteCluster, tmp_path: Path) -> Iterator[Sunk]:
+def secured(jars: Jars, ignite: IgniteCluster, tmp_path: Path) -> Iterator[SinkVerdict]:
     with ProxiedBroker(tmp_path / "broker", jars, USERS) as broker:
         login = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.username": "alice"}
         made = make_sunk(broker, ignite, tmp_path, kafka_config=login)
@@ -163,7 +163,7 @@ def secured(jars: Jars, ignite: IgniteCluster, tmp_path: Path) -> Iterator[Sunk]
         yield made
 
 
-def test_a_wrong_kafka_password(secured: Sunk) -> None:
+def test_a_wrong_kafka_password(secured: SinkVerdict) -> None:
     result = secured.run(secrets={"kafka": {"sasl.password": "wrong-kafka-password"}})
     refused(result, "AuthenticationFailed", "wrong-kafka-password")
     secured.run(secrets={"kafka": {"sasl.password": USERS["alice"]}}).assert_exit(0)

@@ -36,7 +36,7 @@ def test_older_run_is_fenced_and_newer_finishes(copy: Copy, spark_cluster: Spark
     copy.assert_complete()
 
 
-def test_late_task_of_the_older_run_does_not_hurt_the_newer(copy: Copy, spark_cluster: SparkCluster) -> None:
+def test_a_late_task_of_the_older_run_changes_nothing(copy: Copy, spark_cluster: SparkCluster) -> None:
     """The newer task has initialised a slot's id and is slow to send; the older one's commit arrives, and its slot is opened again."""
     copy.settings["slots"] = 1
     held = copy.broker.proxy.hold_request(Api.END_TXN, copy.slot_id(0), 2)

@@ -48,7 +48,7 @@ def says(app: App, event: events.Event) -> None:
 
     def said() -> bool:
         found = f" {event.id} # " in app.output()
-        assert found or app.running(), f"the run ended before event {event.id}:\n{app.telling()}"
+        assert found or app.running(), f"the run ended before event {event.id}:\n{app.output_tail()}"
         return found
 
     wait_until(said, f"event {event.id} of the run")

@@ -14,7 +14,7 @@ import java.util.TreeMap;
 import java.util.UUID;
 import org.apache.ignite.cache.affinity.AffinityKey;
 
-/** Values as text, equal to that of tests/support/codec_text.py. */
+/** Values as text, equal to that of tests/support/value_text.py. */
 class TypeText {
     static String text(Object value) throws IllegalAccessException {
         if (value == null) return "null";

@@ -39,7 +39,7 @@ def test_an_older_run_that_slept_wakes_up(
             writers.stop()
             assert_right(followed.await_same(newer, *KINDS))
             followed.stop(newer)
-    assert_right(followed.judged(*KINDS))
+    assert_right(followed.verdicts(*KINDS))
     assert followed.unsent() == 0
     assert result.error is not None
     assert result.error[0] == "Fenced"
@@ -95,7 +95,7 @@ def test_other_parallelism_after_a_kill(
             writers.stop()
             assert_right(followed.await_same(second, *KINDS))
             followed.stop(second)
-    assert_right(followed.judged(*KINDS))
+    assert_right(followed.verdicts(*KINDS))
     assert followed.unsent() == 0
 
 

@@ -40,7 +40,7 @@ def test_a_task_that_stalls_beyond_the_time_of_its_transaction(
         writers.stop()
         assert_right(followed.await_same(app, *KINDS))
         followed.stop(app)
-    assert_right(followed.judged(*KINDS))
+    assert_right(followed.verdicts(*KINDS))
     assert followed.unsent() == 0
 
 

@@ -84,7 +84,7 @@ def test_a_stream(
         print(f"{counts}; {'; '.join(map(str, verdicts.values()))}")
         assert_right(verdicts)
         followed.stop(app)
-    assert_right(followed.judged(*KINDS))
+    assert_right(followed.verdicts(*KINDS))
     assert followed.unsent() == 0
 
 

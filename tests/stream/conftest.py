@@ -14,8 +14,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from ignite_kafka.ignite.backlog_service import GIVEN_UP, UNIT, BacklogService
-from ignite_kafka.ignite.connection import IgniteCredentials, IgniteEndpoint, ThinConnection
+from ignite_kafka.ignite.backlog_service import BacklogService
+from ignite_kafka.ignite.backlog_units import GIVEN_UP, UNIT
+from ignite_kafka.ignite.connection import ThinConnection
+from ignite_kafka.ignite.endpoint import IgniteCredentials, IgniteEndpoint
 from ignite_kafka.ignite.protocol import cache_id
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics
@@ -26,7 +28,7 @@ from tests.support import QUICK_JVM
 from tests.support.oracle import read_committed
 from tests.support.processes import App, AppResult, AppStarter, SparkCluster
 from tests.support.servers import ProxiedBroker
-from tests.support.stream_oracle import Verdict, await_fold, entries_of, judge, read_now
+from tests.support.stream_oracle import Verdict, await_fold, compare, entries_of, read_now
 from tests.support.traffic import TrafficProgram
 from tests.support.waiting import wait_until
 from tools.servers import IgniteCluster, Jars, KafkaBroker, KafkaCluster
@@ -158,7 +160,7 @@ class Stream:
         def reached() -> bool:
             if all(self.records(kind) >= count for kind, count in wanted.items()):
                 return True
-            assert app.running(), f"the connector ended:\n{app.telling()}"
+            assert app.running(), f"the connector ended:\n{app.output_tail()}"
             return False
 
         wait_until(reached, f"records {wanted} of {app.log}", poll_s=1)  # each poll reads everything
@@ -167,13 +169,13 @@ class Stream:
         """Wait until the topics' folds are the caches, which nobody writes to; the app goes on meanwhile."""
 
         def goes_on() -> None:
-            assert app.running(), f"the connector ended:\n{app.telling()}"
+            assert app.running(), f"the connector ended:\n{app.output_tail()}"
 
         entries = {kind: entries_of(self.ignite, self.cache(kind)) for kind in kinds}
         assert all(entries.values())
         return {kind: await_fold(self.kafka.bootstrap, self.topic(kind), entries[kind], goes_on) for kind in kinds}
 
-    def judged(self, *kinds: str, besides: Mapping[str, Collection[bytes]] | None = None) -> dict[str, Verdict]:
+    def verdicts(self, *kinds: str, besides: Mapping[str, Collection[bytes]] | None = None) -> dict[str, Verdict]:
         """The topics as they are when no transaction is open on them.
 
         :param besides: keys by kind that are not looked at.
@@ -184,7 +186,7 @@ class Stream:
             contents = read_committed(self.kafka.bootstrap, self.topic(kind))
             records = tuple(record for record in contents.records if record.key not in left_out)
             entries = {key: value for key, value in entries_of(self.ignite, self.cache(kind)).items() if key not in left_out}
-            verdicts[kind] = judge(replace(contents, records=records), entries)
+            verdicts[kind] = compare(replace(contents, records=records), entries)
         return verdicts
 
     def unsent(self) -> int:

@@ -24,10 +24,10 @@ def test_the_topics_follow_the_caches(pair: IgniteCluster, kafka: KafkaBroker, s
         assert_right(followed.await_same(app, STREAMED), besides=("repeated",))
         followed.stop(app)
     assert followed.unsent() == 0
-    sent = {kind: verdict.records for kind, verdict in followed.judged(*KINDS, STREAMED).items()}
+    sent = {kind: verdict.records for kind, verdict in followed.verdicts(*KINDS, STREAMED).items()}
     with followed.running(run_mode="once") as app:  # it catches up, with nothing
         app.result().assert_exit(0)
-    verdicts = followed.judged(*KINDS, STREAMED)
+    verdicts = followed.verdicts(*KINDS, STREAMED)
     assert_right(verdicts, besides=("repeated",))
     assert {kind: verdict.records for kind, verdict in verdicts.items()} == sent
 

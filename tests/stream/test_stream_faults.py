@@ -30,7 +30,7 @@ def test_driver_killed_and_started_again(
             writers.stop()
             assert_right(followed.await_same(second, *KINDS))
             followed.stop(second)
-    assert_right(followed.judged(*KINDS))
+    assert_right(followed.verdicts(*KINDS))
     assert followed.unsent() == 0
 
 
@@ -47,8 +47,8 @@ def test_what_was_acknowledged_is_in_the_topics(
         counts = writers.stop()
         unsent = {kind: followed.unsent_keys(kind) for kind in KINDS}
         assert all(unsent.values())
-        assert_right(followed.judged(*KINDS, besides=unsent))
-        assert not all(verdict.same for verdict in followed.judged(*KINDS).values())
+        assert_right(followed.verdicts(*KINDS, besides=unsent))
+        assert not all(verdict.same for verdict in followed.verdicts(*KINDS).values())
     with traffic.start(pair, followed.writers(*WRITERS), seed=27, rate=RATE, first=counts.highest) as writers, followed.running() as app:
         followed.await_records(app, KINDS)
         writers.stop()

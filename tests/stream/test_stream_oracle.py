@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import pytest
 
 from tests.support.oracle import TopicContents, TopicRecord
-from tests.support.stream_oracle import Verdict, judge
+from tests.support.stream_oracle import Verdict, compare
 
 ENTRIES = {b"1": 7, b"2": 9}
 RIGHT = [(b"1", 3), (b"3", 4), (b"2", 5), (b"1", 7), (b"3", None), (b"2", 9)]
@@ -27,7 +27,7 @@ def faulty(verdict: Verdict) -> set[str]:
 
 
 def test_a_topic_that_follows_its_cache_passes() -> None:
-    verdict = judge(contents(RIGHT), ENTRIES)
+    verdict = compare(contents(RIGHT), ENTRIES)
     assert (verdict.faults(), verdict.same) == ([], True)
     assert (verdict.records, verdict.tombstones, verdict.entries) == (6, 1, 2)
     assert str(verdict) == "t: 6 records (1 tombstones, 0 repeated), 2 entries; the fold is the cache"
@@ -51,22 +51,22 @@ def test_a_topic_that_follows_its_cache_passes() -> None:
         pytest.param([], {"missing"}, id="an empty topic"),
     ],
 )
-def test_each_fault_is_told(records: list[tuple[bytes, int | None]], kinds: set[str]) -> None:
-    assert faulty(judge(contents(records), ENTRIES)) == kinds
+def test_each_kind_of_fault_is_found(records: list[tuple[bytes, int | None]], kinds: set[str]) -> None:
+    assert faulty(compare(contents(records), ENTRIES)) == kinds
 
 
-def test_a_key_in_two_partitions_is_told() -> None:
-    assert faulty(judge(contents(RIGHT, [0, 0, 0, 1, 0, 0]), ENTRIES)) == {"scattered"}
+def test_a_key_in_two_partitions_is_found() -> None:
+    assert faulty(compare(contents(RIGHT, [0, 0, 0, 1, 0, 0]), ENTRIES)) == {"scattered"}
 
 
 def test_repetitions_are_counted_where_they_are_allowed() -> None:
-    verdict = judge(contents([*RIGHT, RIGHT[-1], RIGHT[-1]]), ENTRIES)
+    verdict = compare(contents([*RIGHT, RIGHT[-1], RIGHT[-1]]), ENTRIES)
     assert verdict.faults(besides=["repeated"]) == []
     assert len(verdict.repeated) == 2
     assert verdict.same
-    assert not judge(contents([*RIGHT, RIGHT[-1], (b"1", 8)]), ENTRIES).same
+    assert not compare(contents([*RIGHT, RIGHT[-1], (b"1", 8)]), ENTRIES).same
 
 
 def test_a_record_without_a_key_is_no_record_of_a_cache() -> None:
     with pytest.raises(AssertionError, match="without a key"):
-        judge(TopicContents("t", (TopicRecord(None, b"1", 0, 0),), frozenset()), ENTRIES)
+        compare(TopicContents("t", (TopicRecord(None, b"1", 0, 0),), frozenset()), ENTRIES)

@@ -14,7 +14,7 @@ WRITERS = ("puts:atomic-a", "batches:atomic-a", "stream:atomic-b", "insert:atomi
 
 # pyignite leaves the socket open of a node that it cannot reach
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_writers_go_on_over_a_killed_node(mortal_pair: IgniteCluster, traffic: TrafficProgram) -> None:
+def test_writers_continue_when_a_node_is_killed(mortal_pair: IgniteCluster, traffic: TrafficProgram) -> None:
     cluster = mortal_pair
     with cluster.client() as client:
         for cache in CACHES:

@@ -8,9 +8,9 @@ import pyarrow as pa
 
 from ignite_kafka.ignite.cache_writer import CacheWriter
 from ignite_kafka.ignite.cluster import Cluster
-from ignite_kafka.ignite.connection import IgniteEndpoint
+from ignite_kafka.ignite.endpoint import IgniteEndpoint
 from ignite_kafka.ignite.types import type_codes as codes
-from tests.support.codec_bytes import NULL, Types, binary, mapping, number, string
+from tests.support.ignite_bytes import NULL, Types, binary, mapping, number, string
 from tools.servers import IgniteCluster
 
 OF_UNKNOWN_TYPE = binary(Types().add("NobodyRegisteredThis", {"x": codes.LONG}), {"x": number(codes.LONG, 1)})

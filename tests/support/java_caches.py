@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ignite_kafka.ignite.cluster import Cluster
-from ignite_kafka.ignite.connection import IgniteEndpoint
+from ignite_kafka.ignite.endpoint import IgniteEndpoint
 from ignite_kafka.ignite.scan import scan_partitions
 from ignite_kafka.ignite.types.model import CacheInfo, Page
 from tools.servers import IgniteCluster, Jars

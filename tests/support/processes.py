@@ -35,7 +35,7 @@ _PROGRESS = re.compile(r"^\S+ \S+ INFO progress ")
 _SHOWN_LINES, _SHOWN_CHARACTERS = 20, 260
 
 
-def telling(output: str, *files: Path | str) -> str:
+def output_tail(output: str, *files: Path | str) -> str:
     """The end of an output, short enough to be read in a log that is cut: of the lines about progress only the last, long lines without
     their ends, then the files to look at.
     """
@@ -67,9 +67,9 @@ class ManagedProcess:
     def output(self) -> str:
         return self.log.read_text(errors="replace")
 
-    def telling(self) -> str:
+    def output_tail(self) -> str:
         """The end of the output, and where it and those of its servers are."""
-        return telling(self.output(), self.log, *self.servers)
+        return output_tail(self.output(), self.log, *self.servers)
 
     def family(self) -> list[psutil.Process]:
         """This process and all that descends from it, as far as it was seen while its parents lived."""
@@ -93,7 +93,7 @@ class ManagedProcess:
             return self._process.wait(deadline_s)
         except subprocess.TimeoutExpired as cause:
             self.family()
-            raise TimeoutError(f"{self.log.name} still runs after {deadline_s:.0f} s:\n{self.telling()}") from cause
+            raise TimeoutError(f"{self.log.name} still runs after {deadline_s:.0f} s:\n{self.output_tail()}") from cause
 
     def stop(self) -> None:
         """End this process and its family."""
@@ -159,7 +159,7 @@ class AppResult:
 
     def assert_exit(self, code: int) -> AppResult:
         """The exit code is as wanted, else the end of the output is shown."""
-        assert self.exit_code == code, f"exit code {self.exit_code}, wanted {code}:\n{telling(self.output, *self.files)}"
+        assert self.exit_code == code, f"exit code {self.exit_code}, wanted {code}:\n{output_tail(self.output, *self.files)}"
         return self
 
 
@@ -176,13 +176,13 @@ class App(ManagedProcess):
         """
 
         def reached() -> bool:
-            assert rule.reached or self.running(), f"the app ended before {rule}:\n{self.telling()}"
+            assert rule.reached or self.running(), f"the app ended before {rule}:\n{self.output_tail()}"
             return rule.reached
 
         try:
             wait_until(reached, str(rule))
         except TimeoutError as late:
-            raise AssertionError(f"{late}:\n{self.telling()}") from late
+            raise AssertionError(f"{late}:\n{self.output_tail()}") from late
         return rule.wait(0)
 
     def executors(self) -> list[psutil.Process]:
@@ -321,7 +321,7 @@ class SparkCluster:
     def _ready(self) -> bool:
         for process in self._processes:
             if not process.running():
-                raise RuntimeError(f"{process.log.name} ended:\n{process.telling()}")
+                raise RuntimeError(f"{process.log.name} ended:\n{process.output_tail()}")
         return self._processes[0].output().count("Registering worker") >= self._workers
 
     def stop(self) -> None:

@@ -20,7 +20,7 @@ from tests.support.kafka_proxy import Api
 from tests.support.oracle import ends
 from tests.support.processes import SINK_APP, App, AppResult, AppStarter, alive, kill_process
 from tests.support.servers import CACHE_TEMPLATE, Brokers, ProxiedBroker
-from tests.support.sink_oracle import Sunk, ahead, entries_of, group_offsets, judge
+from tests.support.sink_oracle import SinkVerdict, ahead, compare, entries_of, group_offsets
 from tests.support.waiting import REQUEST_S, wait_until
 from tools.servers import IgniteCluster
 
@@ -114,7 +114,7 @@ class SinkCase:
         wanted = self.chance.randrange(1, int(self.records * most))
 
         def come() -> int | None:
-            assert app.running(), f"the run ended before {wanted} records were committed:\n{app.telling()}"
+            assert app.running(), f"the run ended before {wanted} records were committed:\n{app.output_tail()}"
             done = sum(self.committed().values())
             return done if done >= wanted else None
 
@@ -129,9 +129,9 @@ class SinkCase:
         wrong = ahead(self.broker.bootstrap, self.topic, committed, self.entries())
         assert not wrong, f"seed {self.seed}: {len(wrong)} keys are behind what is committed: {wrong[:5]}"
 
-    def assert_same(self) -> Sunk:
+    def assert_same(self) -> SinkVerdict:
         """The cache is the topic's fold, and the group stands at the topic's end."""
-        sunk = judge(self.broker.bootstrap, self.topic, self.entries())
+        sunk = compare(self.broker.bootstrap, self.topic, self.entries())
         assert not sunk.faults, f"seed {self.seed}: {'; '.join(sunk.faults)}"
         assert sunk.tombstones
         assert self.committed() == {partition: high for partition, (_, high) in ends(self.broker.bootstrap, self.topic).items()}

@@ -27,7 +27,7 @@ _NOT_YET = {
 
 
 @dataclass(frozen=True)
-class Sunk:
+class SinkVerdict:
     """How a cache compares with the fold of its topic; each list names keys."""
 
     records: int
@@ -58,12 +58,12 @@ def entries_of(ignite: IgniteCluster, cache: str) -> dict[int, int]:
         return {key: value.seq for key, value in found}
 
 
-def judge(bootstrap: str, topic: str, entries: Mapping[int, int]) -> Sunk:
+def compare(bootstrap: str, topic: str, entries: Mapping[int, int]) -> SinkVerdict:
     """Compare a cache's entries with the last record of each key."""
     records = read_committed(bootstrap, topic).records
     fold = {key: history[-1] for key, history in histories(records).items()}
     wanted = {key: (record.place, seq) for key, (record, seq) in fold.items() if seq is not None}
-    return Sunk(
+    return SinkVerdict(
         len(records),
         sum(record.value is None for record in records),
         len(entries),

@@ -68,7 +68,7 @@ class Verdict:
         return f"{self.topic}: {counts}; {'; '.join(self.faults(besides=['repeated'])) or 'the fold is the cache'}"
 
 
-def judge(contents: TopicContents, entries: Mapping[bytes, Any]) -> Verdict:
+def compare(contents: TopicContents, entries: Mapping[bytes, Any]) -> Verdict:
     """Compare a topic with a cache that did not change since its last record was sent.
 
     :param entries: of :func:`entries_of`.
@@ -135,7 +135,7 @@ def await_fold(bootstrap: str, topic: str, entries: Mapping[bytes, Any], check: 
     verdicts: list[Verdict] = []
 
     def same() -> bool:
-        verdicts[:] = [judge(read_now(bootstrap, topic), entries)]
+        verdicts[:] = [compare(read_now(bootstrap, topic), entries)]
         if not verdicts[0].same:
             check()
         return verdicts[0].same

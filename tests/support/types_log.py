@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from ignite_kafka.ignite.types.model import BinaryType
 from ignite_kafka.state.types import TypesTopic, write_types
-from tests.support.codec_bytes import Types
+from tests.support.ignite_bytes import Types
 
 NAME = "in-types"
 

@@ -12,7 +12,7 @@ import pytest
 from ignite_kafka import events
 from ignite_kafka.app import Arguments, find_secrets
 from ignite_kafka.errors import SettingsError
-from ignite_kafka.ignite.connection import IgniteCredentials
+from ignite_kafka.ignite.endpoint import IgniteCredentials
 from ignite_kafka.settings import secrets
 from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.secrets_file import SecretsFile

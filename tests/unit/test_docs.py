@@ -79,6 +79,20 @@ def test_lines_of_prose_are_short(page: Path) -> None:
 
 
 @pages
+def test_lists_and_tables_begin_after_a_blank_line(page: Path) -> None:
+    """Without it the site shows a list as running text, unlike GitHub."""
+    item = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+\S")
+    wrong, before, in_list = [], "", False
+    for number, line in prose(page):
+        starts = (item.match(line) and not in_list) or (line.startswith("|") and not before.startswith("|"))
+        if starts and before.strip() and not before.startswith("#"):
+            wrong.append(number)
+        in_list = bool(line.strip()) and (in_list or bool(item.match(line)))
+        before = line
+    assert wrong == []
+
+
+@pages
 def test_files_and_folders_in_code_spans_exist(page: Path) -> None:
     missing = {span for span in spans(page) if re.fullmatch(r"[\w./-]*\w\.(?:py|java)(?:::\w+)?|\w[\w./-]*/", span) and not _exists(span)}
     assert missing == set()

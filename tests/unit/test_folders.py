@@ -27,6 +27,7 @@ COVERED_BY = {
     "integration/ignite/test_binary_java.py": (
         "ignite.binary.java_classes ignite.binary.optimized_temporal ignite.binary.optimized_transcode ignite.protocol"
     ),
+    "integration/ignite/test_backlog_service.py": "ignite.backlog_errors ignite.backlog_units",
     "integration/ignite/test_scan.py": "ignite.cache_identity",
     "integration/sink/test_sink.py": "sink.run sink.slots sink.start_offsets runtime.clients plan.sink_plan",
     "integration/sink/test_two_clusters.py": "convert.to_ignite.cluster_types",
@@ -59,6 +60,7 @@ COVERED_BY = {
     "unit/ignite/binary/test_entry_table.py": "ignite.binary.unify_types",
     "unit/ignite/binary/test_fuzz.py": "ignite.binary.row_values common.arrays",
     "unit/ignite/test_cluster.py": "ignite.metadata_replies ignite.types.model",
+    "unit/ignite/test_connection.py": "ignite.framing ignite.handshake ignite.tls",
     "unit/kafka/test_topics.py": "kafka.topic_errors kafka.topic_lookup",
     "unit/runtime/test_parallelism.py": "runtime.memory",
     "unit/settings/test_source.py": ("settings.base settings.client_config settings.connect_names settings.fields settings.suggestions"),

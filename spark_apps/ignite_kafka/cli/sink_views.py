@@ -40,9 +40,11 @@ class SinkPlanView:
     topics: tuple[TopicPreview, ...]
 
     def to_dict(self) -> dict[str, object]:
+        """JSON-ready form."""
         return asdict(self)
 
     def text(self) -> str:
+        """Text for a terminal."""
         rows = [(t.topic, t.partitions, t.cache if t.cache_exists else f"{t.cache}, to be made", t.records) for t in self.topics]
         head = f"connector {self.connector}, group {self.group}, converter {self.converter}"
         return "\n".join([head, "", table(("topic", "partitions", "cache", "records to read"), rows)])

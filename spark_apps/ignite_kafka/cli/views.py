@@ -57,9 +57,11 @@ class PlanView:
     caches: tuple[CachePreview, ...]
 
     def to_dict(self) -> dict[str, object]:
+        """JSON-ready form."""
         return asdict(self)
 
     def text(self) -> str:
+        """Text for a terminal."""
         head = ("cache", "topic", "topic partitions", "units", "done", "records sent")
         rows = [(c.cache, c.topic, _partitions(c), c.units, c.units_done, c.records_done) for c in self.caches]
         tasks = f"at most {self.tasks} tasks" if self.tasks else "as many tasks as Spark has cores, at most one a slot"
@@ -142,6 +144,7 @@ class StatusView:
     target: str | None = None
 
     def to_dict(self) -> dict[str, object]:
+        """JSON-ready form."""
         connector, snapshot = self.control.connector, self.control.snapshot
         shown = None if snapshot is None else {"id": snapshot.id, "complete": snapshot.complete}
         return {
@@ -152,6 +155,7 @@ class StatusView:
         }
 
     def text(self) -> str:
+        """Text for a terminal."""
         connector, snapshot = self.control.connector, self.control.snapshot
         lines = []
         if connector is not None:

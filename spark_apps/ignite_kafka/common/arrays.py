@@ -13,3 +13,6 @@ RowIndex = npt.NDArray[np.int64]
 
 Mask = npt.NDArray[np.bool_]
 """A flag for each row."""
+
+Int32Array = npt.NDArray[np.int32]
+"""Counts, lengths, or partitions in a node's byte layout."""

@@ -20,7 +20,7 @@ from .. import events
 from ..common.arrays import Int64Array
 from ..common.retry import retry
 from ..errors import IgniteKafkaError
-from ..ignite.backlog_service import Changes
+from ..ignite.backlog_changes import Changes
 from ..ignite.cluster import Cluster
 from ..source.stream.batch import ChangeBatch
 from ..source.stream.capture import Capture, Captured

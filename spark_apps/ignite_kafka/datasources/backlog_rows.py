@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from ..common.arrays import Int64Array
 from ..errors import UnsupportedType
-from ..ignite.backlog_service import EXPIRED, REMOVED, UPDATED
+from ..ignite.backlog_changes import EXPIRED, REMOVED, UPDATED
 from ..ignite.binary import EntryGroup, decode_entries
 from ..ignite.binary.entry_table import KEY, to_batch
 from ..ignite.binary.unify_types import fitted

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..errors import ChangesLost, SettingsError
-from ..ignite.backlog_service import ASKED, GIVEN_UP, LOST, MISSED
+from ..ignite.backlog_units import ASKED, GIVEN_UP, LOST, MISSED
 from ..ignite.cluster import Cluster
 from ..plan.source_plan import CachePlan, TransferPlan
 from ..settings.source import SourceSettings
@@ -54,7 +54,7 @@ class BacklogTarget:
         if others:
             raise SettingsError(
                 f"the connector captures {', '.join(sorted(others))} already",
-                "Give each stream a connector name of its own.",
+                "Give each stream another connector name.",
                 setting="connector",
                 connector=self.settings.name,
             )

@@ -39,7 +39,7 @@ from ..ignite.binary import decode_entries
 from ..ignite.binary.entry_table import entries_schema, is_own, to_batch
 from ..ignite.cache_reader import encodable, get_all
 from ..ignite.cluster import Cluster
-from ..ignite.connection import IgniteEndpoint
+from ..ignite.endpoint import IgniteEndpoint
 from ..ignite.page_batches import batches
 from ..ignite.scan import scan_partitions
 from ..ignite.types.model import CacheInfo, Page

@@ -17,7 +17,7 @@ from ..errors import CacheNotFound, EncodeError, SettingsError
 from ..ignite.binary import encoded
 from ..ignite.cache_writer import CacheWriter
 from ..ignite.cluster import Cluster
-from ..ignite.connection import IgniteEndpoint
+from ..ignite.endpoint import IgniteEndpoint
 from ..ignite.schema import NewCache, get_or_create_cache, query_entity
 from ..ignite.types.model import CacheInfo
 from ..settings.transport_security import ALLOW

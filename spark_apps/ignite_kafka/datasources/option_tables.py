@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import SettingsError
-from ..ignite.connection import MAX_FRAME_BYTES
+from ..ignite.endpoint import MAX_FRAME_BYTES
 from ..settings.client_properties import CONSUMER, PRODUCER
 from ..settings.fields import BOOLEAN, TEXT, TEXTS, SettingType, choice, text_like, whole_number
 from ..settings.secrets import is_secret

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import SettingsError
 from ..ignite.cluster import Cluster
-from ..ignite.connection import IgniteCredentials, IgniteEndpoint, TlsSettings
+from ..ignite.endpoint import IgniteCredentials, IgniteEndpoint, TlsSettings
 from ..kafka.clients import KafkaClients
 from ..settings.client_config import librdkafka_settings
 from ..settings.secrets_file import SecretsFile

@@ -12,7 +12,7 @@ import numpy as np
 from ..common.arrays import Int64Array
 from ..common.deadline import Clock
 from ..errors import CacheDestroyed
-from ..ignite.backlog_service import EXPIRED, Changes
+from ..ignite.backlog_changes import EXPIRED, Changes
 from ..plan.slots import UnitOffset
 from ..plan.source_plan import TransferPlan
 from ..source.stream.backlog_client import BacklogClient

@@ -17,8 +17,10 @@ from ..errors import CacheNotFound, IgniteKafkaError, IgniteUnreachable, Unknown
 from . import metadata_replies as control
 from . import protocol
 from .backlog_service import BacklogService, has_service
-from .connection import IgniteCredentials, IgniteEndpoint, ThinConnection, ThinError
+from .connection import ThinConnection
+from .endpoint import IgniteCredentials, IgniteEndpoint
 from .metadata_replies import Partitions
+from .protocol import ThinError
 from .types.model import BinaryType, CacheInfo
 
 MAX_PARTITIONS = 65_000

@@ -1,6 +1,6 @@
-"""One socket to one Ignite node: TLS, handshake, user, and requests that need not wait for each other.
+"""One socket to one Ignite node; requests need not wait for each other's replies.
 
-pyignite's own sockets are not used: they have no host name check and read each reply field by field; see `cluster.py`.
+pyignite's own sockets are not used: they check no host name and read each reply field by field; see `cluster.py`.
 """
 
 from __future__ import annotations
@@ -13,126 +13,68 @@ import time
 import uuid
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Self
 
-from ..errors import AnswerTooLarge, AuthenticationFailed, IgniteUnreachable, SettingsError
+from ..errors import AnswerTooLarge, IgniteUnreachable
 from . import protocol
-from .protocol import Reader, Reply, ThinError, Version
+from .endpoint import IgniteCredentials, IgniteEndpoint, split_address
+from .framing import FrameReader, FrameTooLong
+from .handshake import OlderVersion, Session, shake_hands
+from .protocol import Reply, Version
+from .tls import connect_hint, tls_context
 
-__all__ = ["IgniteCredentials", "IgniteEndpoint", "ThinConnection", "ThinError", "TlsSettings"]
-
-DEFAULT_PORT = 10800
 RECEIVE_BUFFER_BYTES = 4 << 20
-FIRST_BYTES = 8 << 20  # taken at once for an answer: those of a scan's pages, mostly; the buffer of a longer one grows
-MAX_FRAME_BYTES = 512 << 20
 CLOSE_TIMEOUT_S = 1.0
-MAX_HANDSHAKE_BYTES = 1 << 16
-_HOSTNAME_MISMATCH, _IP_MISMATCH = 62, 64
-_LENGTH = struct.Struct("<i")
 _NO_ANSWER = "no answer in time"
-
-
-@dataclass(frozen=True)
-class TlsSettings:
-    """TLS of a connection; certificate and host name are verified unless that is switched off by name. Files are PEM."""
-
-    enabled: bool = False
-    ca_file: str | None = None
-    cert_file: str | None = None
-    key_file: str | None = None
-    verify: bool = True
-    check_hostname: bool = True
-
-
-@dataclass(frozen=True)
-class IgniteEndpoint:
-    """Where a cluster's nodes answer thin clients; holds no secret. An address is `host:port`, `host`, `[ipv6]:port` or `ipv6`.
-
-    :param retry_timeout_ms: how long the answer to a put is waited for, whose node may still carry it out (`puts.py`).
-    :param max_frame_bytes: longest answer that is taken from a node.
-    """
-
-    addresses: tuple[str, ...] = ("127.0.0.1:10800",)
-    tls: TlsSettings = field(default_factory=TlsSettings)
-    connect_timeout_ms: int = 5_000
-    request_timeout_ms: int = 60_000
-    retry_timeout_ms: int = 300_000
-    max_frame_bytes: int = MAX_FRAME_BYTES
-
-
-@dataclass(frozen=True, repr=False)
-class IgniteCredentials:
-    """User and password of the cluster, the password of the TLS key file, and the secret of a capture of the backlog service. Its repr
-    masks them."""
-
-    username: str | None = None
-    password: str | None = None
-    key_password: str | None = None
-    backlog_secret: str | None = None
-
-    def __repr__(self) -> str:
-        shown = {name: "***" if value is not None else None for name, value in vars(self).items() if name != "username"}
-        return f"IgniteCredentials(username={self.username!r}, " + ", ".join(f"{name}={value}" for name, value in shown.items()) + ")"
-
-
-class _OlderVersion(Exception):
-    def __init__(self, version: Version) -> None:
-        super().__init__(version)
-        self.version = version
-
-
-class _Part:
-    """The head or the body of a frame, as far as it has come. Memory is taken as bytes come, not as many as the other side announces."""
-
-    def __init__(self, length: int) -> None:
-        self._length, self._buffer, self._got = length, bytearray(min(length, FIRST_BYTES)), 0
-
-    def fill(self, source: socket.socket) -> memoryview:
-        """All bytes. An error of the socket leaves those that have come in place for the next call."""
-        while self._got < self._length:
-            if self._got == len(self._buffer):
-                self._buffer += bytes(min(len(self._buffer), self._length - self._got))
-            with memoryview(self._buffer) as whole, whole[self._got :] as room:
-                count = source.recv_into(room)
-            if count == 0:
-                raise ConnectionError("the other side closed the connection")
-            self._got += count
-        return memoryview(self._buffer)
 
 
 class ThinConnection:
     """A connection to one node, for one thread.
 
-    :param address: the only address to try; without it all of the endpoint are tried, from a random one on, so that readers spread.
-    :raises IgniteUnreachable: no address answered as an Ignite node should; the message lists each address and its reason.
+    :param address: the only address to try. Without it all addresses of the endpoint are tried, starting at a random one, so that
+        readers spread over the nodes.
+    :raises IgniteUnreachable: no address answered as an Ignite node; the message lists each address and its reason.
     :raises AuthenticationFailed: a node refused the user or the password; no other address is tried then.
 
     Every wait on the socket is bounded: by `connect_timeout_ms` until the handshake is done, by `request_timeout_ms` after it. A wait
-    that ends without bytes closes the connection and raises IgniteUnreachable; :meth:`answered` alone leaves it open.
+    that receives nothing closes the connection and raises IgniteUnreachable; only :meth:`answered` leaves it open.
 
-    :attr gave_up: it was closed from here because a node took too long, which may live and still carry out what it has read; a
-        connection that is closed without it was broken, or is no longer needed.
+    :attr gave_up: True if this side closed the connection because the node took too long. Such a node may be alive and still execute
+        the requests that it has read. False if the connection broke or is no longer needed.
     """
 
     def __init__(self, endpoint: IgniteEndpoint, credentials: IgniteCredentials, address: str | None = None) -> None:
-        self.node_id: uuid.UUID | None = None
-        self.version: Version = protocol.VERSIONS[0]
-        self.features: frozenset[int] = frozenset()
+        self._session = Session(protocol.VERSIONS[0], frozenset(), None)
         self.affinity: tuple[int, int] | None = None
         self.closed = self.gave_up = False
         self._endpoint, self._credentials = endpoint, credentials
-        self._context = tls_context(endpoint.tls, self._credentials.key_password) if endpoint.tls.enabled else None
+        self._context = tls_context(endpoint.tls, credentials.key_password) if endpoint.tls.enabled else None
         self._last_id = 0
         self._unanswered = 0
         self._waiting: dict[int, Reply] = {}
-        self._head: _Part
-        self._body: _Part | None
         self._forgotten: set[int] = set()
         self.address = self._connect_any([address] if address else _rotated(endpoint.addresses))
 
+    @property
+    def node_id(self) -> uuid.UUID | None:
+        """Id of the node; None if the node sent none."""
+        return self._session.node_id
+
+    @property
+    def version(self) -> Version:
+        """Protocol version of the connection."""
+        return self._session.version
+
+    @property
+    def features(self) -> frozenset[int]:
+        """Features that both sides have, by number."""
+        return self._session.features
+
     def send(self, op: int, payload: bytes) -> int:
-        """Send a request without waiting for its reply; the answer is the request id for :meth:`receive`."""
+        """Send a request without waiting for its reply; returns the request id for :meth:`receive`.
+
+        :raises IgniteUnreachable: the connection is closed or breaks.
+        """
         self._last_id += 1
         if self.closed:
             raise self._lost("it is closed")
@@ -144,7 +86,12 @@ class ThinConnection:
         return self._last_id
 
     def receive(self, request_id: int) -> memoryview:
-        """The reply's body without header: a view of a buffer of its own. Raises ThinError when the node reports an error."""
+        """Wait for a reply and return its body without header.
+
+        :raises ThinError: the node reports an error.
+        :raises IgniteUnreachable: the connection is lost, or no reply came in time; the connection is closed.
+        :raises AnswerTooLarge: the reply is longer than the endpoint's limit; the connection is closed.
+        """
         if not self.answered(request_id):
             raise self._lost(_NO_ANSWER, gave_up=True)
         reply = self._waiting.pop(request_id)
@@ -153,11 +100,10 @@ class ThinConnection:
         return reply.body
 
     def answered(self, request_id: int, wait_s: float | None = None) -> bool:
-        """Whether the reply is here for :meth:`receive`, after waiting so long for each of its bytes, and of those before it.
+        """True if the reply arrived and :meth:`receive` returns at once; False leaves the connection open, and the reply may still come.
 
-        Where it is not, the connection stays as it is and the reply may still come.
-
-        :param wait_s: None: as long as any request may take.
+        :param wait_s: longest wait for each read of the socket, in seconds; None: the request time-out.
+        :raises IgniteUnreachable, AnswerTooLarge: as :meth:`receive`.
         """
         if request_id not in self._waiting and self.closed:
             raise self._lost("it is closed")
@@ -173,7 +119,9 @@ class ThinConnection:
     def _read_until(self, request_id: int) -> bool:
         while request_id not in self._waiting:
             try:
-                reply = protocol.parse_reply(self._read_frame())
+                reply = protocol.parse_reply(self._frames.read(self._socket, self._endpoint.max_frame_bytes))
+            except FrameTooLong as error:
+                raise self._too_large(error.length) from error
             except (OSError, ValueError, struct.error) as error:
                 if _out_of_time(error):
                     return False
@@ -188,18 +136,18 @@ class ThinConnection:
         return True
 
     def request(self, op: int, payload: bytes) -> memoryview:
-        """Send a request and wait for its reply."""
+        """Send a request and wait for its reply; raises as :meth:`receive`."""
         return self.receive(self.send(op, payload))
 
     def forget(self, request_id: int) -> None:
-        """Throw the reply of this request away when it comes, whatever it says."""
+        """Discard the reply of this request when it comes, also an error."""
         self._forgotten.add(request_id)
 
     def close(self) -> None:
         """Close the socket; may be called again. The node closes the cursors of a connection that ends.
 
-        Replies that nobody has waited for are read first. Unread, they would reset the connection, and of a reset the node's network
-        thread rests for a second, and with it every other client that it serves (GridNioServer of 2.17, processSelectedKeysOptimized).
+        Outstanding replies are read first. Unread, they would reset the connection, and after a reset the node's network thread pauses
+        for a second, and with it every other client that it serves (GridNioServer of 2.17, processSelectedKeysOptimized).
         """
         if not self.closed:
             self.closed = True
@@ -229,11 +177,11 @@ class ThinConnection:
                 try:
                     self._connect(address, version)
                     return address
-                except _OlderVersion as older:
+                except OlderVersion as older:
                     version = older.version
                     continue
                 except (OSError, ValueError, struct.error) as error:
-                    reasons.append(f"{address}: {_reason(error)}{_hint(error, self._endpoint.tls)}")
+                    reasons.append(f"{address}: {_reason(error)}{connect_hint(error, self._endpoint.tls)}")
                     break
         self.closed = True
         what = "no address of the Ignite cluster answered: " + "; ".join(reasons)
@@ -242,51 +190,16 @@ class ThinConnection:
     def _connect(self, address: str, version: Version) -> None:
         host, port = split_address(address)
         timeout = self._endpoint.connect_timeout_ms / 1000
-        self._head, self._body = _Part(_LENGTH.size), None
+        self._frames = FrameReader()
         self._socket = _open(host, port, timeout)
         try:
             if self._context:
                 self._socket = self._context.wrap_socket(self._socket, server_hostname=host)
-            self._shake_hands(address, version)
+            self._session = shake_hands(self._socket, self._frames, version, self._credentials, address)
             self._socket.settimeout(self._endpoint.request_timeout_ms / 1000)
         except BaseException:
             self._socket.close()
             raise
-
-    def _shake_hands(self, address: str, version: Version) -> None:
-        self._socket.sendall(protocol.handshake(version, self._credentials.username, self._credentials.password))
-        reader = Reader(self._read_frame(MAX_HANDSHAKE_BYTES))
-        if reader.boolean():
-            self.version = version
-            self.features = protocol.features_of(reader.blob()) if version >= protocol.WITH_FEATURES else frozenset()
-            self.node_id = reader.typed_uuid()
-            return
-        offered: Version = (reader.int16(), reader.int16(), reader.int16())
-        message = reader.text() or "no reason given"
-        status = reader.int32() if reader.position < len(reader.data) else protocol.FAILED
-        if status == protocol.AUTHENTICATION_FAILED:
-            user = f"user '{self._credentials.username}'" if self._credentials.username is not None else "a connection without a user"
-            raise AuthenticationFailed(f"Ignite refused {user}: {message}", "Check user and password of the connection", address=address)
-        if offered in protocol.VERSIONS and offered < version:
-            raise _OlderVersion(offered)
-        raise OSError(f"handshake refused: {message} (status {status}, the node offers protocol {'.'.join(map(str, offered))})")
-
-    def _read_frame(self, limit: int | None = None) -> memoryview:
-        """The next frame; a wait that ends within it is taken up there by the next call.
-
-        :param limit: longest frame that is the protocol's here; None: an answer, up to the endpoint's limit.
-        :raises AnswerTooLarge: an answer is announced that is longer; the connection is closed.
-        """
-        if self._body is None:
-            length = _LENGTH.unpack(self._head.fill(self._socket))[0]
-            if length <= 0 or (limit is not None and length > limit):
-                raise ValueError(f"a frame of {length} bytes is not Ignite's thin client protocol")
-            if length > self._endpoint.max_frame_bytes:
-                raise self._too_large(length)
-            self._head, self._body = _Part(_LENGTH.size), _Part(length)
-        view = self._body.fill(self._socket)
-        self._body = None
-        return view
 
     def _too_large(self, length: int) -> AnswerTooLarge:
         self.closed = True
@@ -312,19 +225,6 @@ def _rotated(addresses: Sequence[str]) -> list[str]:
     return [*addresses[start:], *addresses[:start]]
 
 
-def split_address(address: str) -> tuple[str, int]:
-    """Host and port of `host:port`, `host`, `[ipv6]:port`, `[ipv6]` or bare `ipv6`; ValueError when the port is no port."""
-    host, port = address, ""
-    if address.startswith("["):
-        host, _, rest = address[1:].partition("]")
-        port = rest.removeprefix(":")
-    elif address.count(":") == 1:
-        host, _, port = address.partition(":")
-    if not host or (port and not port.isdecimal()) or (port and not 0 < int(port) < 65536):
-        raise ValueError(f"'{address}' is not host:port")
-    return host, int(port) if port else DEFAULT_PORT
-
-
 def _open(host: str, port: int, timeout: float) -> socket.socket:
     """A TCP connection; the receive buffer is set before connecting, so that the window can grow to it."""
     last: OSError | None = None
@@ -343,31 +243,8 @@ def _open(host: str, port: int, timeout: float) -> socket.socket:
     raise last or OSError(f"{host} has no address")
 
 
-def tls_context(tls: TlsSettings, key_password: str | None) -> ssl.SSLContext:
-    """Python's default client context (system CAs when no CA file is given), loosened only where the settings say so.
-
-    :raises SettingsError: a file cannot be used.
-    """
-    try:
-        context = ssl.create_default_context(cafile=tls.ca_file)
-    except OSError as error:
-        what = f"the file of TLS authorities cannot be used: {error}"
-        raise SettingsError(what, "ca_file must be a PEM file", ca_file=tls.ca_file) from error
-    context.check_hostname = tls.verify and tls.check_hostname
-    context.verify_mode = ssl.CERT_REQUIRED if tls.verify else ssl.CERT_NONE
-    if tls.cert_file:
-        # An empty password instead of none: OpenSSL would ask for it at a terminal.
-        try:
-            context.load_cert_chain(tls.cert_file, tls.key_file, key_password or "")
-        except OSError as error:
-            what = f"the client certificate or its key cannot be used: {error}"
-            remedy = "Both must be PEM, and the key's password must fit"
-            raise SettingsError(what, remedy, cert_file=tls.cert_file, key_file=tls.key_file) from error
-    return context
-
-
 def _out_of_time(error: Exception) -> bool:
-    """Whether a wait of ours has ended. ETIMEDOUT, which has a number, is the system's word that the connection is broken."""
+    """True if our own socket time-out ended the wait. An ETIMEDOUT of the system has an errno and means a broken connection."""
     return isinstance(error, TimeoutError) and error.errno is None
 
 
@@ -377,14 +254,3 @@ def _reason(error: Exception) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its TLS certificate is not accepted: {error.verify_message}"
     return str(error) or type(error).__name__
-
-
-def _hint(error: Exception, tls: TlsSettings) -> str:
-    if isinstance(error, ssl.SSLCertVerificationError):
-        if error.verify_code in (_HOSTNAME_MISMATCH, _IP_MISMATCH):
-            return " (use the name in the certificate as address, or set check_hostname to false)"
-        return " (ca_file must hold the authority that signed the node's certificate)"
-    dropped = isinstance(error, (ConnectionError, ValueError, ssl.SSLError)) and not isinstance(error, ConnectionRefusedError)
-    if dropped and tls.enabled:
-        return " (does this node speak TLS on that port, and does it want a client certificate?)"
-    return " (is it an Ignite client connector, and does it want TLS?)" if dropped else ""

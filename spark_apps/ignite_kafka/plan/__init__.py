@@ -1,3 +1,4 @@
-"""Plans of runs as pure data: which cache goes to which topic, which slot reads which cache partition, and where a run continues.
+"""Plans of runs as pure data: topics of caches, cache partitions of slots, and start offsets.
 
-Standard library only; plans travel as JSON. Imports settings; the folders that run plans import it."""
+Standard library only; plans travel as JSON. Imports settings; the folders that run plans import it.
+"""

@@ -1,7 +1,7 @@
 """Offsets of a sink: pure functions.
 
-The consumer group has them, as that of a Kafka Connect sink would; the offsets topic holds a copy, committed in the same transaction, which
-serves once the group has expired. Record layout, beside those of :mod:`.slots` in the connector's offsets topic (partition = slot):
+The consumer group holds them, as that of a Kafka Connect sink does; the offsets topic holds a copy, committed in the same transaction and
+used once the group has expired. Record layout, besides those of :mod:`.slots`, in the connector's offsets topic (partition = slot):
 
 =========================================================== =======================================================================
 key (JSON)                                                  value (JSON)
@@ -10,7 +10,7 @@ key (JSON)                                                  value (JSON)
 =========================================================== =======================================================================
 
 The key is the layout of sink offsets in Kafka Connect's REST interface (KIP-875). The metadata of the group's offset is
-``{"topic_id":"…"}``: an offset is of one topic, not of whatever bears its name later.
+``{"topic_id":"…"}``: an offset is void for a new topic of that name.
 """
 
 from __future__ import annotations
@@ -22,47 +22,50 @@ from dataclasses import dataclass
 from ..errors import RecordsLost, TopicError
 from ..settings.sink import EARLIEST, LATEST, NONE
 
-PASS_OVER = f"Records are lost. To pass over them set auto_offset_reset to {EARLIEST} or {LATEST}, or set the group's offsets."
+SKIP_REMEDY = f"Records are lost. To skip them set auto_offset_reset to {EARLIEST} or {LATEST}, or set the group's offsets."
 
 
 @dataclass(frozen=True)
 class PartitionKey:
-    """The key of a copy."""
+    """Key of the copy of a partition's offset."""
 
     connector: str
     topic: str
     partition: int
 
     def to_json(self) -> bytes:
-        place = {"kafka_topic": self.topic, "kafka_partition": self.partition}
-        return json.dumps([self.connector, place], separators=(",", ":")).encode()
+        """Bytes of the record."""
+        source = {"kafka_topic": self.topic, "kafka_partition": self.partition}
+        return json.dumps([self.connector, source], separators=(",", ":")).encode()
 
 
 @dataclass(frozen=True)
 class PartitionOffset:
-    """The next offset to read; ``topic_id`` empty: the group's, set by another program."""
+    """The next offset to read; an empty ``topic_id`` means that another program set the group's offset."""
 
     offset: int
     topic_id: str = ""
     generation: int = 0
 
     def to_json(self) -> bytes:
+        """Bytes of the record."""
         value = {"kafka_offset": self.offset, "topic_id": self.topic_id, "generation": self.generation}
         return json.dumps(value, separators=(",", ":")).encode()
 
     @staticmethod
     def from_json(data: bytes) -> PartitionOffset:
+        """Read what :meth:`to_json` wrote."""
         value = json.loads(data)
         return PartitionOffset(value["kafka_offset"], value["topic_id"], value["generation"])
 
     @property
     def metadata(self) -> str:
-        """What goes with the group's offset."""
+        """Metadata of the group's offset."""
         return json.dumps({"topic_id": self.topic_id}, separators=(",", ":"))
 
     @staticmethod
     def of_group(offset: int, metadata: str | None) -> PartitionOffset:
-        """The group's offset; metadata of another form is another program's."""
+        """An offset of the group; metadata of another form gives an empty topic id."""
         try:
             value = json.loads(metadata or "{}")
         except ValueError:
@@ -73,7 +76,7 @@ class PartitionOffset:
 
 @dataclass(frozen=True)
 class Log:
-    """What a partition is now: its first offset, and the one behind its last, whether a transaction is open or not."""
+    """A partition now: its first offset and its end offset, open transactions included."""
 
     topic_id: str
     start: int
@@ -82,7 +85,7 @@ class Log:
 
 @dataclass(frozen=True)
 class Start:
-    """Where a partition is read from; ``instead_of``: the offset that was to be read, and is gone."""
+    """First offset to read; ``instead_of`` is the wanted offset if it was deleted."""
 
     offset: int
     instead_of: int | None = None
@@ -91,12 +94,12 @@ class Start:
 def start_of(
     topic: str, partition: int, log: Log, group: PartitionOffset | None, copy: PartitionOffset | None, begin: int | None, reset: str
 ) -> Start:
-    """Where to go on: the group's offset, else the copy, else the beginning.
+    """Choose where to continue: at the group's offset, else at the copy, else at the beginning.
 
-    :param begin: where a partition without any offset begins; None: at its first record.
+    :param begin: first offset of a partition without any offset; None: its first record.
     :param reset: auto_offset_reset.
     :raises TopicError: the offset is of another topic of that name.
-    :raises RecordsLost: the offset is not in the log any more, and ``reset`` is none.
+    :raises RecordsLost: the offset was deleted from the log, and ``reset`` is none.
     """
     known = group or copy
     if known is None:
@@ -117,7 +120,7 @@ def start_of(
         lost = f"starts at offset {log.start}" if known.offset < log.start else f"ends at offset {log.end}"
         raise RecordsLost(
             f"the next record to read is offset {known.offset}, and the partition {lost}",
-            PASS_OVER,
+            SKIP_REMEDY,
             topic=topic,
             partition=partition,
             offset=known.offset,

@@ -1,17 +1,17 @@
-"""Units, slots and the records of the offsets topic: pure functions.
+"""Units, slots and records of the offsets topic: pure functions.
 
-A *unit* is (cache, Ignite partition). A *slot* owns one transactional id and one partition of the connector's offsets topic.
-Record layout (one compacted topic a connector, partition = slot):
+A *unit* is a cache partition: (cache, Ignite partition). A *slot* owns one transactional id and one partition of the connector's offsets
+topic. Record layout (one compacted topic per connector, partition = slot):
 
 ================================================ ===================================================================================
 key (JSON)                                       value (JSON)
 ================================================ ===================================================================================
-``["<connector>",{"slot":3}]``                   ``{"generation":7,"epoch":0,"attempt":0}``: the run, its epoch (of a stream), and its
-                                                 task's attempt, that own the slot
+``["<connector>",{"slot":3}]``                   ``{"generation":7,"epoch":0,"attempt":0}``: run, epoch of a stream and attempt of
+                                                 the task that own the slot
 ``["<connector>",{"cache":"c","partition":12}]`` ``{"generation":7,"incarnation":"…","snapshot":…,"ranges":[]}``; the snapshot is
-                                                 ``{"id":"…","done":true,"records":9}``, with ``"bad":1`` where entries were
-                                                 passed over; ``"topic_id":"…"`` is that of the data topic; a stream adds
-                                                 ``"recent"``, ``"key_kinds"``, ``"topology"`` and, while it owes a sweep,
+                                                 ``{"id":"…","done":true,"records":9}``, with ``"bad":1`` if entries were skipped;
+                                                 ``"topic_id":"…"`` is that of the data topic; a stream adds ``"recent"``,
+                                                 ``"key_kinds"``, ``"topology"`` and, until the unit is reconciled,
                                                  ``"sweep":[0,0]``
 ================================================ ===================================================================================
 
@@ -36,7 +36,7 @@ def slot_of(cache: str, partition: int, slots: int) -> int:
 
 
 def partitions_of_slot(cache: str, partitions: int, slot: int, slots: int) -> range:
-    """The partitions of a cache that a slot owns, as an arithmetic range: no unit is ever listed one by one."""
+    """The partitions of a cache that a slot owns, as an arithmetic range, so that a million units need no list."""
     return range((slot - crc32(cache.encode())) % slots, partitions, slots)
 
 
@@ -44,14 +44,15 @@ def partitions_of_slot(cache: str, partitions: int, slot: int, slots: int) -> ra
 class UnitOffset:
     """What is known of one unit: ``records`` were sent under ``snapshot_id``, and all update counters up to ``high``; -1: none.
 
-    ``done`` is false between the decision to send a unit again and its load. ``recent`` are numbers and hashes of what was settled in the
-    last seconds (:func:`packed`): the backlog may still have them after a crash, or have them again. ``sweep`` is a debt: the unit was
-    sent again, and the topic may still hold keys that the cache no longer has, but none of topic partitions below the first number, nor of
-    the partition with that number below the second, an offset; None: nothing. ``key_kinds`` are those of the keys sent of its cache.
-    ``topology`` is that of the cluster when all that the backlog had of the unit was sent; -1: not known.
-    ``bad`` entries of a snapshot were passed over, or are dead letters.
-    ``topic_id`` is the id of the topic that holds the unit's records: an offset counts for that topic alone, not for another one that
-    gets its name later. Empty: not known (0.1.0 wrote none).
+    :param done: false from the decision to send a unit again until it is loaded.
+    :param recent: numbers and hashes of changes settled in the last seconds, packed; the backlog may hold them again after a crash.
+    :param reconcile: position (topic partition, offset) of a pending reconciliation; None: none is pending. The unit was sent again, and
+        from this position on the topic may hold keys that the cache no longer has.
+    :param key_kinds: kinds of the keys sent of the cache.
+    :param topology: topology version at which everything the backlog held for the unit was sent; -1: unknown.
+    :param bad: entries of a snapshot that were skipped or became dead letters.
+    :param topic_id: id of the topic that holds the unit's records; the offset is void for a new topic of that name. Empty: unknown
+        (0.1.0 wrote none).
     """
 
     generation: int
@@ -61,13 +62,14 @@ class UnitOffset:
     records: int = 0
     high: int = -1
     recent: str = ""
-    sweep: tuple[int, int] | None = None
+    reconcile: tuple[int, int] | None = None
     key_kinds: tuple[tuple[int, ...], ...] = ()
     topology: int = -1
     bad: int = 0
     topic_id: str = ""
 
     def to_json(self) -> bytes:
+        """Bytes of the record."""
         snapshot = None if self.snapshot_id is None else {"id": self.snapshot_id, "done": self.done, "records": self.records}
         if snapshot is not None and self.bad:
             snapshot["bad"] = self.bad
@@ -75,8 +77,8 @@ class UnitOffset:
         value = {"generation": self.generation, "incarnation": self.incarnation, "snapshot": snapshot, "ranges": ranges}
         if self.recent:
             value["recent"] = self.recent
-        if self.sweep is not None:
-            value["sweep"] = self.sweep
+        if self.reconcile is not None:
+            value["sweep"] = self.reconcile
         if self.key_kinds:
             value["key_kinds"] = self.key_kinds
         if self.topology >= 0:
@@ -87,78 +89,87 @@ class UnitOffset:
 
     @staticmethod
     def from_json(data: bytes) -> UnitOffset:
+        """Read what :meth:`to_json` wrote."""
         value = json.loads(data)
         snapshot = value["snapshot"] or {"id": None, "done": False, "records": 0}
         high = value["ranges"][-1][1] if value["ranges"] else -1
-        # a slot may hold a hundred thousand units of one snapshot: its texts are kept once
+        # a slot may hold a hundred thousand units of one snapshot, so equal texts share memory
         incarnation, snapshot_id = sys.intern(value["incarnation"]), snapshot["id"] and sys.intern(snapshot["id"])
         counts = snapshot["done"], snapshot["records"]
-        sweep = (value["sweep"][0], value["sweep"][1]) if "sweep" in value else None
+        reconcile = (value["sweep"][0], value["sweep"][1]) if "sweep" in value else None
         key_kinds, topology = tuple(map(tuple, value.get("key_kinds", ()))), value.get("topology", -1)
         recent, bad, topic_id = value.get("recent", ""), snapshot.get("bad", 0), sys.intern(value.get("topic_id", ""))
-        return UnitOffset(value["generation"], incarnation, snapshot_id, *counts, high, recent, sweep, key_kinds, topology, bad, topic_id)
+        return UnitOffset(
+            value["generation"], incarnation, snapshot_id, *counts, high, recent, reconcile, key_kinds, topology, bad, topic_id
+        )
 
 
 @dataclass(frozen=True)
 class UnitKey:
-    """The key of a unit's record."""
+    """Key of a unit's record."""
 
     connector: str
     cache: str
     partition: int
 
     def to_json(self) -> bytes:
+        """Bytes of the record."""
         return json.dumps([self.connector, {"cache": self.cache, "partition": self.partition}], separators=(",", ":")).encode()
 
 
 @dataclass(frozen=True)
 class SlotKey:
-    """The key of a slot's generation record."""
+    """Key of a slot's generation record."""
 
     connector: str
     slot: int
 
     def to_json(self) -> bytes:
+        """Bytes of the record."""
         return json.dumps([self.connector, {"slot": self.slot}], separators=(",", ":")).encode()
 
 
 @dataclass(frozen=True, order=True)
 class Owner:
-    """Who owns a slot: a later generation before an earlier one, in it a later epoch of a stream, in that a later attempt of the task."""
+    """Owner of a slot; ordered by generation, then epoch of a stream, then attempt of the task."""
 
     generation: int = 0
     epoch: int = field(default=0, kw_only=True)
     attempt: int = field(default=0, kw_only=True)
 
     def to_json(self) -> bytes:
+        """Bytes of the record."""
         value = {"generation": self.generation, "epoch": self.epoch, "attempt": self.attempt}
         return json.dumps(value, separators=(",", ":")).encode()
 
     @staticmethod
     def from_json(data: bytes) -> Owner:
+        """Read what :meth:`to_json` wrote."""
         value = json.loads(data)
         return Owner(value["generation"], epoch=value.get("epoch", 0), attempt=value["attempt"])
 
 
 def parse_key(data: bytes) -> UnitKey | SlotKey | PartitionKey:
-    """The key of an offsets record.
+    """Parse the key of an offsets record.
 
-    :raises OffsetsLost: the bytes are not a key of this layout.
+    :raises OffsetsLost: the bytes are no key of this layout.
     """
     try:
-        connector, place = json.loads(data)
-        if "kafka_topic" in place:
-            return PartitionKey(connector, place["kafka_topic"], place["kafka_partition"])
-        return SlotKey(connector, place["slot"]) if "slot" in place else UnitKey(connector, place["cache"], place["partition"])
+        connector, source = json.loads(data)
+        if "kafka_topic" in source:
+            return PartitionKey(connector, source["kafka_topic"], source["kafka_partition"])
+        return SlotKey(connector, source["slot"]) if "slot" in source else UnitKey(connector, source["cache"], source["partition"])
     except (ValueError, KeyError, TypeError) as cause:
         raise OffsetsLost(f"a key of the offsets topic cannot be read: {data!r}", "Was the topic written by another program?") from cause
 
 
 @dataclass
 class SlotState:
-    """One slot's offsets, folded from its records in the order of the topic (the last record of a key counts).
+    """A slot's offsets, folded from its records in the order of the topic; the last record of a key counts.
 
-    Those of a source stand in ``by_cache``, those of a sink in ``by_topic``; ``unreadable`` are units whose record cannot be read.
+    :param by_cache: offsets of a source, by cache and partition.
+    :param by_topic: offsets of a sink, by topic partition.
+    :param unreadable: units whose record cannot be read.
     """
 
     slot: int
@@ -168,9 +179,9 @@ class SlotState:
     unreadable: set[tuple[str, int]] = field(default_factory=set)
 
     def apply(self, key: bytes, value: bytes | None) -> None:
-        """Fold one record in; a null value forgets the unit (an offset that was reset).
+        """Fold a record in; a null value removes the unit (an offset that was reset).
 
-        :raises OffsetsLost: key or value are of another form; of a unit whose value is that, :meth:`check` raises it.
+        :raises OffsetsLost: key or value have another form; for a unit's value :meth:`check` raises it.
         """
         parsed = parse_key(key)
         try:
@@ -198,8 +209,9 @@ class SlotState:
                 self.by_cache.setdefault(parsed.cache, {})[parsed.partition] = unit
 
     def check(self, connector: str) -> None:
-        """
-        :raises OffsetsLost: what was sent of a unit cannot be read.
+        """Check that every unit could be read.
+
+        :raises OffsetsLost: the record of a unit cannot be read.
         """
         for cache, partition in sorted(self.unreadable):
             command = f"ignite-kafka offsets reset {connector} --cache {cache} --partition {partition}"
@@ -213,11 +225,11 @@ class SlotState:
 
     @property
     def units(self) -> dict[tuple[str, int], UnitOffset]:
-        """Every unit by cache and partition."""
+        """Offsets of all units, by cache and partition."""
         return {(cache, partition): unit for cache, units in self.by_cache.items() for partition, unit in units.items()}
 
     def done(self, snapshot_id: str, cache: str, incarnation: str) -> dict[int, UnitOffset]:
-        """Partitions of a cache that are done under a snapshot id."""
+        """Finished units of a cache under a snapshot id, by partition."""
         return {
             partition: unit
             for partition, unit in self.by_cache.get(cache, {}).items()
@@ -231,6 +243,6 @@ class SlotState:
 
 
 def slots_of_tasks(slots: int, tasks: int) -> tuple[tuple[int, ...], ...]:
-    """Whole slots dealt to tasks as evenly as can be; never more tasks than slots."""
+    """Distribute whole slots evenly over tasks; there are never more tasks than slots."""
     tasks = max(1, min(tasks, slots))
     return tuple(tuple(range(task, slots, tasks)) for task in range(tasks))

@@ -1,4 +1,4 @@
-"""What every run of a connector does around its pipeline: check, tell the status topic, end with one record whatever happens."""
+"""Base class of a run: checks, retries of Kafka calls, status records, and one last record in any case."""
 
 from __future__ import annotations
 
@@ -41,11 +41,12 @@ Report = Callable[[RunStatus], None]
 
 @dataclass(frozen=True)
 class RunRequest(Generic[S]):
-    """What to run.
+    """A run that was requested.
 
-    :param snapshot_id: of a source; None continues the last unfinished snapshot of the connector, or begins one.
+    :param snapshot_id: of a source; None continues the connector's last unfinished snapshot, or begins one.
     :param secrets_file: where executors find the secrets; None: there are none.
-    :param stop: set to have a run end after the batch in hand; a snapshot does not look at it.
+    :param report: called with each status.
+    :param stop: set it to end the run after the current batch; a snapshot ignores it.
     """
 
     settings: S
@@ -57,7 +58,7 @@ class RunRequest(Generic[S]):
 
 
 class ConnectorRun(ABC, Generic[S]):
-    """One run. :meth:`run` is all of it; pipelines say what lies between."""
+    """One run of a connector. Subclasses implement :meth:`_run`."""
 
     def __init__(self, spark: SparkSession, request: RunRequest[S], stack: ExitStack) -> None:
         self._spark, self._request, self._settings, self._stack = spark, request, request.settings, stack
@@ -69,12 +70,12 @@ class ConnectorRun(ABC, Generic[S]):
 
     @abstractmethod
     def _run(self) -> None:
-        """From the connector's state to its end; :meth:`_end` tells a good one."""
+        """Read the connector's state and run to the end; :meth:`_end` records success."""
 
     def run(self) -> RunStatus:
-        """The run's last record.
+        """Run to the end and return the run's last record.
 
-        :raises IgniteKafkaError: what ended the run; the record holds it.
+        :raises IgniteKafkaError: the error that ended the run; it is in the record too.
         """
         _refuse_speculation(self._spark)
         self._settings.emit_warnings()
@@ -92,36 +93,36 @@ class ConnectorRun(ABC, Generic[S]):
                 self._forget_runs()
             raise
         except BaseException as error:
-            ended = _interrupted(error) or _foreign(error)
+            ended = _interrupted(error) or _wrapped(error)
             self._end(status.STOPPED if isinstance(ended, Interrupted) else status.FAILED, error=ended.to_dict())
             raise
         self._forget_runs()
         return self._status
 
     def _forget_runs(self) -> None:
-        """Remove the runs that are too many from the status topic. That reads all of it, so one run in some does it."""
+        """Remove old runs from the status topic. This reads the whole topic, so only one run in ten does it."""
         if crc32(self._request.run_id.encode()) % _FORGET_EVERY:
             return
         assert self._writer is not None
         try:
-            clients = replace(self._clients, patience_s=BRIEF_S)  # the run has ended: nothing waits for this
+            clients = replace(self._clients, patience_s=BRIEF_S)  # the run has ended; this may fail
             runs = read_runs(clients, self._settings.internal_topic_prefix, self._settings.name)
             self._writer.forget(self._settings.name, list(runs)[: -self._settings.runs_kept])
         except IgniteKafkaError as error:
-            log.warning("old runs could not be removed from the status topic, a later run does it: %s", error)
+            log.warning("old runs could not be removed from the status topic; a later run removes them: %s", error)
 
     def _settle(self, control: ConfigsWriter) -> None:
-        """Abort what failed tasks left open, so that no reader waits for its time-out; not where a newer run owns the slots."""
+        """Abort open transactions of failed tasks, so that readers need not wait for the timeout; unless a newer run owns the slots."""
         try:
             self._clients.check(BRIEF_S)
             state = read_connector(self._clients, self._topics, self._settings.internal_topic_prefix, self._settings.name)
             if state.connector is not None and state.connector.generation == control.record.generation:
                 control.fence_slots()
         except IgniteKafkaError as error:
-            log.warning("open transactions could not be settled, they end by their time-out: %s", error)
+            log.warning("open transactions could not be aborted; they end by their timeout: %s", error)
 
     def _retry(self, call: Callable[[], T]) -> T:
-        """Make a call to Kafka that may be repeated; retry it while brokers do not answer, for ``retry_timeout_ms``."""
+        """Retry a repeatable call to Kafka while brokers are down, for as long as tasks retry."""
         reasons: list[str] = []
 
         def failed(error: IgniteKafkaError) -> None:
@@ -129,7 +130,7 @@ class ConnectorRun(ABC, Generic[S]):
                 seconds = self._settings.retry_timeout_ms // 1000
                 events.emit(events.KAFKA_AWAITED, connector=self._settings.name, seconds=seconds, reason=str(error))
             elif str(error) != reasons[-1]:
-                log.warning("asked again: %s", error)
+                log.warning("retrying: %s", error)
             reasons.append(str(error))
             self._check_tasks()
 
@@ -139,12 +140,12 @@ class ConnectorRun(ABC, Generic[S]):
         return retry(call, self._settings.retry_timeout_ms / 1000, may_pass, failed=failed)
 
     def _state(self) -> ConnectorState:
-        """The connector's records as they are now."""
+        """Read the connector's state."""
         prefix, name = self._settings.internal_topic_prefix, self._settings.name
         return self._retry(lambda: read_connector(self._clients, self._topics, prefix, name))
 
     def _configs_writer(self) -> ConfigsWriter:
-        """A writer of the connector's records, closed when the run ends."""
+        """Create a writer of the connector's records, which is closed when the run ends."""
         settings = self._settings
         writer = ConfigsWriter(self._clients, self._topics, settings.internal_topic_prefix, settings.name, settings.runs_kept)
         self._stack.callback(writer.close)
@@ -156,10 +157,10 @@ class ConnectorRun(ABC, Generic[S]):
         return self._retry(lambda: control.take(slots, self._request.run_id, settings.to_dict(), settings.replication_factor, seen))
 
     def _check_tasks(self) -> None:
-        """Raise the error of a task that gave up meanwhile: the driver does not go on trying for longer than its tasks."""
+        """Raise the error of a task that has failed: the driver does not retry for longer than its tasks."""
 
     def _start(self, work: Work, tasks: int, description: str) -> Job:
-        """Run a job; see :class:`Job`."""
+        """Start a job; see :class:`Job`."""
         return Job(self._spark, self._errors, work, tasks, f"ignite-kafka-{self._request.run_id}", f"{self._settings.name}: {description}")
 
     def _publish(self, wait_s: float = REQUEST_TIMEOUT_S) -> None:
@@ -168,23 +169,23 @@ class ConnectorRun(ABC, Generic[S]):
         self._request.report(self._status)
 
     def _publish_progress(self) -> None:
-        """A broker that is away ends the run only where the tasks give up, after retry_timeout_ms."""
+        """Publish the status; a missing broker ends the run only through its tasks, after retry_timeout_ms."""
         try:
             self._publish(BRIEF_S)
         except KafkaUnavailable as error:
             log.warning("progress could not be written: %s", error)
 
     def _end(self, state: str, error: Mapping[str, object] | None = None) -> bool:
-        """Whether the run's last record was written; of a good end it is."""
-        good = error is None
+        """Write the run's last record; returns whether it was written, which is certain without an error."""
+        succeeded = error is None
         self._status = replace(self._status, state=state, ended_ms=status.now_ms(), error=error)
         try:
-            if good:
+            if succeeded:
                 self._retry(self._publish)
             else:
                 self._publish(BRIEF_S)
         except IgniteKafkaError as unwritten:
-            if good:
+            if succeeded:
                 raise
             log.error("the status record could not be written: %s", unwritten)
             return False
@@ -205,12 +206,12 @@ def _state_of(error: IgniteKafkaError) -> str:
 
 
 def _interrupted(error: BaseException) -> Interrupted | None:
-    """What a user's Ctrl-C, or SIGTERM, is to whoever reads the run's record."""
+    """The error of a Ctrl-C or SIGTERM, for the run's record."""
     if not isinstance(error, (KeyboardInterrupt, SystemExit)):
         return None
     by = "Ctrl-C (SIGINT)" if isinstance(error, KeyboardInterrupt) else "SIGTERM"
-    return Interrupted(f"the run was ended by {by}", "Run it again: what was committed stays, and it goes on from there.")
+    return Interrupted(f"the run was ended by {by}", "Run it again: it continues after what was committed.")
 
 
-def _foreign(error: BaseException) -> IgniteKafkaError:
+def _wrapped(error: BaseException) -> IgniteKafkaError:
     return IgniteKafkaError(f"{type(error).__name__}: {in_message(str(error)[:2000])}", "See the driver's log.")

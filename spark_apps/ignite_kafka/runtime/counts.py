@@ -1,4 +1,4 @@
-"""Counts of what the slots of a run have moved, by cache."""
+"""Counts of entries and records that the slots of a run have copied, by cache."""
 
 from __future__ import annotations
 
@@ -11,11 +11,16 @@ from ..state.status import CacheStatus, TaskProgress
 
 @dataclass
 class CacheCount:
-    """What one slot did for one cache: ``entries`` read, ``records`` sent; of a sink ``records`` read, ``entries`` stored or removed;
-    ``bad`` ones were passed over, or are dead letters. ``entries``, ``units`` and ``bad`` of a snapshot include what an earlier
-    attempt committed; of a stream, all counts are those of one epoch.
+    """Counts of one slot and cache.
 
-    ``started`` and ``ended`` are seconds since 1970: the first read and the slot's last commit; 0.0 where nothing was left to do.
+    ``entries``, ``units`` and ``bad`` of a snapshot include those committed by an earlier attempt; of a stream, counts are of one epoch.
+
+    :param entries: entries read; of a sink, stored or removed.
+    :param records: records sent; of a sink, read.
+    :param bytes: size of keys and values.
+    :param started: time of the first read, in seconds since 1970; 0.0 if there was nothing to do.
+    :param ended: time of the last commit, likewise.
+    :param bad: entries or records that were skipped or became dead letters.
     """
 
     entries: int = 0
@@ -27,7 +32,7 @@ class CacheCount:
     bad: int = 0
 
     def add(self, more: CacheCount) -> None:
-        """Count what was done beside this."""
+        """Add other counts to these."""
         self.entries += more.entries
         self.records += more.records
         self.bytes += more.bytes
@@ -39,8 +44,11 @@ class CacheCount:
 
 @dataclass
 class SlotResult:
-    """Counts by cache, or the error that ended the slot; ``finished`` and ``loaded`` are false where an epoch of a stream ended
-    before there was nothing more to do, and before all was sent that was there before; ``ahead_s``: how far its task is ahead of its pace.
+    """Counts of a slot by cache, or the error that ended it.
+
+    :param finished: false if the epoch ended before everything was done.
+    :param loaded: false if the epoch ended before the initial data was sent.
+    :param ahead_s: seconds by which the task is ahead of its rate limit.
     """
 
     slot: int
@@ -54,14 +62,14 @@ class SlotResult:
 Counts = Mapping[str, CacheCount]
 
 
-def counts_of(told: TaskProgress) -> Counts:
-    """What a task has told of itself."""
-    return {name: CacheCount(**count) for name, count in told.caches.items()}
+def counts_of(progress: TaskProgress) -> Counts:
+    """Counts in a task's progress report."""
+    return {name: CacheCount(**count) for name, count in progress.caches.items()}
 
 
-def added(before: Mapping[str, CacheStatus], counts: Iterable[Counts]) -> dict[str, CacheStatus]:
-    """Status of caches with the counts of slots or tasks added."""
-    total = summed(counts)
+def add_counts(before: Mapping[str, CacheStatus], counts: Iterable[Counts]) -> dict[str, CacheStatus]:
+    """Add the counts of slots or tasks to the status of caches."""
+    total = sum_counts(counts)
     return {name: _added(status, total.get(name, CacheCount())) for name, status in before.items()}
 
 
@@ -77,8 +85,8 @@ def _added(before: CacheStatus, count: CacheCount) -> CacheStatus:
     )
 
 
-def summed(slots: Iterable[Counts]) -> dict[str, CacheCount]:
-    """Counts of slots as those of their task."""
+def sum_counts(slots: Iterable[Counts]) -> dict[str, CacheCount]:
+    """Sum the counts of slots."""
     total: dict[str, CacheCount] = {}
     for counts in slots:
         for name, count in counts.items():

@@ -1,7 +1,7 @@
-"""An epoch of a stream: one Spark job, whose tasks go on until the driver ends it.
+"""Epochs of a stream. An epoch is one Spark job, whose tasks run until the driver ends it.
 
-It does so where there is a reason: what the user asks for, caches that came or went, and, after some time, tasks that wait for a core, or
-another number of cores. Without one an epoch goes on: its end costs up to a second, for slots are opened anew.
+The driver ends an epoch when the target state or the set of caches changes and, after some time, when tasks wait for a core or the number
+of cores has changed. Otherwise it continues, because the next epoch opens all slots anew, which takes up to a second.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from ..state.configs import capture_secret_of, configs_topic, connector_generati
 from ..state.internal_records import InternalRecord
 
 LOADING_S, STREAMING_S = 20.0, 120.0
-"""How long a task waits for a core at least, while what was there before is sent, and later."""
+"""Minimum time that a task waits for a core, in seconds: while the initial data is sent, and afterwards."""
 
 _SECRET_POLL_S = 0.5
 
 LONGEST_S = 3600.0
-"""No task goes on longer without a word of its driver."""
+"""Maximum time of a task without a new record of its driver, in seconds."""
 
 Unit = tuple[int, int]
 """Cache id and partition."""
@@ -33,12 +33,13 @@ Unit = tuple[int, int]
 
 @dataclass(frozen=True)
 class Epoch:
-    """What a task must know of it.
+    """Parameters of an epoch for its tasks.
 
-    :param number: rising within a generation; 1 is the first.
-    :param configs_offset: where the configs topic ended before it began.
-    :param until: for a catch-up: the highest number that each unit's backlog had when the run began; None: the stream has no end.
-    :param ahead_s: how long what the epochs before have sent is ahead of ``max_records_per_second``.
+    :param number: increases within a generation, from 1.
+    :param configs_offset: end offset of the configs topic before the epoch began.
+    :param until: for a run that ends: the highest number in each unit's backlog when the run began; None: the stream has no end.
+    :param seconds: maximum duration.
+    :param ahead_s: seconds by which earlier epochs are ahead of ``max_records_per_second``.
     """
 
     number: int
@@ -50,7 +51,7 @@ class Epoch:
 
 @dataclass(frozen=True)
 class Running:
-    """An epoch with what the driver knows of its job: cores that Spark had at its beginning, and tasks."""
+    """A running epoch: Spark's cores at its beginning, and the number of tasks."""
 
     epoch: Epoch
     cores: int
@@ -58,7 +59,7 @@ class Running:
 
 
 class EpochEnd:
-    """The end of a task's epoch: by time, or by a record of the driver."""
+    """Detects the end of an epoch in a task: by time, or by the driver's records."""
 
     def __init__(self, clients: KafkaClients, plan: RunPlan, epoch: Epoch) -> None:
         self._plan, self._epoch = plan, epoch
@@ -70,9 +71,9 @@ class EpochEnd:
         self._consumer.assign([TopicPartition(topic, 0, epoch.configs_offset)])
 
     def capture_secret(self, wait_s: float) -> str:
-        """The secret of the capture, from the record that began the epoch; waits at most that long for it.
+        """The secret of the capture, from the epoch's record; waits at most ``wait_s`` seconds for it.
 
-        :raises KafkaUnavailable: it did not come in that time.
+        :raises KafkaUnavailable: the record did not arrive in that time.
         :raises Fenced: a newer run has taken the connector.
         """
         until = time.monotonic() + wait_s
@@ -80,12 +81,12 @@ class EpochEnd:
             pass
         if self._secret is None:
             topic = configs_topic(self._plan.settings.internal_topic_prefix)
-            what = "the record that begins an epoch, with the secret of the capture, did not come"
+            what = "the record of the epoch, which holds the secret of the capture, did not arrive"
             raise KafkaUnavailable(what, "Check the brokers.", topic=topic, connector=self._plan.connector, epoch=self._epoch.number)
         return self._secret
 
     def reached(self, wait_s: float = 0.0) -> bool:
-        """Whether the epoch is over; waits at most that long for its end.
+        """Whether the epoch is over; waits at most ``wait_s`` seconds for its end.
 
         :raises Fenced: a newer run has taken the connector.
         """
@@ -93,7 +94,7 @@ class EpochEnd:
         return self.ended(min(wait_s, left_s)) or left_s <= wait_s
 
     def ended(self, wait_s: float = 0.0) -> bool:
-        """Whether the driver has ended the epoch; waits at most that long for its record.
+        """Whether the driver has ended the epoch; waits at most ``wait_s`` seconds for that.
 
         :raises Fenced: a newer run has taken the connector.
         """
@@ -106,12 +107,12 @@ class EpochEnd:
             if error is None:
                 record = InternalRecord.of(message)
                 if record is not None:
-                    self._take(record)
+                    self._on_record(record)
             elif (failure := translate(error, "following the configs topic", topic=message.topic())).final:
                 raise failure
         return self._ended
 
-    def _take(self, record: InternalRecord) -> None:
+    def _on_record(self, record: InternalRecord) -> None:
         connector, mine = self._plan.connector, self._plan.generation
         self._secret = capture_secret_of(connector, record) or self._secret
         theirs = connector_generation(connector, record)
@@ -123,4 +124,5 @@ class EpochEnd:
         return fenced_by_newer(self._plan.connector, None, self._plan.generation, theirs)
 
     def close(self) -> None:
+        """Close the consumer."""
         self._consumer.close()

@@ -1,4 +1,4 @@
-"""What runs of epochs share, of a stream and of a sink: one Spark job after the other, and what the user asks for meanwhile."""
+"""Base class of runs that consist of epochs, of a stream and of a sink: one Spark job after the other, and changes of the target state."""
 
 from __future__ import annotations
 
@@ -19,92 +19,92 @@ from ..state.status import CacheStatus, TaskProgress
 from ..state.target_state import read_target, write_target
 from . import parallelism
 from .connector_run import POLL_S, ConnectorRun, S
-from .counts import Counts, SlotResult, added
+from .counts import Counts, SlotResult, add_counts
 from .epoch import STREAMING_S, Epoch, Running
 from .progress import RunFollower
 from .spark_job import Job, Work
 
 
 class EpochRun(ConnectorRun[S]):
-    """A run of epochs. Who extends it sets :attr:`_control` and :attr:`_follower`, then calls :meth:`_epochs`."""
+    """A run of epochs. Subclasses set :attr:`_control` and :attr:`_follower`, then call :meth:`_epochs`."""
 
     _control: ConfigsWriter
     _follower: RunFollower
     _target: str = target.RUNNING
     _sent: Mapping[str, CacheStatus] = {}
-    """Counts of the epochs that ended."""
+    """Counts of ended epochs."""
     _job: Job | None = None
-    """Of the epoch under way."""
+    """Job of the current epoch."""
 
     @property
     @abstractmethod
     def _run_plan(self) -> RunPlan:
-        """The plan as it is now."""
+        """The present plan."""
 
     @property
     @abstractmethod
     def _refresh_interval_ms(self) -> int:
-        """Time between two looks for what there is to move."""
+        """Interval of checks for new caches or topics, in milliseconds."""
 
     @abstractmethod
     def _next_epoch(self, number: int, configs_offset: int) -> Epoch: ...
 
     @abstractmethod
     def _work(self, epoch: Epoch, tasks: Sequence[Sequence[int]]) -> Work | None:
-        """What an epoch runs; None: nothing, as there is nothing to move."""
+        """The work of an epoch; None if there is nothing to copy."""
 
     @abstractmethod
     def _on_epoch_end(self, epoch: Epoch, results: Sequence[SlotResult]) -> None:
-        """Take in what an epoch has done."""
+        """Handle the results of an epoch."""
 
     @abstractmethod
     def _changed(self) -> bool:
-        """Whether there is something else to move than the plan says."""
+        """Whether caches or topics differ from the plan."""
 
     @abstractmethod
     def _refresh_plan(self, epoch: int) -> None:
-        """Take up what has changed, between two epochs."""
+        """Adopt changes of caches or topics, between two epochs."""
 
     def _tolerates(self, error: BaseException) -> bool:
-        """Whether the run goes on although that ended an epoch."""
+        """Whether the run continues after this error ended an epoch."""
         return False
 
     @property
     def _cores_s(self) -> float:
-        """How long a task waits for a core, at least."""
+        """Minimum time that a task waits for a core, in seconds."""
         return STREAMING_S
 
     def _on_progress(self, tasks: Sequence[TaskProgress], of: int) -> None:
-        """Take in what some of an epoch's tasks have told so far.
+        """Handle progress reports of some of an epoch's tasks.
 
-        :param of: how many tasks there are.
+        :param of: number of tasks.
         """
 
-    def _target_wanted(self) -> str | None:
-        """The state that was asked of the connector last."""
+    def _requested_target(self) -> str | None:
+        """Read the target state requested last."""
         prefix, name = self._settings.internal_topic_prefix, self._settings.name
         return self._retry(lambda: read_target(self._clients, self._topics, prefix, name))
 
-    def _take_up_target(self) -> None:
-        """What was asked of the connector before the run; the follower was made before, so that what is asked from now on is not missed."""
+    def _adopt_target(self) -> None:
+        """Adopt the target state requested before the run. The follower exists already, so that no later request is missed."""
         prefix, name = self._settings.internal_topic_prefix, self._settings.name
-        asked = self._target_wanted()
-        self._target = target.PAUSED if asked == target.PAUSED else target.RUNNING
-        if asked == target.STOPPED:  # that was for the run before
+        requested = self._requested_target()
+        self._target = target.PAUSED if requested == target.PAUSED else target.RUNNING
+        if requested == target.STOPPED:  # meant for the previous run
             self._retry(lambda: write_target(self._clients, self._topics, prefix, name, target.RUNNING))
 
     def _epochs(self, *, ends: bool) -> bool:
-        """Run epochs until one has done all that there is to do, or until the run is asked to stop.
+        """Run epochs until one has done everything, or a stop is requested.
 
-        :param ends: whether there is an end to come to.
-        :returns: whether it has come to its end.
+        :param ends: whether the run ends by itself.
+        :returns: whether everything is done.
         """
         number, configs = 0, configs_topic(self._settings.internal_topic_prefix)
         while True:
             offset = self._retry(lambda: self._topics.ends(configs, [0])[0])
             number += 1
             if self._target == target.RUNNING:
-                self._begin_epoch(number)  # a task that was held up since an earlier one ends
+                self._begin_epoch(number)  # ends tasks of earlier epochs that were held up
                 if self._epoch(self._next_epoch(number, offset), ends=ends):
                     return True
             else:
@@ -117,7 +117,7 @@ class EpochRun(ConnectorRun[S]):
         self._retry(lambda: self._control.begin_epoch(number))
 
     def _epoch(self, epoch: Epoch, *, ends: bool) -> bool:
-        """Run one; whether everything is done that the run had to do."""
+        """Run one epoch; returns whether everything is done."""
         plan = self._run_plan
         cores = parallelism.cores(self._spark)
         tasks = slots_of_tasks(plan.slots, parallelism.tasks(self._settings, cores))
@@ -142,8 +142,8 @@ class EpochRun(ConnectorRun[S]):
         return all(result.finished for result in results)
 
     def _follow(self, job: Job, running: Running, *, ends: bool) -> None:
-        """Until the epoch ends; ends it for what the user asks for, for what came or went, and, after a time, for cores."""
-        told = False
+        """Wait until the epoch ends; end it on a new target state, changed caches or topics and, after some time, changed cores."""
+        ending = False
         refresh, report, cores = (
             Interval(self._refresh_interval_ms / 1000),
             Interval(self._settings.progress_interval_ms / 1000),
@@ -152,22 +152,22 @@ class EpochRun(ConnectorRun[S]):
         while not job.ended(POLL_S):
             job.check()
             self._poll()
-            self._take_target()
+            self._follow_target()
             if report.due():
                 self._on_progress([one for one in self._follower.tasks.values() if one.epoch == running.epoch.number], running.tasks)
             wanted = self._target != target.RUNNING or self._request.stop.is_set()
             wanted = wanted or (not ends and refresh.due() and self._changed())
             wanted = wanted or (cores.due() and not (job.all_run() and running.cores == parallelism.cores(self._spark)))
-            if wanted and not told:
-                told = True
+            if wanted and not ending:
+                ending = True
                 self._begin_epoch(running.epoch.number + 1)
 
     def _wait(self) -> None:
-        """While the connector is paused, or has nothing to move: until there may be something else to do."""
+        """Wait while the connector is paused or has nothing to copy, until that may have changed."""
         until = time.monotonic() + self._refresh_interval_ms / 1000
         while time.monotonic() < until and not self._request.stop.wait(POLL_S):
             self._poll()
-            if self._take_target():
+            if self._follow_target():
                 return
 
     def _check_tasks(self) -> None:
@@ -175,7 +175,7 @@ class EpochRun(ConnectorRun[S]):
             self._job.check()
 
     def _poll(self) -> None:
-        """What has come to the topics meanwhile.
+        """Read new records of the followed topics.
 
         :raises Fenced: a newer run began.
         """
@@ -184,8 +184,8 @@ class EpochRun(ConnectorRun[S]):
             error, self._follower.error = self._follower.error, None
             raise error
 
-    def _take_target(self) -> bool:
-        """Whether the user asks for another state than before."""
+    def _follow_target(self) -> bool:
+        """Adopt a newly requested target state; returns whether it differs."""
         if self._follower.target in (None, self._target):
             return False
         self._target = str(self._follower.target)
@@ -196,11 +196,11 @@ class EpochRun(ConnectorRun[S]):
         return True
 
     def _add(self, counts: Iterable[Counts], planned: Mapping[str, CacheStatus]) -> None:
-        """The run's counts: those of the epochs before, and what slots or tasks of this one have done."""
-        self._status = replace(self._status, caches=added({**planned, **self._sent}, counts))
+        """Set the run's counts: those of earlier epochs plus those of slots or tasks of this one."""
+        self._status = replace(self._status, caches=add_counts({**planned, **self._sent}, counts))
 
     def _close_run(self, state: str) -> None:
-        """The run's last record: status.COMPLETED or status.STOPPED."""
+        """Write the run's last record: status.COMPLETED or status.STOPPED."""
         assert state in (status.COMPLETED, status.STOPPED)
         events.emit(events.RUN_COMPLETED, connector=self._settings.name, run_id=self._request.run_id)
         self._end(state)

@@ -1,4 +1,4 @@
-"""Whether this machine has the Java that Spark needs: Spark's own message does not say what it looked for."""
+"""Check for the Java that Spark needs, because Spark's own message does not name what it looked for."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _VERSION = re.compile(r'^JAVA_VERSION="(?:1\.)?(\d+)', re.MULTILINE)
 
 
 def require_java(environment: Mapping[str, str] = os.environ) -> None:
-    """Look for Java as Spark's start script does: in JAVA_HOME, and only without it on the path.
+    """Look for Java as Spark's start script does: in JAVA_HOME, else in PATH.
 
-    :raises SettingsError: there is none, or it is too old. The message says where it was looked for.
+    :raises SettingsError: Java is missing or too old; the message names the places searched.
     """
     if configured(environment, "spark-env.sh"):  # it may set JAVA_HOME
         return
@@ -41,7 +41,7 @@ def require_java(environment: Mapping[str, str] = os.environ) -> None:
 
 
 def _version(java: Path) -> int | None:
-    """The version that the file `release` beside it tells; None where there is no such file."""
+    """Major version in the file `release` of the installation; None without the file."""
     release = Path(os.path.realpath(java)).parent.parent / "release"
     try:
         found = _VERSION.search(release.read_text())

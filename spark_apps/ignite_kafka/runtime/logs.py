@@ -1,4 +1,4 @@
-"""What a process writes to its stderr: the log of the library, and the error that ends it."""
+"""Output to stderr: the log of the library, and the error that ends a process."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ..events import MISCONFIGURED
 from .spark_conf import configured
 
 _LOG4J = Path(__file__).with_name("log4j2.properties")
-_SUBMIT_OPTIONS = "SPARK_SUBMIT_OPTS"  # Spark puts it before the driver's other Java options, and those before it are overridden
+_SUBMIT_OPTIONS = "SPARK_SUBMIT_OPTS"  # precedes the driver's other Java options, which override it
 
 
 def spark_environment(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Variables that have a driver in client mode log Spark's warnings and errors alone; none where the user configured Spark's log."""
+    """Environment that limits Spark's log in client mode to warnings and errors; empty if the user configured Spark's log."""
     given = environment.get(_SUBMIT_OPTIONS, "")
     if configured(environment, _LOG4J.name) or "log4j" in given:
         return {}
@@ -26,7 +26,7 @@ def spark_environment(environment: Mapping[str, str] = os.environ) -> dict[str, 
 
 
 def configure(level: int, form: str) -> None:
-    """Log to stderr: the library from a level on, others' warnings."""
+    """Log to stderr: the library from ``level``, other loggers from WARNING."""
     handler = logging.StreamHandler(sys.stderr)
     handler.addFilter(_is_no_finding)
     logging.basicConfig(level=level, format=form, handlers=[handler])
@@ -34,7 +34,7 @@ def configure(level: int, form: str) -> None:
 
 
 def show_error(error: IgniteKafkaError, *, as_json: bool = False) -> None:
-    """Write an error as the last line, ``ignite-kafka: <error> <message>``; of several findings each has a line of its own before.
+    """Write an error as the last line, ``ignite-kafka: <error> <message>``; several findings precede it, one per line.
 
     :param as_json: write one line of JSON instead: ``{"error": {"type", "what", "remedy", "where", "findings"}, "exit_code"}``.
     """
@@ -49,5 +49,5 @@ def show_error(error: IgniteKafkaError, *, as_json: bool = False) -> None:
 
 
 def _is_no_finding(record: logging.LogRecord) -> bool:
-    """Event 15000 is not written here: its text is that of the error, which is."""
+    """Drop event 15000, because the error with the same text is written too."""
     return record.__dict__.get("event_id") != MISCONFIGURED.id

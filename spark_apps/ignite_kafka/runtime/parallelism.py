@@ -1,4 +1,4 @@
-"""How many tasks and slots a run gets, from what Spark has."""
+"""Number of tasks and slots of a run, from Spark's cores."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from pyspark.sql import SparkSession
 from ..settings.connector import ConnectorSettings
 from ..state.configs import ConnectorState
 
-_SLOTS_A_CORE = 2  # so that tasks level out slots of unequal size
+_SLOTS_A_CORE = 2  # evens out slots of unequal size
 _FEWEST_SLOTS, _MOST_SLOTS = 4, 64
 _ALL_EXECUTORS = 2_147_483_647  # Spark's default of the most executors
 
 
 def cores(spark: SparkSession) -> int:
-    """Cores that the app has, or will have where executors come on demand."""
+    """Cores of the app, including executors that dynamic allocation may add."""
     context = spark.sparkContext
     conf = context.getConf()
     now = context.defaultParallelism
@@ -25,10 +25,10 @@ def cores(spark: SparkSession) -> int:
 
 
 def slots(settings: ConnectorSettings, state: ConnectorState, spark_cores: int) -> int:
-    """Slots of a connector: those it has, else those that are set, else two a core of its first run, from 4 to 64.
+    """Slots of a connector: the setting, else those it has, else two per core of its first run, from 4 to 64.
 
-    They are few on a small machine because each costs a transaction of its own (docs/decisions/0010-slots-by-cores.md). That other ones are
-    set than it has is told when the connector is taken over.
+    A small machine gets few, because each slot costs a transaction (docs/decisions/0010-slots-by-cores.md). A setting that differs from
+    the connector's slots is refused when the driver takes the connector.
     """
     if settings.slots is not None:
         return settings.slots
@@ -38,5 +38,5 @@ def slots(settings: ConnectorSettings, state: ConnectorState, spark_cores: int) 
 
 
 def tasks(settings: ConnectorSettings, spark_cores: int) -> int:
-    """Most tasks at the same time."""
+    """Maximum number of concurrent tasks."""
     return settings.tasks_max or spark_cores

@@ -1,4 +1,4 @@
-"""Where Spark's own configuration is, found as its start script finds it."""
+"""Lookup of Spark and its configuration files, as Spark's start script does it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from ..errors import SettingsError
 
 
 def require_pyspark() -> None:
-    """
-    :raises SettingsError: this Python has no PySpark, which a run needs and no other command does.
+    """Check that PySpark is installed, which only a run needs.
+
+    :raises SettingsError: it is not.
     """
     if importlib.util.find_spec("pyspark") is None:
         what = f"a run needs PySpark, which is not installed in {sys.prefix}"
@@ -20,7 +21,7 @@ def require_pyspark() -> None:
 
 
 def configured(environment: Mapping[str, str], name: str) -> bool:
-    """Whether Spark's configuration has a file of that name: in SPARK_CONF_DIR, else in SPARK_HOME, else beside pip's Spark."""
+    """Whether Spark's configuration has the file ``name``: in SPARK_CONF_DIR, else in SPARK_HOME, else in pip's PySpark."""
     folder, home = environment.get("SPARK_CONF_DIR"), environment.get("SPARK_HOME")
     if folder:
         return Path(folder, name).exists()

@@ -1,10 +1,9 @@
-"""The Spark job of a run, whatever it moves: one task for each group of slots, one result for each slot.
+"""The Spark job of a run: one task per group of slots, one result per slot.
 
-A task's error reaches the driver with the end of the task, in an accumulator: neither the tasks that still wait for a core, nor a Kafka
-that is away, delay the end of the run.
+A task's error reaches the driver with the end of the task, in an accumulator, so that neither tasks waiting for a core nor a broker that
+is down delay the end of the run.
 
-An RDD, because nothing but those results comes back: a DataFrame's plan and its Arrow frames cost a tenth of a second a run
-(docs/decisions/0006-fixed-costs.md).
+The job is an RDD, because a DataFrame's plan and Arrow frames cost a tenth of a second per run (docs/decisions/0006-fixed-costs.md).
 """
 
 from __future__ import annotations
@@ -26,10 +25,10 @@ from ..settings.secrets_file import SecretsSource
 from .counts import SlotResult
 
 Work = Callable[[Iterable[int]], Iterator[SlotResult]]
-"""Numbers of tasks -> the results of their slots: what Spark runs."""
+"""The function that Spark runs: numbers of tasks -> results of their slots."""
 
 RunSlots = Callable[..., Iterator[SlotResult]]
-"""Runs some slots of a plan on an executor; one result a slot."""
+"""Runs some slots of a plan on an executor; one result per slot."""
 
 Errors = tuple[IgniteKafkaError, ...]
 
@@ -37,10 +36,10 @@ Errors = tuple[IgniteKafkaError, ...]
 def slot_work(
     run_slots: RunSlots, plan: RunPlan, tasks: Sequence[Sequence[int]], secrets_file: SecretsSource | None, argument: Any
 ) -> Work:
-    """Work of which each task runs its slots with ``run_slots(plan, secrets, slots, attempt, argument)``, on an executor.
+    """Work in which each task runs its slots with ``run_slots(plan, secrets, slots, attempt, argument)``, on an executor.
 
     :param tasks: slots of each task.
-    :param argument: sent to every task as it is.
+    :param argument: sent unchanged to every task.
     """
     return partial(_run_task, run_slots, type(plan).from_json, plan.to_json(), tasks, secrets_file, argument)
 
@@ -64,15 +63,15 @@ def _run_task(
 
 
 def _noting(errors: Accumulator[Errors], work: Work, numbers: Iterable[int]) -> Iterator[SlotResult]:
-    """The results of a task; its errors are added to what the driver sees of tasks that have ended."""
+    """Results of a task; its errors are added to those that the driver sees."""
     for result in work(numbers):
         if result.error is not None:
             errors.add((result.error,))
         yield result
 
 
-class _Joined(AccumulatorParam[Errors]):
-    """Errors of several tasks, one after the other."""
+class _Concatenated(AccumulatorParam[Errors]):
+    """Concatenates the errors of tasks."""
 
     def zero(self, value: Errors) -> Errors:
         return ()
@@ -82,19 +81,20 @@ class _Joined(AccumulatorParam[Errors]):
 
 
 class TaskErrors:
-    """The errors of a run's tasks, as far as they have ended. One for a run: PySpark keeps every accumulator for as long as it lives."""
+    """Errors of the ended tasks. One object per run, because PySpark never releases an accumulator."""
 
     def __init__(self, spark: SparkSession) -> None:
-        self.accumulator: Accumulator[Errors] = spark.sparkContext.accumulator((), _Joined())
+        self.accumulator: Accumulator[Errors] = spark.sparkContext.accumulator((), _Concatenated())
 
     def forget(self) -> None:
+        """Remove the errors of the previous job."""
         self.accumulator.value = ()
 
 
 class Job:
-    """A Spark job in a thread of its own, so that the driver can watch and cancel it. The jobs of a run follow one another.
+    """A Spark job in a separate thread, so that the driver can watch and cancel it. A run has one job at a time.
 
-    :param tasks: how many there are; ``work`` is called with the number of each.
+    :param tasks: number of tasks; ``work`` is called with the number of each.
     """
 
     def __init__(self, spark: SparkSession, errors: TaskErrors, work: Work, tasks: int, group: str, description: str) -> None:
@@ -111,11 +111,11 @@ class Job:
         return self._slots.collect()
 
     def ended(self, wait_s: float) -> bool:
-        """Whether the job has ended; waits for it for at most that long."""
+        """Whether the job has ended; waits at most ``wait_s`` seconds for it."""
         return bool(wait([self._results], wait_s).done)
 
     def check(self) -> None:
-        """Raise the error of a task that has ended with one, whatever the other tasks do: it ends the run."""
+        """Raise the error of an ended task, which ends the run while other tasks still work."""
         _raise_first(self._errors.value)
 
     def all_run(self) -> bool:
@@ -129,17 +129,21 @@ class Job:
         return False
 
     def result(self) -> list[SlotResult]:
-        """Every slot's. Raises a slot's error (a final one before one that may pass), or what ended the job."""
+        """Results of all slots.
+
+        :raises IgniteKafkaError: the error of a slot, a final one first.
+        """
         results = self._results.result()
         _raise_first([result.error for result in results if result.error is not None])
         return results
 
     def cancel(self) -> None:
+        """Cancel the job and wait for its end."""
         self._context.cancelJobGroup(self._group)
         wait([self._results])
 
 
 def _raise_first(errors: Sequence[IgniteKafkaError]) -> None:
-    """Raise one of some errors: a final one before one that may pass."""
+    """Raise one of the errors, a final one first."""
     if errors:
         raise max(errors, key=lambda error: error.final)

@@ -1,4 +1,4 @@
-"""The attempts of a Spark task that goes on until its epoch ends: of a stream, and of a sink."""
+"""Base class of a Spark task that runs until its epoch ends, of a stream and of a sink, with its retries."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from ..errors import IgniteKafkaError, TransactionTimeout
 from ..kafka.clients import KafkaClients
 from ..plan.source_plan import RunPlan
 from ..state.status import StatusWriter, TaskProgress
-from .counts import Counts, SlotResult, summed
+from .counts import Counts, SlotResult, sum_counts
 from .epoch import Epoch, EpochEnd
 
 
 class _EpochOver(Exception):
-    """The driver ended the epoch while a task waited to try again."""
+    """The driver ended the epoch while a task waited for a retry."""
 
 
 @dataclass(frozen=True)
 class TaskServices:
-    """What a task uses beside its slots.
+    """Services of a task.
 
-    :param open_end: watches for the end of an epoch.
+    :param open_end: creates the detector of the epoch's end.
     """
 
     status: StatusWriter
@@ -37,6 +37,7 @@ class TaskServices:
 
     @staticmethod
     def of(plan: RunPlan, clients: KafkaClients, epoch: Epoch) -> TaskServices:
+        """The services of a task of an epoch."""
         return TaskServices(StatusWriter(clients, plan.settings.internal_topic_prefix), partial(EpochEnd, clients, plan, epoch))
 
 
@@ -50,28 +51,28 @@ class TaskLoop(ABC):
 
     @abstractmethod
     def _attempt(self, end: EpochEnd) -> None:
-        """Work until the epoch ends, or until there is nothing more to do."""
+        """Work until the epoch ends or everything is done."""
 
     @abstractmethod
     def _results(self) -> list[SlotResult]:
-        """What the slots have done, without an error."""
+        """Results of the slots, without an error."""
 
     def _final_error(self, error: IgniteKafkaError) -> IgniteKafkaError:
-        """The error that a last failure ends the task with."""
+        """The error with which the last failure ends the task."""
         return error
 
     def progressed(self) -> None:
-        """Something is committed: the time that failures may take begins anew."""
+        """Record a commit, which resets the time limit of failures."""
         self._budget.reset()
 
     def report_progress(self, slots: Iterable[Counts], *, loaded: bool, at_once: bool = False) -> None:
         """Report the counts of this task to the driver, at intervals or at once.
 
-        :param slots: what each slot has done in this epoch.
+        :param slots: counts of each slot in this epoch.
         """
         if not self._reports.due() and not at_once:
             return
-        caches = {name: vars(count) for name, count in summed(slots).items()}
+        caches = {name: vars(count) for name, count in sum_counts(slots).items()}
         progress = TaskProgress(self._run_plan.generation, self._epoch.number, loaded, caches)
         self._services.status.progress(self._run_plan.connector, min(self._slots), progress)
 

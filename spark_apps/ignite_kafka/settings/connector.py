@@ -13,7 +13,7 @@ from typing import Any
 
 from ..errors import NotAvailableYet
 from ..events import BAD_RECORDS_SKIPPED, CONFIG_CHANGED, TLS_NOT_VERIFIED, Event
-from ..ignite.connection import MAX_FRAME_BYTES, IgniteEndpoint, TlsSettings, split_address
+from ..ignite.endpoint import MAX_FRAME_BYTES, IgniteEndpoint, TlsSettings, split_address
 from . import java_patterns
 from .base import Settings, setting
 from .client_config import CLIENT_SETTINGS, CONSUMER_SETTINGS, PRODUCER_SETTINGS

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import SettingsError
-from ..ignite.connection import IgniteCredentials
+from ..ignite.endpoint import IgniteCredentials
 from .client_properties import check_trusted, kept_from_settings
 
 _SECRET = re.compile(r"(?i)passw|secret|credential|token|jaas|private|passphrase|\.pem$|_pem$|basic\.auth\.user\.info|user_info")

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from ..errors import SettingsError
 from ..events import INSECURE_CONNECTION, emit
-from ..ignite.connection import IgniteCredentials, IgniteEndpoint, split_address
+from ..ignite.endpoint import IgniteCredentials, IgniteEndpoint, split_address
 from .secrets import Secrets
 
 if TYPE_CHECKING:

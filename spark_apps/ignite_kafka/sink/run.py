@@ -53,7 +53,7 @@ class SinkRun(EpochRun[SinkSettings]):
         events.emit(events.IGNITE_CONNECTED, address=", ".join(settings.ignite_addresses))
         state = self._state()
         _check_direction(settings, state)
-        if not settings.streams and self._target_wanted() == target.PAUSED:
+        if not settings.streams and self._requested_target() == target.PAUSED:
             remedy = f"Resume it with `ignite-kafka resume {settings.name}`"
             raise SettingsError("the connector is paused", remedy, connector=settings.name)
         slots = parallelism.slots(settings, state, parallelism.cores(self._spark))
@@ -67,7 +67,7 @@ class SinkRun(EpochRun[SinkSettings]):
         self._retry(self._control.begin)
         self._follower = self._retry(lambda: RunFollower(self._clients, self._topics, self._plan))
         self._stack.callback(self._follower.close)
-        self._take_up_target()
+        self._adopt_target()
         events.emit(events.RUN_STARTED, connector=settings.name, run_id=self._request.run_id, generation=self._plan.generation)
         self._status = replace(self._status, generation=self._plan.generation, caches=planned(self._plan), state=self._target)
         self._retry(self._publish)

@@ -18,7 +18,7 @@ from ..kafka.consumer import BatchLimits, RecordReader
 from ..kafka.dead_letters import DeadLetter
 from ..kafka.records import Consumed
 from ..kafka.topics import TopicPartition
-from ..plan.sink_offsets import PASS_OVER
+from ..plan.sink_offsets import SKIP_REMEDY
 from ..plan.sink_plan import SinkPlan
 from ..plan.slots import Owner
 from ..runtime.clients import ignite_cluster, slot_clients
@@ -78,7 +78,7 @@ class SinkTask(TaskLoop):
     def _overtaken(self, lost: RecordsLost) -> IgniteKafkaError:
         """The error of lost records: with ``auto_offset_reset`` none it is final, else the next attempt skips them."""
         if self._settings.auto_offset_reset == NONE:
-            return RecordsLost(lost.what, PASS_OVER, **lost.where)
+            return RecordsLost(lost.what, SKIP_REMEDY, **lost.where)
         return RecordsOvertaken(lost.what, lost.remedy, **lost.where)
 
     def _copy_all(self, end: EpochEnd) -> None:

@@ -1,3 +1,4 @@
-"""What Kafka keeps for a connector: its configuration, target state, status, learned types and offsets, and the transactions of its slots.
+"""State of a connector in Kafka: configuration, target state, status, learned types, offsets, and the transactions of its slots.
 
-Imports kafka and plan; source, sink and admin import it."""
+Imports kafka and plan; source, sink and admin import it.
+"""

@@ -1,4 +1,4 @@
-"""The configs topic: which run owns a connector, and which snapshot it is at. The driver alone writes it, under `<connector>-control`.
+"""The configs topic: the run that owns a connector, and its snapshot. Only the driver writes it, under `<connector>-control`.
 
 One compacted topic `<internal_topic_prefix>-configs` of one partition serves all connectors:
 
@@ -6,12 +6,12 @@ One compacted topic `<internal_topic_prefix>-configs` of one partition serves al
 key (JSON)                             value (JSON)
 ====================================== ==========================================================================================
 ``["connector","<name>"]``             ``{"generation","slots","offsets_topic_id","target_state","run_id","settings"}``
-``["snapshot","<name>"]``              ``{"id","plan","complete","superseded_by"}``: the snapshot begun last
-``["snapshot","<name>","<id>"]``       ``{"complete","superseded_by","caches"}``: how each earlier id ended
+``["snapshot","<name>"]``              ``{"id","plan","complete","superseded_by"}``: the newest snapshot
+``["snapshot","<name>","<id>"]``       ``{"complete","superseded_by","caches"}``: the end of each earlier id
 ``["epoch","<name>"]``                 ``{"generation","epoch","capture_secret"}``: tasks of an earlier epoch of a stream end after their
-                                       batch; those of this one take the secret from it
-``["secret","<name>"]``                ``{"capture_secret"}``: of the capture on the nodes, from before its first start on
-``["target","<name>"]``                ``{"state","at_ms"}``, ``"generation"``: what the user wants (:mod:`.target_state`; anyone writes it)
+                                       batch; tasks of this epoch read the secret from it
+``["secret","<name>"]``                ``{"capture_secret"}``: of the capture on the nodes, written before its first start
+``["target","<name>"]``                ``{"state","at_ms"}``, ``"generation"``: the target state (:mod:`.target_state`; anyone writes it)
 ====================================== ==========================================================================================
 """
 
@@ -31,7 +31,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True)
 class ConnectorRecord:
-    """What the configs topic says of a connector."""
+    """The record of a connector."""
 
     generation: int = 0
     slots: int = 0
@@ -42,13 +42,13 @@ class ConnectorRecord:
 
     @property
     def is_source(self) -> bool:
-        """Whether it moves data to Kafka: its offsets are of caches, those of a sink are of topics."""
+        """Whether the connector copies caches to topics; a sink has offsets of topics."""
         return "topics" not in self.settings
 
 
 @dataclass(frozen=True)
 class SnapshotRecord:
-    """The snapshot that was begun last: its plan is fixed, so a retry goes on with the same caches and settings."""
+    """The newest snapshot; its plan is fixed, so that a retry continues with the same caches and settings."""
 
     id: str
     plan: Mapping[str, Any]
@@ -58,9 +58,11 @@ class SnapshotRecord:
 
 @dataclass(frozen=True)
 class ConnectorState:
-    """A connector's records, folded; ``end`` is where the configs topic ended when it was read.
+    """A connector's state, folded from its records.
 
-    :param capture_secret: see :meth:`.ConfigsWriter.ensure_capture_secret`; None: it has none yet.
+    :param ended: ended snapshots by id, oldest first.
+    :param end: end offset of the configs topic when it was read.
+    :param capture_secret: see :meth:`.ConfigsWriter.ensure_capture_secret`; None: there is none yet.
     """
 
     connector: ConnectorRecord | None = None
@@ -71,19 +73,22 @@ class ConnectorState:
 
 
 def configs_topic(prefix: str) -> str:
+    """Name of the configs topic."""
     return f"{prefix}-configs"
 
 
 def offsets_topic(prefix: str, connector: str) -> str:
+    """Name of a connector's offsets topic."""
     return f"{prefix}-offsets-{connector}"
 
 
 def slot_transactional_id(connector: str, slot: int) -> str:
+    """Transactional id of a slot."""
     return f"{connector}-{slot}"
 
 
 def read_connector(clients: KafkaClients, topics: Topics, prefix: str, connector: str) -> ConnectorState:
-    """A connector's state; empty for one that was never started, or where the topic is not there yet.
+    """Read a connector's state; empty if the connector was never started.
 
     :raises NewerFormat, OffsetsLost: a record of the connector cannot be read.
     """
@@ -99,31 +104,31 @@ def read_connector(clients: KafkaClients, topics: Topics, prefix: str, connector
 
 
 def connector_generation(connector: str, record: InternalRecord) -> int:
-    """The generation that a record of the configs topic gives a connector; 0 where it is about something else.
+    """The generation in a connector's record; 0 for any other record.
 
-    :raises NewerFormat, OffsetsLost: it is that of the connector, and cannot be read.
+    :raises NewerFormat, OffsetsLost: the connector's record cannot be read.
     """
     if (record.kind, record.name) != ("connector", connector):
         return 0
-    return _built(ConnectorRecord, record).generation if record.deciding() is not None else 0
+    return _built(ConnectorRecord, record).generation if record.required_value() is not None else 0
 
 
 def epoch_of(connector: str, record: InternalRecord) -> tuple[int, int]:
-    """Generation and epoch that a record of the configs topic gives a connector; (0, 0) where it is about something else."""
-    value = record.telling() if (record.kind, record.name) == ("epoch", connector) else None
+    """Generation and epoch in a connector's epoch record; (0, 0) for any other record."""
+    value = record.optional_value() if (record.kind, record.name) == ("epoch", connector) else None
     generation, epoch = (value or {}).get("generation"), (value or {}).get("epoch")
     return (generation, epoch) if isinstance(generation, int) and isinstance(epoch, int) else (0, 0)
 
 
 def capture_secret_of(connector: str, record: InternalRecord) -> str | None:
-    """The secret of the connector's capture in a record of the configs topic; None where it has none."""
+    """The secret of the connector's capture in a record; None without one."""
     about = record.kind in ("epoch", "secret") and record.name == connector
-    secret = ((record.telling() if about else None) or {}).get("capture_secret")
+    secret = ((record.optional_value() if about else None) or {}).get("capture_secret")
     return secret if isinstance(secret, str) else None
 
 
 class _Fold:
-    """A connector's records, in the order of the topic."""
+    """Folds a connector's records, in the order of the topic."""
 
     def __init__(self, connector: str) -> None:
         self._name = connector
@@ -133,19 +138,19 @@ class _Fold:
         self._ended: dict[str, Mapping[str, Any]] = {}
 
     def add(self, record: InternalRecord) -> None:
-        """Take a record in; one of another connector, or of another kind, changes nothing."""
+        """Add a record; records of other connectors and of other kinds are ignored."""
         if record.name != self._name or record.kind not in ("connector", "snapshot", "secret"):
             return
         if record.kind == "secret":
             self._secret = capture_secret_of(self._name, record)
             return
-        value = record.deciding()
+        value = record.required_value()
         if record.kind == "connector":
             self._connector = None if value is None else _built(ConnectorRecord, record)
         elif not record.rest:
             self._snapshot = None if value is None else _built(SnapshotRecord, record)
         else:
-            self._ended.pop(record.rest[0], None)  # what ended last comes last
+            self._ended.pop(record.rest[0], None)  # the newest end comes last
             if value is not None:
                 self._ended[record.rest[0]] = {**ENDED, **value}
 
@@ -154,7 +159,7 @@ class _Fold:
 
 
 def _built(kind: type[R], record: InternalRecord) -> R:
-    value = record.deciding() or {}
+    value = record.required_value() or {}
     try:
         return kind(**known_fields(kind, value))
     except TypeError as cause:

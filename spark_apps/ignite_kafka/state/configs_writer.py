@@ -1,4 +1,4 @@
-"""The driver's writer of a connector's records in the configs topic; it writes under the transactional id `<connector>-control`."""
+"""The driver's writer of the configs topic, with the transactional id `<connector>-control`."""
 
 from __future__ import annotations
 
@@ -29,40 +29,39 @@ from .internal_records import FORMAT_HEADERS
 MOST_KEPT = 1_000
 _FENCE_THREADS = 16
 _SECRET_BYTES = 32
-_RECORD_AND_MARKER = 2  # a transaction's own record, and the marker that commits it
-# a driver that dies inside a control transaction holds up the readers of the configs topic for this long
+_RECORD_AND_MARKER = 2  # the generation record and its commit marker
+# readers of the configs topic wait this long for a driver that died inside a control transaction
 _CONTROL_TIMEOUT_MS = 30_000
 _Record = tuple[str, bytes, bytes | None, int]  # topic, key, value, partition
 
 
 class ConfigsWriter:
-    """The driver's hold on a connector.
+    """The driver's ownership of a connector.
 
-    :meth:`take` ends what an older driver may write; :meth:`begin` makes the new generation known to tasks.
+    :meth:`take` fences older drivers; :meth:`begin` publishes the new generation to tasks.
 
-    :param kept: how many of the snapshots that ended are remembered; what is forgotten would begin anew under its id.
-    :raises Fenced: from any method, once a newer driver has taken the connector.
+    :param kept: number of ended snapshots kept; a removed snapshot id would begin again.
+    :raises Fenced: from any method: a newer driver has taken the connector.
     """
 
     def __init__(self, clients: KafkaClients, topics: Topics, prefix: str, connector: str, kept: int = MOST_KEPT) -> None:
         self._clients, self._topics, self._prefix, self._connector, self._kept = clients, topics, prefix, connector, kept
         self._ended: list[str] = []
         self._producer: TransactionalProducer | None = None
-        self._in_doubt = False  # a call got no answer: its producer is not used again
+        self._in_doubt = False  # a call got no answer, so its producer is discarded
         self._capture_secret: str | None = None
         self.record = ConnectorRecord()
 
     def take(
         self, slots: int, run_id: str, settings: Mapping[str, Any], replication_factor: int, seen: ConnectorState | None = None
     ) -> ConnectorState:
-        """Fence older drivers and make the offsets topic on the first start; :attr:`record` is what :meth:`begin` will write.
+        """Fence older drivers and, on the first start, create the offsets topic. :attr:`record` is the record that :meth:`begin` writes.
 
-        :param seen: what :func:`read_connector` told before; it is read again only if the configs topic has grown since.
-        :returns: the state as it was found.
-        :raises OffsetsLost: a known connector's offsets topic is missing, was made again, or is not compacted.
-        :raises TopicError: the offsets topic has another number of partitions than the connector has slots, or its settings may not be
-            described.
-        :raises KafkaUnavailable: brokers are away, or do not know the offsets topic yet. The call may be repeated.
+        :param seen: an earlier result of :func:`read_connector`; read again only if the configs topic has grown since.
+        :returns: the state found.
+        :raises OffsetsLost: a known connector's offsets topic is missing, was created again, or is not compacted.
+        :raises TopicError: partition count of the offsets topic and number of slots differ, or the user may not describe its settings.
+        :raises KafkaUnavailable: brokers are down, or do not know the offsets topic yet. The call may be repeated.
         """
         configs = configs_topic(self._prefix)
         self._topics.ensure([TopicSpec(configs, 1, replication_factor, COMPACTED)])
@@ -87,9 +86,9 @@ class ConfigsWriter:
         if found is None or (known is not None and known.offsets_topic_id != found.topic_id):
             why = "is missing" if found is None else "was deleted and made again"
             raise OffsetsLost(f"the offsets topic of a known connector {why}", reset, topic=name, connector=self._connector)
-        if found.cleanup_policy is None:  # not taken on trust: a topic that is not compacted forgets offsets, and entries would come twice
+        if found.cleanup_policy is None:  # never assumed: without compaction the topic loses offsets, and entries would be sent twice
             raise TopicError(
-                "the settings of the offsets topic may not be described, so whether it keeps offsets is not known",
+                "the user may not describe the settings of the offsets topic, so it is unknown whether it keeps offsets",
                 f"Grant the user of the Kafka connection DESCRIBE_CONFIGS on the topics {self._prefix}-*.",
                 topic=name,
             )
@@ -107,13 +106,13 @@ class ConfigsWriter:
         return found.topic_id
 
     def begin(self, snapshot: SnapshotRecord | None = None, before: SnapshotRecord | None = None) -> tuple[int, ...]:
-        """Make the generation known, in one transaction: to drivers by the configs topic, to tasks by a record in every slot.
+        """Publish the generation in one transaction: in the configs topic for drivers, in every slot for tasks.
 
-        A task that opens a slot from here on reads the generation and ends where it is not its own. One that has its slot open goes on
-        until this run opens that slot, or its driver sees the new generation; what it commits until then, the new run reads first.
+        A task that opens a slot afterwards reads the generation and ends if it is a newer one. A task with an open slot continues until
+        this run opens that slot or its driver sees the new generation; the new run first reads what it commits until then.
 
-        :param snapshot: a snapshot that begins; an unfinished one ``before`` it is marked as superseded, so that the two never mix.
-        :returns: for each slot, where its offsets end now. As long as they end there, nobody has written to the slot since.
+        :param snapshot: a new snapshot; an unfinished one ``before`` it is marked as superseded, so that the two never mix.
+        :returns: end offset of each slot's partition. While it has not moved, nobody has written to the slot.
         """
         slots = range(self.record.slots)
         offsets, owner = offsets_topic(self._prefix, self._connector), Owner(self.record.generation).to_json()
@@ -130,14 +129,14 @@ class ConfigsWriter:
         return records
 
     def _ended_records(self, snapshot_id: str, how: Mapping[str, Any]) -> list[_Record]:
-        """How a snapshot ended; the oldest that are too many are forgotten with it."""
+        """Records of a snapshot's end, and tombstones of the oldest ones beyond the limit."""
         self._ended = [one for one in self._ended if one != snapshot_id] + [snapshot_id]
         forgotten, self._ended = self._ended[: -self._kept], self._ended[-self._kept :]
         tombstones = [self._config(None, "snapshot", one) for one in forgotten]
         return [self._config(how, "snapshot", snapshot_id), *tombstones]
 
     def fence_slots(self) -> None:
-        """Abort what is open in any slot, and fence who opened it, for the time being: who opens it again reads the generation."""
+        """Abort the open transactions of all slots and fence their producers; a task that opens a slot again reads the generation."""
         with ThreadPoolExecutor(_FENCE_THREADS) as pool:
             list(pool.map(self._fence_slot, range(self.record.slots)))
 
@@ -149,9 +148,9 @@ class ConfigsWriter:
             producer.close()
 
     def ensure_capture_secret(self, found: ConnectorState) -> str:
-        """The secret of the connector's capture on the nodes, one for its life; made, and committed here before any node knows it.
+        """The lifelong secret of the connector's capture on the nodes; a new one is committed before any node receives it.
 
-        :param found: what :meth:`take` returned.
+        :param found: the result of :meth:`take`.
         """
         self._capture_secret = found.capture_secret or secrets.token_urlsafe(_SECRET_BYTES)
         if found.capture_secret is None:
@@ -159,7 +158,7 @@ class ConfigsWriter:
         return self._capture_secret
 
     def begin_epoch(self, number: int, snapshot: SnapshotRecord | None = None) -> None:
-        """Let the tasks of the epochs before end; a snapshot whose plan has changed is recorded with it."""
+        """Begin an epoch, which ends the tasks of earlier ones; a snapshot whose plan has changed is recorded with it."""
         changed = [self._config(asdict(snapshot), "snapshot")] if snapshot else []
         epoch: dict[str, Any] = {"generation": self.record.generation, "epoch": number}
         if self._capture_secret is not None:
@@ -173,11 +172,11 @@ class ConfigsWriter:
         self._write([self._config(asdict(done), "snapshot"), *self._ended_records(snapshot.id, ended)])
 
     def _config(self, value: Any, kind: str, *rest: str) -> _Record:
-        """A record of the configs topic; a value of None removes what was there."""
+        """A record of the configs topic; None writes a tombstone."""
         return configs_topic(self._prefix), _json([kind, self._connector, *rest]), None if value is None else _json(value), 0
 
     def _write(self, records: Sequence[_Record]) -> Mapping[tuple[str, int], int]:
-        """All records in one transaction; the last offset by topic and partition. Where it failed it may be asked again."""
+        """Write records in one transaction; returns the last offset by topic and partition. May be repeated after an error."""
         assert self._producer is not None, "take() comes first"
         try:
             if self._producer.spent or self._in_doubt:
@@ -199,8 +198,8 @@ class ConfigsWriter:
             raise self._topics.unknown_topic(cause, sorted({topic for topic, *_ in records})) from cause
 
     def _initialised(self) -> TransactionalProducer:
-        told = {"delivery.report.only.error": False}
-        producer = TransactionalProducer(self._clients, f"{self._connector}-control", _CONTROL_TIMEOUT_MS, settings=told)
+        reports = {"delivery.report.only.error": False}
+        producer = TransactionalProducer(self._clients, f"{self._connector}-control", _CONTROL_TIMEOUT_MS, settings=reports)
         try:
             producer.init()
         except BaseException:
@@ -213,6 +212,7 @@ class ConfigsWriter:
         return state.connector.generation if state.connector else 0
 
     def close(self) -> None:
+        """Close the producer."""
         if self._producer is not None:
             self._producer.close()
             self._producer = None

@@ -1,10 +1,10 @@
-"""Records of the internal topics: their format, and what becomes of a record that cannot be read.
+"""Records of the internal topics: their format, and the handling of records that cannot be read.
 
-A record has the header ``ignite_kafka.format``: 1, as records of 0.1.0 count, which have none. A version that adds a field keeps the
-format, and readers leave out fields that they do not know. A version whose records older ones must not act upon raises it.
+A record has the header ``ignite_kafka.format``; records of 0.1.0 have none and count as format 1. A version that adds a field keeps the
+format, and readers ignore unknown fields. A version whose records must not be used by older versions raises it.
 
-A record that decides what is delivered is never passed over: what cannot be read ends the run (:meth:`InternalRecord.deciding`). Any
-other one is passed over with an event (:meth:`InternalRecord.telling`).
+A record that delivery depends on is never skipped: if it cannot be read, the run ends (:meth:`InternalRecord.required_value`). Any other
+unreadable record is skipped with an event (:meth:`InternalRecord.optional_value`).
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _HEADER = "ignite_kafka.format"
 FORMAT_HEADERS: list[tuple[str, bytes | None]] = [(_HEADER, str(FORMAT).encode())]
 """Headers of every record that is written to an internal topic."""
 
-_MOST_TOLD = 10_000
-_told: set[tuple[object, ...]] = set()
+_MOST_REPORTED = 10_000
+_reported: set[tuple[object, ...]] = set()
 
 
 @dataclass(frozen=True)
@@ -44,22 +44,22 @@ class InternalRecord:
 
     @staticmethod
     def of(message: Message) -> InternalRecord | None:
-        """None, with an event, where the key is none of this program."""
-        where = place_of(message)
+        """Parse a message; None, with an event, if its key is not one of this program."""
+        where = location_of(message)
         try:
             kind, name, *rest = json.loads(message.key() or b"")
             if isinstance(kind, str) and isinstance(name, str):
                 return InternalRecord(kind, name, tuple(rest), message.value(), format_of(message), where)
         except (ValueError, TypeError):
             pass
-        pass_over("its key is not a JSON array of kind and name", where)
+        report_skipped("its key is not a JSON array of kind and name", where)
         return None
 
-    def deciding(self) -> dict[str, Any] | None:
-        """The value of a record that delivery depends on; None: a tombstone.
+    def required_value(self) -> dict[str, Any] | None:
+        """The value of a record that delivery depends on; None for a tombstone.
 
-        :raises NewerFormat: a newer version wrote it.
-        :raises OffsetsLost: it is no JSON object.
+        :raises NewerFormat: a newer version wrote the record.
+        :raises OffsetsLost: the value is no JSON object.
         """
         refuse_newer(self.format, self.where)
         if self.value is None:
@@ -69,33 +69,35 @@ class InternalRecord:
             raise unreadable(f"the {self.kind} record of connector {self.name!r}", self.where)
         return value
 
-    def telling(self) -> dict[str, Any] | None:
-        """The value of a record that only informs; None: a tombstone, or, with an event, one that cannot be read."""
+    def optional_value(self) -> dict[str, Any] | None:
+        """The value of a record that delivery does not depend on; None for a tombstone and, with an event, for an unreadable value."""
         if self.value is None:
             return None
         if self.format > FORMAT:
-            pass_over(f"it has format {self.format} of a newer version", self.where)
+            report_skipped(f"it has format {self.format} of a newer version", self.where)
             return None
         value = _object(self.value)
         if value is None:
-            pass_over("its value is not a JSON object", self.where)
+            report_skipped("its value is not a JSON object", self.where)
         return value
 
 
 def format_of(message: Message) -> int:
-    """The format of an internal record; a header of another form is another program's, and its record judged by its content."""
+    """Format of an internal record; a header of another form counts as format 1, so that the content decides."""
     headers: Any = message.headers()
     value = dict(headers or ()).get(_HEADER, b"")
     return int(value) if isinstance(value, bytes) and value.isdigit() else FORMAT
 
 
-def place_of(message: Message) -> dict[str, object]:
+def location_of(message: Message) -> dict[str, object]:
+    """Topic, partition and offset of a message."""
     return {"topic": message.topic(), "partition": message.partition(), "offset": message.offset()}
 
 
 def refuse_newer(found: int, where: Mapping[str, object]) -> None:
-    """
-    :raises NewerFormat: the format is one that this version does not know.
+    """Refuse a record of a newer format.
+
+    :raises NewerFormat: this version does not know the format.
     """
     if found > FORMAT:
         raise NewerFormat(
@@ -106,21 +108,28 @@ def refuse_newer(found: int, where: Mapping[str, object]) -> None:
 
 
 def unreadable(what: str, where: Mapping[str, object]) -> OffsetsLost:
-    """The error of a record that decides what is sent and cannot be read."""
-    remedy = "Another program wrote to the topic: take its right to away (docs/operations.md#rights), and give the connector a new name."
+    """The error of an unreadable record that delivery depends on."""
+    remedy = (
+        "Another program wrote to the topic: revoke its permission to write (docs/operations.md#rights), and give the connector a new name."
+    )
     return OffsetsLost(f"{what} cannot be read", remedy, **where)
 
 
-def pass_over(reason: str, where: Mapping[str, object]) -> None:
-    """Tell of a record that is passed over; of one record once in a process."""
+def report_skipped(reason: str, where: Mapping[str, object]) -> None:
+    """Emit an event for a skipped record, once per record and process."""
     place = tuple(where.values())
-    if place not in _told and len(_told) < _MOST_TOLD:
-        _told.add(place)
+    if place not in _reported and len(_reported) < _MOST_REPORTED:
+        _reported.add(place)
         events.emit(events.RECORD_PASSED_OVER, reason=reason, **where)
 
 
+def reset_reported() -> None:
+    """Report records again that were reported before."""
+    _reported.clear()
+
+
 def known_fields(kind: type, value: Mapping[str, Any]) -> dict[str, Any]:
-    """Of a JSON object the fields that a dataclass has."""
+    """The fields of a JSON object that a dataclass has."""
     names = {item.name for item in fields(kind)}
     return {name: item for name, item in value.items() if name in names}
 

@@ -1,4 +1,4 @@
-"""Reads a connector's offsets topic, whose partitions are its slots."""
+"""Reader of a connector's offsets topic, whose partitions are the slots."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ..kafka.topics import Topics, read_to_end
 from ..plan.sink_offsets import PartitionKey
 from ..plan.slots import SlotKey, SlotState, UnitKey, UnitOffset, parse_key
 from .configs import offsets_topic
-from .internal_records import format_of, pass_over, place_of, refuse_newer
+from .internal_records import format_of, location_of, refuse_newer, report_skipped
 from .slot_claim import SlotClaim
 
-_SLOTS_AT_ONCE = 16  # bounds what is held of an offsets topic
+_SLOTS_AT_ONCE = 16  # bounds the memory for an offsets topic
 
 
 def read_slot(clients: KafkaClients, topics: Topics, claim: SlotClaim) -> SlotState:
-    """A slot's offsets, folded; of a unit's records only the last is parsed, as the topic may hold many that are not compacted yet."""
+    """Read a slot's offsets. Only the last record of a unit is parsed, because the topic may hold many before compaction."""
     state = SlotState(claim.slot)
     owner_key = SlotKey(claim.connector, claim.slot).to_json()
     last: dict[bytes, Message] = {}
@@ -35,19 +35,19 @@ def read_slot(clients: KafkaClients, topics: Topics, claim: SlotClaim) -> SlotSt
 
 
 def apply(state: SlotState, message: Message) -> None:
-    """Fold a record of the offsets topic in. One that is none of this program, and so stands for no unit, is passed over with an event.
+    """Fold a record into the state; a record of another program is skipped with an event.
 
-    :raises NewerFormat: a newer version wrote it.
+    :raises NewerFormat: a newer version wrote the record.
     """
-    refuse_newer(format_of(message), place_of(message))
+    refuse_newer(format_of(message), location_of(message))
     try:
         state.apply(message.key() or b"", message.value())
     except OffsetsLost as error:
-        pass_over(error.what, place_of(message))
+        report_skipped(error.what, location_of(message))
 
 
 def key_of(message: Message) -> UnitKey | SlotKey | PartitionKey | None:
-    """What a record of the offsets topic is of; None: it is none of this program."""
+    """Key of a record of the offsets topic; None for a record of another program."""
     try:
         return parse_key(message.key() or b"")
     except OffsetsLost:
@@ -55,7 +55,7 @@ def key_of(message: Message) -> UnitKey | SlotKey | PartitionKey | None:
 
 
 def unit_of(message: Message) -> tuple[UnitKey, UnitOffset] | None:
-    """The unit and the offset of a record of the offsets topic; None where it has another content, or cannot be read."""
+    """Unit and offset of a record of the offsets topic; None if it holds anything else or cannot be read."""
     key, value = key_of(message), message.value()
     try:
         return (key, UnitOffset.from_json(value)) if isinstance(key, UnitKey) and value is not None else None
@@ -64,9 +64,9 @@ def unit_of(message: Message) -> tuple[UnitKey, UnitOffset] | None:
 
 
 def read_slots(clients: KafkaClients, topics: Topics, prefix: str, connector: str, slots: int) -> Iterator[SlotState]:
-    """A connector's offsets, slot by slot; some slots at once are held in memory.
+    """Read a connector's offsets, slot by slot; a few slots at a time are held in memory.
 
-    :raises OffsetsLost: the topic is not there, or the offset of a unit cannot be read.
+    :raises OffsetsLost: the topic does not exist, or the offset of a unit cannot be read.
     :raises NewerFormat: a newer version wrote to it.
     """
     name = offsets_topic(prefix, connector)

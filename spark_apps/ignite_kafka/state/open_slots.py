@@ -1,4 +1,4 @@
-"""The slots that one task has open, and how they are opened."""
+"""Opens the slots of a task, and holds the open ones."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from .open_transaction import TransactionLimits
 from .slot_claim import SlotClaim
 from .slot_writer import SlotWriter
 
-_THREADS = 8  # opening a slot and committing it are waits for the broker
+_THREADS = 8  # opening and committing a slot wait for the broker
 
 
 @dataclass(frozen=True)
 class SlotOpener:
-    """Opens slots of a connector for one attempt of a task. It is a function of the slot's number; threads may share it.
+    """Opens slots of a connector for one attempt of a task. Called with a slot's number; threads may share it.
 
     :param prefix: of the internal topics.
     :param max_batch_bytes: see :class:`.SlotWriter`.
-    :param producer: librdkafka settings of the producers beside the user's own.
+    :param producer: librdkafka settings of the producers; the user's own override them.
     """
 
     clients: KafkaClients

@@ -1,7 +1,7 @@
-"""Whether the records that offsets count are still in the topic that they were sent to.
+"""Checks that the topic of earlier records still exists.
 
-An offset record names its topic by Kafka's id. A topic that was deleted, and made again under its name, has another id and none of the
-records: going on in it would leave it incomplete for good.
+An offset record holds the id of its topic. A topic that was deleted and created again has another id and none of the records; continuing
+in it would leave it incomplete for ever.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _NONE = "none"
 
 
 def check_units(plan: TransferPlan, cache: CachePlan, units: Mapping[int, UnitOffset], before: CachePlan | None = None) -> None:
-    """Compare the topic in the offsets of a cache's units with that of the plan.
+    """Compare the topic ids in a cache's offsets with the topic of the plan.
 
-    :param units: by partition; those that are not done under the plan do not count: they are sent again.
-    :param before: the cache in the plan of an earlier run; its topic is that of units whose offset names none.
+    :param units: offsets by partition; those not done under the plan are ignored, because they are sent again.
+    :param before: the cache in the plan of an earlier run, which gives the topic of offsets without one.
     :raises TopicError: a unit's records are in another topic.
     """
     known = before.topic_id if before else ""
@@ -40,9 +40,9 @@ def check_units(plan: TransferPlan, cache: CachePlan, units: Mapping[int, UnitOf
 
 
 def check_plan(plan: TransferPlan, before: SnapshotRecord | None, clients: KafkaClients, topics: Topics) -> None:
-    """Before topics are made: refuse a run that goes on in another topic than the one that holds what was sent.
+    """Refuse a run that would continue in another topic than before; called before topics are created.
 
-    :param before: the snapshot that was begun last, or the stream.
+    :param before: the newest snapshot or stream.
     :raises TopicError: a cache's records are in another topic, and it is not sent again.
     """
     if before is None:
@@ -52,7 +52,7 @@ def check_plan(plan: TransferPlan, before: SnapshotRecord | None, clients: Kafka
         return
     if plan.snapshot_id == before.id:
         prefix = plan.settings.internal_topic_prefix
-        for state in read_slots(clients, topics, prefix, plan.connector, plan.slots):  # rare: else they are read by tasks alone
+        for state in read_slots(clients, topics, prefix, plan.connector, plan.slots):  # rare; usually only tasks read offsets
             for cache, old in replaced:
                 check_units(plan, cache, state.by_cache.get(cache.name, {}), old)
         return
@@ -64,9 +64,9 @@ def check_plan(plan: TransferPlan, before: SnapshotRecord | None, clients: Kafka
 
 
 def check_complete(before: SnapshotRecord, topics: Topics) -> None:
-    """Refuse to call a snapshot complete whose topics are gone.
+    """Refuse to report a snapshot as complete if one of its topics was deleted.
 
-    :raises TopicError: what a cache's entries were sent to is no more.
+    :raises TopicError: the topic of a cache was deleted or created again.
     """
     caches = tuple(map(_cache_of, before.plan.get("caches", ())))
     for cache, old in replaced_topics(caches, before.plan, topics):
@@ -74,9 +74,9 @@ def check_complete(before: SnapshotRecord, topics: Topics) -> None:
 
 
 def replaced_topics(caches: Iterable[CachePlan], before: Mapping[str, Any], topics: Topics) -> list[tuple[CachePlan, CachePlan]]:
-    """Caches whose topic is another one than in an earlier plan, or is not there: as they are now, with the topic's id, and as they were.
+    """Find caches whose topic differs from that of an earlier plan, or was deleted; a plan without topic ids gives none.
 
-    A topic whose id the earlier plan does not name cannot be told from another one.
+    :returns: the cache now, with the topic's id, and the cache in the earlier plan.
     """
     old = {cache.name: cache for cache in map(_cache_of, before.get("caches", ())) if cache.topic_id}
     known = [cache for cache in caches if cache.name in old]
@@ -86,7 +86,7 @@ def replaced_topics(caches: Iterable[CachePlan], before: Mapping[str, Any], topi
 
 
 def send_again(settings: SourceSettings, cache: CachePlan) -> str:
-    """The commands that send a cache's entries into the topic that there is now."""
+    """Remedy text: commands that send a cache's entries to its present topic."""
     clusters = f"--kafka {settings.bootstrap_servers} --internal-topic-prefix {settings.internal_topic_prefix}"
     reset = f"`ignite-kafka offsets reset {settings.name} --cache {cache.name} {clusters}`"
     text = f"To send all its entries again: {reset}, then start the connector"

@@ -1,10 +1,10 @@
-"""The status topic: one record a run, one a task of a stream. Compacted, one partition, written without a transaction.
+"""The status topic: one record per run and per task of a stream. Compacted, one partition, written without transactions.
 
 ============================================= =====================================================================================
 key (JSON)                                    value (JSON)
 ============================================= =====================================================================================
 ``["run","<connector>","<run id>"]``          :class:`RunStatus`
-``["progress","<connector>",<slot>]``         :class:`TaskProgress` of the task whose first slot that is
+``["progress","<connector>",<slot>]``         :class:`TaskProgress` of the task with this first slot
 ============================================= =====================================================================================
 """
 
@@ -22,22 +22,25 @@ from confluent_kafka import KafkaError, Message
 from ..errors import KafkaUnavailable
 from ..kafka.clients import REQUEST_TIMEOUT_S, KafkaClients
 from ..kafka.topics import COMPACTED, Topics, TopicSpec, read_to, read_to_end
-from .internal_records import FORMAT_HEADERS, InternalRecord, known_fields, pass_over
+from .internal_records import FORMAT_HEADERS, InternalRecord, known_fields, report_skipped
 
 RUNNING, PAUSED, COMPLETED, FAILED, FENCED, STOPPED, UNKNOWN = (
     "RUNNING", "PAUSED", "COMPLETED", "FAILED", "FENCED", "STOPPED", "UNKNOWN"
 )  # fmt: skip
 
-_QUEUED = 10_000  # records: librdkafka's queue takes ten times that
-_FIRST_PART, _LARGER = 1_000, 8  # offsets, of a topic that is read backwards; each part is that many times larger
+_QUEUED = 10_000  # records; librdkafka's queue holds ten times as many
+_FIRST_PART, _LARGER = 1_000, 8  # parts of a topic read backwards, in offsets: size of the first, and growth per part
 
 
 @dataclass(frozen=True)
 class CacheStatus:
-    """Counts of one cache. ``entries`` were read, ``records`` sent, ``bytes`` of keys and values, ``units_done`` of ``units`` partitions;
-    ``bad`` were passed over, or are dead letters.
+    """Counts of one cache.
 
-    Of a sink ``records`` were read, ``entries`` stored or removed; units are partitions of the topic.
+    :param entries: entries read; of a sink, stored or removed.
+    :param records: records sent; of a sink, read.
+    :param bytes: size of keys and values.
+    :param units: partitions of the cache; of a sink, of the topic.
+    :param bad: entries or records that were skipped or became dead letters.
     """
 
     topic: str
@@ -52,7 +55,7 @@ class CacheStatus:
 
 @dataclass(frozen=True)
 class RunStatus:
-    """One run of a connector, as the status topic holds it. Times in milliseconds since 1970."""
+    """Status record of a run. Times are in milliseconds since 1970."""
 
     state: str
     connector: str
@@ -67,13 +70,14 @@ class RunStatus:
     already_complete: bool = False
 
     def to_json(self) -> bytes:
+        """Value of the record."""
         return json.dumps(asdict(self), separators=(",", ":")).encode()
 
     @staticmethod
     def from_dict(value: Mapping[str, Any]) -> RunStatus:
-        """What :meth:`to_json` wrote, fields of a newer version left out.
+        """Read what :meth:`to_json` wrote; fields of newer versions are ignored.
 
-        :raises TypeError, AttributeError: it is of another form.
+        :raises TypeError, AttributeError: the value has another form.
         """
         caches = {name: CacheStatus(**known_fields(CacheStatus, cache)) for name, cache in value.get("caches", {}).items()}
         return RunStatus(**{**known_fields(RunStatus, value), "caches": caches})
@@ -81,7 +85,11 @@ class RunStatus:
 
 @dataclass(frozen=True)
 class TaskProgress:
-    """How far a task of a stream is in an epoch: ``caches`` has its counts by name; ``loaded``: all that was there before is sent."""
+    """Progress of a stream's task in an epoch.
+
+    :param loaded: whether the initial data is sent.
+    :param caches: counts by cache.
+    """
 
     generation: int
     epoch: int
@@ -89,24 +97,28 @@ class TaskProgress:
     caches: Mapping[str, Mapping[str, Any]]
 
     def to_json(self) -> bytes:
+        """Value of the record."""
         return json.dumps(asdict(self), separators=(",", ":")).encode()
 
     @staticmethod
     def from_dict(value: Mapping[str, Any]) -> TaskProgress:
-        """What :meth:`to_json` wrote, fields of a newer version left out.
+        """Read what :meth:`to_json` wrote; fields of newer versions are ignored.
 
-        :raises TypeError: it is of another form.
+        :raises TypeError: the value has another form.
         """
         return TaskProgress(**known_fields(TaskProgress, value))
 
 
 def status_topic(prefix: str) -> str:
+    """Name of the status topic."""
     return f"{prefix}-status"
 
 
 class StatusWriter:
-    """Writes status records; each call but that of progress waits until the broker has the record, or raises KafkaUnavailable: it may still
-    be written then."""
+    """Writer of status records.
+
+    :raises KafkaUnavailable: from :meth:`run` and :meth:`forget`: the broker did not confirm a record, which may still be written.
+    """
 
     def __init__(self, clients: KafkaClients, prefix: str) -> None:
         self._producer = clients.writer()
@@ -115,23 +127,25 @@ class StatusWriter:
 
     @staticmethod
     def ensure_topic(topics: Topics, prefix: str, replication_factor: int) -> None:
+        """Create the status topic if it is missing."""
         topics.ensure([TopicSpec(status_topic(prefix), 1, replication_factor, COMPACTED)])
 
     def run(self, status: RunStatus, wait_s: float = REQUEST_TIMEOUT_S) -> None:
+        """Write a run's status and wait for the broker's confirmation."""
         self._send(["run", status.connector, status.run_id], status.to_json(), wait_s)
 
     def progress(self, connector: str, slot: int, progress: TaskProgress) -> None:
-        """Does not wait: a later record tells more."""
+        """Write a task's progress without waiting: a later record replaces it."""
         self._queue(["progress", connector, slot], progress.to_json())
         self._producer.poll(0)
 
     def forget(self, connector: str, run_ids: Sequence[str]) -> None:
-        """Remove runs."""
+        """Remove the records of runs."""
         for at in range(0, len(run_ids), _QUEUED):
             for run_id in run_ids[at : at + _QUEUED]:
                 self._queue(["run", connector, run_id], None)
             if self._producer.flush(REQUEST_TIMEOUT_S):
-                raise KafkaUnavailable("the removal of old runs was not taken by the broker", topic=self._topic)
+                raise KafkaUnavailable("the broker did not confirm the removal of old runs", topic=self._topic)
 
     def _queue(self, key: list[Any], value: bytes | None) -> None:
         record = json.dumps(key, separators=(",", ":")).encode()
@@ -144,13 +158,13 @@ class StatusWriter:
         self._refused = None
         self._queue(key, value)
         if self._producer.flush(wait_s):
-            raise KafkaUnavailable("a status record was not taken by the broker", topic=self._topic)
+            raise KafkaUnavailable("the broker did not confirm a status record", topic=self._topic)
         if self._refused is not None:
-            raise KafkaUnavailable(f"a status record was not taken by the broker: {self._refused.str()}", topic=self._topic)
+            raise KafkaUnavailable(f"the broker refused a status record: {self._refused.str()}", topic=self._topic)
 
 
 def read_runs(clients: KafkaClients, prefix: str, connector: str) -> dict[str, RunStatus]:
-    """Every run of a connector that the topic still holds, by run id, oldest first."""
+    """Read the status of every run kept of a connector, by run id, oldest first."""
     topics = Topics(clients)
     runs: dict[str, RunStatus] = {}
     if not topics.exists(status_topic(prefix)):
@@ -166,20 +180,20 @@ def read_runs(clients: KafkaClients, prefix: str, connector: str) -> dict[str, R
 
 
 def read_run(clients: KafkaClients, prefix: str, connector: str, run_id: str) -> RunStatus | None:
-    """One run's record, or None where it never wrote one, or was forgotten.
+    """Read a run's status; None if it wrote none or was removed.
 
-    The topic is read from its end backwards, in parts, until one has the run: what is asked for is mostly recent.
+    The topic is read backwards in parts until the run is found, because most requests are for recent runs.
     """
     return _last_of_run(clients, prefix, connector, run_id)[0]
 
 
 def written_ms(clients: KafkaClients, prefix: str, connector: str, run_id: str) -> int:
-    """When a run wrote its record last, in milliseconds since 1970 by the topic's timestamps; 0 where it wrote none."""
+    """Timestamp of a run's last record, in milliseconds since 1970; 0 without a record."""
     return _last_of_run(clients, prefix, connector, run_id)[1]
 
 
 def _last_of_run(clients: KafkaClients, prefix: str, connector: str, run_id: str) -> tuple[RunStatus | None, int]:
-    """A run's last record that can be read, and its timestamp in milliseconds since 1970; (None, 0): there is none."""
+    """A run's last readable record and its timestamp in milliseconds since 1970; (None, 0) without one."""
     topics, topic = Topics(clients), status_topic(prefix)
     if not topics.exists(topic):
         return None, 0
@@ -200,28 +214,29 @@ def _last_of_run(clients: KafkaClients, prefix: str, connector: str, run_id: str
 
 
 def _run_of(record: InternalRecord) -> RunStatus | None:
-    """None: a tombstone, or, with an event, a record that cannot be read."""
-    value = record.telling()
+    """The status in a record; None for a tombstone and, with an event, for an unreadable record."""
+    value = record.optional_value()
     if value is None:
         return None
     try:
         return RunStatus.from_dict(value)
     except (TypeError, AttributeError):
-        pass_over("it is no status of a run", record.where)
+        report_skipped("it is no status of a run", record.where)
         return None
 
 
 def progress_of(record: InternalRecord) -> TaskProgress | None:
-    """What a task of a stream told; None: a tombstone, or, with an event, a record that cannot be read."""
-    value = record.telling()
+    """The progress in a record; None for a tombstone and, with an event, for an unreadable record."""
+    value = record.optional_value()
     if value is None:
         return None
     try:
         return TaskProgress.from_dict(value)
     except TypeError:
-        pass_over("it is no progress of a task", record.where)
+        report_skipped("it is no progress of a task", record.where)
         return None
 
 
 def now_ms() -> int:
+    """Current time in milliseconds since 1970."""
     return int(time.time() * 1000)

@@ -1,10 +1,10 @@
 """The types topic: Ignite binary type metadata, for records whose values travel as Ignite binary.
 
 Compacted, one partition: key = :func:`type_key`, value = JSON of :class:`~ignite_kafka.ignite.types.model.BinaryType`.
-A type's record is in the same transaction as the first data record of a slot that holds the type, or a newer schema of it, and before it.
+A type's record precedes, in the same transaction, the first data record of a slot that needs the type or a newer schema of it.
 
-Each form of a type has a key of its own: tasks write side by side, and with one key for all forms compaction would keep that of the
-task which came last, whose form may be the older one. Version 0.1.0 wrote one record a type, under the type id as text.
+Each form of a type has its own key: tasks write concurrently, and with one key per type compaction would keep the form written last,
+which may be the older one. Version 0.1.0 wrote one record per type, under the type id as text.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FIELD_FIELDS = frozenset(one.name for one in fields(BinaryField))
 
 
 def write_types(writer: SlotWriter, topic: str, type_ids: Set[int], types: TypeSource) -> None:
-    """Queue the metadata of each of these types that this writer has not sent in this form yet."""
+    """Queue the metadata of the types whose current form this writer has not sent yet."""
     for type_id in sorted(type_ids):
         kind = types.binary_type(type_id)
         if writer.types_sent.get(type_id) != kind:
@@ -37,7 +37,7 @@ def write_types(writer: SlotWriter, topic: str, type_ids: Set[int], types: TypeS
 
 
 def type_key(kind: BinaryType) -> bytes:
-    """Key of a form's record: ``["type",<type id>,"<digest of the form>"]``; the order of fields, a node's own, does not count."""
+    """Key of a form's record: ``["type",<type id>,"<digest of the form>"]``; the digest ignores the order of fields, which nodes choose."""
     form = asdict(kind)
     form["fields"] = sorted(form["fields"], key=lambda one: int(one["field_id"]))
     digest = hashlib.sha256(json.dumps(form, sort_keys=True).encode()).hexdigest()[:16]
@@ -45,11 +45,12 @@ def type_key(kind: BinaryType) -> bytes:
 
 
 def type_to_json(kind: BinaryType) -> bytes:
+    """Value of a form's record."""
     return json.dumps(asdict(kind), separators=(",", ":")).encode()
 
 
 def type_from_json(data: bytes) -> BinaryType:
-    """The type of a record; what a newer version says beyond is passed over.
+    """The type in a record; fields of newer versions are ignored.
 
     :raises ValueError: the record describes no type.
     """
@@ -66,9 +67,9 @@ def type_from_json(data: bytes) -> BinaryType:
 
 
 class TypesTopic:
-    """The types that the topic holds, read to its end each time. For one thread.
+    """The types in the topic, which each :meth:`read` reads to its end. Not thread-safe.
 
-    :param topics: makes the topics' administration of clients.
+    :param topics: creates the topic administration.
     :param read: reads records of a topic up to given ends.
     """
 
@@ -84,20 +85,20 @@ class TypesTopic:
         self._forms: dict[int, list[BinaryType]] = {}
 
     def forms(self, type_id: int) -> tuple[BinaryType, ...]:
-        """Every form of a type that was read."""
+        """Every form read of a type."""
         return tuple(self._forms.get(type_id, ()))
 
     def read(self) -> None:
-        """Read what was appended since the last call; a topic that is not there has nothing.
+        """Read the records appended since the last call; a topic that does not exist is empty.
 
-        Read uncommitted: a type is known to the source's cluster whatever becomes of the transaction, and a record's type stands in the
-        topic before the record can be seen, but perhaps behind what another transaction has still open.
+        Reads uncommitted records: a type exists in the source's cluster even if the transaction aborts, and its record, though written
+        before the data records, may lie behind another open transaction.
 
         :raises KafkaUnavailable: no broker answers.
         """
         topics = self._topics(self._clients)
         end = topics.ends(self.name, [0])[0] if topics.exists(self.name) else 0
-        if end < self._position:  # deleted and made again
+        if end < self._position:  # deleted and created again
             self._position = 0
         if end > self._position:
             for message in self._read_to(self._clients, self.name, {0: end}, {0: self._position}, committed=False):

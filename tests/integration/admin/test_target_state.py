@@ -16,7 +16,8 @@ from ignite_kafka.admin.target_state import newest_run
 from ignite_kafka.cli import main as cli
 from ignite_kafka.errors import CacheDestroyed, Fenced, KafkaUnavailable
 from ignite_kafka.ignite.backlog_service import BacklogService
-from ignite_kafka.ignite.connection import IgniteCredentials, ThinConnection
+from ignite_kafka.ignite.connection import ThinConnection
+from ignite_kafka.ignite.endpoint import IgniteCredentials
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics, read_to_end
 from ignite_kafka.plan.slots import Owner, UnitOffset, slot_of

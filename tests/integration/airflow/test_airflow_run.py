@@ -16,7 +16,7 @@ from airflow_provider_ignite_kafka.hooks.ignite import IgniteHook
 from tests.integration.airflow.conftest import ENTRIES, Secured
 from tests.support.airflow_home import AirflowHome
 from tests.support.oracle import read_committed
-from tests.support.processes import ManagedProcess, alive, telling
+from tests.support.processes import ManagedProcess, alive, output_tail
 from tests.support.waiting import wait_until
 
 MANUAL, RETRYING = "ignite_to_kafka_manual", "copy_with_retry"
@@ -47,7 +47,7 @@ def test_test_button_lists_the_caches(secured: Secured, monkeypatch: pytest.Monk
 def test_a_run_from_the_form_its_retry_and_the_next_run(secured: Secured, airflow: AirflowHome, unique: Callable[[str], str]) -> None:
     name = unique("form")
     output = airflow.run(MANUAL, form(name))
-    assert airflow.states(MANUAL)[-1] == "success", telling(output)
+    assert airflow.states(MANUAL)[-1] == "success", output_tail(output)
     assert "15100 # run " in output, "the task's log has the library's own lines"
     assert " INFO SparkContext" not in output, "and not Spark's"
     first = airflow.results(MANUAL)[-1]
@@ -58,7 +58,7 @@ def test_a_run_from_the_form_its_retry_and_the_next_run(secured: Secured, airflo
     assert times_sent(secured, name) == {1}
 
     again = airflow.run_again(MANUAL, "copy")
-    assert f"snapshot {first['snapshot_id']}: {2 * ENTRIES} records" in again, telling(again)
+    assert f"snapshot {first['snapshot_id']}: {2 * ENTRIES} records" in again, output_tail(again)
     assert times_sent(secured, name) == {1}
 
     airflow.run(MANUAL, form(name))
@@ -93,7 +93,7 @@ def test_on_kill_stops_the_app_and_the_retry_goes_on(secured: Secured, airflow: 
     finally:
         process.stop()
     assert "The task was killed and its app stopped" in process.output()
-    assert airflow.states(RETRYING) == ["success"], process.telling()
+    assert airflow.states(RETRYING) == ["success"], process.output_tail()
     assert airflow.results(RETRYING)[0]["records"] == 2 * ENTRIES
     assert times_sent(secured, name) == {1}
 

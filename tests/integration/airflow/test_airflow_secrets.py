@@ -18,7 +18,7 @@ import pytest
 from tests.integration.airflow.conftest import DAGS, ENTRIES, Secured
 from tests.support.airflow_home import AirflowHome
 from tests.support.oracle import read_committed
-from tests.support.processes import SparkCluster, telling
+from tests.support.processes import SparkCluster, output_tail
 from tests.support.waiting import wait_until
 from tools.servers import free_ports
 
@@ -107,7 +107,7 @@ def test_password_is_nowhere_to_be_seen(
     event_log.mkdir()
     with Watch(secured.passwords, free_ports(1)[0]) as watch:
         output = home.run(CLUSTER_DAG, {"name": name, "ui_port": watch.ui_port, "event_log": str(event_log)})
-    assert home.states(CLUSTER_DAG) == ["success"], telling(output)
+    assert home.states(CLUSTER_DAG) == ["success"], output_tail(output)
     assert home.results(CLUSTER_DAG)[0]["records"] == 2 * ENTRIES
 
     assert watch.found == set()
@@ -141,7 +141,7 @@ def test_run_goes_on_without_the_operator_s_copy(secured: Secured, airflow: Airf
         process.wait()
     finally:
         process.stop()
-    assert airflow.states(MANUAL)[-1] == "success", process.telling()
+    assert airflow.states(MANUAL)[-1] == "success", process.output_tail()
     assert airflow.results(MANUAL)[-1]["records"] == ENTRIES
     assert "FileNotFoundError" not in process.output()
     assert not [member for member in psutil.process_iter() if member.pid == process.pid]

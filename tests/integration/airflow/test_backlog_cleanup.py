@@ -12,7 +12,8 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException
 from airflow_provider_ignite_kafka.operators.backlog_cleanup import BacklogCleanupOperator
 from ignite_kafka.errors import IgniteKafkaError, ScanFailed
 from ignite_kafka.ignite.backlog_service import BacklogService
-from ignite_kafka.ignite.connection import IgniteCredentials, IgniteEndpoint, ThinConnection
+from ignite_kafka.ignite.connection import ThinConnection
+from ignite_kafka.ignite.endpoint import IgniteCredentials, IgniteEndpoint
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics
 from ignite_kafka.source.stream.capture import owner_of

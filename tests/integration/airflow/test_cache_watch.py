@@ -15,7 +15,7 @@ from airflow_provider_ignite_kafka.triggers.cache_watch import IgniteCacheWatchT
 from tests.integration.airflow.conftest import Secured
 from tests.support.airflow_home import AirflowHome
 from tests.support.oracle import read_committed
-from tests.support.processes import ManagedProcess, telling
+from tests.support.processes import ManagedProcess, output_tail
 from tests.support.waiting import wait_until
 
 DAG_ID = "watch_caches"
@@ -79,14 +79,14 @@ def test_new_cache_is_copied_and_the_next_run_begins_where_this_one_ended(
     finally:
         process.stop()
     seen, copied = (airflow.results(DAG_ID)[index] for index in (0, -1))
-    assert (seen["created"], seen["cache_whitelist"]) == ([new], [r"watched\-n\.w"]), process.telling()
+    assert (seen["created"], seen["cache_whitelist"]) == ([new], [r"watched\-n\.w"]), process.output_tail()
     assert copied["caches"].keys() == {new}
     assert len(read_committed(secured.kafka.client_config, prefix + new).counts()) == 10
 
     make(secured, later)
     output = airflow.run(DAG_ID, {"topic_prefix": prefix, "copy": False})
     assert "running trigger in line" not in output
-    assert f"Caches created: {later}" in output, telling(output)
+    assert f"Caches created: {later}" in output, output_tail(output)
 
 
 def test_asset_dag_copies_what_events_left_over_once_and_skips_a_run_by_hand(secured: Secured, airflow: AirflowHome) -> None:
@@ -95,18 +95,18 @@ def test_asset_dag_copies_what_events_left_over_once_and_skips_a_run_by_hand(sec
     make(secured, *made)
     command(airflow, "dags", "reserialize")
     output = airflow.run(ASSET_DAG)
-    assert states_of_newest_run(airflow) == {"new_caches": "skipped", "copy": "skipped", "copied": "skipped"}, telling(output)
+    assert states_of_newest_run(airflow) == {"new_caches": "skipped", "copy": "skipped", "copied": "skipped"}, output_tail(output)
 
     for name in made:
         payload = json.dumps({"from_trigger": True, "payload": {"cache_whitelist": [name]}})
         event = "insert into asset_event (asset_id, extra, source_map_index, timestamp) select id, ?, -1, ? from asset where name = ?"
         airflow.query(event, payload, datetime.now(UTC).isoformat(sep=" "), "ignite_new_caches")
     output = airflow.run(ASSET_DAG)
-    assert states_of_newest_run(airflow) == {"new_caches": "success", "copy": "success", "copied": "success"}, telling(output)
+    assert states_of_newest_run(airflow) == {"new_caches": "success", "copy": "success", "copied": "success"}, output_tail(output)
     assert {name: len(read_committed(secured.kafka.client_config, f"new-{name}").counts()) for name in made} == dict.fromkeys(made, 10)
 
     output = airflow.run(ASSET_DAG)
-    assert states_of_newest_run(airflow)["copy"] == "skipped", telling(output)
+    assert states_of_newest_run(airflow)["copy"] == "skipped", output_tail(output)
 
 
 def states_of_newest_run(airflow: AirflowHome) -> dict[str, str]:
@@ -139,7 +139,7 @@ def test_killed_triggerer_loses_no_event_and_repeats_none(secured: Secured, airf
 def command(airflow: AirflowHome, *arguments: str) -> None:
     process = started(airflow, *arguments)
     try:
-        assert process.wait() == 0, process.telling()
+        assert process.wait() == 0, process.output_tail()
     finally:
         process.stop()
 
@@ -162,7 +162,7 @@ def triggerer(airflow: AirflowHome) -> Iterator[ManagedProcess]:
     try:
         yield process
     except AssertionError as error:
-        raise AssertionError(process.telling()) from error
+        raise AssertionError(process.output_tail()) from error
     finally:
         process.kill()
         process.stop()

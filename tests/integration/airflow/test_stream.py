@@ -24,7 +24,7 @@ from ignite_kafka.state.target_state import read_target, write_target
 from tests.integration.airflow.conftest import PREFIX, Secured, Tell
 from tests.support.airflow_home import AirflowHome
 from tests.support.oracle import read_committed
-from tests.support.processes import ManagedProcess, alive, telling
+from tests.support.processes import ManagedProcess, alive, output_tail
 from tests.support.servers import destroy, fill
 from tests.support.waiting import wait_until
 
@@ -57,7 +57,7 @@ def test_killed_started_again_stopped_and_cleaned_up(
             process.wait()
             await_end(family, airflow)
         run = newest(clients, name)
-        assert (run.state, run.error, run.generation) == (STOPPED, None, tries), process.telling()
+        assert (run.state, run.error, run.generation) == (STOPPED, None, tries), process.output_tail()
     assert airflow.states(STREAM)[0] == "failed"
 
     fill(secured.ignite, cache, dict.fromkeys(range(90, 100), "while nothing ran"))
@@ -69,14 +69,14 @@ def test_killed_started_again_stopped_and_cleaned_up(
         write_target(clients, Topics(clients), PREFIX, name, STOPPED)
         process.wait()
         await_end(family, airflow)
-    assert airflow.states(STREAM)[-1] == "success", process.telling()
+    assert airflow.states(STREAM)[-1] == "success", process.output_tail()
     result = airflow.results(STREAM)[-1]
     assert (result["state"], result["connector"], result["generation"]) == ("STOPPED", name, 3)
     assert {cache: counts["records"] for cache, counts in result["caches"].items()} == {cache: 10, f"{cache}-2": 20}
     assert read_committed(secured.kafka.client_config, topic).counts() == {str(key).encode(): 2 + (key >= 90) for key in range(100)}
 
     output = airflow.run(CLEAN_UP, {"name": name, "force": False})
-    assert airflow.states(CLEAN_UP) == ["success"], telling(output)
+    assert airflow.states(CLEAN_UP) == ["success"], output_tail(output)
     removed = {"service": f"kafka-connect-backlog-service-{name}", "cache": f"kafka-connect-backlog-{name}"}
     assert airflow.results(CLEAN_UP) == [{"connector": name, **removed}]
 
@@ -131,7 +131,7 @@ def await_records(secured: Secured, process: ManagedProcess, topic: str, count: 
     """Wait until a topic has so many visible records, as long as Airflow runs."""
 
     def there() -> bool:
-        assert process.running(), process.telling()
+        assert process.running(), process.output_tail()
         try:
             return topic in topics.existing() and len(read_committed(secured.kafka.client_config, topic).records) >= count
         except KafkaException:  # its partitions have no leader yet

@@ -168,10 +168,10 @@ def test_ctrl_c_names_the_command_that_goes_on_and_status_says_what_happened(
     try:
         wait_until(lambda: "15100 # run r1 " in run.output() or not run.running(), "the run's start")
         os.killpg(run.pid, signal.SIGINT)  # as a terminal does: to Spark's JVM and the Python workers too
-        assert run.wait() == 130, run.telling()
+        assert run.wait() == 130, run.output_tail()
     finally:
         run.stop()
     (told,) = [line for line in run.output().splitlines() if line.startswith("ignite-kafka: ")]
-    assert told.startswith("ignite-kafka: Interrupted "), run.telling()
+    assert told.startswith("ignite-kafka: Interrupted "), run.output_tail()
     assert told.endswith(f"To go on from there: ignite-kafka run {file} --master 'local[1]'")
     assert "the run was ended by Ctrl-C (SIGINT)" in command("status", name).stdout

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ignite_kafka.convert.to_kafka.json_columns import JsonForm, text
-from tests.support.connect import (
+from tests.support.connect_json import (
     DAY_MS,
     FLAT,
     TEXT_DECIMAL,

@@ -18,7 +18,7 @@ from ignite_kafka.errors import UnsupportedType
 from ignite_kafka.ignite.binary import decode_rows, entry_bounds, raw_entries
 from ignite_kafka.ignite.binary import row_values as rows
 from ignite_kafka.ignite.types.model import Page
-from tests.support.connect import DAY_MS, Object, parsed
+from tests.support.connect_json import DAY_MS, Object, parsed
 from tests.support.java_caches import PREFIX, Read
 
 NOT_JSON = ("loop", "raw", "optimized")

@@ -17,9 +17,9 @@ from ignite_kafka.ignite.scan import scan_partitions
 from ignite_kafka.ignite.schema import NewCache, get_or_create_cache
 from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity, QueryField
 from ignite_kafka.kafka.records import Consumed, Records
-from tests.support.inbound import decoded
 from tests.support.java_caches import Read
 from tests.support.java_caches import read as scanned
+from tests.support.to_ignite_records import decoded
 from tools.servers import IgniteCluster
 
 LONG, INTEGER, TEXT = "java.lang.Long", "java.lang.Integer", "java.lang.String"

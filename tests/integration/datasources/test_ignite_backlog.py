@@ -19,9 +19,10 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from ignite_kafka.datasources.ignite_backlog import IgniteBacklogDataSource
 from ignite_kafka.errors import BacklogRefused
-from ignite_kafka.ignite.backlog_service import UNIT, BacklogService
+from ignite_kafka.ignite.backlog_service import BacklogService
+from ignite_kafka.ignite.backlog_units import UNIT
 from ignite_kafka.ignite.cluster import Cluster
-from ignite_kafka.ignite.connection import IgniteCredentials, IgniteEndpoint
+from ignite_kafka.ignite.endpoint import IgniteCredentials, IgniteEndpoint
 from ignite_kafka.ignite.protocol import cache_id
 from ignite_kafka.settings import secrets
 from ignite_kafka.settings.secrets import Secrets
@@ -157,7 +158,7 @@ def test_every_change_comes_once_in_the_order_of_its_key(world: World) -> None:
     assert all(before < row["_time"] < before + timedelta(minutes=10) for row in world.rows)
 
 
-def test_a_query_that_starts_again_goes_on(world: World) -> None:
+def test_a_restarted_query_continues(world: World) -> None:
     query = world.start()
     world.put({key: Trade(f"first {key}", key) for key in range(100)})
     world.await_all(query)
@@ -170,7 +171,7 @@ def test_a_query_that_starts_again_goes_on(world: World) -> None:
     assert fold(world.rows, {-3: "before -3", -2: "before -2", -1: "before -1"}) == world.content()
 
 
-def test_a_batch_that_failed_comes_again_whole(world: World) -> None:
+def test_a_failed_batch_is_repeated_whole(world: World) -> None:
     world.fail_on = lambda rows: any(row["buyer"] == "poison" for row in rows)
     query = world.start()
     world.put({key: Trade(f"first {key}", key) for key in range(100)})
@@ -205,7 +206,7 @@ def test_a_catch_up_ends_and_acknowledges(world: World) -> None:
     assert len(world.batches) > 6
 
 
-def test_a_batch_read_shows_what_waits(world: World) -> None:
+def test_a_batch_read_shows_the_backlog(world: World) -> None:
     assert world.waiting().count() == 0
     world.put({key: Trade(f"first {key}", key) for key in range(100)})
     world.write(lambda cache: cache.remove_key(-1))
@@ -233,7 +234,7 @@ def test_two_connectors_do_not_disturb_each_other(world: World, tmp_path: Path) 
     assert kinds(world.rows) == {"created": 100, "updated": 1}
 
 
-def test_a_key_that_expires_is_told(world: World) -> None:
+def test_an_expired_key_is_reported(world: World) -> None:
     query = world.start()
     policy = ExpiryPolicy(create=timedelta(milliseconds=300))
     world.write(lambda cache: cache.with_expire_policy(expiry_policy=policy).put(5, Trade("brief", 5)))
@@ -267,7 +268,7 @@ def test_lost_changes_end_the_query_or_are_reloaded(world: World) -> None:
     assert [row["_key"] for row in world.rows if row["_change"] == "created"] == [2, 4]
 
 
-def test_partitions_that_are_asked_for_come_again(world: World) -> None:
+def test_requested_partitions_are_sent_again(world: World) -> None:
     query = world.start()
     world.put({1: Trade("first", 1)})
     world.await_all(query)

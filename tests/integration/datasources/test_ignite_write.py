@@ -17,7 +17,7 @@ from ignite_kafka.datasources.ignite import IgniteDataSource
 from ignite_kafka.datasources.kafka_tx import KafkaTxDataSource
 from ignite_kafka.ignite.binary import decode_rows
 from ignite_kafka.ignite.cluster import Cluster
-from ignite_kafka.ignite.connection import IgniteEndpoint
+from ignite_kafka.ignite.endpoint import IgniteEndpoint
 from ignite_kafka.ignite.scan import scan_partitions
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics, TopicSpec
@@ -169,7 +169,7 @@ def test_keys_of_one_column_of_several_and_of_a_struct(world: World) -> None:
     assert world.sql(f"SELECT v FROM \"{both}\".T{world.name} WHERE a = 9 AND b = '2'") == [[18]]
 
 
-def test_entries_that_are_there_are_replaced_or_kept(world: World) -> None:
+def test_existing_entries_are_replaced_or_kept(world: World) -> None:
     frame = world.spark.range(0, 1_000, 1, 4).selectExpr("id as _key", "'first' as _value")
     world.write(frame, create="true")
     world.write(frame.filter("_key >= 500").selectExpr("_key + 100 as _key", "'second' as _value"), overwrite="false")
@@ -178,7 +178,7 @@ def test_entries_that_are_there_are_replaced_or_kept(world: World) -> None:
     assert sum(value == "third" for _, value in world.entries()) == 10
 
 
-def test_of_rows_with_one_key_in_a_partition_the_last_counts(world: World) -> None:
+def test_the_last_row_of_a_key_in_a_partition_counts(world: World) -> None:
     frame = world.spark.range(0, 50_000, 1, 1).selectExpr("id % 7 as _key", "id as _value")
     world.write(frame, create="true")
     assert dict(world.entries()) == {number % 7: number for number in range(49_993, 50_000)}
@@ -187,7 +187,7 @@ def test_of_rows_with_one_key_in_a_partition_the_last_counts(world: World) -> No
     assert dict(world.entries(kept)) == {number: number for number in range(7)}
 
 
-def test_a_job_that_failed_is_done_again(world: World) -> None:
+def test_a_failed_job_is_repeated(world: World) -> None:
     frame = world.spark.range(0, 60_000, 1, 2).selectExpr("id as _key", "id * 2 as twice")
     broken = frame.selectExpr("_key", "if(_key = 59990, raise_error('stops here'), twice) as twice")
     types = {"create": "true", "value_type": f"Again{world.name}"}
@@ -201,7 +201,7 @@ def test_a_job_that_failed_is_done_again(world: World) -> None:
         assert world.sql(sums) == [[60_000, 59_999 * 60_000]]
 
 
-def test_columns_that_are_left_out_leave_their_fields_out(world: World, table: str) -> None:
+def test_fields_without_a_column_are_left_out(world: World, table: str) -> None:
     world.write(world.spark.sql("SELECT 7L AS id, DATE '2026-02-08' AS day, 'alone' AS NAME"), table, key="id,day")
     assert world.sql(f"SELECT name, price, flag FROM {world.name} WHERE id = 7") == [["alone", None, None]]
 
@@ -258,7 +258,7 @@ def test_a_bad_option_ends_with_its_own_message(world: World, options: Mapping[s
         ("nullif(id, 15) as _value", {"key": "id"}, "A value is null, which no cache holds, in column _value"),
     ],
 )
-def test_a_row_that_is_no_entry_ends_the_job(world: World, column: str, options: dict[str, str], message: str) -> None:
+def test_a_row_with_a_null_key_ends_the_job(world: World, column: str, options: dict[str, str], message: str) -> None:
     frame = world.spark.range(0, 20, 1, 2).selectExpr("id", column)
     with pytest.raises(PySparkException) as raised:
         world.write(frame, create="true", **options)

@@ -105,7 +105,7 @@ def test_timestamps_are_those_of_the_records(topic: Topic) -> None:
 
 
 @pytest.mark.parametrize("supported", [True, False], ids=["native", "Python objects"])
-def test_timestamps_are_read_both_ways(topic: Topic, monkeypatch: pytest.MonkeyPatch, supported: bool) -> None:
+def test_timestamps_are_read_natively_and_as_python_objects(topic: Topic, monkeypatch: pytest.MonkeyPatch, supported: bool) -> None:
     producer = topic.producer()
     for number, time_ms in TIMES_MS.items():
         producer.produce(topic.name, b"v", str(number).encode(), 0, timestamp=time_ms)
@@ -126,7 +126,7 @@ def test_an_empty_topic_is_an_empty_frame(topic: Topic) -> None:
     assert topic.read().count() == 0
 
 
-def test_only_what_is_committed_is_read(topic: Topic) -> None:
+def test_only_committed_records_are_read(topic: Topic) -> None:
     topic.send(range(30))
     aborted = topic.producer(**{"transactional.id": f"{topic.name}-a"})
     aborted.init_transactions(30)
@@ -143,13 +143,13 @@ def test_only_what_is_committed_is_read(topic: Topic) -> None:
     assert values(topic.read().collect()) == of([*range(30), *range(60, 120)])
 
 
-def test_a_read_begins_at_offsets_that_are_given(topic: Topic) -> None:
+def test_a_read_begins_at_given_offsets(topic: Topic) -> None:
     topic.send(range(30))
     rows = topic.read(starting_offsets='{"0": 7, "1": 10}').collect()
     assert sorted((row["partition"], row["offset"]) for row in rows) == [(0, n) for n in range(7, 10)] + [(2, n) for n in range(10)]
 
 
-def test_ends_are_those_of_the_planning(topic: Topic) -> None:
+def test_ends_are_fixed_when_the_job_is_planned(topic: Topic) -> None:
     topic.send(range(30))
     reader = KafkaTxReader(ReadOptions.of(topic.options))
     planned = reader.partitions()
@@ -157,7 +157,7 @@ def test_ends_are_those_of_the_planning(topic: Topic) -> None:
     assert sum(batch.num_rows for part in planned for batch in reader.read(part)) == 30
 
 
-def test_records_that_are_gone(topic: Topic) -> None:
+def test_deleted_records_at_a_given_offset_are_an_error(topic: Topic) -> None:
     topic.send(range(30))
     admin = AdminClient({"bootstrap.servers": topic.bootstrap})
     (future,) = admin.delete_records([TopicPartition(topic.name, 0, 4)]).values()
@@ -188,6 +188,6 @@ def test_a_bad_option_ends_with_its_own_message(topic: Topic, options: dict[str,
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"a": 1}', '{"0": -1}', '{"0": "1"}', '{"0": true}', "7"])
-def test_offsets_that_are_none(text: str) -> None:
+def test_malformed_offsets_are_refused(text: str) -> None:
     with pytest.raises(SettingsError, match="starting_offsets"):
         parse_offsets(text)

@@ -101,7 +101,7 @@ def test_an_empty_cache_has_the_columns_that_are_given(session: SparkSession, ig
         cache.destroy()
 
 
-def test_some_partitions_alone(read: Callable[..., DataFrame]) -> None:
+def test_some_partitions_are_read_alone(read: Callable[..., DataFrame]) -> None:
     some, others = read(partitions="0-99,200").count(), read(partitions="100-199,201-1023").count()
     assert 0 < some < ROWS
     assert some + others == ROWS
@@ -171,7 +171,7 @@ def write_half(frame: DataFrame, options: dict[str, str], write_id: str) -> None
         broken.write.format("kafka-tx").options(**options, write_id=write_id).mode("append").save()
 
 
-def test_a_failed_task_is_repeated_without_a_trace(
+def test_a_repeated_task_leaves_no_duplicates(
     session: SparkSession, written: Callable[..., tuple[DataFrame, dict[str, str]]], kafka: KafkaBroker
 ) -> None:
     frame, options = written()
@@ -182,7 +182,7 @@ def test_a_failed_task_is_repeated_without_a_trace(
     assert sorted(records(kafka, options["topic"])) == sorted((str(i).encode(), f"value {i}".encode()) for i in range(1000))
 
 
-def test_a_topic_that_was_deleted_ends_the_write_that_had_sent_to_it(
+def test_a_deleted_topic_ends_the_write(
     session: SparkSession, written: Callable[..., tuple[DataFrame, dict[str, str]]], kafka: KafkaBroker
 ) -> None:
     frame, options = written()
@@ -195,7 +195,7 @@ def test_a_topic_that_was_deleted_ends_the_write_that_had_sent_to_it(
     assert len(set(records(kafka, options["topic"]))) == 1000, "the topic was made anew, with the broker's defaults"
 
 
-def test_an_unfinished_write_ends_where_another_begins(
+def test_a_later_write_supersedes_an_unfinished_one(
     session: SparkSession, written: Callable[..., tuple[DataFrame, dict[str, str]]], kafka: KafkaBroker
 ) -> None:
     frame, options = written()

@@ -9,7 +9,8 @@ from typing import Any
 import pyignite
 
 from ignite_kafka.ignite.cluster import Cluster
-from ignite_kafka.ignite.connection import IgniteEndpoint, ThinConnection, TlsSettings
+from ignite_kafka.ignite.connection import ThinConnection
+from ignite_kafka.ignite.endpoint import IgniteEndpoint, TlsSettings
 from tools.servers import IgniteCluster
 
 THIRD = 2

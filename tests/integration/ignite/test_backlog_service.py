@@ -15,9 +15,12 @@ from pyignite.datatypes import IntObject, LongObject, String
 from ignite_kafka.convert.to_kafka.ignite_binary import IgniteBinaryConverter
 from ignite_kafka.errors import BacklogMissing, BacklogRefused
 from ignite_kafka.ignite import protocol
-from ignite_kafka.ignite.backlog_service import ASKED, REMOVED, UNIT, BacklogService, Changes
+from ignite_kafka.ignite.backlog_changes import REMOVED, Changes
+from ignite_kafka.ignite.backlog_service import BacklogService
+from ignite_kafka.ignite.backlog_units import ASKED, UNIT
 from ignite_kafka.ignite.cluster import Cluster
-from ignite_kafka.ignite.connection import IgniteCredentials, ThinConnection
+from ignite_kafka.ignite.connection import ThinConnection
+from ignite_kafka.ignite.endpoint import IgniteCredentials
 from ignite_kafka.ignite.scan import scan_partitions
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import Page

@@ -18,12 +18,12 @@ from ignite_kafka.errors import IgniteKafkaError, UnsupportedType
 from ignite_kafka.ignite.binary import EnumPolicy, decode_entries, decode_rows, raw_entries
 from ignite_kafka.ignite.binary.entry_table import entries_schema, to_batch
 from ignite_kafka.ignite.cluster import Cluster
-from ignite_kafka.ignite.connection import IgniteCredentials, IgniteEndpoint
+from ignite_kafka.ignite.endpoint import IgniteCredentials, IgniteEndpoint
 from ignite_kafka.ignite.scan import scan_partitions
 from ignite_kafka.ignite.types.model import CacheInfo, Page
-from tests.support.codec_bytes import nested_type_ids
-from tests.support.codec_text import column_form, of_column, of_java, of_row
+from tests.support.ignite_bytes import nested_type_ids
 from tests.support.java_caches import compile_java
+from tests.support.value_text import column_form, of_column, of_java, of_row
 from tests.support.waiting import DEADLINE_S
 from tools.servers import IgniteCluster, Jars
 from tools.servers.jars import IGNITE_JAVA_OPTIONS, java_command

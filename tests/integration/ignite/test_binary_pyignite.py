@@ -30,9 +30,9 @@ from pyignite.datatypes import (
 from ignite_kafka.ignite.binary import decode_entries, decode_rows
 from ignite_kafka.ignite.binary.row_values import Date, Document, MapValue, Timestamp
 from ignite_kafka.ignite.cluster import Cluster
-from ignite_kafka.ignite.connection import IgniteCredentials, IgniteEndpoint
+from ignite_kafka.ignite.endpoint import IgniteCredentials, IgniteEndpoint
 from ignite_kafka.ignite.scan import scan_partitions
-from tests.support.codec_text import column_form, of_column
+from tests.support.value_text import column_form, of_column
 from tools.servers import IgniteCluster
 
 SCHEMA = {

@@ -22,7 +22,7 @@ from ignite_kafka.ignite.binary import ObjectLayout, decode_rows, encode_objects
 from ignite_kafka.ignite.binary.java_classes import java_hash
 from ignite_kafka.ignite.cache_writer import CacheWriter, WriteLimits
 from ignite_kafka.ignite.cluster import Cluster
-from ignite_kafka.ignite.connection import IgniteEndpoint
+from ignite_kafka.ignite.endpoint import IgniteEndpoint
 from ignite_kafka.ignite.scan import scan_partitions
 from ignite_kafka.ignite.schema import NewCache, get_or_create_cache, register_type
 from ignite_kafka.ignite.types.model import BinaryType, CacheInfo

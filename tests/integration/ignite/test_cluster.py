@@ -10,7 +10,7 @@ from pyignite.datatypes import IntObject, String
 
 from ignite_kafka.errors import CacheNotFound, UnknownBinaryType
 from ignite_kafka.ignite.cluster import Cluster
-from ignite_kafka.ignite.connection import IgniteEndpoint
+from ignite_kafka.ignite.endpoint import IgniteEndpoint
 from ignite_kafka.ignite.protocol import cache_id
 from ignite_kafka.ignite.types.model import QueryField
 from tests.integration.ignite.conftest import MakeCache

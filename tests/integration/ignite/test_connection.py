@@ -12,7 +12,9 @@ import pytest
 from ignite_kafka.errors import AuthenticationFailed, IgniteUnreachable, SettingsError
 from ignite_kafka.ignite import protocol
 from ignite_kafka.ignite.cluster import Cluster
-from ignite_kafka.ignite.connection import IgniteCredentials, IgniteEndpoint, ThinConnection, ThinError, TlsSettings
+from ignite_kafka.ignite.connection import ThinConnection
+from ignite_kafka.ignite.endpoint import IgniteCredentials, IgniteEndpoint, TlsSettings
+from ignite_kafka.ignite.protocol import ThinError
 from tests.integration.ignite.nodes import endpoint_of
 from tools.servers import Certificates, IgniteCluster, IgniteOptions, Jars, free_ports
 

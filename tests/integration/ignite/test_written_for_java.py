@@ -20,8 +20,8 @@ from ignite_kafka.ignite.scan import scan_partitions
 from ignite_kafka.ignite.schema import NewCache, get_or_create_cache, query_entity, register_type
 from ignite_kafka.ignite.types.model import BinaryType, CacheInfo
 from ignite_kafka.ignite.types.type_table import enum_field, field_of, object_field
-from tests.support.codec_text import of_java, of_row
 from tests.support.java_caches import compile_java
+from tests.support.value_text import of_java, of_row
 from tests.support.waiting import DEADLINE_S
 from tools.servers import IgniteCluster, Jars
 from tools.servers.jars import IGNITE_JAVA_OPTIONS, java_command

@@ -143,7 +143,7 @@ def test_records_arrive_with_their_types_and_the_group_has_no_lag(sink: Sink) ->
     assert rows == [[3_000, sum(number / 4 for number in range(3_000))]]
 
 
-def test_a_run_without_news_stores_nothing_and_one_with_news_only_that(sink: Sink) -> None:
+def test_a_later_run_stores_only_new_records(sink: Sink) -> None:
     sink.send([trade(number) for number in range(300)])
     sink.run()
     assert sink.run().caches[sink.cache].records == 0
@@ -166,7 +166,7 @@ def test_the_last_operation_of_a_key_counts(sink: Sink) -> None:
     assert sink.entries() == {number: value for number, value in last.items() if value is not None}
 
 
-def test_without_process_updates_what_is_there_stays(sink: Sink) -> None:
+def test_without_process_updates_existing_entries_stay(sink: Sink) -> None:
     sink.send([trade(number) for number in range(30)])
     sink.run(process_updates=False)
     sink.send([trade(number, symbol="other") for number in range(60)] + [(b"1", None)])
@@ -240,7 +240,7 @@ def test_bad_records_go_to_the_dead_letters_as_kafka_connect_sends_them(sink: Si
         }, kind
 
 
-def test_bad_records_are_passed_over_and_counted(sink: Sink) -> None:
+def test_bad_records_are_skipped_and_counted(sink: Sink) -> None:
     send_bad(sink)
     counts = sink.run(error_handling_policy="LOG_ONLY").caches[sink.cache]
     assert (counts.records, counts.entries, counts.bad) == (2 * len(BAD) + 1, len(BAD) + 1, len(BAD))
@@ -257,7 +257,7 @@ def test_many_bad_records_of_a_batch_go_to_the_dead_letters_in_order(sink: Sink)
     assert set(sink.entries()) == set(range(0, 900, 3))
 
 
-def test_a_dead_letter_topic_that_takes_no_such_record_stops_the_run(sink: Sink) -> None:
+def test_a_dead_letter_topic_that_refuses_the_record_stops_the_run(sink: Sink) -> None:
     letters = f"{sink.name}-letters"
     sink.make_topic(letters, 1, **{"max.message.bytes": "2000"})
     sink.send([trade(1), (b"2", random.Random(3).randbytes(6_000)), trade(3)], partition=0)
@@ -274,7 +274,7 @@ def cache_of_short_symbols(sink: Sink) -> None:
         get_or_create_cache(cluster, NewCache(sink.cache, query_entities=(entity,)))
 
 
-def test_a_value_that_a_column_does_not_take_stops_the_run_with_all_before_it_stored(sink: Sink) -> None:
+def test_a_value_that_a_column_refuses_stops_the_run_with_all_before_it_stored(sink: Sink) -> None:
     cache_of_short_symbols(sink)
     sink.send([trade(1), trade(2), trade(2, symbol="far too long"), trade(3), trade(1, price=7.0)], partition=0)
     with pytest.raises(RecordRefused, match=r"column 'SYMBOL' is too long\. Maximum length: 8, actual length: 12") as stopped:
@@ -284,7 +284,7 @@ def test_a_value_that_a_column_does_not_take_stops_the_run_with_all_before_it_st
 
 
 @pytest.mark.parametrize("policy", ["LOG_ONLY", "DEAD_LETTER"])
-def test_values_that_a_column_does_not_take_are_bad_records_like_others(sink: Sink, policy: str) -> None:
+def test_values_that_a_column_refuses_are_bad_records(sink: Sink, policy: str) -> None:
     cache_of_short_symbols(sink)
     refused = {7, 8, 100, 299}
     records = [trade(number, symbol="far too long") if number in refused else trade(number) for number in range(300)]
@@ -303,7 +303,7 @@ def test_values_that_a_column_does_not_take_are_bad_records_like_others(sink: Si
         assert stages == [b"TASK_PUT"] * 4 + [b"VALUE_CONVERTER", b"TASK_PUT"]
 
 
-def test_a_group_that_has_expired_is_no_loss(sink: Sink) -> None:
+def test_an_expired_group_loses_no_offset(sink: Sink) -> None:
     sink.send([trade(number) for number in range(30)])
     sink.run()
     (deleted,) = sink.admin.delete_consumer_groups([f"connect-{sink.name}"]).values()
@@ -314,7 +314,7 @@ def test_a_group_that_has_expired_is_no_loss(sink: Sink) -> None:
     assert sink.group() == {0: 11, 1: 10, 2: 10}
 
 
-def test_offsets_of_another_program_count(sink: Sink) -> None:
+def test_group_offsets_of_another_program_are_used(sink: Sink) -> None:
     """As those of a Kafka Connect sink of the same name, whose place this one takes, or of kafka-consumer-groups."""
     sink.send([trade(number) for number in range(30)], partition=0)
     sink.alter_group(0, 20)
@@ -324,7 +324,7 @@ def test_offsets_of_another_program_count(sink: Sink) -> None:
 
 
 @pytest.mark.parametrize(("reset", "stored"), [("none", 0), ("earliest", 5), ("latest", 0)])
-def test_records_that_retention_has_taken(sink: Sink, reset: str, stored: int) -> None:
+def test_records_that_retention_has_deleted(sink: Sink, reset: str, stored: int) -> None:
     sink.send([trade(number) for number in range(10)], partition=0)
     sink.run()
     sink.send([trade(number) for number in range(10, 20)], partition=0)
@@ -362,7 +362,7 @@ def overtake(sink: Sink) -> None:
 
 
 @pytest.mark.parametrize("reset", ["earliest", "latest"])
-def test_a_continuous_run_passes_over_what_retention_takes_before_it(sink: Sink, reset: str) -> None:
+def test_a_continuous_run_skips_records_that_retention_deletes(sink: Sink, reset: str) -> None:
     left = {10, 11} if reset == "earliest" else set()
     sink.send([trade(0)], partition=0)
     sink.run()
@@ -376,7 +376,7 @@ def test_a_continuous_run_passes_over_what_retention_takes_before_it(sink: Sink,
         running.awaits({0, 1, 12, *left})
 
 
-def test_a_continuous_run_ends_where_nothing_is_to_be_passed_over(sink: Sink) -> None:
+def test_a_continuous_run_ends_at_lost_records_without_a_reset_policy(sink: Sink) -> None:
     sink.send([trade(0), trade(1)], partition=0)
     with Running(sink) as running:
         running.awaits({0, 1})
@@ -388,7 +388,7 @@ def test_a_continuous_run_ends_where_nothing_is_to_be_passed_over(sink: Sink) ->
     assert sink.group().get(0, 0) <= 2
 
 
-def test_a_first_start_at_the_topics_ends(sink: Sink) -> None:
+def test_a_first_start_may_begin_at_the_topics_ends(sink: Sink) -> None:
     sink.send([trade(number) for number in range(10)], partition=0)
     assert sink.run(auto_offset_reset="latest").caches[sink.cache].records == 0
     sink.send([trade(number) for number in range(10, 13)], partition=0)
@@ -399,7 +399,7 @@ def test_a_first_start_at_the_topics_ends(sink: Sink) -> None:
     assert set(sink.entries()) == {10, 11, 12, 20}
 
 
-def test_a_cluster_that_takes_no_writes_stops_the_run_and_nothing_is_committed(sink: Sink) -> None:
+def test_a_read_only_cluster_stops_the_run_and_nothing_is_committed(sink: Sink) -> None:
     sink.send([trade(number) for number in range(30)])
     sink.run()
     sink.send([trade(number) for number in range(30, 60)])
@@ -446,7 +446,7 @@ def test_a_topic_may_get_more_partitions_between_runs(sink: Sink) -> None:
 
 
 @pytest.mark.parametrize("commit", [True, False])
-def test_an_end_that_is_a_transaction_s_marker_is_reached(sink: Sink, commit: bool) -> None:
+def test_an_end_at_a_transaction_marker_is_reached(sink: Sink, commit: bool) -> None:
     producer = Producer({"bootstrap.servers": sink.kafka.bootstrap, "transactional.id": f"{sink.name}-writer"})
     producer.init_transactions(30)
     producer.begin_transaction()
@@ -474,7 +474,7 @@ def test_topics_by_expression_go_to_caches_of_their_names(sink: Sink) -> None:
         sink.run(**{**changed, "topics_regex": "no-such-topic"})
 
 
-def test_caches_are_made_like_their_template_and_never_changed(sink: Sink) -> None:
+def test_caches_are_created_like_their_template_and_never_altered(sink: Sink) -> None:
     with sink.ignite.client() as client:
         settings = {PROP_NAME: f"{sink.cache}-template", PROP_CACHE_MODE: CacheMode.REPLICATED, PROP_CACHE_ATOMICITY_MODE: 0}
         client.create_cache(settings)
@@ -503,7 +503,7 @@ def test_keys_of_the_value(sink: Sink, changed: dict[str, Any], keys: set[Any]) 
     assert set(sink.entries()) == keys
 
 
-def test_entries_of_ignite_come_back_as_they_were(sink: Sink) -> None:
+def test_ignite_entries_survive_the_way_through_kafka(sink: Sink) -> None:
     """Ignite → Kafka → Ignite, byte for byte, with converter ignite-binary."""
     sink.send([trade(number) for number in range(50)])
     sink.run()
@@ -577,7 +577,7 @@ class Running:
         assert result is None or result.state == status.STOPPED
 
 
-def test_a_continuous_run_stores_what_comes_takes_up_partitions_and_topics_and_stops(sink: Sink) -> None:
+def test_a_continuous_run_adds_partitions_and_topics_and_stops(sink: Sink) -> None:
     sink.make_topic(f"{sink.name}.a", 1)
     regex = {"topics": (), "topics_regex": rf"{sink.name}\..*", "topic_prefix": f"{sink.name}.", "cache_prefix": f"{sink.cache}-"}
     first, second = f"{sink.cache}-a", f"{sink.cache}-b"

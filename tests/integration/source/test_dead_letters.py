@@ -26,7 +26,7 @@ from ignite_kafka.source.planning import make_plan
 from ignite_kafka.state import status
 from ignite_kafka.state.status import CacheStatus, RunStatus
 from tests.support.bad_entries import NULL_KEY, OF_UNKNOWN_TYPE, long, put_bytes
-from tests.support.codec_bytes import string
+from tests.support.ignite_bytes import string
 from tests.support.waiting import DEADLINE_S, wait_until
 from tools.servers import IgniteCluster, KafkaBroker
 
@@ -122,12 +122,14 @@ def verified(world: World, policy: str) -> Verified:
     return found
 
 
-def test_entries_that_were_passed_over_are_missing_when_a_topic_is_verified(world: World) -> None:
+def test_verify_reports_skipped_entries_as_missing(world: World) -> None:
     world.put_bad(BAD)
     world.run(**LETTERS)
     found = verified(world, "DEAD_LETTER")
     assert (found.entries, found.missing, found.different, found.unexpected) == (GOOD + len(BAD), len(BAD), 0, 0)
-    assert any("no record can be made of an entry" in example and "no metadata of a binary type" in example for example in found.examples)
+    assert any(
+        "an entry cannot be converted to a record" in example and "no metadata of a binary type" in example for example in found.examples
+    )
     with pytest.raises(DecodeError):
         verified(world, "STOP_TASK")
 
@@ -138,7 +140,7 @@ def test_a_bad_entry_stops_the_run(world: World) -> None:
         world.run()
 
 
-def test_bad_entries_are_passed_over_and_counted(world: World) -> None:
+def test_bad_entries_are_skipped_and_counted(world: World) -> None:
     world.put_bad(BAD)
     result = world.run(error_handling_policy="LOG_ONLY")
     assert result.state == status.COMPLETED
@@ -147,7 +149,7 @@ def test_bad_entries_are_passed_over_and_counted(world: World) -> None:
     assert world.messages(world.letters) == []
 
 
-def test_dead_letters_have_the_bytes_of_the_entry_and_what_failed(world: World) -> None:
+def test_dead_letters_have_the_entrys_bytes_and_the_error(world: World) -> None:
     world.put_bad(BAD)
     assert world.counts(world.run(**LETTERS)) == (GOOD + 2, GOOD, 2)
     assert sorted(world.records()) == good_records()
@@ -174,7 +176,7 @@ def test_dead_letters_have_the_bytes_of_the_entry_and_what_failed(world: World) 
         }
 
 
-def test_a_run_that_goes_on_sends_no_letter_twice_and_counts_all(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_continued_run_sends_no_dead_letter_twice_and_counts_all(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.put_bad(BAD)
 
     def stops(*_: object) -> None:
@@ -190,7 +192,7 @@ def test_a_run_that_goes_on_sends_no_letter_twice_and_counts_all(world: World, m
     assert sorted(world.records()) == good_records()
 
 
-def test_a_policy_may_change_while_a_snapshot_goes_on(world: World) -> None:
+def test_the_error_policy_may_change_within_a_snapshot(world: World) -> None:
     world.put_bad(BAD)
     with pytest.raises(IgniteKafkaError):
         world.run("s", transaction_max_records=1, page_bytes=1024)
@@ -199,7 +201,7 @@ def test_a_policy_may_change_while_a_snapshot_goes_on(world: World) -> None:
     assert world.found_letters() == bad_letters()
 
 
-def test_a_record_too_large_for_its_topic_is_a_letter(world: World) -> None:
+def test_a_record_too_large_for_its_topic_becomes_a_dead_letter(world: World) -> None:
     """What counts is its size when it is compressed."""
     world.put({1_001: LARGE, 1_002: ALIKE})
     limits: dict[str, Any] = {"topic_config": {"max.message.bytes": "10000"}}
@@ -213,7 +215,7 @@ def test_a_record_too_large_for_its_topic_is_a_letter(world: World) -> None:
     assert b"larger than the topic's max.message.bytes" in headers["__connect.errors.exception.message"]
 
 
-def test_a_record_too_large_for_the_client_is_passed_over_and_its_letter_is_too_large_as_well(world: World) -> None:
+def test_a_record_whose_dead_letter_is_too_large_is_skipped(world: World) -> None:
     world.put({1_001: LARGE, 1_002: ALIKE})
     limits: dict[str, Any] = {"producer_override": {"message.max.bytes": "10000", "batch.size": "10000"}}
     assert world.counts(world.run(error_handling_policy="LOG_ONLY", **limits)) == (GOOD + 2, GOOD, 2)
@@ -221,7 +223,7 @@ def test_a_record_too_large_for_the_client_is_passed_over_and_its_letter_is_too_
         world.run(**LETTERS, **limits)
 
 
-def test_a_dead_letter_topic_that_takes_no_such_letter_stops_the_run(world: World) -> None:
+def test_a_dead_letter_that_its_topic_refuses_stops_the_run(world: World) -> None:
     world.put_bad({1_001: OF_UNKNOWN_TYPE})
     Topics(world.clients).ensure([TopicSpec(world.letters, 1, -1, {"max.message.bytes": "100"})])
     with pytest.raises(RecordTooLarge, match=world.letters):
@@ -229,7 +231,7 @@ def test_a_dead_letter_topic_that_takes_no_such_letter_stops_the_run(world: Worl
     assert world.messages(world.letters) == []
 
 
-def test_a_topic_of_a_cache_is_none_for_dead_letters(world: World) -> None:
+def test_the_topic_of_a_cache_cannot_be_the_dead_letter_topic(world: World) -> None:
     world.letters = world.cache
     with pytest.raises(SettingsError, match="topic of a cache"):
         world.run(**LETTERS)
@@ -269,7 +271,7 @@ def streamed(world: World, steps: Callable[[Callable[[Callable[[], bool], str], 
 
 
 @pytest.mark.parametrize("policy", ["LOG_ONLY", "DEAD_LETTER"])
-def test_a_stream_goes_on_past_bad_entries(streaming: World, policy: str) -> None:
+def test_a_stream_continues_after_bad_entries(streaming: World, policy: str) -> None:
     """One that was there before, then changes: bad, good, good and bad of the same key, and a removal."""
     world = streaming
     world.put_bad({1_001: OF_UNKNOWN_TYPE})
@@ -293,7 +295,7 @@ def test_a_stream_goes_on_past_bad_entries(streaming: World, policy: str) -> Non
     assert world.found_letters() == (wanted if policy == "DEAD_LETTER" else {})
 
 
-def test_a_later_start_of_a_stream_sends_no_letter_again(streaming: World) -> None:
+def test_a_later_start_of_a_stream_repeats_no_dead_letter(streaming: World) -> None:
     world = streaming
     world.put_bad(BAD)
     settings = {**STREAM, "run_mode": "once", **LETTERS}
@@ -304,7 +306,7 @@ def test_a_later_start_of_a_stream_sends_no_letter_again(streaming: World) -> No
     assert world.found_letters() == {**bad_letters(), long(1_003): OF_UNKNOWN_TYPE}
 
 
-def test_a_dead_letter_topic_that_takes_no_such_letter_stops_the_stream(streaming: World) -> None:
+def test_a_dead_letter_that_its_topic_refuses_stops_the_stream(streaming: World) -> None:
     streaming.put_bad({1_001: OF_UNKNOWN_TYPE})
     Topics(streaming.clients).ensure([TopicSpec(streaming.letters, 1, -1, {"max.message.bytes": "100"})])
     with pytest.raises(RecordTooLarge, match=streaming.letters):

@@ -132,7 +132,7 @@ def test_the_bytes_of_ignite_arrive_with_their_types(fresh: World) -> None:
     assert types == {"Trade", "AccountKey"}
 
 
-def test_a_complete_snapshot_is_not_sent_again_and_a_new_one_is(fresh: World) -> None:
+def test_a_complete_snapshot_is_not_repeated_but_a_new_one_is_sent(fresh: World) -> None:
     first = fresh.run("monday")
     again = fresh.run("monday")
     assert again.already_complete
@@ -184,7 +184,7 @@ def test_lists_choose_caches(fresh: World) -> None:
     assert set(result.caches) == {f"{fresh.stem}-names", f"{fresh.stem}-accounts"}
 
 
-def test_no_matching_cache_is_an_error_that_lists_what_there_is(fresh: World) -> None:
+def test_no_matching_cache_is_an_error_that_lists_the_caches(fresh: World) -> None:
     with pytest.raises(CacheNotFound, match=r"no cache matches.*no-such-cache.*The cluster has \d+ caches: "):
         fresh.run(cache_whitelist=("no-such-cache",))
 
@@ -197,12 +197,12 @@ def test_settings_are_fixed_under_a_snapshot_id(fresh: World, monkeypatch: pytes
     assert fresh.verify()["trades"].records == ROWS
 
 
-def test_an_unfinished_snapshot_goes_on_without_an_id(fresh: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unfinished_snapshot_continues_without_an_id(fresh: World, monkeypatch: pytest.MonkeyPatch) -> None:
     unfinished(fresh, "s", monkeypatch)
     assert fresh.run().snapshot_id == "s"
 
 
-def test_a_superseded_snapshot_cannot_go_on(fresh: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_superseded_snapshot_cannot_continue(fresh: World, monkeypatch: pytest.MonkeyPatch) -> None:
     unfinished(fresh, "old", monkeypatch)
     fresh.run("new")
     with pytest.raises(SnapshotConflict, match="'new' was begun before"):
@@ -228,7 +228,7 @@ def test_a_finished_copy_whose_driver_died_sends_nothing_again(fresh: World, mon
     assert fresh.verify()["trades"].records == ROWS
 
 
-def test_a_topic_with_another_partition_count_stops_a_snapshot_that_goes_on(fresh: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_changed_partition_count_stops_a_continued_snapshot(fresh: World, monkeypatch: pytest.MonkeyPatch) -> None:
     unfinished(fresh, "s", monkeypatch)
     admin, _ = fresh.clients.admin()
     topic = f"{fresh.settings.topic_prefix}{fresh.stem}-trades"
@@ -239,7 +239,7 @@ def test_a_topic_with_another_partition_count_stops_a_snapshot_that_goes_on(fres
         fresh.run("s")
 
 
-def test_a_topic_that_was_deleted_is_not_filled_in_part(fresh: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_deleted_topic_is_not_filled_in_part(fresh: World, monkeypatch: pytest.MonkeyPatch) -> None:
     unfinished(fresh, "s", monkeypatch)
     topics, topic = Topics(fresh.clients), f"{fresh.settings.topic_prefix}{fresh.stem}-trades"
     delete_topic(fresh, topic)
@@ -273,7 +273,7 @@ def test_an_existing_topic_keeps_its_partitions(fresh: World) -> None:
     assert fresh.verify()["names"].equal
 
 
-def test_records_are_where_java_clients_put_their_keys(fresh: World) -> None:
+def test_records_have_the_partitions_of_java_clients(fresh: World) -> None:
     """murmur2 of the key's bytes, made positive, modulo partitions (clients.producer.internals.BuiltInPartitioner.partitionForKey)."""
     fresh.run(cache_blacklist=(f"{fresh.stem}-trades",))
     topic = f"{fresh.settings.topic_prefix}{fresh.stem}-names"
@@ -300,7 +300,7 @@ def murmur2(data: bytes) -> int:
     return h ^ h >> 15
 
 
-def test_foreign_records_end_nobody_and_old_runs_are_forgotten(fresh: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_foreign_records_are_ignored_and_old_runs_are_removed(fresh: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ignite_kafka.runtime.connector_run._FORGET_EVERY", 1)
     prefix, name = fresh.settings.internal_topic_prefix, fresh.settings.name
     small = {"cache_whitelist": (f"{fresh.stem}-names",), "runs_kept": 2}
@@ -323,7 +323,7 @@ def test_foreign_records_end_nobody_and_old_runs_are_forgotten(fresh: World, mon
     assert newest.run_id == runs[-1]
 
 
-def test_the_status_record_tells_what_happened(fresh: World) -> None:
+def test_the_status_record_has_the_result_of_the_run(fresh: World) -> None:
     run_id = uuid.uuid4().hex
     reports: list[RunStatus] = []
     request = RunRequest(replace(fresh.settings, progress_interval_ms=100), run_id, "s", report=reports.append)
@@ -347,7 +347,7 @@ def test_speculation_is_refused(fresh: World, monkeypatch: pytest.MonkeyPatch) -
         fresh.run()
 
 
-def test_keys_that_json_does_not_tell_apart_are_refused_where_asked(fresh: World) -> None:
+def test_keys_that_coincide_in_json_are_refused_by_the_setting(fresh: World) -> None:
     """Byte, short and long 1 are three entries of one Ignite partition, and one key in Kafka."""
     name = f"{fresh.settings.name}-widths"
     with fresh.ignite.client() as client:
@@ -363,4 +363,4 @@ def test_keys_that_json_does_not_tell_apart_are_refused_where_asked(fresh: World
             cache.destroy()
     assert (told.state, told.caches[name].records) == (status.COMPLETED, 3)
     assert (found.equal, found.missing) == (False, 2)
-    assert "two entries have the one Kafka key '1'" in found.differences
+    assert "two entries have the same Kafka key '1'" in found.differences

@@ -192,7 +192,7 @@ def test_entries_then_changes_each_once_and_in_order(world: World) -> None:
     assert ended.caches[f"{world.stem}-a"].records == 1_050
 
 
-def test_a_later_start_goes_on_where_the_first_stopped(world: World) -> None:
+def test_a_later_start_continues_where_the_first_stopped(world: World) -> None:
     world.put("a", {key: f"v{key}" for key in range(300)})
     with world.running() as run:
         world.await_equal("a", run)
@@ -205,7 +205,7 @@ def test_a_later_start_goes_on_where_the_first_stopped(world: World) -> None:
     assert len(world.records("a")) == 300 + 100 + 10
 
 
-def test_once_sends_what_changed_since_the_last_run_and_ends(world: World) -> None:
+def test_once_sends_the_changes_since_the_last_run_and_ends(world: World) -> None:
     world.put("a", {key: f"v{key}" for key in range(300)})
     first = world.run(run_mode="once")
     assert first.state == status.COMPLETED
@@ -219,7 +219,7 @@ def test_once_sends_what_changed_since_the_last_run_and_ends(world: World) -> No
     assert len(world.records("a")) == 402
 
 
-def test_a_topic_that_was_deleted_is_sent_whole_or_not_at_all(world: World) -> None:
+def test_a_deleted_topic_is_sent_whole_or_not_at_all(world: World) -> None:
     world.put("a", {key: f"v{key}" for key in range(300)})
     world.run(run_mode="once")
     topics, topic = Topics(world.clients), f"{world.stem}-a"
@@ -238,7 +238,7 @@ def test_a_topic_that_was_deleted_is_sent_whole_or_not_at_all(world: World) -> N
             run.ended.result(DEADLINE_S)
 
 
-def test_a_limited_rate_delays_no_stop(world: World) -> None:
+def test_a_rate_limit_delays_no_stop(world: World) -> None:
     """At two records a second the rest would take minutes."""
     world.put("a", {key: f"v{key}" for key in range(500)})
     with world.running(max_records_per_second=2) as run:
@@ -258,7 +258,7 @@ def epoch_of_run(world: World) -> int:
     return max(epoch_of(world.stem, record)[1] for record in filter(None, map(InternalRecord.of, records)))
 
 
-def test_a_run_tells_how_far_it_is_within_its_first_epoch(world: World) -> None:
+def test_a_run_reports_progress_within_its_first_epoch(world: World) -> None:
     world.put("a", {key: f"v{key}" for key in range(300)})
     with world.running(progress_interval_ms=200) as run:
         world.await_equal("a", run)
@@ -285,7 +285,7 @@ def test_tasks_that_wait_for_a_core_get_one_in_a_later_epoch(world: World, monke
     assert len(world.records("a")) == 600
 
 
-def test_none_begins_from_now_and_leaves_no_backlog(world: World) -> None:
+def test_policy_none_begins_from_now_and_leaves_no_backlog(world: World) -> None:
     world.put("a", {key: f"v{key}" for key in range(200)})
     with world.running(failover_policy="NONE") as run:
         world.await_equal("a", run)
@@ -302,7 +302,7 @@ def test_none_begins_from_now_and_leaves_no_backlog(world: World) -> None:
     assert len(world.records("a")) == 201
 
 
-def test_full_snapshot_sends_all_again(world: World) -> None:
+def test_policy_full_snapshot_sends_all_again(world: World) -> None:
     world.put("a", {key: f"v{key}" for key in range(200)})
     with world.running(failover_policy="FULL_SNAPSHOT") as run:
         world.await_equal("a", run)
@@ -402,7 +402,7 @@ def test_nodes_without_the_service(world: World, ignite_cluster: Callable[..., I
         world.run(ignite_addresses=bare.addresses)
 
 
-def test_a_users_cache_of_the_backlogs_name_ends_the_start_and_stays(world: World) -> None:
+def test_a_users_cache_with_the_backlogs_name_is_not_touched(world: World) -> None:
     base = f"orders-{world.stem}"
     world.put("a", {1: "one"})
     with world.ignite.client() as client:
@@ -417,7 +417,7 @@ def test_a_users_cache_of_the_backlogs_name_ends_the_start_and_stays(world: Worl
             orders.destroy()
 
 
-def test_nobody_else_may_acknowledge_or_stop_what_a_connector_captures(world: World) -> None:
+def test_only_its_connector_may_acknowledge_or_stop_a_capture(world: World) -> None:
     world.put("a", {1: "one"})
     with world.running() as run:
         world.await_equal("a", run)

@@ -20,7 +20,7 @@ from ignite_kafka.datasources.ignite import IgniteDataSource
 from ignite_kafka.ignite import protocol
 from ignite_kafka.ignite.binary.java_classes import java_hash
 from ignite_kafka.ignite.cluster import Cluster
-from ignite_kafka.ignite.connection import IgniteEndpoint
+from ignite_kafka.ignite.endpoint import IgniteEndpoint
 from ignite_kafka.ignite.scan import scan_partitions
 from ignite_kafka.kafka.topics import Topics, read_to_end
 from ignite_kafka.runtime.clients import ignite_cluster, kafka_clients

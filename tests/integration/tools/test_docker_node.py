@@ -10,7 +10,7 @@ from pyignite.exceptions import SocketError
 
 from ignite_kafka.ignite.backlog_service import BacklogService
 from ignite_kafka.ignite.cluster import Cluster
-from ignite_kafka.ignite.connection import IgniteEndpoint
+from ignite_kafka.ignite.endpoint import IgniteEndpoint
 from tools.servers import Jars, ServerProcess, free_ports
 from tools.servers.jars import CHECKOUT, class_path
 

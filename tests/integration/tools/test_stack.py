@@ -32,7 +32,7 @@ def command(folder: Path, action: str, log: Path) -> ManagedProcess:
 
 def finished(folder: Path, action: str, log: Path) -> str:
     process = command(folder, action, log)
-    assert process.wait() == 0, process.telling()
+    assert process.wait() == 0, process.output_tail()
     return process.output()
 
 

@@ -21,7 +21,7 @@ from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity, QueryField
 from ignite_kafka.plan.source_plan import CachePlan, TransferPlan
 from ignite_kafka.settings.source import SourceSettings
 from tests.support.bad_entries import long
-from tests.support.codec_bytes import CACHE, Types, binary, decimal, enum, number, page
+from tests.support.ignite_bytes import CACHE, Types, binary, decimal, enum, number, page
 
 DECIMALS = [
     Decimal(text) for text in ("1E+5", "-1E+5", "1.50", "1.5", "5", "-0.25", "0.00", "12345678901234567890.123456789", "0E+3", "2.00")
@@ -148,7 +148,7 @@ def test_keys_are_compared_by_their_bytes(monkeypatch: pytest.MonkeyPatch) -> No
 def test_two_entries_of_one_kafka_key(monkeypatch: pytest.MonkeyPatch) -> None:
     found = copied(monkeypatch, OneCache(), [(number(codes.BYTE, 1), long(5)), (long(1), long(5))])
     assert (found.equal, found.missing) == (False, 1)
-    assert "two entries have the one Kafka key '1'" in found.differences
+    assert "two entries have the same Kafka key '1'" in found.differences
 
 
 def test_a_key_that_the_two_decoders_read_differently_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ import pytest
 from airflow_provider_ignite_kafka.run_monitor import RunMonitor, bounded
 from airflow_provider_ignite_kafka.spark.request import Request
 from ignite_kafka.errors import IgniteUnreachable, KafkaUnavailable, SettingsError
-from ignite_kafka.ignite.connection import IgniteEndpoint
+from ignite_kafka.ignite.endpoint import IgniteEndpoint
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.source import SourceSettings

@@ -15,7 +15,7 @@ from ignite_kafka.cli import local_run, views
 from ignite_kafka.cli import main as cli
 from ignite_kafka.cli.tables import table
 from ignite_kafka.cli.views import CachePreview, PlanView, StatusView
-from ignite_kafka.ignite.connection import IgniteCredentials
+from ignite_kafka.ignite.endpoint import IgniteCredentials
 from ignite_kafka.settings.secrets import Secrets, dump
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.state.configs import ConnectorState

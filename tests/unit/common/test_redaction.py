@@ -34,7 +34,7 @@ from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.sink.dead_letters import error_of, record_headers
 from ignite_kafka.sink.store import _fault
 from tests.support.bad_entries import long
-from tests.support.codec_bytes import CACHE, Types, binary, decimal, page
+from tests.support.ignite_bytes import CACHE, Types, binary, decimal, page
 from tests.unit.source.test_entry_sender import Writer, send
 
 SECRET = "4711"
@@ -96,7 +96,7 @@ TOLD = {
     "a record that librdkafka refuses": refused_record,
     "bytes that do not decode": bytes_of_no_date,
     "a fault of the program": lambda: str(_fault(CONSUMED, _raised(SECRET))),
-    "an error of somebody else": lambda: str(connector_run._foreign(ValueError(SECRET))),
+    "an error of somebody else": lambda: str(connector_run._wrapped(ValueError(SECRET))),
 }
 
 

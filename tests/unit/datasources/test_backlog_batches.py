@@ -17,7 +17,8 @@ from ignite_kafka.datasources.backlog_offset import Offset
 from ignite_kafka.datasources.backlog_target import BacklogTarget
 from ignite_kafka.datasources.partition_reader import PartitionReader
 from ignite_kafka.errors import ChangesLost
-from ignite_kafka.ignite.backlog_service import ASKED, EXPIRED, GIVEN_UP, REMOVED, UnitStates
+from ignite_kafka.ignite.backlog_changes import EXPIRED, REMOVED
+from ignite_kafka.ignite.backlog_units import ASKED, GIVEN_UP, UnitStates
 from ignite_kafka.ignite.binary import raw_entries
 from ignite_kafka.ignite.cluster import Cluster
 from ignite_kafka.ignite.types.model import Page

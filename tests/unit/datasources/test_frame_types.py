@@ -16,7 +16,7 @@ from ignite_kafka.errors import EncodeError, IgniteKafkaError, SettingsError, Un
 from ignite_kafka.ignite.binary import encoded
 from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity, QueryField
 from ignite_kafka.ignite.types.type_table import java_type, mark_of, type_name_of
-from tests.support.inbound import GrowingTypes, cache_of, decoded
+from tests.support.to_ignite_records import GrowingTypes, cache_of, decoded
 
 UTC_US, LONG = pa.timestamp("us", "UTC"), pa.int64()
 ALL = {

@@ -17,7 +17,7 @@ from ignite_kafka.datasources.ignite import IgniteReader, Partitions, ReadOption
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.ignite.binary.entry_table import entries_schema, is_own
 from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity
-from tests.support.codec_bytes import Types
+from tests.support.ignite_bytes import Types
 
 EMPTY = CacheInfo("c", 1, 4)
 CACHE = CacheInfo("c", 1, 4, query_entities=(QueryEntity("java.lang.Long", "java.lang.String"),))

@@ -26,7 +26,8 @@ from ignite_kafka.datasources.backlog_target import BacklogTarget
 from ignite_kafka.datasources.ignite_backlog import BacklogOptions
 from ignite_kafka.datasources.partition_reader import digest_of, first_changes, up_to
 from ignite_kafka.errors import ChangesLost, SettingsError, UnsupportedType
-from ignite_kafka.ignite.backlog_service import ASKED, CREATED, EXPIRED, GIVEN_UP, MISSED, REMOVED, UPDATED, Changes
+from ignite_kafka.ignite.backlog_changes import CREATED, EXPIRED, REMOVED, UPDATED, Changes
+from ignite_kafka.ignite.backlog_units import ASKED, GIVEN_UP, MISSED
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import BinaryType, CacheInfo, Page
 from ignite_kafka.plan.source_plan import CachePlan

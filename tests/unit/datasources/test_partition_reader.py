@@ -11,7 +11,7 @@ import pytest
 
 from ignite_kafka.datasources.partition_reader import PartitionReader
 from ignite_kafka.errors import CacheDestroyed
-from ignite_kafka.ignite.backlog_service import GIVEN_UP, GONE, MISSED, UnitStates
+from ignite_kafka.ignite.backlog_units import GIVEN_UP, GONE, MISSED, UnitStates
 from ignite_kafka.ignite.cluster import Cluster
 from ignite_kafka.plan.source_plan import CachePlan, TransferPlan
 from ignite_kafka.settings.source import SourceSettings

@@ -33,12 +33,12 @@ def test_a_setting_that_the_specification_does_not_know_is_refused() -> None:
         PyCompose.from_yaml(yaml.safe_dump(wrong))
 
 
-def test_every_part_of_the_deployment_is_there() -> None:
+def test_the_compose_file_has_every_part_of_the_deployment() -> None:
     assert set(SERVICES) >= {"ignite-1", "ignite-2", "kafka", "spark-master", "spark-worker", "airflow-scheduler", "airflow-api-server"}
 
 
 @pytest.mark.parametrize("name", [name for name, service in SERVICES.items() if "build" in service])
-def test_an_image_is_built_from_a_stage_that_exists(name: str) -> None:
+def test_build_targets_exist(name: str) -> None:
     build = SERVICES[name]["build"]
     dockerfile = (DOCKER / build["context"] / build["dockerfile"]).resolve()
     assert dockerfile in DOCKERFILES
@@ -47,7 +47,7 @@ def test_an_image_is_built_from_a_stage_that_exists(name: str) -> None:
 
 
 @pytest.mark.parametrize("dockerfile", DOCKERFILES, ids=lambda path: str(path.relative_to(DOCKER)))
-def test_what_a_dockerfile_copies_is_in_the_checkout(dockerfile: Path) -> None:
+def test_files_that_dockerfiles_copy_exist(dockerfile: Path) -> None:
     for line in re.findall(r"^COPY (?!--from)(.*)$", dockerfile.read_text(), re.MULTILINE):
         for source in line.split()[:-1]:
             assert (CHECKOUT / source).exists(), source
@@ -60,7 +60,7 @@ def test_dockerfiles_pass_the_linter(dockerfile: Path) -> None:
     assert (checked.returncode, checked.stdout) == (0, "")
 
 
-def test_services_wait_for_services_that_exist_and_use_volumes_and_secrets_that_are_declared() -> None:
+def test_dependencies_volumes_and_secrets_of_services_are_declared() -> None:
     for name, service in SERVICES.items():
         assert set(service.get("depends_on", [])) <= set(SERVICES), name
         assert set(service.get("secrets", [])) <= set(COMPOSE["secrets"]), name
@@ -75,7 +75,7 @@ def test_ports_are_published_on_loopback_only() -> None:
     assert all(port.startswith("127.0.0.1:") for port in published)
 
 
-def test_no_password_stands_in_the_compose_file() -> None:
+def test_the_compose_file_has_no_password() -> None:
     for service in SERVICES.values():
         for name, value in service.get("environment", {}).items():
             if re.search(r"PASSWORD(?!S_FILE)|SECRET|FERNET|JWT", name):
@@ -88,19 +88,19 @@ def test_every_variable_of_the_compose_file_is_in_the_example() -> None:
     assert used == given
 
 
-def test_versions_are_those_of_the_tests() -> None:
+def test_images_have_the_versions_of_the_tests() -> None:
     kafka = ET.parse(CHECKOUT / "pom.xml").findtext("m:properties/m:kafka.version", namespaces=POM)
     assert re.search(rf"image: apache/kafka@sha256:\w+ # {re.escape(str(kafka))}$", (DOCKER / "compose.yaml").read_text(), re.MULTILINE)
     pythons = set(re.findall(r"python:?(\d\.\d+)", DOCKERFILES[0].read_text()))
     assert pythons == {f"{sys.version_info.major}.{sys.version_info.minor}"}
 
 
-def test_the_nodes_java_options_are_those_of_the_tests() -> None:
+def test_ignite_images_have_the_java_options_of_the_tests() -> None:
     options = (DOCKER / "ignite" / "java.opts").read_text().split()
     assert set(options) >= set(IGNITE_JAVA_OPTIONS)
 
 
-def test_images_of_others_are_pinned_by_digest() -> None:
+def test_third_party_images_are_pinned_by_digest() -> None:
     bases = [line for file in DOCKERFILES for line in re.findall(r"^FROM (\S+)", file.read_text(), re.MULTILINE)]
     stages = set(re.findall(r"^FROM \S+ AS (\S+)$", DOCKERFILES[0].read_text(), re.MULTILINE))
     images = [service["image"] for service in SERVICES.values() if "build" not in service]

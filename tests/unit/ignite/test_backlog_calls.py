@@ -14,7 +14,7 @@ from ignite_kafka.ignite import protocol
 from ignite_kafka.ignite.backlog_service import BacklogService
 from ignite_kafka.ignite.protocol import ThinError
 from ignite_kafka.ignite.types import type_codes as codes
-from tests.unit.ignite.test_backlog_service import told
+from tests.unit.ignite.test_backlog_changes import told
 
 
 def acknowledgement(*units: int) -> bytes:

@@ -14,8 +14,10 @@ import pytest
 from ignite_kafka.errors import CacheDestroyed, EntriesRefused, IgniteKafkaError, IgniteUnreachable, OutcomeUnknown, WriteFailed
 from ignite_kafka.ignite import protocol
 from ignite_kafka.ignite.cache_writer import CacheWriter, WriteLimits
-from ignite_kafka.ignite.connection import IgniteEndpoint, ThinConnection, ThinError
+from ignite_kafka.ignite.connection import ThinConnection
+from ignite_kafka.ignite.endpoint import IgniteEndpoint
 from ignite_kafka.ignite.metadata_replies import Partitions
+from ignite_kafka.ignite.protocol import ThinError
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import CacheInfo
 

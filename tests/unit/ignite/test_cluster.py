@@ -11,8 +11,8 @@ from ignite_kafka.errors import IgniteKafkaError, IgniteUnreachable
 from ignite_kafka.ignite import metadata_replies as control
 from ignite_kafka.ignite import protocol
 from ignite_kafka.ignite.cluster import Cluster
-from ignite_kafka.ignite.connection import IgniteEndpoint, ThinError
-from ignite_kafka.ignite.protocol import Reader
+from ignite_kafka.ignite.endpoint import IgniteEndpoint
+from ignite_kafka.ignite.protocol import Reader, ThinError
 from ignite_kafka.ignite.types.model import BinaryField
 
 NODES = [uuid.UUID(int=(7 << 64) + 9), uuid.UUID(int=2**128 - 1)]

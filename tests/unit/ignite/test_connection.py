@@ -15,16 +15,10 @@ import pytest
 
 from ignite_kafka.errors import AnswerTooLarge, AuthenticationFailed, IgniteUnreachable
 from ignite_kafka.ignite import protocol
-from ignite_kafka.ignite.connection import (
-    FIRST_BYTES,
-    MAX_FRAME_BYTES,
-    IgniteCredentials,
-    IgniteEndpoint,
-    ThinConnection,
-    ThinError,
-    _out_of_time,
-    split_address,
-)
+from ignite_kafka.ignite.connection import ThinConnection, _out_of_time
+from ignite_kafka.ignite.endpoint import MAX_FRAME_BYTES, IgniteCredentials, IgniteEndpoint
+from ignite_kafka.ignite.framing import FIRST_BYTES
+from ignite_kafka.ignite.protocol import ThinError
 from tests.support.waiting import DEADLINE_S
 
 Serve = Callable[[socket.socket], None]
@@ -302,30 +296,3 @@ def test_replies_in_another_order_notifications_and_affinity() -> None:
             connection.receive(first)
         assert bytes(connection.receive(second)) == b"second"
         assert connection.affinity == (7, 3)
-
-
-@pytest.mark.parametrize(
-    ("address", "expected"),
-    [
-        ("node", ("node", 10800)),
-        ("node:1", ("node", 1)),
-        ("10.0.0.1:65535", ("10.0.0.1", 65535)),
-        ("[::1]:5", ("::1", 5)),
-        ("[::1]", ("::1", 10800)),
-        ("fe80::1", ("fe80::1", 10800)),
-    ],
-)
-def test_split_address(address: str, expected: tuple[str, int]) -> None:
-    assert split_address(address) == expected
-
-
-@pytest.mark.parametrize("address", ["", ":1", "node:port", "node:0", "node:65536", "[]:1"])
-def test_no_address(address: str) -> None:
-    with pytest.raises(ValueError, match="is not host:port"):
-        split_address(address)
-
-
-def test_credentials_do_not_show() -> None:
-    shown = repr(IgniteCredentials("me", "secret", "hidden", "unseen"))
-    assert shown == "IgniteCredentials(username='me', password=***, key_password=***, backlog_secret=***)"
-    assert repr(NOBODY) == "IgniteCredentials(username=None, password=None, key_password=None, backlog_secret=None)"

@@ -19,7 +19,7 @@ from ignite_kafka.ignite.schema import NewCache, binary_type_bytes, cache_config
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import BinaryField, BinaryType
 from ignite_kafka.ignite.types.type_table import field_of
-from tests.support.codec_bytes import Types
+from tests.support.ignite_bytes import Types
 
 LAYOUT = ObjectLayout("org.example.Thing", (pa.field("id", pa.int64()), field_of("amount", pa.decimal128(38, 2), "decimal")), "id")
 COLOR = BinaryType(9, "Color", None, (), {}, True, {0: "RED", 5: "BLUE"})

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from ignite_kafka import events
 from ignite_kafka.errors import IgniteKafkaError, KafkaUnavailable, TopicError
 from ignite_kafka.runtime.connector_run import ConnectorRun
+from tests.support.event_log import Emitted, event_log
 
 AWAY = KafkaUnavailable("no broker answered")
 
@@ -37,13 +37,12 @@ def failing(*errors: IgniteKafkaError) -> Callable[[], str]:
 
 
 @pytest.fixture
-def emitted(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, dict[str, Any]]]:
-    found: list[tuple[int, dict[str, Any]]] = []
-    monkeypatch.setattr(events, "emit", lambda event, **fields: found.append((event.id, fields)))
-    return found
+def emitted() -> Iterator[Emitted]:
+    with event_log() as found:
+        yield found
 
 
-def test_brokers_that_are_away_are_waited_for_and_told_once(emitted: list[tuple[int, dict[str, Any]]]) -> None:
+def test_brokers_that_are_away_are_waited_for_and_told_once(emitted: Emitted) -> None:
     assert waiting(failing(AWAY, AWAY, KafkaUnavailable("another reason"))) == "done"
     assert emitted == [(15175, {"connector": "c", "seconds": 60, "reason": "no broker answered"})]
 
@@ -53,13 +52,13 @@ def test_the_wait_ends_after_retry_timeout_ms() -> None:
         waiting(failing(*[AWAY] * 1_000), retry_ms=300)
 
 
-def test_a_run_that_is_asked_to_stop_waits_no_longer(emitted: list[tuple[int, dict[str, Any]]]) -> None:
+def test_a_run_that_is_asked_to_stop_waits_no_longer(emitted: Emitted) -> None:
     with pytest.raises(KafkaUnavailable):
         waiting(failing(AWAY), stopped=True)
     assert not emitted
 
 
-def test_an_error_that_does_not_pass_ends_the_start_at_once(emitted: list[tuple[int, dict[str, Any]]]) -> None:
+def test_an_error_that_does_not_pass_ends_the_start_at_once(emitted: Emitted) -> None:
     with pytest.raises(TopicError):
         waiting(failing(TopicError("the topic is refused")))
     assert not emitted

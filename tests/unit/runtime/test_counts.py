@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ignite_kafka.runtime.counts import CacheCount, added, summed
+from ignite_kafka.runtime.counts import CacheCount, add_counts, sum_counts
 from ignite_kafka.state.status import CacheStatus
 
 FIRST = CacheCount(entries=5, records=4, bytes=40, units=1, started=10.0, ended=12.0, bad=1)
@@ -11,16 +11,16 @@ IDLE = CacheCount()
 
 
 def test_counts_of_slots_add_up_by_cache() -> None:
-    total = summed([{"a": FIRST, "b": SECOND}, {"a": SECOND}, {"a": IDLE}])
+    total = sum_counts([{"a": FIRST, "b": SECOND}, {"a": SECOND}, {"a": IDLE}])
     assert total == {"a": CacheCount(7, 6, 60, 3, 9.0, 12.0, 1), "b": SECOND}
 
 
 def test_a_status_grows_by_counts_and_takes_the_seconds_from_first_read_to_last_commit() -> None:
     before = {"a": CacheStatus("t", entries=1, records=1, units=8, units_done=1, seconds=0.5), "b": CacheStatus("u")}
-    after = added(before, [{"a": FIRST}, {"a": SECOND}])
+    after = add_counts(before, [{"a": FIRST}, {"a": SECOND}])
     assert after["a"] == CacheStatus("t", 8, 7, 60, 8, 4, 3.5, 1)
     assert after["b"] == before["b"]
 
 
 def test_units_that_are_sent_twice_count_once() -> None:
-    assert added({"a": CacheStatus("t", units=2)}, [{"a": CacheCount(units=3)}])["a"].units_done == 2
+    assert add_counts({"a": CacheStatus("t", units=2)}, [{"a": CacheCount(units=3)}])["a"].units_done == 2

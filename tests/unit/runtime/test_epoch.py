@@ -53,7 +53,7 @@ def test_an_epoch_that_has_ended_meanwhile_has_told_the_secret_too() -> None:
 
 
 def test_a_record_that_does_not_come_is_an_error_that_may_pass() -> None:
-    with pytest.raises(KafkaUnavailable, match="secret of the capture, did not come"):
+    with pytest.raises(KafkaUnavailable, match="secret of the capture, did not arrive"):
         end().capture_secret(0.05)
 
 

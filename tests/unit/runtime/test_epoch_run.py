@@ -57,7 +57,7 @@ class Run(EpochRun[ConnectorSettings]):
     def _poll(self) -> None:
         pass
 
-    def _take_target(self) -> bool:
+    def _follow_target(self) -> bool:
         return False
 
     def _run(self) -> None: ...

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from ignite_kafka.errors import SettingsError
-from ignite_kafka.ignite.connection import IgniteCredentials
+from ignite_kafka.ignite.endpoint import IgniteCredentials
 from ignite_kafka.settings import secrets
 from ignite_kafka.settings.secrets import Secrets
 

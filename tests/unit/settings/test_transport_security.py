@@ -8,7 +8,7 @@ import pytest
 
 from ignite_kafka import events
 from ignite_kafka.errors import SettingsError
-from ignite_kafka.ignite.connection import IgniteCredentials, IgniteEndpoint, TlsSettings
+from ignite_kafka.ignite.endpoint import IgniteCredentials, IgniteEndpoint, TlsSettings
 from ignite_kafka.runtime.clients import ignite_cluster, kafka_clients
 from ignite_kafka.settings import transport_security as transport
 from ignite_kafka.settings.secrets import Secrets

@@ -15,8 +15,8 @@ from ignite_kafka.ignite.binary.row_values import EnumValue
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import BinaryType, CacheInfo
 from ignite_kafka.sink.carried_types import CarriedTypes
-from tests.support.codec_bytes import CACHE, Types, binary, collection, enum, number, page, string
-from tests.support.inbound import GrowingTypes, consumed, decoded
+from tests.support.ignite_bytes import CACHE, Types, binary, collection, enum, number, page, string
+from tests.support.to_ignite_records import GrowingTypes, consumed, decoded
 from tests.support.types_log import TypesLog
 
 BINARY = InboundRules("ignite-binary", "ignite-binary")

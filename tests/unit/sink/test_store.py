@@ -13,7 +13,7 @@ from ignite_kafka.kafka.records import Consumed
 from ignite_kafka.plan.sink_plan import SinkPlan, TopicPlan
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.sink.store import Store
-from tests.support.inbound import consumed
+from tests.support.to_ignite_records import consumed
 
 
 class Failing:

@@ -21,7 +21,7 @@ from ignite_kafka.plan.source_plan import CachePlan, TransferPlan
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.source.entry_sender import EntrySender
 from tests.support.bad_entries import NULL_KEY, OF_UNKNOWN_TYPE, long
-from tests.support.codec_bytes import CACHE, NULL, Types, binary, decimal, number, page, string
+from tests.support.ignite_bytes import CACHE, NULL, Types, binary, decimal, number, page, string
 
 PLAN = CachePlan("tested", 1, "topic", 8, 2, topic_bytes=4_000)
 GOOD = page([(long(1), string("a")), (long(2), string("b"))], 3)

@@ -15,7 +15,7 @@ from ignite_kafka.plan.source_plan import CachePlan, TransferPlan
 from ignite_kafka.runtime.clients import slot_opener
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.source.planning import ensure_topics
-from tests.support.topics import described, refused
+from tests.support.fake_topics import described, refused
 from tests.unit.kafka.test_record_size import RECORDS
 
 PLAN = TransferPlan(

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
-from ignite_kafka import events
 from ignite_kafka.state import internal_records
+from tests.support.event_log import Emitted, event_log
 
 
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Ids of the events of the test, in order."""
-    found: list[int] = []
-    monkeypatch.setattr(internal_records, "_told", set())
-    monkeypatch.setattr(events, "emit", lambda event, **_: found.append(event.id))
-    return found
+def emitted() -> Iterator[Emitted]:
+    """Id and fields of the events of the test, in order."""
+    internal_records.reset_reported()
+    with event_log() as found:
+        yield found

@@ -9,7 +9,7 @@ from ignite_kafka.errors import IgniteKafkaError, KafkaUnavailable, OffsetsLost,
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.state.configs import ConnectorRecord, ConnectorState
 from ignite_kafka.state.configs_writer import ConfigsWriter
-from tests.support.topics import Answer, described, refused
+from tests.support.fake_topics import Answer, described, refused
 
 KNOWN = ConnectorRecord(3, 2, "id-p-offsets-c")
 

@@ -15,7 +15,8 @@ from ignite_kafka.state.configs import _Fold, connector_generation, epoch_of
 from ignite_kafka.state.internal_records import FORMAT, FORMAT_HEADERS, InternalRecord, format_of
 from ignite_kafka.state.offsets import apply, key_of, unit_of
 from ignite_kafka.state.status import CacheStatus, RunStatus, TaskProgress, _run_of, progress_of
-from tests.support.internal_records import FakeMessage, message, record
+from tests.support.event_log import Emitted, ids
+from tests.support.fake_messages import FakeMessage, message, record
 
 UNIT, OFFSET = UnitKey("c", "a", 3), UnitOffset(2, "i", "s", True, 9)
 RUN = RunStatus("COMPLETED", "c", "r1", caches={"a": CacheStatus("t", 1)})
@@ -30,10 +31,10 @@ def followed(value: bytes, format: int = FORMAT) -> None:
 
 
 @pytest.mark.parametrize("key", [None, b"", b"no JSON", b"{}", b"7", b"[]", b'["run"]', b'["run",5,"r"]', b"\xff"])
-def test_a_key_of_another_program_is_passed_over(key: bytes | None, told: list[int]) -> None:
+def test_a_key_of_another_program_is_skipped(key: bytes | None, emitted: Emitted) -> None:
     for _ in range(2):
         assert InternalRecord.of(message(key, b"{}")) is None
-    assert told == [events.RECORD_PASSED_OVER.id], "told once"
+    assert ids(emitted) == [events.RECORD_PASSED_OVER.id], "reported once"
 
 
 @pytest.mark.parametrize("read", [folded, followed])
@@ -45,7 +46,7 @@ def test_a_key_of_another_program_is_passed_over(key: bytes | None, told: list[i
         (b"7", 1, OffsetsLost),
     ],
 )
-def test_who_owns_a_connector_is_never_passed_over(
+def test_who_owns_a_connector_is_never_skipped(
     read: Callable[[bytes, int], None], value: bytes, format: int, error: type[IgniteKafkaError]
 ) -> None:
     with pytest.raises(error) as refused:
@@ -54,7 +55,7 @@ def test_who_owns_a_connector_is_never_passed_over(
 
 
 @pytest.mark.parametrize("value", [b'{"plan":{}}', b"{}"])
-def test_a_snapshot_without_an_id_is_never_passed_over(value: bytes) -> None:
+def test_a_snapshot_without_an_id_is_never_skipped(value: bytes) -> None:
     with pytest.raises(OffsetsLost, match="snapshot record of connector 'c' cannot be read"):
         folded(value, key=b'["snapshot","c"]')
     with pytest.raises(NewerFormat):
@@ -62,9 +63,9 @@ def test_a_snapshot_without_an_id_is_never_passed_over(value: bytes) -> None:
 
 
 @pytest.mark.parametrize(("value", "format"), [(b"no JSON", 1), (b"[1]", 1), (b'{"generation":1,"epoch":2}', 2)])
-def test_an_epoch_that_cannot_be_read_ends_no_task(value: bytes, format: int, told: list[int]) -> None:
+def test_an_epoch_that_cannot_be_read_ends_no_task(value: bytes, format: int, emitted: Emitted) -> None:
     assert epoch_of("c", record(b'["epoch","c"]', value, format)) == (0, 0)
-    assert told == [events.RECORD_PASSED_OVER.id]
+    assert ids(emitted) == [events.RECORD_PASSED_OVER.id]
 
 
 def test_a_run_of_a_newer_version_is_read_without_its_new_fields() -> None:
@@ -81,10 +82,10 @@ def test_a_run_of_a_newer_version_is_read_without_its_new_fields() -> None:
     [(b"no JSON", 1), (b"5", 1), (b'{"connector":"c"}', 1), (b'{"state":"x","connector":"c","run_id":"r","caches":[]}', 1), (b"{}", 2)],
 )
 def test_a_status_that_cannot_be_read_ends_nobody(
-    read: Callable[[InternalRecord], object], value: bytes, format: int, told: list[int]
+    read: Callable[[InternalRecord], object], value: bytes, format: int, emitted: Emitted
 ) -> None:
     assert read(record(b'["run","c","r1"]', value, format)) is None
-    assert told == [events.RECORD_PASSED_OVER.id]
+    assert ids(emitted) == [events.RECORD_PASSED_OVER.id]
 
 
 def test_an_offset_of_a_newer_format_is_refused() -> None:
@@ -94,11 +95,11 @@ def test_an_offset_of_a_newer_format_is_refused() -> None:
 
 
 @pytest.mark.parametrize("bad", [message(b"no key", b"{}"), message(b'["c",{"slot":3}]', b"{}"), message(None, None)])
-def test_what_stands_for_no_unit_is_passed_over(bad: Any, told: list[int]) -> None:
+def test_what_stands_for_no_unit_is_skipped(bad: Any, emitted: Emitted) -> None:
     state = SlotState(3)
     apply(state, message(SlotKey("c", 3).to_json(), Owner(5).to_json()))
     apply(state, bad)
-    assert (state.owner, state.units, told) == (Owner(5), {}, [events.RECORD_PASSED_OVER.id])
+    assert (state.owner, state.units, ids(emitted)) == (Owner(5), {}, [events.RECORD_PASSED_OVER.id])
     assert unit_of(bad) is None
     assert isinstance(key_of(bad), SlotKey | None)
 

@@ -16,7 +16,7 @@ from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.state import sent_topics
 from ignite_kafka.state.configs import SnapshotRecord
 from ignite_kafka.state.sent_topics import check_complete, check_plan, check_units
-from tests.support.topics import described
+from tests.support.fake_topics import described
 
 NOW = CachePlan("trades", 1, "p.trades", 8, 2, "7", topic_id="id-p.trades")
 OLD = replace(NOW, topic_id="old")

@@ -9,7 +9,8 @@ import pytest
 from ignite_kafka import events
 from ignite_kafka.state.configs import ConnectorRecord, ConnectorState, SnapshotRecord, _Fold, connector_generation
 from ignite_kafka.state.target_state import target_of
-from tests.support.internal_records import record
+from tests.support.event_log import Emitted, ids
+from tests.support.fake_messages import record
 
 PAUSED = b'{"state":"PAUSED","at_ms":5}'
 
@@ -30,9 +31,9 @@ def test_target_of_a_record(key: bytes, value: bytes | None, target: str | None)
 
 
 @pytest.mark.parametrize(("value", "format"), [(b"no JSON", 1), (b"[]", 1), (b'{"state":"DANCING"}', 1), (PAUSED, 2)])
-def test_a_target_that_cannot_be_read_changes_nothing(value: bytes, format: int, told: list[int]) -> None:
+def test_a_target_that_cannot_be_read_changes_nothing(value: bytes, format: int, emitted: Emitted) -> None:
     assert target_of("c", record(b'["target","c"]', value, format)) is None
-    assert told == [events.RECORD_PASSED_OVER.id]
+    assert ids(emitted) == [events.RECORD_PASSED_OVER.id]
 
 
 @pytest.mark.parametrize("key", [b'["target","c"]', b'["epoch","c"]', b'["something new","c","d"]', b'["connector","d"]'])

@@ -25,7 +25,7 @@ time.sleep(600)
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_an_orphan_of_a_run_that_is_ended_is_ended(number: int) -> None:
+def test_processes_left_behind_by_an_ended_run_are_ended(number: int) -> None:
     environment = {**os.environ, "PYTHONPATH": str(CHECKOUT)}
     with subprocess.Popen(
         [sys.executable, "-c", RUN], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment

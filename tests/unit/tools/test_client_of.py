@@ -22,7 +22,7 @@ with socket.socket() as client:
 """
 
 
-def test_two_processes_with_one_local_port_are_told_apart() -> None:
+def test_processes_with_the_same_local_port_are_distinguished() -> None:
     with socket.create_server(("127.0.0.1", 0)) as mine, socket.create_server(("127.0.0.1", 0)) as its, socket.socket() as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         client.bind(("127.0.0.1", 0))

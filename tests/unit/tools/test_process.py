@@ -51,13 +51,13 @@ def test_stop_ends_descendants_that_left_the_process_group(tmp_path: Path) -> No
     wait_until(lambda: gone(child) and gone(server.pid), "end of both")
 
 
-def test_a_server_that_ends_is_told_with_the_end_of_its_output(tmp_path: Path) -> None:
+def test_the_error_for_a_server_that_ended_has_the_end_of_its_output(tmp_path: Path) -> None:
     server = ServerProcess("broken", [sys.executable, "-c", "raise SystemExit('no such thing')"], tmp_path / "log")
     with pytest.raises(ServerFailed, match=r"broken ended with exit code 1[\s\S]*no such thing"):
         server.await_ready(lambda: False, DEADLINE_S)
 
 
-def test_a_server_that_does_not_answer_is_told_with_the_end_of_its_output(tmp_path: Path) -> None:
+def test_the_error_for_a_server_that_does_not_answer_has_the_end_of_its_output(tmp_path: Path) -> None:
     server = ServerProcess("silent", [sys.executable, "-u", "-c", "print('busy'); import time; time.sleep(600)"], tmp_path / "log")
     server.await_ready(lambda: "busy" in server.output(), DEADLINE_S)
     with pytest.raises(ServerFailed, match=r"silent answers: not within 0.2 s[\s\S]*busy"):

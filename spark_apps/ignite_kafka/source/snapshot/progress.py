@@ -24,7 +24,7 @@ class SnapshotProgress(RunFollower):
         self.caches: dict[str, CacheCount] = {cache.name: CacheCount() for cache in plan.caches}
         super().__init__(clients, topics, plan)
 
-    def _places(self, topics: Topics) -> list[TopicPartition]:
+    def _more_partitions(self, topics: Topics) -> list[TopicPartition]:
         offsets = offsets_topic(self._plan.settings.internal_topic_prefix, self._plan.connector)
         slots = list(range(self._plan.slots))
         starts = dict.fromkeys(slots, 0) if self._from_start else topics.ends(offsets, slots)

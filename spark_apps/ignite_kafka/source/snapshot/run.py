@@ -22,7 +22,7 @@ from ...plan.source_plan import TransferPlan
 from ...runtime import parallelism
 from ...runtime.clients import ignite_cluster
 from ...runtime.connector_run import POLL_S, ConnectorRun, RunRequest
-from ...runtime.counts import added
+from ...runtime.counts import add_counts
 from ...runtime.spark_job import Job, RunSlots, slot_work
 from ...settings.secrets import Secrets
 from ...settings.source import SourceSettings
@@ -104,7 +104,7 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
         if ended and ended["superseded_by"]:
             raise SnapshotConflict(
                 f"snapshot {ended['superseded_by']!r} was begun before this one was complete",
-                "Begin a new snapshot under a new id: what this one has sent can no longer be told apart.",
+                "Begin a new snapshot under a new id: which entries this one has sent is no longer known.",
                 snapshot_id=snapshot_id,
             )
         if not ended or not ended["complete"]:
@@ -141,7 +141,7 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
         job = self._start(work, len(tasks), f"snapshot {plan.snapshot_id}")
         try:
             self._follow(job, progress, plan)
-            caches = added(planned(plan), [result.caches for result in job.result()])
+            caches = add_counts(planned(plan), [result.caches for result in job.result()])
         except BaseException:
             job.cancel()
             self._settle(control)
@@ -164,7 +164,7 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
             if progress.error is not None:
                 raise progress.error
             if report.due():
-                self._status = replace(self._status, caches=added(planned(plan), [progress.caches]))
+                self._status = replace(self._status, caches=add_counts(planned(plan), [progress.caches]))
                 self._publish_progress()
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from ...common.arrays import Int64Array, Mask
-from ...ignite.backlog_service import EXPIRED, Changes
+from ...ignite.backlog_changes import EXPIRED, Changes
 from ...ignite.binary import raw_entries
 from ...ignite.types import type_codes as codes
 from ...ignite.types.model import Page
@@ -50,7 +50,7 @@ class UnitProgress:
 class ChangeBatch:
     """N changes of U units that are sent, committed and acknowledged together.
 
-    :param units: U positions of the units that were asked for, ascending.
+    :param units: U positions of the units that were read, ascending.
     :param classified: the classes of the changes.
     :param done: N flags: the change is settled with this batch, whether it is sent or not.
     :param expired_done: U flags: all expired keys of the unit are settled.

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...common.arrays import Int64Array
 from ...common.deadline import Interval
-from ...ignite.backlog_service import Changes
+from ...ignite.backlog_changes import Changes
 from ...runtime.epoch import Unit
 from .backlog_client import BacklogClient
 from .batch import ChangeBatch, first_of_each

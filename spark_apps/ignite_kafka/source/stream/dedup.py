@@ -22,7 +22,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ...common.arrays import Int64Array, Mask
-from ...ignite.backlog_service import EXPIRED, Changes
+from ...ignite.backlog_changes import EXPIRED, Changes
 from ...plan.slots import UnitOffset
 
 REMEMBERED_S = 30.0  # longer than owners hold captured changes back (2 s), and than a transaction that took its number early
@@ -170,7 +170,7 @@ class ChangeDeduplicator:
     def classify(self, units: Int64Array, changes: Changes) -> Classification:
         """Classify the changes that were read of these units; remembers nothing.
 
-        :param units: positions of the units that were asked for, in the order of the answer.
+        :param units: positions of the units that were read, in the order of the answer.
         """
         unit = np.repeat(units, changes.count)
         expired = changes.kind == EXPIRED
@@ -245,7 +245,7 @@ class ChangeDeduplicator:
         }
 
     def forget(self, now_s: float) -> None:
-        """Cut what is too old, or more than may be remembered, to the floor number."""
+        """Replace changes that are too old, or too many, by the floor number of their unit."""
         while self._seen and (self._seen[0].time_s < now_s - REMEMBERED_S or self._count > self._most_remembered):
             old = self._seen.popleft()
             self._count -= old.number.size

@@ -1,8 +1,8 @@
-"""The run of a stream: sends what the chosen caches hold, then every change, once and in order.
+"""The run of a stream: sends the entries of the chosen caches, then every change, once and in order.
 
 The driver captures the caches, plans and claims the connector. Then it runs epoch after epoch (:mod:`~ignite_kafka.runtime.epoch`), each
-with the caches and cores that there are, and follows the target state. With ``run_mode`` once it ends when everything that had changed
-before the run is sent.
+with the present caches and cores, and follows the target state. With ``run_mode`` once it ends when all changes from before the run are
+sent.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class BacklogRun(EpochRun[SourceSettings]):
     def _begin(self) -> None:
         """Plan, claim the connector, capture the caches, and record the snapshot that begins."""
         settings, state = self._settings, self._state()
-        if settings.run_mode == "once" and self._target_wanted() == target.PAUSED:
+        if settings.run_mode == "once" and self._requested_target() == target.PAUSED:
             remedy = f"Resume it with `ignite-kafka resume {settings.name}`"
             raise SettingsError("the connector is paused", remedy, connector=settings.name)
         # settings and caches are checked before the connector is claimed
@@ -99,7 +99,7 @@ class BacklogRun(EpochRun[SourceSettings]):
         self._retry(lambda: control.begin(self._record(), found.snapshot))
         self._follower = self._retry(lambda: RunFollower(self._clients, self._topics, self._plan))
         self._stack.callback(self._follower.close)
-        self._take_up_target()
+        self._adopt_target()
 
     # capture
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...common.arrays import Int64Array, Mask
-from ...ignite.backlog_service import EXPIRED
+from ...ignite.backlog_changes import EXPIRED
 from ...plan.source_plan import CachePlan
 from .backlog_client import BacklogClient
 from .batch import ChangeBatch, LocatedKey

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...common.arrays import Int64Array
-from ...ignite.backlog_service import UNIT
+from ...ignite.backlog_units import UNIT
 from ...plan.slots import partitions_of_slot
 from ...plan.source_plan import CachePlan, TransferPlan
 

@@ -16,7 +16,7 @@ import pytest
 from airflow_provider_ignite_kafka.hooks.ignite import IgniteHook
 from airflow_provider_ignite_kafka.hooks.pyignite_client import tls_arguments
 from ignite_kafka.errors import SettingsError
-from ignite_kafka.ignite.connection import IgniteCredentials, IgniteEndpoint, TlsSettings
+from ignite_kafka.ignite.endpoint import IgniteCredentials, IgniteEndpoint, TlsSettings
 from ignite_kafka.settings.secrets import Secrets, dump
 
 

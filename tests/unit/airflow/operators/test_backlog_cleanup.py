@@ -13,7 +13,7 @@ from airflow_provider_ignite_kafka.operators.backlog_cleanup import BacklogClean
 from ignite_kafka.admin import backlog as backlog_control
 from ignite_kafka.admin.backlog import Cleaned
 from ignite_kafka.errors import BacklogUnavailable, IgniteKafkaError, NotStopped
-from ignite_kafka.ignite.connection import IgniteCredentials
+from ignite_kafka.ignite.endpoint import IgniteCredentials
 from ignite_kafka.settings.secrets import Secrets, dump
 from ignite_kafka.settings.source import SourceSettings
 

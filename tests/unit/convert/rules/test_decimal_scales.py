@@ -17,8 +17,8 @@ from ignite_kafka.convert.to_ignite import Inbound
 from ignite_kafka.errors import UnsupportedType
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity, QueryField
-from tests.support.codec_bytes import NULL, Types, binary, collection, decimal, mapping, number, page, string
-from tests.support.inbound import GrowingTypes, consumed, decoded
+from tests.support.ignite_bytes import NULL, Types, binary, collection, decimal, mapping, number, page, string
+from tests.support.to_ignite_records import GrowingTypes, consumed, decoded
 
 DECIMAL = "java.math.BigDecimal"
 LONG = number(codes.LONG, 1)

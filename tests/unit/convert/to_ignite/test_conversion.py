@@ -13,7 +13,7 @@ from ignite_kafka.errors import TypeClash, UnsupportedType
 from ignite_kafka.ignite.binary.java_classes import java_hash
 from ignite_kafka.ignite.binary.row_values import Document, Timestamp
 from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity, QueryField
-from tests.support.inbound import TRADE, GrowingTypes, cache_of, consumed, decoded
+from tests.support.to_ignite_records import TRADE, GrowingTypes, cache_of, consumed, decoded
 
 TRADES = cache_of(TRADE)
 GOOD = b'{"id":1,"symbol":"a","price":1.5,"qty":3,"ts":1000,"note":null}'

@@ -10,7 +10,7 @@ import pytest
 
 from ignite_kafka.convert.to_ignite import Inbound, InboundRules, Stage
 from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity, QueryField
-from tests.support.inbound import TRADE, GrowingTypes, cache_of, consumed, decoded
+from tests.support.to_ignite_records import TRADE, GrowingTypes, cache_of, consumed, decoded
 
 FREE = CacheInfo("free", 2)
 STRUCT = {"type": "struct", "fields": [{"type": "int64", "optional": False, "field": "id"}], "optional": False, "name": "Trade"}

@@ -17,8 +17,8 @@ from ignite_kafka.convert.to_ignite import Inbound, InboundRules
 from ignite_kafka.convert.to_ignite.exact_numbers import doubtful, holds
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import CacheInfo
-from tests.support.codec_bytes import Types, binary, decimal, number, page
-from tests.support.inbound import GrowingTypes, cache_of, consumed, decoded
+from tests.support.ignite_bytes import Types, binary, decimal, number, page
+from tests.support.to_ignite_records import GrowingTypes, cache_of, consumed, decoded
 
 FREE = CacheInfo("free", 2)
 NOT_HELD = [

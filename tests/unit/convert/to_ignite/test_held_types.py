@@ -14,7 +14,7 @@ from ignite_kafka.errors import TypeClash
 from ignite_kafka.ignite.binary.java_classes import java_hash
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import BinaryType, CacheInfo, QueryEntity, QueryField
-from tests.support.inbound import GrowingTypes, consumed
+from tests.support.to_ignite_records import GrowingTypes, consumed
 from tests.support.waiting import DEADLINE_S
 
 _SCHEMA = slice(16, 20)  # in an object's header

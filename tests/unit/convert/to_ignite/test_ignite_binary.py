@@ -7,8 +7,8 @@ import pytest
 from ignite_kafka.convert.to_ignite import Entries, Inbound, InboundRules
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity
-from tests.support import codec_bytes as wire
-from tests.support.inbound import GrowingTypes, consumed
+from tests.support import ignite_bytes as wire
+from tests.support.to_ignite_records import GrowingTypes, consumed
 
 BOTH = InboundRules(key_converter="ignite-binary", value_converter="ignite-binary")
 CACHE = CacheInfo("free", 2)

@@ -9,7 +9,7 @@ import pytest
 from ignite_kafka.convert.to_ignite import Inbound, InboundRules, Stage
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity, QueryField
-from tests.support.inbound import GrowingTypes, cache_of, consumed, decoded
+from tests.support.to_ignite_records import GrowingTypes, cache_of, consumed, decoded
 
 FREE = CacheInfo("free", 2)
 VALUES = [b'{"id":7,"name":"a","place":{"x":1}}', b'{"id":8,"name":"b","place":null}']

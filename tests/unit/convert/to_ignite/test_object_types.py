@@ -12,8 +12,8 @@ from ignite_kafka.convert import converter
 from ignite_kafka.convert.to_ignite import Inbound
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import CacheInfo
-from tests.support.codec_bytes import Types, binary, number, page
-from tests.support.inbound import GrowingTypes, consumed, decoded
+from tests.support.ignite_bytes import Types, binary, number, page
+from tests.support.to_ignite_records import GrowingTypes, consumed, decoded
 
 FREE = CacheInfo("free", 2)
 INFINITE = float("inf")

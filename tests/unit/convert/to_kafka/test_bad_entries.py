@@ -14,7 +14,7 @@ from ignite_kafka.errors import DecodeError, IgniteKafkaError, RecordTooLarge, U
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import Page
 from ignite_kafka.kafka.records import Records
-from tests.support.codec_bytes import CACHE, NULL, Types, binary, mapping, number, page, string, wrapped
+from tests.support.ignite_bytes import CACHE, NULL, Types, binary, mapping, number, page, string, wrapped
 
 TYPES = Types()
 POINT = TYPES.add("Point", {"name": codes.STRING, "x": codes.LONG})

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ignite_kafka.convert.to_kafka.json_columns import JsonForm, objects, plain, text
 from ignite_kafka.errors import UnsupportedType
-from tests.support.connect import FLAT, TEXT_DECIMAL, Object, arrow, column, expected, fields, parsed, same, values
+from tests.support.connect_json import FLAT, TEXT_DECIMAL, Object, arrow, column, expected, fields, parsed, same, values
 
 FORMATS = ("BASE64", "NUMERIC")
 

@@ -18,7 +18,7 @@ from ignite_kafka.ignite.binary import ObjectLayout, encode_objects
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity
 from ignite_kafka.source.stream.batch import page_of_states
-from tests.support.codec_bytes import Types, binary
+from tests.support.ignite_bytes import Types, binary
 
 NONE = Types()
 

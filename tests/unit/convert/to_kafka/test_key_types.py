@@ -12,7 +12,7 @@ from ignite_kafka.convert import converter
 from ignite_kafka.convert.to_kafka.key_types import KeyTypes, key_types_in, remembered
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.kafka.records import KeyType
-from tests.support.codec_bytes import CACHE, NULL, Types, binary, boolean, decimal, number, page, string, uuid_
+from tests.support.ignite_bytes import CACHE, NULL, Types, binary, boolean, decimal, number, page, string, uuid_
 
 TYPES = Types()
 ONE = TYPES.add("One", {"a": codes.LONG, "b": codes.LONG}, ["a"], ["b", "a"])

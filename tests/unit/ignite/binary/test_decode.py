@@ -14,7 +14,7 @@ from ignite_kafka.ignite.binary.row_values import Document, EnumValue, MapValue
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import BinaryType
 from ignite_kafka.ignite.types.type_table import mark_of
-from tests.support.codec_bytes import (
+from tests.support.ignite_bytes import (
     CACHE,
     NULL,
     Types,

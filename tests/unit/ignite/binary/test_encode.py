@@ -16,9 +16,9 @@ from ignite_kafka.ignite.binary import ObjectLayout, decode_entries, decode_rows
 from ignite_kafka.ignite.binary.byte_columns import sliced
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.type_table import enum_field, field_of, mark_of, object_field
-from tests.support import codec_bytes
-from tests.support.codec_bytes import CACHE, Types, page
-from tests.support.codec_text import column_form, of_column
+from tests.support import ignite_bytes
+from tests.support.ignite_bytes import CACHE, Types, page
+from tests.support.value_text import column_form, of_column
 
 TYPES = Types()
 COLOR = TYPES.add("Color", {}, enum=["RED", "GREEN", "BLUE"])
@@ -109,7 +109,7 @@ def tables(draw: st.DrawFn) -> tuple[list[pa.Field], list[pa.Array]]:
 
 def read(values: pa.BinaryArray) -> tuple[list[Any], list[Any]]:
     """The values of encoded ones as both decoders see them."""
-    one = page([(codec_bytes.number(codes.INT, row), value) for row, value in enumerate(values.to_pylist())])
+    one = page([(ignite_bytes.number(codes.INT, row), value) for row, value in enumerate(values.to_pylist())])
     rows = [column_form(value) for _, value in decode_rows([one], CACHE, TYPES)]
     columns: dict[int, Any] = {}
     for group in decode_entries([one], CACHE, TYPES):
@@ -150,8 +150,11 @@ def test_offsets_take_as_few_bytes_as_they_need(length: int) -> None:
     kind = Types().add("Long", {"first": codes.STRING, "last": codes.INT})
     for row, data in enumerate(encode_objects(layout, columns).to_pylist()):
         text = columns[0][row].as_py()
-        wanted = {"first": codec_bytes.NULL if text is None else codec_bytes.string(text), "last": codec_bytes.number(codes.INT, row + 1)}
-        expected = codec_bytes.binary(kind, wanted)
+        wanted = {
+            "first": ignite_bytes.NULL if text is None else ignite_bytes.string(text),
+            "last": ignite_bytes.number(codes.INT, row + 1),
+        }
+        expected = ignite_bytes.binary(kind, wanted)
         assert data[:8] + data[12:] == expected[:8] + expected[12:], "all but the hash code"
 
 

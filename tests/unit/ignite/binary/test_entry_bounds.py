@@ -14,7 +14,7 @@ from ignite_kafka.errors import DecodeError
 from ignite_kafka.ignite.binary import entry_bounds, raw_entries
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import Page
-from tests.support.codec_bytes import Types, binary, boolean, decimal, number, page, string, uuid_, wrapped, written
+from tests.support.ignite_bytes import Types, binary, boolean, decimal, number, page, string, uuid_, wrapped, written
 
 POINT = Types().add("Point", {"x": codes.LONG, "label": codes.STRING})
 

@@ -15,7 +15,7 @@ from ignite_kafka.ignite.binary.row_values import Date
 from ignite_kafka.ignite.binary.unify_types import fitted, united
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity, QueryField
-from tests.support.codec_bytes import CACHE, NULL, Types, binary, decimal, number, page, string, wrapped, written
+from tests.support.ignite_bytes import CACHE, NULL, Types, binary, decimal, number, page, string, wrapped, written
 
 
 def int_key(row: int) -> bytes:

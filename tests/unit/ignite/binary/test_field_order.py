@@ -24,7 +24,7 @@ from ignite_kafka.ignite.schema import binary_type_bytes
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import BinaryField, BinaryType
 from ignite_kafka.state.types import type_from_json, type_to_json
-from tests.support.codec_bytes import (
+from tests.support.ignite_bytes import (
     CACHE,
     NULL,
     Types,

@@ -14,8 +14,8 @@ from ignite_kafka.ignite.binary import decode_entries, decode_rows, entry_bounds
 from ignite_kafka.ignite.binary.row_values import Date, EnumValue, MapValue, Time, Timestamp
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import Page
-from tests.support.codec_bytes import CACHE, NULL, Types, binary, nested_type_ids, number, object_array, page, string, wrapped, written
-from tests.support.codec_text import column_form, of_column
+from tests.support.ignite_bytes import CACHE, NULL, Types, binary, nested_type_ids, number, object_array, page, string, wrapped, written
+from tests.support.value_text import column_form, of_column
 
 TYPES = Types()
 COLOR = TYPES.add("Color", {}, enum=["RED", "GREEN"])
@@ -108,7 +108,7 @@ def broken(draw: st.DrawFn) -> Page:
     return Page(3, sound.rows, memoryview(bytes(data)), True)
 
 
-@settings(max_examples=400, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None)
+@settings(max_examples=250, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None)
 @given(broken())
 def test_broken_bytes_decode_or_raise_an_error_of_the_tree(one: Page) -> None:
     outcomes: list[Any] = []

@@ -10,8 +10,8 @@ from ignite_kafka.ignite.binary import decode_entries, decode_rows
 from ignite_kafka.ignite.binary.row_values import Instant, LocalDate, LocalDateTime, LocalTime, SqlDate
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import Page
-from tests.support.codec_bytes import CACHE, Types, number, page
-from tests.support.codec_text import of_column
+from tests.support.ignite_bytes import CACHE, Types, number, page
+from tests.support.value_text import of_column
 
 SQL_DATE = b"\xfe\x0f\x00\x00\x00f:\xde\xd5@\x97f\x00()\xf2\x8d\x01\x00\x00"
 SER = b"e\xeb\xdf6\x06\xb2H"

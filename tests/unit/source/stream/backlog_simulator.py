@@ -20,7 +20,8 @@ from confluent_kafka import KafkaError
 
 from ignite_kafka.common.arrays import Int64Array
 from ignite_kafka.errors import CacheDestroyed, KafkaUnavailable
-from ignite_kafka.ignite.backlog_service import CREATED, EXPIRED, GIVEN_UP, REMOVED, UNIT, ChangedUnits, Changes, UnitStates
+from ignite_kafka.ignite.backlog_changes import CREATED, EXPIRED, REMOVED, Changes
+from ignite_kafka.ignite.backlog_units import GIVEN_UP, UNIT, ChangedUnits, UnitStates
 from ignite_kafka.ignite.cluster import Cluster
 from ignite_kafka.ignite.types.model import CacheInfo, Page
 from ignite_kafka.kafka.clients import KafkaClients

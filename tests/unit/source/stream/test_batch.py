@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ignite_kafka.ignite.backlog_service import EXPIRED, UPDATED, Changes
+from ignite_kafka.ignite.backlog_changes import EXPIRED, UPDATED, Changes
 from ignite_kafka.source.stream.batch import ChangeBatch
 from ignite_kafka.source.stream.dedup import Classification
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ignite_kafka.ignite.backlog_service import EXPIRED, Changes
+from ignite_kafka.ignite.backlog_changes import EXPIRED, Changes
 from ignite_kafka.plan.slots import UnitOffset
 from ignite_kafka.source.stream.dedup import (
     MOST_RECENT,

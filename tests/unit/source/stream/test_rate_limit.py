@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ignite_kafka.ignite.backlog_service import EXPIRED
+from ignite_kafka.ignite.backlog_changes import EXPIRED
 from ignite_kafka.source.stream.batch import first_of_each
 from ignite_kafka.source.stream.rate_limit import RateLimiter
 from tests.unit.source.stream.backlog_simulator import PARTITIONS, Change, Simulator, Task, changes_of, key_bytes, value_bytes

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ignite_kafka import events
-from ignite_kafka.ignite.backlog_service import ASKED
+from ignite_kafka.ignite.backlog_units import ASKED
 from tests.unit.source.stream.backlog_simulator import PARTITIONS, Simulator, Task, key_bytes
 
 JSON: dict[str, Any] = {"key_converter": "json", "value_converter": "json"}
@@ -31,7 +31,7 @@ def tombstones(simulator: Simulator) -> list[bytes]:
 
 def pending(simulator: Simulator) -> list[tuple[int, int] | None]:
     """The reconcile positions in the offset records."""
-    return [offset.sweep for slot in simulator.offsets.values() for offset in slot.units.values()]
+    return [offset.reconcile for slot in simulator.offsets.values() for offset in slot.units.values()]
 
 
 @pytest.mark.parametrize("settings", [{}, JSON], ids=["ignite-binary", "json"])

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ignite_kafka.ignite.backlog_service import ASKED, MISSED
+from ignite_kafka.ignite.backlog_units import ASKED, MISSED
 from ignite_kafka.source.stream.unit_reader import WHOLE_BACKLOG
 from tests.unit.source.stream.backlog_simulator import PARTITIONS, Simulator, Task
 

@@ -8,7 +8,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from ignite_kafka.ignite.backlog_service import CREATED, EXPIRED, REMOVED, UNIT, UPDATED, Changes
+from ignite_kafka.ignite.backlog_changes import CREATED, EXPIRED, REMOVED, UPDATED, Changes
+from ignite_kafka.ignite.backlog_units import UNIT
 from ignite_kafka.ignite.types import type_codes as codes
 
 OBJECT = bytes([codes.OBJECT, 1, 2])

@@ -14,7 +14,7 @@ from ignite_kafka.ignite.binary import decode_rows
 from ignite_kafka.ignite.schema import merged_type
 from ignite_kafka.ignite.types.model import BinaryType, CacheInfo, Page, QueryEntity, QueryField, TypeSource
 from ignite_kafka.kafka.records import Consumed
-from tests.support.codec_bytes import NULL, Types
+from tests.support.ignite_bytes import NULL, Types
 
 TRADE = {
     "id": "java.lang.Long", "symbol": "java.lang.String", "price": "java.lang.Double", "qty": "java.lang.Integer",

@@ -1,0 +1,109 @@
+"""Changes that the backlog service returns, as numpy columns, and the bytes that acknowledge them.
+
+Byte layouts: the Javadoc of `BacklogService` in backlog-service/.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ..common.arrays import Int32Array, Int64Array, Mask
+from .backlog_units import UNIT, ColumnReader
+from .types import type_codes as codes
+
+CREATED, UPDATED, REMOVED, EXPIRED = 1, 2, 3, 4
+"""Kinds of a change."""
+
+_MAGIC = 0x31434B42
+_HEADER = struct.Struct("<iiiiq")
+_ACKNOWLEDGED = np.dtype([*UNIT.descr, ("stamp", "<i8"), ("count", "<i4"), ("zero", "<i4")])
+_WRAPPER = np.array([5, -4])  # type code and length before an object, offset of its root after it
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Answer of :meth:`BacklogService.read`: columns of U units, in the order asked for, then of N changes, unit after unit.
+
+    `entries` is what a scan page holds: key and value of each change, a binary object wrapped (code 27), a missing value as code 101;
+    the two length columns give their bytes there. A page of one's own can be made of any run of it. `kind` tells whether there is a value.
+    """
+
+    topology: int
+    mark_number: Int64Array
+    expired_stamp: Int64Array
+    count: Int32Array
+    marks: Int32Array
+    more: Mask
+    number: Int64Array
+    time_ms: Int64Array
+    hash: Int64Array
+    kind: npt.NDArray[np.int8]
+    key_length: Int32Array
+    value_length: Int32Array
+    entries: memoryview
+
+    @classmethod
+    def decode(cls, data: memoryview) -> Changes:
+        """`ValueError` when the bytes are not such an answer."""
+        if len(data) < _HEADER.size:
+            raise ValueError("the bytes are not changes of the backlog service")
+        magic, units, changes, topology, entry_bytes = _HEADER.unpack_from(data)
+        if magic != _MAGIC or len(data) != _HEADER.size + 28 * units + 33 * changes + entry_bytes:
+            raise ValueError("the bytes are not changes of the backlog service")
+        take = ColumnReader(data, _HEADER.size)
+        mark_number, stamp = take("<i8", units), take("<i8", units)
+        number, time_ms, hashes = take("<i8", changes), take("<i8", changes), take("<i8", changes)
+        count, marks, more = take("<i4", units), take("<i4", units), take("<i4", units)
+        key_length, value_length, kind = take("<i4", changes), take("<i4", changes), take("i1", changes)
+        columns = (mark_number, stamp, count, marks, more.astype(bool), number, time_ms, hashes, kind, key_length, value_length)
+        return cls(topology, *columns, data[take.position :])
+
+    @classmethod
+    def none(cls, topology: int) -> Changes:
+        """Of no units."""
+        return cls.decode(memoryview(_HEADER.pack(_MAGIC, 0, 0, topology, 0)))
+
+    def entry_offsets(self) -> Int64Array:
+        """N + 1 offsets into `entries`."""
+        offsets = np.zeros(len(self.number) + 1, np.int64)
+        np.cumsum(self.key_length + self.value_length, dtype=np.int64, out=offsets[1:])
+        return offsets
+
+    def keys(self) -> pa.BinaryArray:
+        """The key of each change in Ignite's binary form with type code, an object without its wrapper."""
+        cuts = np.empty((len(self.number), 2), np.int32)  # start and end of each key; entries are below 2 GiB
+        cuts[:, 0] = self.entry_offsets()[:-1]
+        cuts[:, 1] = cuts[:, 0] + self.key_length
+        wrapped = np.frombuffer(self.entries, np.uint8)[cuts[:, 0]] == codes.WRAPPED
+        cuts += np.where(wrapped[:, None], _WRAPPER, 0).astype(np.int32)
+        pieces = pa.Array.from_buffers(pa.binary(), max(cuts.size - 1, 0), [None, pa.py_buffer(cuts), pa.py_buffer(self.entries)])
+        return pieces.take(pa.array(np.arange(0, cuts.size, 2, dtype=np.int32)))
+
+    def acknowledgement(self, units: npt.NDArray[np.void], rows: Mask | None = None, stamps: Mask | None = None) -> bytes:
+        """What acknowledges the changes of this answer, which came for these units.
+
+        :param rows: N flags: which changes; None is all. Expired keys are not told by them.
+        :param stamps: U flags: of which units the expired keys, all that came; None is all.
+        """
+        taken = self.kind != EXPIRED if rows is None else rows & (self.kind != EXPIRED)
+        unit_of = np.repeat(np.arange(len(units)), self.count)
+        counts = np.bincount(unit_of[taken], minlength=len(units))
+        stamp = self.expired_stamp if stamps is None else np.where(stamps, self.expired_stamp, 0)
+        concerned = (counts > 0) | (stamp > 0)
+        heads = np.zeros(int(concerned.sum()), _ACKNOWLEDGED)
+        for name in UNIT.names or ():
+            heads[name] = units[name][concerned]
+        heads["stamp"], heads["count"] = stamp[concerned], counts[concerned]
+        # int64 words: four of a head, two of a change
+        head_of = np.repeat(np.arange(len(heads)), heads["count"])
+        change = 4 * (head_of + 1) + 2 * np.arange(len(head_of))
+        head = 4 * np.arange(len(heads)) + 2 * (np.cumsum(heads["count"]) - heads["count"])
+        words = np.empty(4 * len(heads) + 2 * len(head_of), "<i8")
+        words[head[:, None] + np.arange(4)] = heads.view("<i8").reshape(-1, 4)
+        words[change], words[change + 1] = self.number[taken], self.hash[taken]
+        return words.tobytes()

@@ -1,0 +1,85 @@
+"""Units of the backlog service, a cache's partitions, and its answers that describe them, as numpy columns.
+
+Byte layouts: the Javadoc of `BacklogService` in backlog-service/.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..common.arrays import Int32Array, Int64Array
+
+GIVEN_UP, MISSED, LOST, GONE, ASKED = 1, 2, 4, 8, 16
+"""Marks of a unit: changes were given up, were missed, or their backlog was lost; the incarnation is no longer captured; a user requested
+a reload."""
+
+UNIT = np.dtype([("cache_id", "<i4"), ("partition", "<i4"), ("incarnation", "<i8")])
+"""A unit: one partition of one incarnation of a cache, in the service's byte layout."""
+
+_CHANGED, _UNITS = 0x31444B42, 0x31554B42
+_CHANGED_HEADER = struct.Struct("<iiiii")
+
+
+@dataclass(frozen=True)
+class ChangedUnits:
+    """Answer of :meth:`BacklogService.changed`.
+
+    :param units: those that have changed (dtype UNIT), in no order; None: any may have.
+    :param place: what to ask with next time.
+    """
+
+    topology: int
+    units: npt.NDArray[np.void] | None
+    place: bytes
+
+    @classmethod
+    def decode(cls, data: memoryview) -> ChangedUnits:
+        """`ValueError` when the bytes are not such an answer."""
+        magic, topology, every, units, place_bytes = _CHANGED_HEADER.unpack_from(data)
+        if magic != _CHANGED or len(data) != _CHANGED_HEADER.size + UNIT.itemsize * units + place_bytes:
+            raise ValueError("the bytes are not changed units of the backlog service")
+        named = np.frombuffer(data, UNIT, units, _CHANGED_HEADER.size)
+        return cls(topology, None if every else named, bytes(data[len(data) - place_bytes :]))
+
+
+@dataclass(frozen=True)
+class UnitStates:
+    """Answer of :meth:`BacklogService.units`, a row a unit that has a backlog or marks; `low` and `high` are -1 where it has no numbers."""
+
+    unit: npt.NDArray[np.void]
+    low: Int64Array
+    high: Int64Array
+    count: Int64Array
+    stored_bytes: Int64Array
+    mark_number: Int64Array
+    marks: Int32Array
+
+    @classmethod
+    def decode(cls, data: memoryview) -> UnitStates:
+        """`ValueError` when the bytes are not such an answer."""
+        magic, units = struct.unpack_from("<ii", data)
+        if magic != _UNITS or len(data) != 8 + 60 * units:
+            raise ValueError("the bytes are not units of the backlog service")
+        take = ColumnReader(data, 8)
+        incarnation, low, high, count, stored_bytes, mark_number = (take("<i8", units) for _ in range(6))
+        cache_id, partition, marks = (take("<i4", units) for _ in range(3))
+        unit = np.empty(units, UNIT)
+        unit["cache_id"], unit["partition"], unit["incarnation"] = cache_id, partition, incarnation
+        return cls(unit, low, high, count, stored_bytes, mark_number, marks)
+
+
+class ColumnReader:
+    """Takes columns off a buffer, one after the other, without a copy."""
+
+    def __init__(self, data: memoryview, position: int) -> None:
+        self.data, self.position = data, position
+
+    def __call__(self, kind: str, count: int) -> npt.NDArray[Any]:
+        column = np.frombuffer(self.data, kind, count, self.position)
+        self.position += column.nbytes
+        return column

@@ -1,0 +1,67 @@
+"""Addresses, limits, TLS files and credentials of an Ignite cluster's thin client port."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+DEFAULT_PORT = 10800
+MAX_FRAME_BYTES = 512 << 20
+
+
+@dataclass(frozen=True)
+class TlsSettings:
+    """TLS of a connection; certificate and host name are verified unless switched off explicitly. Files are PEM."""
+
+    enabled: bool = False
+    ca_file: str | None = None
+    cert_file: str | None = None
+    key_file: str | None = None
+    verify: bool = True
+    check_hostname: bool = True
+
+
+@dataclass(frozen=True)
+class IgniteEndpoint:
+    """Addresses and limits of a cluster's thin client port, without secrets.
+
+    :param addresses: each `host:port`, `host`, `[ipv6]:port`, `[ipv6]` or `ipv6`.
+    :param retry_timeout_ms: longest wait for the reply to a put that its node may still execute (`cache_writer.py`).
+    :param max_frame_bytes: longest reply that is accepted.
+    """
+
+    addresses: tuple[str, ...] = ("127.0.0.1:10800",)
+    tls: TlsSettings = field(default_factory=TlsSettings)
+    connect_timeout_ms: int = 5_000
+    request_timeout_ms: int = 60_000
+    retry_timeout_ms: int = 300_000
+    max_frame_bytes: int = MAX_FRAME_BYTES
+
+
+@dataclass(frozen=True, repr=False)
+class IgniteCredentials:
+    """Secrets of a cluster, masked in the repr: its user, the password of the TLS key file, and the secret of a backlog capture."""
+
+    username: str | None = None
+    password: str | None = None
+    key_password: str | None = None
+    backlog_secret: str | None = None
+
+    def __repr__(self) -> str:
+        shown = {name: "***" if value is not None else None for name, value in vars(self).items() if name != "username"}
+        return f"IgniteCredentials(username={self.username!r}, " + ", ".join(f"{name}={value}" for name, value in shown.items()) + ")"
+
+
+def split_address(address: str) -> tuple[str, int]:
+    """Host and port of `host:port`, `host`, `[ipv6]:port`, `[ipv6]` or bare `ipv6`.
+
+    :raises ValueError: there is no host, or the port is not a number from 1 to 65535.
+    """
+    host, port = address, ""
+    if address.startswith("["):
+        host, _, rest = address[1:].partition("]")
+        port = rest.removeprefix(":")
+    elif address.count(":") == 1:
+        host, _, port = address.partition(":")
+    if not host or (port and not port.isdecimal()) or (port and not 0 < int(port) < 65536):
+        raise ValueError(f"'{address}' is not host:port")
+    return host, int(port) if port else DEFAULT_PORT

@@ -1,0 +1,63 @@
+"""Frames of the thin client protocol read from a socket: a little-endian int32 length, and that many bytes."""
+
+from __future__ import annotations
+
+import socket
+import struct
+
+FIRST_BYTES = 8 << 20  # first buffer of a frame: enough for most scan pages; a longer frame's buffer grows
+_LENGTH = struct.Struct("<i")
+
+
+class FrameTooLong(ValueError):
+    """A frame is announced that is longer than the limit."""
+
+    def __init__(self, length: int) -> None:
+        super().__init__(f"a frame of {length} bytes is not Ignite's thin client protocol")
+        self.length = length
+
+
+class FrameReader:
+    """Reads frames from one socket; a read that a time-out interrupts is resumed by the next call."""
+
+    def __init__(self) -> None:
+        self._head = _Buffer(_LENGTH.size)
+        self._body: _Buffer | None = None
+
+    def read(self, source: socket.socket, limit: int) -> memoryview:
+        """The next frame's body.
+
+        :param limit: bytes of the longest frame that is accepted.
+        :raises FrameTooLong: a longer one is announced; nothing of it is read.
+        :raises ValueError: the announced length is not positive.
+        :raises OSError: the socket failed, was closed by the other side, or timed out.
+        """
+        if self._body is None:
+            length = _LENGTH.unpack(self._head.fill(source))[0]
+            if length > limit:
+                raise FrameTooLong(length)
+            if length <= 0:
+                raise ValueError(f"a frame of {length} bytes is not Ignite's thin client protocol")
+            self._head, self._body = _Buffer(_LENGTH.size), _Buffer(length)
+        view = self._body.fill(source)
+        self._body = None
+        return view
+
+
+class _Buffer:
+    """Head or body of a frame as far as received; it grows as bytes arrive, so that an announced length alone takes no memory."""
+
+    def __init__(self, length: int) -> None:
+        self._length, self._buffer, self._received = length, bytearray(min(length, FIRST_BYTES)), 0
+
+    def fill(self, source: socket.socket) -> memoryview:
+        """All bytes; after an error of the socket the next call resumes."""
+        while self._received < self._length:
+            if self._received == len(self._buffer):
+                self._buffer += bytes(min(len(self._buffer), self._length - self._received))
+            with memoryview(self._buffer) as whole, whole[self._received :] as room:
+                count = source.recv_into(room)
+            if count == 0:
+                raise ConnectionError("the other side closed the connection")
+            self._received += count
+        return memoryview(self._buffer)
