@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+_INTEGRATION = "Apache Ignite and Kafka"
 _TLS_FILE = "Path of a PEM file; it must be at this path on the worker, the Spark driver and the executors."
 
 
@@ -20,39 +21,15 @@ def get_provider_info() -> dict[str, Any]:
         "description": "Copies `Apache Ignite <https://ignite.apache.org/>`__ caches to Kafka topics, and topics to caches, on Spark.",
         "integrations": [
             {
-                "integration-name": "Apache Ignite and Kafka",
+                "integration-name": _INTEGRATION,
                 "external-doc-url": "https://ignite.apache.org/docs/latest/thin-clients/getting-started-with-thin-clients",
                 "tags": ["apache"],
             }
         ],
-        "operators": [
-            {
-                "integration-name": "Apache Ignite and Kafka",
-                "python-modules": [
-                    "airflow_provider_ignite_kafka.operators.backlog_cleanup",
-                    "airflow_provider_ignite_kafka.operators.ignite_to_kafka",
-                    "airflow_provider_ignite_kafka.operators.kafka_to_ignite",
-                ],
-            }
-        ],
-        "sensors": [
-            {
-                "integration-name": "Apache Ignite and Kafka",
-                "python-modules": ["airflow_provider_ignite_kafka.sensors.cache_watch"],
-            }
-        ],
-        "triggers": [
-            {
-                "integration-name": "Apache Ignite and Kafka",
-                "python-modules": ["airflow_provider_ignite_kafka.triggers.cache_watch"],
-            }
-        ],
-        "hooks": [
-            {
-                "integration-name": "Apache Ignite and Kafka",
-                "python-modules": ["airflow_provider_ignite_kafka.hooks.ignite"],
-            }
-        ],
+        "operators": _modules("operators.backlog_cleanup", "operators.ignite_to_kafka", "operators.kafka_to_ignite"),
+        "sensors": _modules("sensors.cache_watch"),
+        "triggers": _modules("triggers.cache_watch"),
+        "hooks": _modules("hooks.ignite"),
         "connection-types": [
             {
                 "hook-class-name": "airflow_provider_ignite_kafka.hooks.ignite.IgniteHook",
@@ -68,6 +45,10 @@ def get_provider_info() -> dict[str, Any]:
         ],
         "config": {"ignite_kafka": {"description": "Options of the provider for Apache Ignite and Kafka.", "options": _options()}},
     }
+
+
+def _modules(*names: str) -> list[dict[str, Any]]:
+    return [{"integration-name": _INTEGRATION, "python-modules": [f"airflow_provider_ignite_kafka.{name}" for name in names]}]
 
 
 def _options() -> dict[str, Any]:

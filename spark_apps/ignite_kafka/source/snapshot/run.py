@@ -104,7 +104,7 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
         if ended and ended["superseded_by"]:
             raise SnapshotConflict(
                 f"snapshot {ended['superseded_by']!r} was begun before this one was complete",
-                "Begin a new snapshot under a new id: what this one has sent can no longer be told apart.",
+                "Begin a new snapshot under a new id: which entries this one has sent is no longer known.",
                 snapshot_id=snapshot_id,
             )
         if not ended or not ended["complete"]:

@@ -50,7 +50,7 @@ class UnitProgress:
 class ChangeBatch:
     """N changes of U units that are sent, committed and acknowledged together.
 
-    :param units: U positions of the units that were asked for, ascending.
+    :param units: U positions of the units that were read, ascending.
     :param classified: the classes of the changes.
     :param done: N flags: the change is settled with this batch, whether it is sent or not.
     :param expired_done: U flags: all expired keys of the unit are settled.

@@ -1,8 +1,8 @@
-"""The run of a stream: sends what the chosen caches hold, then every change, once and in order.
+"""The run of a stream: sends the entries of the chosen caches, then every change, once and in order.
 
 The driver captures the caches, plans and claims the connector. Then it runs epoch after epoch (:mod:`~ignite_kafka.runtime.epoch`), each
-with the caches and cores that there are, and follows the target state. With ``run_mode`` once it ends when everything that had changed
-before the run is sent.
+with the present caches and cores, and follows the target state. With ``run_mode`` once it ends when all changes from before the run are
+sent.
 """
 
 from __future__ import annotations
