@@ -22,7 +22,7 @@ from ..settings.suggestions import did_you_mean
 from ..state.configs import read_connector, slot_transactional_id
 from ..state.internal_records import FORMAT_HEADERS
 from ..state.offsets import read_slot
-from ..state.slot_writer import SlotClaim
+from ..state.slot_claim import SlotClaim
 from .target_state import NewestRun, known_connectors, newest_run, unknown_connector
 
 _TIMEOUT_MS = 30_000
