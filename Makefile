@@ -9,8 +9,10 @@ PYTHON := $(VENV)/bin/python
 # only the very files that are listed there: each has its hash
 PIP_LOCKED = $(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes
 TESTS ?= tests/unit tests/integration tests/faults tests/stream tests/backlog
+# of all tests together; the floor is in pyproject.toml
+COVERAGE := $(if $(filter file,$(origin TESTS)),--cov --cov-report=term:skip-covered --cov-report=html:.work/coverage)
 # unit tests that look at the code and the docs themselves, in seconds
-STRUCTURE := $(addprefix tests/unit/,test_docs.py test_features.py test_folders.py test_imports.py test_public_face.py tools/test_pages.py)
+STRUCTURE := $(addprefix tests/unit/,test_docs.py test_features.py test_folders.py test_imports.py test_public_face.py test_sizes.py tools/test_pages.py)
 # each file that Maven gets must have the checksum that its repository names
 MAVEN := mvn --batch-mode --quiet --strict-checksums -Dstyle.color=never
 # processes that run tests side by side, each with servers of its own; 0: none beside this one
@@ -24,7 +26,7 @@ export PYTHONDONTWRITEBYTECODE := 1
 
 LOCK := .work/tools/bin/uv pip compile --quiet --generate-hashes --python-version 3.11 --no-annotate --no-header
 
-.PHONY: help venv jars demo unit test coverage soak up down check check-java docs pages format hooks bench lock sbom clean
+.PHONY: help venv jars demo unit test soak up down check check-java docs pages format hooks bench lock sbom clean
 
 help: ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)$$/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 19
@@ -35,14 +37,11 @@ demo: $(VENV)/.project .work/jars/.complete ## real servers, real flights: Ignit
 unit: $(VENV)/.project ## the unit tests, in a minute or two; needs neither Java nor Maven
 	@$(PYTHON) -m pytest --numprocesses $(WORKERS) tests/unit
 
-coverage: $(VENV)/.project ## the unit tests with the lines and branches that they cover; fails below the floor in pyproject.toml
-	@$(PYTHON) -m pytest --numprocesses $(WORKERS) --cov --cov-report=term:skip-covered --cov-report=html:.work/coverage tests/unit
-
 hooks: $(VENV)/.project ## git hooks that run the quick part of `make check` before each commit
 	@$(VENV)/bin/pre-commit install
 
-test: $(VENV)/.project .work/jars/.complete ## all tests but the soak, on servers that they start themselves; TESTS=path for some, WORKERS=0 for one after the other
-	@$(PYTHON) -m pytest --numprocesses $(WORKERS) $(TESTS)
+test: $(VENV)/.project .work/jars/.complete ## all tests but the soak, on servers that they start themselves, with coverage; TESTS=path for some, WORKERS=0 for one after the other
+	@$(PYTHON) -m pytest --numprocesses $(WORKERS) $(COVERAGE) $(TESTS)
 
 soak: $(VENV)/.project .work/jars/.complete ## the long tests: the backlog service alone, and a stream under faults, in ROUNDS of an order that SEED gives
 	@SOAK_ROUNDS=$(ROUNDS) SOAK_SEED=$(SEED) $(PYTHON) -m pytest tests/backlog tests/soak

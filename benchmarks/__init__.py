@@ -1,1 +1,1 @@
-"""`make bench`: ours and the peers in turn, on the same servers and data. `python -m benchmarks --help` says what can be chosen."""
+"""`make bench`: this project and its peers in turn, on the same servers and data. `python -m benchmarks --help` lists the options."""

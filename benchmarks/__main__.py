@@ -1,4 +1,4 @@
-"""`python -m benchmarks`: start the servers, load the data, let the contenders take turns, print the report."""
+"""`python -m benchmarks`: starts the servers, loads the data, measures the contenders in turn, and prints the report."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from tools.servers.jars import CHECKOUT, WORK
 from . import tables
 from .parts import copy, growth, idle, read, sink, stream
 from .report import Section, document, section_text, updated
+from .rounds import Log
 from .stack import FULL, QUICK, Stack
 
 PAGE = CHECKOUT / "docs" / "benchmarks.md"
 _EMPTY = tables.trades("nothing")
-Part = Callable[[Stack, Callable[[str], None]], Section]
+Part = Callable[[Stack, Log], Section]
 PARTS: dict[str, Part] = {
     "read": read.one_connection,
     "copy": copy.whole,
@@ -29,7 +30,7 @@ PARTS: dict[str, Part] = {
     "produce": copy.queueing,
     "growth": growth.tenfold,
     "growth-sink": growth.tenfold_sink,
-    "empty": lambda stack, tell: read.empty_units(stack, _EMPTY.cache, tell),
+    "empty": lambda stack, log: read.empty_units(stack, _EMPTY.cache, log),
     "capture": stream.capture,
     "catchup": stream.catch_up,
     "latency": stream.latency,
@@ -41,7 +42,7 @@ PARTS: dict[str, Part] = {
 def arguments(words: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser("python -m benchmarks", description="Ours and the peers in turn on the same servers and data.")
     parser.add_argument(
-        "--quick", action="store_true", help="small sizes, about a minute: whether the harness works; its figures say nothing"
+        "--quick", action="store_true", help="small sizes, about a minute: tests that the benchmarks run; its figures mean nothing"
     )
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS), metavar="PART", help=f"some of: {', '.join(PARTS)}")
     parser.add_argument(
@@ -50,20 +51,20 @@ def arguments(words: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
-def run(parts: Sequence[str], *, quick: bool, work: Path, tell: Callable[[str], None]) -> list[Section]:
-    """Measure the parts on servers of their own, with files under ``work``."""
+def run(parts: Sequence[str], *, quick: bool, work: Path, log: Log) -> list[Section]:
+    """Measure the parts on new servers, with files under ``work``."""
     with Stack(work, QUICK if quick else FULL) as stack:
-        tell("loading")
+        log("loading")
         address = stack.ignite.address
         tables.load(address, tables.TRADES, stack.sizes.trades, sql=True)
         tables.load(address, tables.WIDE, stack.sizes.wide, sql=True)
         tables.make_cache(address, _EMPTY)
         sections = []
         for part in parts:
-            tell(part)
-            section = PARTS[part](stack, tell)
+            log(part)
+            section = PARTS[part](stack, log)
             sections.append(section)
-            tell(f"\n{section_text(section)}\n")
+            log(f"\n{section_text(section)}\n")
         return sections
 
 
@@ -73,7 +74,7 @@ def main(words: Sequence[str] | None = None) -> int:
     WORK.mkdir(exist_ok=True)
     work = Path(tempfile.mkdtemp(prefix="bench-", dir=WORK))
     try:
-        sections = run(chosen.parts, quick=chosen.quick, work=work, tell=lambda text: print(text, flush=True))
+        sections = run(chosen.parts, quick=chosen.quick, work=work, log=lambda text: print(text, flush=True))
     finally:
         shutil.rmtree(work, ignore_errors=True)
     command = (

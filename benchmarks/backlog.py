@@ -1,4 +1,4 @@
-"""A capture that a part of the benchmark begins and ends, and what it held on the node meanwhile."""
+"""A capture that a part of the benchmark begins and ends, with the highest fill of the node's buffers meanwhile."""
 
 from __future__ import annotations
 
@@ -14,31 +14,35 @@ from ignite_kafka.ignite.backlog_units import GIVEN_UP
 from ignite_kafka.ignite.connection import ThinConnection
 from ignite_kafka.ignite.endpoint import IgniteCredentials, IgniteEndpoint
 
-_LOOK_S = 0.1
+_POLL_S = 0.1
 _NODE = re.compile(r" entries=(\d+) bytes=(\d+) written=\d+ fill=([\d.]+)")
 
 
 class Capture:
-    """One connector's, of one cache, with the service's default settings; a context manager that looks at the buffers while it captures."""
+    """The capture of one cache for one connector, with the service's default settings; a context manager.
+
+    :ivar most_entries: highest number of changes in the node's buffers; `most_bytes` and `most_fill`: the same of their bytes and fill.
+    :ivar given_up: number of units whose changes were given up.
+    """
 
     def __init__(self, address: str, connector: str, cache: str) -> None:
         self._connection = ThinConnection(IgniteEndpoint((address,)), IgniteCredentials())
         self._service = BacklogService(self._connection)
         self._connector, self._cache = connector, cache
         self._lock, self._done, self._on = threading.Lock(), threading.Event(), False
-        self._thread = threading.Thread(target=self._look, name="capture")
+        self._thread = threading.Thread(target=self._poll, name="capture")
         self.most_entries = self.most_bytes = self.given_up = 0
         self.most_fill = 0.0
 
     def begin(self) -> None:
-        """Capture anew, with an empty backlog."""
+        """Begin the capture again, with an empty backlog."""
         self.end()
         with self._lock:
             self._service.start(self._connector, {}, [self._cache])
             self._on = True
 
     def end(self) -> None:
-        """Capture no more; nothing where there is no capture."""
+        """End the capture, if it was begun."""
         with self._lock:
             if self._on:
                 self._service.barrier(self._connector)
@@ -48,12 +52,12 @@ class Capture:
             self._service.force_stop(self._connector, True)  # a run of the connector may have given the capture a secret
 
     def barrier(self) -> None:
-        """All that was captured stands in the backlog then."""
+        """Return when all captured changes are in the backlog."""
         with self._lock:
             self._service.barrier(self._connector)
 
-    def _look(self) -> None:
-        while not self._done.wait(_LOOK_S):
+    def _poll(self) -> None:
+        while not self._done.wait(_POLL_S):
             with self._lock:
                 lines = self._service.status(self._connector)["nodes"] if self._on else []
             for entries, held, fill in (found.groups() for found in map(_NODE.search, lines) if found):

@@ -1,4 +1,4 @@
-"""A contender: a process that does rounds on request, and what each round cost every process that took part."""
+"""A contender: a process that runs rounds on request; with the CPU time and memory of every process in a round."""
 
 from __future__ import annotations
 
@@ -22,7 +22,11 @@ class ContenderFailed(Exception):
 
 @dataclass(frozen=True)
 class Round:
-    """One round. ``cpu_seconds``: by role of the contender's processes, and of the servers (``ignite``, ``broker``)."""
+    """One round.
+
+    :param cpu_seconds: CPU time by role of the contender's processes, and of the servers (``ignite``, ``broker``).
+    :param peak_mib: highest memory by role.
+    """
 
     entries: int
     seconds: float
@@ -40,9 +44,9 @@ class Round:
 
 
 class Contender:
-    """Started when it is first asked, so that its first round is a cold one.
+    """A contender's process, started by its first round, which so is a cold one.
 
-    :param servers: role -> pid of the servers whose CPU time is counted too.
+    :param servers: role to process id of the servers whose CPU time is counted too.
     """
 
     def __init__(
@@ -53,7 +57,7 @@ class Contender:
         self.start_seconds = 0.0
 
     def round(self, **request: Any) -> Round:
-        """Ask for one round and wait for its end.
+        """Run one round.
 
         :raises ContenderFailed: the process ended without an answer.
         """

@@ -80,8 +80,8 @@ def _series_row(one: Series) -> tuple[str, ...]:
 def ratio_text(what: str, ours: Series, peer: Series, goal: float | None = None) -> str:
     """One finding: how many times as fast, and as little CPU; whether the goal is reached."""
     found = ratio(ours, peer)
-    verdict = "" if goal is None else f" (goal {goal:g}: {'reached' if found >= goal else 'not reached'})"
-    return f"{what}: **{found:.2f}** times as fast{verdict}; {cpu_ratio(ours, peer):.2f} times as little CPU an entry, servers included"
+    outcome = "" if goal is None else f" (goal {goal:g}: {'reached' if found >= goal else 'not reached'})"
+    return f"{what}: **{found:.2f}** times as fast{outcome}; {cpu_ratio(ours, peer):.2f} times as little CPU an entry, servers included"
 
 
 def document(sections: Sequence[Section], command: str, seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""Contenders in turn: every round runs each once, so that whatever else the machine does falls on all of them."""
+"""Contenders in turn: every round runs each contender once, so that other load of the machine falls on all of them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,16 @@ from .contender import Contender, Round
 
 SERVERS = ("ignite", "broker")
 
+Log = Callable[[str], None]
+"""Prints a line of progress."""
+
 
 @dataclass(frozen=True)
 class Case:
-    """One thing to measure: a name for the table, who does it, and the request.
+    """One thing to measure.
 
-    :param prepare: what is done before each round and not measured.
+    :param label: name of its row in the table.
+    :param prepare: called before each round, and not measured.
     """
 
     label: str
@@ -27,7 +31,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Series:
-    """What one case gave: its first round, and the later ones."""
+    """The rounds of one case: the cold first one, and the warm ones."""
 
     label: str
     start_seconds: float
@@ -57,8 +61,8 @@ class Series:
         return {role: max(one.peak_mib.get(role, 0.0) for one in (self.cold, *self.warm)) for role in self.own_roles}
 
 
-def in_turn(cases: Sequence[Case], rounds: int, tell: Callable[[str], None]) -> dict[str, Series]:
-    """One cold round of each case, then ``rounds`` warm ones, by turns."""
+def in_turn(cases: Sequence[Case], rounds: int, log: Log) -> dict[str, Series]:
+    """Run one cold round of each case, then ``rounds`` warm ones, by turns."""
     found: dict[str, list[Round]] = {case.label: [] for case in cases}
     for number in range(rounds + 1):
         for case in cases:
@@ -66,7 +70,7 @@ def in_turn(cases: Sequence[Case], rounds: int, tell: Callable[[str], None]) -> 
             one = case.contender.round(**case.request)
             found[case.label].append(one)
             turn = "cold" if number == 0 else f"round {number}"
-            tell(f"  {turn}: {case.label}: {one.entries:,} in {one.seconds:.2f} s, {one.per_second:,.0f}/s")
+            log(f"  {turn}: {case.label}: {one.entries:,} in {one.seconds:.2f} s, {one.per_second:,.0f}/s")
     return {
         case.label: Series(case.label, case.contender.start_seconds, found[case.label][0], tuple(found[case.label][1:])) for case in cases
     }

@@ -1,4 +1,4 @@
-"""The servers of a run, its data and its contenders: what every part of the benchmark works with."""
+"""The servers and contenders of a run, for every part of the benchmark."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ TOPIC_PARTITIONS = 4
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much is measured.
+    """Sizes of data and numbers of rounds.
 
-    :param rounds: of each group of contenders after the first, cold one.
-    :param growth: entries of the caches that show how time and memory grow, each ten times the one before.
-    :param shared: parts share their contenders' processes, which saves their starts.
-    :param puts: of two writers, in a round; ``put_alls`` the same in batches.
-    :param watched_s: how long records of a stream are watched.
-    :param caches: simulated caches of 1,024 partitions each, for planning; ``idle_caches`` real ones that are polled, each number in turn.
+    :param rounds: warm rounds of each contender.
+    :param growth: entries of the caches for growth of time and memory, each ten times the one before.
+    :param shared: whether parts share their contenders' processes, which saves their starts.
+    :param puts: puts of two writers in a round; ``put_alls``: the same in batches.
+    :param watched_s: seconds for which records of a stream are read.
+    :param caches: simulated caches of 1,024 partitions each, for planning; ``idle_caches``: real ones that are polled, each number in turn.
     """
 
     trades: int = 500_000
@@ -81,7 +81,7 @@ QUICK = Sizes(
 
 
 class Stack:
-    """One Ignite node and one broker, and the contenders that were asked for; a context manager."""
+    """One Ignite node, one broker, and contenders; a context manager."""
 
     def __init__(self, work: Path, sizes: Sizes) -> None:
         self.work, self.sizes = work, sizes
@@ -104,7 +104,7 @@ class Stack:
 
     @property
     def places(self) -> dict[str, str]:
-        """Where the servers are, for a request."""
+        """Addresses of the servers, for a request."""
         return {"address": self.ignite.address, "bootstrap": self.kafka.bootstrap}
 
     @property
@@ -112,20 +112,20 @@ class Stack:
         return {"ignite": self.ignite.node(0).pid, "broker": self.kafka.process.pid}
 
     def topic(self, name: str) -> str:
-        """Make a topic; ours and the peers' are alike."""
+        """Create a topic; those of all contenders are alike."""
         admin = AdminClient({**self.kafka.client_config})
         admin.create_topics([NewTopic(name, TOPIC_PARTITIONS)])[name].result(30)
         return name
 
     def rewind(self, connector: str, topic: str) -> None:
-        """Have a sink read a topic from its beginning once more, as `kafka-consumer-groups --reset-offsets` does."""
+        """Set the offsets of a sink's group to the beginning of a topic, as `kafka-consumer-groups --reset-offsets` does."""
         places = [TopicPartition(topic, partition, 0) for partition in range(TOPIC_PARTITIONS)]
         group = ConsumerGroupTopicPartitions(f"connect-{connector}", places)
         admin = AdminClient({**self.kafka.client_config})
         admin.alter_consumer_group_offsets([group])[group.group_id].result(30)
 
     def produce(self, topic: str, records: Iterable[tuple[bytes, bytes]]) -> None:
-        """Records with key and value, in their order, where Java clients put their keys."""
+        """Send records of key and value, in their order, to the partitions of Java clients."""
         producer = Producer({**self.kafka.client_config, "linger.ms": 20, "compression.type": "lz4", "partitioner": "murmur2_random"})
         for key, value in records:
             while True:
@@ -148,7 +148,7 @@ class Stack:
 
     @contextmanager
     def _contender(self, program: str, name: str, command: list[str], environment: Mapping[str, str] | None) -> Iterator[Contender]:
-        """A process of this part's own, whose first round is a cold one; where contenders are shared, the one an earlier part started."""
+        """A new process, whose first round is a cold one; if contenders are shared, the process of an earlier part."""
         log = self.work / "logs" / f"{name}.log"
         if self.sizes.shared:
             if program not in self._shared:

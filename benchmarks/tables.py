@@ -82,7 +82,7 @@ WIDE = BenchTable("wide", _WIDE, _wide)
 
 
 def java_types(table: BenchTable) -> dict[str, str]:
-    """Field name to Java class, for peers that are told the types."""
+    """Field name to Java class, for peers that need the types."""
     return {field.name: java_type(field) for field in table.value.type}
 
 
@@ -113,7 +113,7 @@ def make_cache(address: str, table: BenchTable, *, sql: bool = False) -> None:
 
 
 def destroy(address: str, cache: str) -> None:
-    """So that its memory serves the next one; nothing where it is not there."""
+    """Destroy a cache, if it exists, so that the next one can use its memory."""
     host, port = address.rsplit(":", 1)
     client = pyignite.Client()
     with client.connect(host, int(port)):

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 
 from airflow_provider_ignite_kafka.hooks.ignite import IgniteHook
 from ignite_kafka.errors import AuthenticationFailed, IgniteKafkaError, SettingsError
-from ignite_kafka.plan.cache_changes import KINDS, CacheLists, CacheState, look
+from ignite_kafka.plan.cache_changes import KINDS, CacheLists, CacheState, poll_caches
 
 FATAL = (SettingsError, AuthenticationFailed)  # errors that no later poll cures
 TRANSIENT = (IgniteKafkaError, OSError)  # all others of these: nodes that start, stop or are away
@@ -46,7 +46,7 @@ class CachePoller:
         :raises IgniteKafkaError, OSError: see `FATAL` and `TRANSIENT`.
         """
         with IgniteHook(self.ignite_conn_id).connect(self.secrets_file) as cluster:
-            return look(cluster, self.lists)
+            return poll_caches(cluster, self.lists)
 
     def state_key(self, known: object) -> str:
         """Key of a watcher's stored state, unique for connection, chosen caches and initial state."""

@@ -108,18 +108,14 @@ class SparkCopyOperator(TypedTemplates, BaseOperator):
         super().__init__(**kwargs)
         if self.max_active_tis_per_dag is None and _one_connector(settings):
             self.max_active_tis_per_dag = 1  # a newer run of a connector ends the older one
-        self.settings = settings
-        self.run_mode = run_mode
+        self.settings, self.run_mode = settings, run_mode
         self.ignite_conn_id = ignite_conn_id
         self.kafka_conn_id = kafka_conn_id
         self.conn_id = conn_id
-        self.secrets_file = secrets_file
-        self.ship_secrets_unprotected = ship_secrets_unprotected
+        self.secrets_file, self.ship_secrets_unprotected = secrets_file, ship_secrets_unprotected
         self.conf = conf
-        self.num_executors = num_executors
-        self.executor_cores = executor_cores
-        self.executor_memory = executor_memory
-        self.total_executor_cores = total_executor_cores
+        self.num_executors, self.total_executor_cores = num_executors, total_executor_cores
+        self.executor_cores, self.executor_memory = executor_cores, executor_memory
         self.driver_memory = driver_memory
         self.application = application
         self.spark_submit = spark_submit

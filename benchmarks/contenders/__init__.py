@@ -1,1 +1,1 @@
-"""Programs that are measured: each is a process of its own that does one round for each line it reads (see `serve`)."""
+"""Programs that are measured: each is a process that runs one round for each line it reads (see `serve`)."""

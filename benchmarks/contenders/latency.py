@@ -1,4 +1,4 @@
-"""How long a change takes from its put to a reader of its topic."""
+"""The time from a put to the reader of its record."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def run(request: Mapping[str, Any]) -> Mapping[str, Any]:
         running = pool.submit(run_source, spark, RunRequest(settings, uuid.uuid4().hex, stop=stop))
         try:
             puts.one()
-            records.take(1, _FIRST_RECORD_S)
+            records.read(1, _FIRST_RECORD_S)
             records.late_ms.clear()
             started = time.monotonic()
             count = request["seconds"] * request["per_second"]
             writer = threading.Thread(target=puts.many, args=(count, request["per_second"]))
             writer.start()
-            records.take(count, request["seconds"] + _LAST_RECORD_S)
+            records.read(count, request["seconds"] + _LAST_RECORD_S)
             seconds = time.monotonic() - started
             writer.join()
         finally:
@@ -99,8 +99,8 @@ class _Records:
         self._consumer = Consumer(settings)
         self._consumer.subscribe([f"{source_settings(self.request).topic_prefix}{self.request['cache']}"])
 
-    def take(self, count: int, within_s: float) -> None:
-        """Take so many records.
+    def read(self, count: int, within_s: float) -> None:
+        """Read that many records.
 
         :raises TimeoutError: they did not come.
         """

@@ -26,7 +26,7 @@ CORES = 2
 
 @cache
 def session() -> SparkSession:
-    """Made in the first round: its start is part of what a cold run costs."""
+    """The Spark session, made in the first round: its start is part of a cold run."""
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
@@ -55,7 +55,7 @@ def session() -> SparkSession:
 
 
 def source_settings(request: Mapping[str, Any]) -> SourceSettings:
-    """The defaults, except where the servers are and what is copied."""
+    """The default settings with the servers, the cache and the settings of the request."""
     settings = SourceSettings(
         name=request["connector"],
         cache_whitelist=(request["cache"],),
@@ -70,7 +70,7 @@ def source_settings(request: Mapping[str, Any]) -> SourceSettings:
 
 
 def copy(request: Mapping[str, Any]) -> Mapping[str, Any]:
-    """One run, as `ignite-kafka run` does it: a snapshot under a new id, or what the settings ask for."""
+    """One run, as by `ignite-kafka run`: a snapshot under a new id, or a stream by the request's settings."""
     snapshot = f"bench-{uuid.uuid4().hex[:12]}"
     status = run_source(session(), RunRequest(source_settings(request), snapshot, snapshot))
     return {
@@ -80,7 +80,7 @@ def copy(request: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def sink(request: Mapping[str, Any]) -> Mapping[str, Any]:
-    """One run: a topic into a cache, from where the connector's group stands to the topic's end."""
+    """One run: a topic into a cache, from the offsets of the connector's group to the topic's end."""
     settings = SinkSettings(
         name=request["connector"],
         topics=(request["topic"],),
@@ -102,7 +102,7 @@ def _ignite(request: Mapping[str, Any]) -> DataFrame:
 
 
 def _make_every_row(frame: DataFrame) -> Mapping[str, Any]:
-    """Every column of every row is made and thrown away; the rows are counted on their way."""
+    """Compute every column of every row and drop it; return the number of rows."""
     counted = Observation()
     frame.observe(counted, functions.count(functions.lit(1)).alias("entries")).write.format("noop").mode("overwrite").save()
     return {"entries": counted.get["entries"]}

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from ..report import Section, ratio_text, series_table
-from ..rounds import Case, Series, in_turn
+from ..rounds import Case, Log, Series, in_turn
 from ..stack import TOPIC_PARTITIONS, Stack
 from ..tables import TRADES, WIDE
 
 _GOAL, _AIM, _BINARY_GOAL = 1.0, 1.5, 1.5
 _THREADS = 2
 _BINARY = {"key_converter": "ignite-binary", "value_converter": "ignite-binary"}
-Tell = Callable[[str], None]
 
 
-def whole(stack: Stack, tell: Tell) -> Section:
+def whole(stack: Stack, log: Log) -> Section:
     """The copy of each table by ours (JSON, Ignite binary) and by the peer, by turns."""
     tables, findings = [], []
     with stack.python("spark", "copy") as ours, stack.java("HandWrittenCopy") as java:
@@ -28,7 +27,7 @@ def whole(stack: Stack, tell: Tell) -> Section:
                 Case(f"{cache}: ours, Ignite binary", ours, _ours(request, f"binary-{cache}", **_BINARY)),
                 Case(f"{cache}: by hand, names kept", java, {**by_hand, "keepNames": True}),
             ]
-            found = in_turn(cases, stack.sizes.rounds, tell)
+            found = in_turn(cases, stack.sizes.rounds, log)
             json, peer, binary, tuned = (found[case.label] for case in cases)
             tables.append(series_table([json, binary, peer, tuned]))
             findings.append(f"{ratio_text(f'{cache}: JSON against Java by hand', json, peer, _GOAL)} (aim {_AIM})")
@@ -56,7 +55,7 @@ def _cold(ours: Series, peer: Series) -> str:
     )
 
 
-def fused(stack: Stack, tell: Tell) -> Section:
+def fused(stack: Stack, log: Log) -> Section:
     """One Python task that reads, converts and sends, against two data sources with Spark SQL between them."""
     cache = TRADES.cache
     request = {**stack.places, "cache": cache, "rows": stack.sizes.trades}
@@ -65,7 +64,7 @@ def fused(stack: Stack, tell: Tell) -> Section:
             Case("fused in one task", session, _ours(request, "fused")),
             Case("two data sources", session, {**request, "what": "two_sources", "connector": "two", "topic": stack.topic("two-sources")}),
         ]
-        found = in_turn(cases, stack.sizes.spark_rounds, tell)
+        found = in_turn(cases, stack.sizes.spark_rounds, log)
     one, two = found.values()
     about = (
         "The same session copies `trades` by the snapshot pipeline (no record crosses the JVM), and by "
@@ -76,7 +75,7 @@ def fused(stack: Stack, tell: Tell) -> Section:
     )
 
 
-def queueing(stack: Stack, tell: Tell) -> Section:
+def queueing(stack: Stack, log: Log) -> Section:
     """A batch in one call of librdkafka against a call a record."""
     request = {**stack.places, "topic": stack.topic("produced"), "count": stack.sizes.produced}
     with stack.python("produce", "produce") as ours:
@@ -84,7 +83,7 @@ def queueing(stack: Stack, tell: Tell) -> Section:
             Case(label, ours, {**request, "what": what})
             for label, what in (("rd_kafka_produce_batch", "batch"), ("producer.produce", "one_by_one"))
         ]
-        found = in_turn(cases, stack.sizes.rounds, tell)
+        found = in_turn(cases, stack.sizes.rounds, log)
     batch, single = found.values()
     own = [min(float(one.answer["queueing_us"]) for one in series.warm) for series in (batch, single)]
     findings = (

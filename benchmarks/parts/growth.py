@@ -10,7 +10,7 @@ from collections.abc import Callable
 from .. import tables
 from ..contender import Contender, Round
 from ..report import Section, Table
-from ..rounds import Case
+from ..rounds import Case, Log
 from ..simulated import PARTITIONS
 from ..stack import TOPIC_PARTITIONS, Stack
 from ..tables import BenchTable
@@ -18,12 +18,11 @@ from . import sink
 
 _MOST_GROWTH = 11
 _LARGE = 1_000_000
-Tell = Callable[[str], None]
 Prepared = Callable[[Contender, BenchTable, int], tuple[BenchTable, Case]]
-"""From session, table and size to the cache that is to be destroyed afterwards, and what is measured."""
+"""From session, table and size to the cache to destroy afterwards, and the case to measure."""
 
 
-def tenfold(stack: Stack, tell: Tell) -> Section:
+def tenfold(stack: Stack, log: Log) -> Section:
     """The copy of caches each ten times as large as the one before, in one warm session."""
 
     def filled(session: Contender, table: BenchTable, size: int) -> tuple[BenchTable, Case]:
@@ -31,32 +30,32 @@ def tenfold(stack: Stack, tell: Tell) -> Section:
         request = {**stack.places, "cache": table.cache, "what": "copy", "connector": f"growth-{size}"}
         return table, Case(table.cache, session, {**request, "settings": {"topic_partitions": TOPIC_PARTITIONS}})
 
-    rounds = _grown(stack, "growth", filled, tell)
+    rounds = _grown(stack, "growth", filled, log)
     return _section("Ten times the entries", "entries", "Six-field entries, JSON, one warm session.", rounds)
 
 
-def tenfold_sink(stack: Stack, tell: Tell) -> Section:
+def tenfold_sink(stack: Stack, log: Log) -> Section:
     """Topics each with ten times the records of the one before into new caches, in one warm session."""
 
     def written(session: Contender, table: BenchTable, size: int) -> tuple[BenchTable, Case]:
         topic = sink.written(stack, table, size)
         return topic.target, topic.case("ours", session, what="sink", overwrite=True)
 
-    rounds = _grown(stack, "growth-sink", written, tell)
+    rounds = _grown(stack, "growth-sink", written, log)
     about = "Records of six fields, JSON, into a cache with a query entity that is made anew for each round, one warm session."
     return _section("Ten times the records", "records", about, rounds)
 
 
-def _grown(stack: Stack, name: str, prepared: Prepared, tell: Tell) -> list[tuple[int, list[Round]]]:
+def _grown(stack: Stack, name: str, prepared: Prepared, log: Log) -> list[tuple[int, list[Round]]]:
     """The rounds of each size; the very first of all is a cold one and left out."""
     rounds: list[tuple[int, list[Round]]] = []
     with stack.python("spark", name) as session:
         for size in stack.sizes.growth:
-            tell(f"  loading {size:,}")
+            log(f"  loading {size:,}")
             table, case = prepared(session, tables.trades(f"trades-{size}"), size)
             if not rounds:
-                _round(case, tell)
-            rounds.append((size, [_round(case, tell) for _ in range(1 if size > _LARGE else stack.sizes.growth_rounds)]))
+                _round(case, log)
+            rounds.append((size, [_round(case, log) for _ in range(1 if size > _LARGE else stack.sizes.growth_rounds)]))
             tables.destroy(stack.ignite.address, table.cache)
     return rounds
 
@@ -65,19 +64,19 @@ def _section(title: str, unit: str, about: str, rounds: list[tuple[int, list[Rou
     rows = [_growth_row(size, found, rounds[at - 1] if at else None) for at, (size, found) in enumerate(rounds)]
     growths = [_median(found) / _median(before) for (_, before), (_, found) in itertools.pairwise(rounds)]
     peaks = [_peak(found, "worker") for _, found in rounds]
-    verdict = "reached" if max(growths) <= _MOST_GROWTH else "not reached"
+    outcome = "reached" if max(growths) <= _MOST_GROWTH else "not reached"
     findings = (
-        f"{title} take at most **{max(growths):.1f}** times as long (goal {_MOST_GROWTH}: {verdict})",
+        f"{title} take at most **{max(growths):.1f}** times as long (goal {_MOST_GROWTH}: {outcome})",
         f"Peak memory of a Python worker: {' → '.join(f'{peak:.0f}' for peak in peaks)} MiB for these sizes",
     )
     headers = (unit, "s", f"{unit}/s", "times the one before", "worker peak MiB", "driver peak MiB", "JVM peak MiB")
     return Section(title, about, (Table(headers, tuple(rows)),), findings)
 
 
-def _round(case: Case, tell: Tell) -> Round:
+def _round(case: Case, log: Log) -> Round:
     case.prepare()
     one = case.contender.round(**case.request)
-    tell(f"  {one.entries:,} in {one.seconds:.2f} s, worker peak {one.peak_mib.get('worker', 0):.0f} MiB")
+    log(f"  {one.entries:,} in {one.seconds:.2f} s, worker peak {one.peak_mib.get('worker', 0):.0f} MiB")
     return one
 
 
@@ -96,7 +95,7 @@ def _growth_row(size: int, rounds: list[Round], before: tuple[int, list[Round]] 
     return (f"{size:,}", f"{seconds:.2f}", f"{size / seconds:,.0f}", times, *peaks)
 
 
-def many_units(stack: Stack, tell: Tell) -> Section:
+def many_units(stack: Stack, log: Log) -> Section:
     """A snapshot of simulated caches: begun, repeated, broken half-way and continued."""
     caches = stack.sizes.caches
     connector = f"many-{uuid.uuid4().hex[:6]}"
@@ -112,7 +111,7 @@ def many_units(stack: Stack, tell: Tell) -> Section:
     with stack.python("spark", "units") as session:
         for number, (label, more) in enumerate(plans):
             one = session.round(**request, **more, run_id=f"run-{number}")
-            tell(f"  {label}: {one.seconds:.1f} s {one.answer['phases']}")
+            log(f"  {label}: {one.seconds:.1f} s {one.answer['phases']}")
             parts = [f"{one.answer['phases'].get(phase, 0.0):.1f}" for phase in phases]
             cpu = [f"{one.cpu_seconds.get(role, 0.0):.0f}" for role in ("python", "worker", "broker")]
             peaks = [f"{one.peak_mib.get(role, 0.0):.0f}" for role in ("python", "worker", "jvm")]

@@ -1,4 +1,4 @@
-"""What a stream's poll costs where nothing, or little, has changed: asking the nodes which units have, against asking every unit."""
+"""Cost of a stream's poll without changes, or with few: polling the changed units against reading every unit."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ _CONNECTOR = "bench-idle"
 Poll = Callable[[], object]
 
 
-def idle(stack: Stack, tell: Callable[[str], None]) -> Section:
-    """Polls of one connection and one connector, by turns, over more and more caches."""
+def idle(stack: Stack, log: Callable[[str], None]) -> Section:
+    """Measure polls of one connection and one connector, by turns, over more and more caches."""
     rows = []
     with ThinConnection(IgniteEndpoint((stack.ignite.address,)), IgniteCredentials()) as connection:
         for count in stack.sizes.idle_caches:
             rows.append(_row(stack, BacklogService(connection), count))
-            tell(f"  {rows[-1]}")
+            log(f"  {rows[-1]}")
     about = (
         f"Caches of {_PARTITIONS:,} partitions in one cache group, captured by one connector on one node; nobody writes. *Every unit* is "
         f"read at each poll; or the node is asked what has changed, and nothing is read; or {_CHANGED} keys were put before, and what has "

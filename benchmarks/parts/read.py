@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from ..report import Section, Table, ratio_text, series_table
-from ..rounds import Case, in_turn
+from ..rounds import Case, Log, in_turn
 from ..stack import Stack
 from ..tables import TRADES, WIDE
 
 _GOAL = 0.8
-Tell = Callable[[str], None]
 
 
-def one_connection(stack: Stack, tell: Tell) -> Section:
+def one_connection(stack: Stack, log: Log) -> Section:
     """Ours against Java's field-by-field scan, each on one connection and one thread."""
     tables, findings = [], []
     with stack.python("read", "read") as ours, stack.java("FieldScan") as java:
@@ -25,13 +22,13 @@ def one_connection(stack: Stack, tell: Tell) -> Section:
                 Case(f"{cache}: ours, to JSON", ours, {**request, "what": "json"}),
                 Case(f"{cache}: ours, pages alone", ours, {**request, "what": "pages"}),
             ]
-            found = in_turn(cases, stack.sizes.rounds, tell)
+            found = in_turn(cases, stack.sizes.rounds, log)
             tables.append(series_table(list(found.values())))
             arrow, peer = found[cases[0].label], found[cases[1].label]
             findings.append(ratio_text(f"{cache}: to Arrow against Java's field-by-field scan", arrow, peer, _GOAL))
             if cache == TRADES.cache:
                 slow = Case("trades: pyignite scan", ours, {**request, "what": "pyignite", "most": stack.sizes.pyignite})
-                scanned = in_turn([slow], 1, tell)[slow.label]
+                scanned = in_turn([slow], 1, log)[slow.label]
                 times = arrow.per_second / scanned.per_second
                 findings.append(
                     f"trades: to Arrow against pyignite's scan ({scanned.per_second:,.0f} entries/s): **{times:,.0f}** times as fast"
@@ -40,7 +37,7 @@ def one_connection(stack: Stack, tell: Tell) -> Section:
     return Section("Read on one connection", about, tuple(tables), tuple(findings))
 
 
-def through_spark(stack: Stack, tell: Tell) -> Section:
+def through_spark(stack: Stack, log: Log) -> Section:
     """The data source `ignite` against `spark.read.jdbc` with Ignite's JDBC driver."""
     tables, findings = [], []
     with stack.python("spark", "spark-read") as session:
@@ -48,21 +45,21 @@ def through_spark(stack: Stack, tell: Tell) -> Section:
             request = {**stack.places, "cache": table.cache, "rows": rows, "column": column}
             ours = Case(f'{table.cache}: read.format("ignite")', session, {**request, "what": "read_ignite"})
             jdbc = Case(f"{table.cache}: read.jdbc", session, {**request, "what": "read_jdbc"})
-            found = in_turn([ours, jdbc], stack.sizes.spark_rounds, tell)
+            found = in_turn([ours, jdbc], stack.sizes.spark_rounds, log)
             tables.append(series_table(list(found.values())))
             findings.append(ratio_text(f"{table.cache}: data source against JDBC", found[ours.label], found[jdbc.label]))
     about = "One Spark session, local[2], every column made and thrown away; JDBC in two ranges of a column, fetch size 10,000."
     return Section("Read through Spark", about, tuple(tables), tuple(findings))
 
 
-def empty_units(stack: Stack, cache: str, tell: Tell) -> Section:
+def empty_units(stack: Stack, cache: str, log: Log) -> Section:
     """What a unit without entries costs on a real node."""
     with stack.python("read", "empty") as ours:
         request = {**stack.places, "cache": cache, "what": "pages"}
         rounds = [ours.round(**request) for _ in range(stack.sizes.rounds + 1)]
     best = min(rounds[1:], key=lambda one: one.seconds)
     units = int(best.answer["units"])
-    tell(f"  {units} empty units in {best.seconds:.2f} s")
+    log(f"  {units} empty units in {best.seconds:.2f} s")
     row = (
         f"{units:,}",
         f"{best.seconds:.2f}",

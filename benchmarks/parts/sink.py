@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ignite_kafka.ignite.types.type_table import type_name_of
@@ -10,17 +10,16 @@ from ignite_kafka.ignite.types.type_table import type_name_of
 from .. import tables
 from ..contender import Contender
 from ..report import Section, ratio_text, series_table
-from ..rounds import Case, Series, in_turn
+from ..rounds import Case, Log, Series, in_turn
 from ..stack import TOPIC_PARTITIONS, Stack
 from ..tables import SINK_CACHES, SINK_TOPICS, TRADES, WIDE, BenchTable, java_types
 
 _GOAL, _AIM = 1.0, 1.5
 _THREADS = 2
 _COPIED = "-copied"
-Tell = Callable[[str], None]
 
 
-def whole(stack: Stack, tell: Tell) -> Section:
+def whole(stack: Stack, log: Log) -> Section:
     """The topic of each table into a new cache each round, by turns; that of the six-field one in two orders."""
     found_tables, findings = [], []
     with stack.python("spark", "sink") as ours, stack.java("HandWrittenSink") as java:
@@ -35,14 +34,14 @@ def whole(stack: Stack, tell: Tell) -> Section:
                 again = copied(stack, ours, table, rows)
                 cases.append(again.case("ours, from a copy's topic", ours, what="sink", overwrite=True))
                 cases.append(again.case("by hand, from a copy's topic", java, threads=_THREADS))
-            series = list(in_turn(cases, stack.sizes.sink_rounds, tell).values())
+            series = list(in_turn(cases, stack.sizes.sink_rounds, log).values())
             mine, inserted, peer, *of_copy = series
             found_tables.append(series_table(series))
             findings.append(f"{ratio_text(f'{table.cache}: into a cache against Java by hand', mine, peer, _GOAL)} (aim {_AIM})")
             findings.append(ratio_text(f"{table.cache}: new entries only (process_updates off) against overwriting", inserted, mine))
             if table is TRADES:
                 findings.append(ratio_text(f"{table.cache}: from a copy's topic against Java by hand", of_copy[0], of_copy[1], _GOAL))
-                findings.append(_against_pyignite(stack, sink, mine, tell))
+                findings.append(_against_pyignite(stack, sink, mine, log))
                 tables.destroy(stack.ignite.address, again.target.cache)
             tables.destroy(stack.ignite.address, sink.target.cache)
     about = (
@@ -56,7 +55,7 @@ def whole(stack: Stack, tell: Tell) -> Section:
 
 @dataclass(frozen=True)
 class Sink:
-    """A topic, and the table that its entries make in a cache of its own."""
+    """A topic, and the cache for its entries."""
 
     stack: Stack
     topic: str
@@ -73,9 +72,9 @@ class Sink:
         tables.make_cache(self.stack.ignite.address, self.target, sql=True)
         self.stack.rewind(self.target.cache, self.topic)
 
-    def case(self, label: str, contender: Contender, **asked: object) -> Case:
+    def case(self, label: str, contender: Contender, **more: object) -> Case:
         table = self.target.cache.removeprefix(SINK_CACHES).removesuffix(_COPIED)
-        return Case(f"{table}: {label}", contender, {**self.request, **asked}, self.prepare)
+        return Case(f"{table}: {label}", contender, {**self.request, **more}, self.prepare)
 
 
 def written(stack: Stack, table: BenchTable, rows: int) -> Sink:
@@ -95,9 +94,9 @@ def copied(stack: Stack, ours: Contender, table: BenchTable, rows: int) -> Sink:
     return Sink(stack, f"{SINK_TOPICS}{source.cache}", replace(table, cache=f"{SINK_CACHES}{source.cache}"))
 
 
-def _against_pyignite(stack: Stack, sink: Sink, mine: Series, tell: Tell) -> str:
+def _against_pyignite(stack: Stack, sink: Sink, mine: Series, log: Log) -> str:
     with stack.python("put_all", "put_all") as single:
-        found = in_turn([sink.case("pyignite", single, what="put_all", count=stack.sizes.pyignite)], 1, tell)
+        found = in_turn([sink.case("pyignite", single, what="put_all", count=stack.sizes.pyignite)], 1, log)
     (peer,) = found.values()
     times = mine.per_second / peer.per_second
     return f"{TRADES.cache}: against pyignite's put_all ({peer.per_second:,.0f} records/s): **{times:.0f}** times as fast"

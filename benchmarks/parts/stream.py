@@ -1,14 +1,14 @@
-"""The stream of changes: what capture costs writers, how fast changes that waited are sent, how long a put takes to its record."""
+"""The stream of changes: cost of the capture for writers, speed of a catch-up, latency from a put to its record."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from .. import tables
 from ..backlog import Capture
 from ..report import Section, Table, ratio_text, series_table
-from ..rounds import Case, in_turn
+from ..rounds import Case, Log, in_turn
 from ..stack import TOPIC_PARTITIONS, Stack
 
 _PUT_GOAL, _CATCH_UP_GOAL = 0.6, 0.5
@@ -18,10 +18,9 @@ _LOADED_AT_ONCE = 50_000  # changes; what a node's buffer holds has its bounds
 _INTERVALS_MS = (2_000, 100)
 _PUTS_A_SECOND = 200
 _MIB = 1 << 20
-Tell = Callable[[str], None]
 
 
-def capture(stack: Stack, tell: Tell) -> Section:
+def capture(stack: Stack, log: Log) -> Section:
     """Two writers with capture and without, by turns, on the same cache and node."""
     address, table = stack.ignite.address, tables.trades("captured")
     tables.make_cache(address, table)
@@ -36,7 +35,7 @@ def capture(stack: Stack, tell: Tell) -> Section:
                 Case(f"{name}: no capture", writers, request, captured.end),
                 Case(f"{name}: captured", writers, request, captured.begin),
             ]
-            found = in_turn(cases, stack.sizes.stream_rounds, tell)
+            found = in_turn(cases, stack.sizes.stream_rounds, log)
         without, captured_puts = found.values()
         found_tables.append(series_table([without, captured_puts]))
         findings += [ratio_text(f"{name}: with capture against without", captured_puts, without, goal), _held(name, captured)]
@@ -54,7 +53,7 @@ def _held(name: str, captured: Capture) -> str:
     return f"{name}: the node's buffer held at most {kept} (its bounds: 200,000 and 64 MiB); {lost}"
 
 
-def catch_up(stack: Stack, tell: Tell) -> Section:
+def catch_up(stack: Stack, log: Log) -> Section:
     """Changes that were captured while nothing ran, against the snapshot of the same entries."""
     address, rows, table = stack.ignite.address, stack.sizes.trades, tables.TRADES
     request: dict[str, object] = {**stack.places, "cache": table.cache, "what": "copy"}
@@ -73,7 +72,7 @@ def catch_up(stack: Stack, tell: Tell) -> Section:
             Case("changes", session, changes, change),
             Case("snapshot", session, {**request, "connector": "bench-entries", "settings": copy}),
         ]
-        found = in_turn(cases, stack.sizes.stream_rounds, tell)
+        found = in_turn(cases, stack.sizes.stream_rounds, log)
     caught_up, snapshot = found.values()
     sent = {one.entries for one in (caught_up.cold, *caught_up.warm)}
     about = (
@@ -88,7 +87,7 @@ def catch_up(stack: Stack, tell: Tell) -> Section:
     return Section("Catching up", about, (series_table([caught_up, snapshot]),), findings)
 
 
-def latency(stack: Stack, tell: Tell) -> Section:
+def latency(stack: Stack, log: Log) -> Section:
     """From a put to its record, of a continuous run."""
     rows, findings = [], []
     request: dict[str, object] = {**stack.places, "what": "latency", "per_second": _PUTS_A_SECOND, "seconds": stack.sizes.watched_s}
@@ -98,12 +97,12 @@ def latency(stack: Stack, tell: Tell) -> Section:
         with stack.python("spark", name) as session:
             one = session.round(**request, connector=name, cache=name, settings={"poll_interval_ms": interval_ms})
         ms = {quantile: float(one.answer[quantile]) for quantile in ("median", "p99", "most")}
-        tell(f"  {interval_ms} ms: {ms}")
+        log(f"  {interval_ms} ms: {ms}")
         cpu = [f"{one.cpu_seconds.get(role, 0.0) / one.seconds * 100:.0f} %" for role in ("python", "worker", "ignite", "broker")]
         rows.append((f"{interval_ms:,}", f"{one.entries:,}", *(f"{value:,.0f}" for value in ms.values()), *cpu))
         goal = interval_ms + _LATE_MS
-        verdict = "reached" if ms["p99"] <= goal else "not reached"
-        findings.append(f"Poll interval {interval_ms:,} ms: 99 of 100 records within **{ms['p99']:,.0f}** ms (goal {goal:,}: {verdict})")
+        outcome = "reached" if ms["p99"] <= goal else "not reached"
+        findings.append(f"Poll interval {interval_ms:,} ms: 99 of 100 records within **{ms['p99']:,.0f}** ms (goal {goal:,}: {outcome})")
         tables.destroy(stack.ignite.address, name)
     headers = ("poll interval ms", "records", "median ms", "p99 ms", "most ms", "driver CPU", "workers CPU", "Ignite CPU", "broker CPU")
     about = (

@@ -1,9 +1,9 @@
-"""What the Spark apps share: their arguments, their request, and how secrets reach executors.
+"""Common part of the Spark apps: arguments, request, and the way of secrets to executors.
 
-The request holds no secret. Secrets stand in a file of their own (:mod:`~ignite_kafka.settings.secrets`), either shipped or mounted:
+The request holds no secret. Secrets are in a separate file (:mod:`~ignite_kafka.settings.secrets`), either shipped or mounted:
 
-- shipped (``--secrets FILE``): the driver reads it at once, so the caller's file may go, and Spark hands it to executors with their
-  tasks: refused where the master is not local and Spark does not authenticate, unless ``--ship-secrets-unprotected`` accepts it;
+- shipped (``--secrets FILE``): the driver reads it at once, so that the caller may delete it, and Spark sends it to executors with
+  their tasks; refused if the master is not local and Spark does not authenticate, unless ``--ship-secrets-unprotected`` is given;
 - mounted (``--mounted-secrets FILE``): a path that exists on the driver and on every executor; nothing is copied.
 """
 
@@ -41,7 +41,10 @@ S = TypeVar("S", bound=ConnectorSettings)
 
 
 def main(argv: Sequence[str] | None, direction: type[S], run: Callable[[SparkSession, RunRequest[S]], RunStatus]) -> int:
-    """Read the request, run it. 0: done; any other code: the last line on stderr says what failed, where, why and what to do."""
+    """Read the request and run it.
+
+    :returns: the exit code: 0 after success, else the error's; the last line on stderr is then the error with its remedy.
+    """
     from .preflight import preflight
     from .runtime.connector_run import RunRequest
 
@@ -67,7 +70,7 @@ def main(argv: Sequence[str] | None, direction: type[S], run: Callable[[SparkSes
 
 
 def session_builder(connector: str) -> SparkSession.Builder:
-    """A session's builder; a Python worker that crashes tells where."""
+    """Builder of a Spark session, in which a crashing Python worker dumps its stack."""
     from pyspark.sql import SparkSession
 
     return SparkSession.builder.appName(f"ignite-kafka {connector}").config("spark.python.worker.faulthandler.enabled", "true")
@@ -75,7 +78,7 @@ def session_builder(connector: str) -> SparkSession.Builder:
 
 @dataclass(frozen=True)
 class Arguments:
-    """The command line of an app."""
+    """Command line of an app."""
 
     request: str
     secrets: str | None = None
@@ -84,17 +87,18 @@ class Arguments:
 
     @staticmethod
     def parse(argv: Sequence[str] | None) -> Arguments:
+        """Parse the command line; exits with code 2 if it is wrong."""
         parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
         parser.add_argument("--request", required=True, help="JSON file: connector, run_id, snapshot_id, settings")
         where = parser.add_mutually_exclusive_group()
-        where.add_argument("--secrets", help="file of secrets to ship to executors")
-        where.add_argument("--mounted-secrets", help="file of secrets that exists on the driver and every executor")
-        parser.add_argument("--ship-secrets-unprotected", action="store_true", help="ship them although Spark does not authenticate")
+        where.add_argument("--secrets", help="secrets file that is sent to executors")
+        where.add_argument("--mounted-secrets", help="secrets file that exists on the driver and every executor")
+        parser.add_argument("--ship-secrets-unprotected", action="store_true", help="send secrets although Spark does not authenticate")
         given = parser.parse_args(argv)
         return Arguments(given.request, given.secrets, given.mounted_secrets, given.ship_secrets_unprotected)
 
     def read_secrets(self, allowed: tuple[str, ...] = ()) -> Secrets:
-        """The secrets, as this process finds them before there is a Spark session.
+        """Read the secrets before the Spark session exists.
 
         :param allowed: see :attr:`AppRequest.allowed_kafka_options`.
         :raises SettingsError: see :func:`~ignite_kafka.settings.secrets.load`.
@@ -106,9 +110,11 @@ class Arguments:
 
 @dataclass(frozen=True)
 class AppRequest(Generic[S]):
-    """One run of a connector. A run id names the status record; a snapshot id names what is sent once.
+    """Request of a run.
 
-    :param allowed_kafka_options: what an administrator allows of :data:`.client_properties.HOST_ACCESS`, each ``name=value``.
+    :param run_id: key of the status record.
+    :param snapshot_id: see :class:`~ignite_kafka.runtime.connector_run.RunRequest`.
+    :param allowed_kafka_options: allowed properties of :data:`.client_properties.HOST_ACCESS`, each ``name=value``.
     """
 
     settings: S
@@ -118,22 +124,23 @@ class AppRequest(Generic[S]):
 
     @staticmethod
     def load(path: str, direction: type[S]) -> AppRequest[S]:
-        """
-        :raises SettingsError: the file is missing, is not JSON, or holds a bad setting.
+        """Read a request file.
+
+        :raises SettingsError: the file is missing, is not JSON, or holds an invalid setting.
         """
         try:
             data: Mapping[str, Any] = json.loads(Path(local_file(path)).read_text())
             settings, run_id = data["settings"], data["run_id"]
         except (OSError, ValueError, KeyError) as cause:
             raise SettingsError(
-                f"the request cannot be read: {cause!r}", "Give --request a file as the operator writes it.", file=path
+                f"the request cannot be read: {cause!r}", "Give --request a file with the form that the operator writes.", file=path
             ) from cause
         named = {"name": data["connector"], **settings} if "connector" in data else settings
         return AppRequest(direction.from_dict(named), run_id, data.get("snapshot_id"), tuple(data.get("allowed_kafka_options", ())))
 
 
 def local_file(path: str) -> str:
-    """The path, or where a cluster manager put the file of that name when the app was submitted with ``--files``."""
+    """The path or, if it does not exist, the working directory's file of that name, where ``--files`` puts it."""
     if os.path.exists(path):
         return path
     shipped = Path.cwd() / os.path.basename(path)
@@ -141,10 +148,10 @@ def local_file(path: str) -> str:
 
 
 def find_secrets(spark: SparkSession, arguments: Arguments, allowed: tuple[str, ...] = ()) -> SecretsSource | None:
-    """Where driver and executors find the secrets.
+    """Source of the secrets for driver and executors; None without secrets.
 
     :param allowed: see :attr:`AppRequest.allowed_kafka_options`.
-    :raises SettingsError: the file cannot be used, or shipping it would show it to whoever reaches the driver's port.
+    :raises SettingsError: the file cannot be used, or Spark would send it to anyone who reaches the driver's port.
     """
     if arguments.mounted_secrets:
         return SecretsFile(arguments.mounted_secrets, allowed)
@@ -155,14 +162,14 @@ def find_secrets(spark: SparkSession, arguments: Arguments, allowed: tuple[str, 
 
 
 def _check_shipping(spark: SparkSession, unprotected: bool) -> None:
-    """Spark hands tasks, and the secrets with them, to whoever reaches the driver's port and speaks its protocol, unless told otherwise."""
+    """Require authentication: without it Spark sends tasks, and the secrets in them, to any client of the driver's port."""
     conf, master = spark.sparkContext.getConf(), str(spark.sparkContext.master)
     if master.startswith("local"):
         return
     if conf.get("spark.authenticate", "false") != "true":
         if not unprotected:
             raise SettingsError(
-                "secrets would be shipped to executors by a Spark that lets anybody who reaches the driver's port have them",
+                "Spark would send the secrets to any client that reaches the driver's port, because it does not authenticate",
                 "Put the secrets file under the same path on driver and executors and name it in secrets_file (--mounted-secrets), or set "
                 "spark.authenticate, or accept it with ship_secrets_unprotected (--ship-secrets-unprotected)",
                 master=master,
@@ -173,7 +180,7 @@ def _check_shipping(spark: SparkSession, unprotected: bool) -> None:
 
 
 def _given_secrets(path: str, allowed: tuple[str, ...]) -> Secrets:
-    """The caller's file, which others may not read; one that a cluster manager copied here has the mode of its umask."""
+    """Read the caller's file, which must be private; a copy by a cluster manager, with the mode of its umask, is made private first."""
     found = local_file(path)
     if found != path and os.stat(found).st_uid == os.geteuid():
         secrets.restrict(found)
@@ -181,11 +188,11 @@ def _given_secrets(path: str, allowed: tuple[str, ...]) -> Secrets:
 
 
 def stop_on_sigterm(settings: ConnectorSettings) -> threading.Event:
-    """Have SIGTERM end this process: a stream after its batch in hand, by the event returned; another run, or a second signal, at once."""
+    """Handle SIGTERM: a stream ends after its current batch, by the event returned; any other run, or a second signal, ends at once."""
     stop = threading.Event()
 
     def handle(*_: object) -> None:
-        # no log here: the signal may have interrupted one under its lock
+        # no log: the signal may have interrupted a logging call that holds the lock
         if not settings.streams or stop.is_set():
             sys.exit(128 + signal.SIGTERM)
         stop.set()
@@ -195,7 +202,7 @@ def stop_on_sigterm(settings: ConnectorSettings) -> threading.Event:
 
 
 def show_progress(status: RunStatus) -> None:
-    """Log what is committed so far, one line a cache that has something to tell."""
+    """Log the progress so far, one line per cache."""
     for name, cache in status.caches.items():
         log.info(
             "progress %s -> %s: %d of %d partitions, %s records", name, cache.topic, cache.units_done, cache.units, f"{cache.records:,}"

@@ -1,4 +1,4 @@
-"""What both clusters are asked before Spark is started, so that an unknown cache or topic, or a refused login, costs no Spark session."""
+"""Checks of both clusters before Spark starts, so that an unknown cache or topic, or a refused login, costs no Spark session."""
 
 from __future__ import annotations
 
@@ -25,21 +25,20 @@ log = logging.getLogger(__name__)
 
 
 def preflight(settings: ConnectorSettings, secrets: Secrets, run_id: str, snapshot_id: str | None = None) -> None:
-    """Ask both clusters whether they let this connector in and hold what its settings name.
+    """Check that both clusters accept the connector, and that the caches and topics of its settings exist.
 
-    Brokers that do not answer are left to the run: it waits for them as long as for brokers that go away later. What ends the run here is
-    in its status record, as what ends it later.
+    The run itself waits for brokers that do not answer. An error is written to the status topic, as one during the run.
 
-    :param snapshot_id: the snapshot that is to be begun or continued; None: see :class:`~ignite_kafka.runtime.connector_run.RunRequest`.
-    :raises CacheNotFound: the lists match no cache, or the template of a sink is not there.
-    :raises TopicError: a topic that is to be read is not there.
+    :param snapshot_id: the snapshot to begin or continue; None: see :class:`~ignite_kafka.runtime.connector_run.RunRequest`.
+    :raises CacheNotFound: the lists match no cache, or a sink's template does not exist.
+    :raises TopicError: a topic to read does not exist.
     :raises IgniteUnreachable: no node answers.
     :raises AuthenticationFailed: a cluster refuses user, password or certificate.
     """
     clients = kafka_clients(settings, secrets)
     started_ms = now_ms()
     try:
-        _ask(settings, secrets, clients, snapshot_id)
+        _check(settings, secrets, clients, snapshot_id)
     except IgniteKafkaError as error:
         emit(RUN_FAILED, connector=settings.name, run_id=run_id, reason=str(error))
         _record(
@@ -57,7 +56,7 @@ def _record(settings: ConnectorSettings, clients: KafkaClients, ended: RunStatus
         log.warning("the status record could not be written: %s", unwritten)
 
 
-def _ask(settings: ConnectorSettings, secrets: Secrets, clients: KafkaClients, snapshot_id: str | None) -> None:
+def _check(settings: ConnectorSettings, secrets: Secrets, clients: KafkaClients, snapshot_id: str | None) -> None:
     with ignite_cluster(settings, secrets) as cluster:
         caches = cluster.cache_names()
         try:
@@ -67,7 +66,7 @@ def _ask(settings: ConnectorSettings, secrets: Secrets, clients: KafkaClients, s
             elif isinstance(settings, SourceSettings):
                 _check_caches(settings, caches, clients, snapshot_id)
         except KafkaUnavailable as error:
-            log.warning("Kafka does not answer yet, the run tries again: %s", error)
+            log.warning("Kafka does not answer yet; the run retries: %s", error)
 
 
 def _check_topics(settings: SinkSettings, caches: list[str], clients: KafkaClients, cluster: Cluster) -> None:
@@ -88,7 +87,7 @@ def _check_caches(settings: SourceSettings, caches: list[str], clients: KafkaCli
 
 
 def _needs_a_plan(settings: SourceSettings, clients: KafkaClients, snapshot_id: str | None) -> bool:
-    """Whether caches are chosen anew: a snapshot that is complete copies nothing, and one that goes on has its caches."""
+    """Whether the run selects caches: a complete snapshot copies nothing, and an unfinished one has its caches."""
     state = read_connector(clients, Topics(clients), settings.internal_topic_prefix, settings.name)
     if state.snapshot is not None and not state.snapshot.complete and snapshot_id in (None, state.snapshot.id):
         return False

@@ -33,15 +33,15 @@ def run_connector(
 ) -> RunStatus:
     """Run a connector to its end: Ignite to Kafka for source settings, Kafka to Ignite for sink settings.
 
-    :param run_id: names the run's record in the status topic; None: made from the time.
-    :param snapshot_id: of a source; a snapshot id is sent once. None continues the last unfinished snapshot, or begins one.
-    :param secrets_file: path of a secrets file that the driver and every executor have; None: there are no secrets.
-    :param stop: set it to end a continuous run after the batch at hand.
+    :param run_id: key of the run's record in the status topic; None: derived from the time.
+    :param snapshot_id: of a source; each snapshot id is sent once. None continues the last unfinished snapshot, or begins one.
+    :param secrets_file: path of a secrets file on the driver and every executor; None: there are no secrets.
+    :param stop: set it to end a continuous run after the current batch.
     :returns: the run's last record; its state is COMPLETED, or STOPPED after a request to stop.
     :raises SettingsError: a setting or the secrets file is wrong; nothing was copied.
     :raises Fenced: a newer run of the connector has taken over.
-    :raises OutcomeUnknown: a commit or a put has no answer: the records may or may not be there.
-    :raises IgniteKafkaError: any other reason; what was committed stays, and the next run continues behind it.
+    :raises OutcomeUnknown: a commit or a put got no answer: the records may or may not be there.
+    :raises IgniteKafkaError: any other error; the next run continues after what was committed.
     """
     run_id = run_id or f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{uuid.uuid4().hex[:8]}"
     secrets = None if secrets_file is None else SecretsFile(secrets_file)

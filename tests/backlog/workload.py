@@ -1,7 +1,8 @@
-"""Writers that never pause, and a reader of the backlog, over nodes that die."""
+"""Writers without pause, and a reader of the backlog; both survive the death of nodes."""
 
 from __future__ import annotations
 
+import os
 import random
 import struct
 import threading
@@ -14,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyignite
 
-from ignite_kafka.errors import IgniteKafkaError
+from ignite_kafka.common.retry import retry
 from ignite_kafka.ignite import protocol
 from ignite_kafka.ignite.backlog_changes import EXPIRED, REMOVED, Changes
 from ignite_kafka.ignite.backlog_service import BacklogService
@@ -23,18 +24,18 @@ from ignite_kafka.ignite.connection import ThinConnection
 from ignite_kafka.ignite.endpoint import IgniteCredentials
 from ignite_kafka.ignite.types import type_codes as codes
 from tests.integration.ignite.nodes import endpoint_of
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 from tools.servers import IgniteCluster
 
 PARTITIONS = 16
 WRITERS = 2
-ATTEMPTS = 100
-_PAUSE_S = 0.2  # pyignite leaves a socket open for each attempt to reach a node that is away
+LONG_FORM = bool(os.environ.get("SOAK_ROUNDS"))  # set by `make soak`
+_PAUSE_S = 0.2  # pyignite leaves a socket open for each failed attempt to connect
 SETTINGS = {"backlogFlushFreq": "100"}
 
 
 class Writers:
-    """Threads that put rising numbers and remove, each its own keys, until told to stop; they go on over a node's death."""
+    """Threads that put increasing numbers and remove keys, each its own keys, until :meth:`stop`; they survive the death of a node."""
 
     def __init__(self, nodes: IgniteCluster) -> None:
         self.nodes, self.puts, self._stop = nodes, 0, threading.Event()
@@ -64,87 +65,102 @@ class Writers:
             self._stop.wait(_PAUSE_S)
 
 
+def _long(data: bytes | memoryview, at: int) -> int:
+    assert data[at] == codes.LONG
+    return int(struct.unpack_from("<q", data, at + 1)[0])
+
+
 class Reader:
-    """A reader that remembers number and hash of what it has taken, and looks up nothing."""
+    """A reader that remembers the number and hash of each change it has seen, and looks a key up when a change of it arrives late.
+
+    :ivar steps_back: changes in the order of their numbers whose value is nevertheless below an earlier value of their key.
+    """
 
     def __init__(self, nodes: IgniteCluster) -> None:
         self.nodes = nodes
-        self.taken: set[tuple[int, int, int]] = set()
-        self.fold: list[dict[int, int]] = [{} for _ in range(PARTITIONS)]
+        self.seen: set[tuple[int, int, int]] = set()
+        self.state: list[dict[int, int]] = [{} for _ in range(PARTITIONS)]
         self.highest: dict[int, int] = {}
-        self.steps_back = self.repeated = 0
+        self.last_number: dict[int, int] = {}  # by key
+        self.late = self.steps_back = self.repeated = 0
         self.marks: dict[int, int] = {}
         self._connection: ThinConnection | None = None
 
-    def ask(self, call: Callable[[BacklogService], Any]) -> Any:
-        """One call, again through another node when the connection or the service fails."""
-        for attempt in range(ATTEMPTS):
-            try:
-                if self._connection is None or self._connection.closed:
-                    self._connection = ThinConnection(endpoint_of(self.nodes), IgniteCredentials())
-                return call(BacklogService(self._connection))
-            except IgniteKafkaError as error:
-                if error.final or attempt == ATTEMPTS - 1:
-                    raise
-                time.sleep(0.3)
-        raise AssertionError
+    def call(self, request: Callable[[BacklogService], Any]) -> Any:
+        """Make a call; retry it on another node when connection or service fail."""
+
+        def attempt() -> Any:
+            if self._connection is None or self._connection.closed:
+                self._connection = ThinConnection(endpoint_of(self.nodes), IgniteCredentials())
+            return request(BacklogService(self._connection))
+
+        return retry(attempt, DEADLINE_S, lambda error: not error.final)
 
     def await_capture(self) -> None:
         """Wait until two nodes capture again."""
-        wait_until(lambda: self.ask(lambda service: service.status("c"))["registered"] >= 2, "the capture on two nodes")
+        wait_until(lambda: self.call(lambda service: service.status("c"))["registered"] >= 2, "the capture on two nodes")
 
-    def take(self) -> int:
-        """Read once, fold what is new, acknowledge; the answer is how many changes came."""
+    def read(self) -> int:
+        """Read once, apply new changes to the state, acknowledge; return the number of changes in the answer."""
         units = self.units()
-        changes: Changes = self.ask(lambda service: service.read("c", units, 1 << 22))
+        changes: Changes = self.call(lambda service: service.read("c", units, 1 << 22))
         self.marks = {partition: mark for partition, mark in enumerate(changes.marks.tolist()) if mark}
         entry_at, unit_of = changes.entry_offsets(), np.repeat(np.arange(PARTITIONS), changes.count)
         value_at = entry_at[:-1] + changes.key_length
         for i, (number, hash_) in enumerate(zip(changes.number.tolist(), changes.hash.tolist(), strict=True)):
             assert changes.kind[i] != EXPIRED
             identity = (int(unit_of[i]), number, hash_)
-            if identity in self.taken:
+            if identity in self.seen:
                 self.repeated += 1
                 continue
-            self.taken.add(identity)
-            key = struct.unpack_from("<q", changes.entries, entry_at[i] + 1)[0]
-            if changes.kind[i] == REMOVED:
-                self.fold[unit_of[i]].pop(key, None)
-                continue
-            assert changes.entries[value_at[i]] == codes.LONG
-            value = struct.unpack_from("<q", changes.entries, value_at[i] + 1)[0]
-            self.steps_back += value < self.highest.get(key, 0)
-            self.highest[key] = max(value, self.highest.get(key, 0))
-            self.fold[unit_of[i]][key] = value
-        self.ask(lambda service: service.acknowledge("c", changes.acknowledgement(units)))
+            self.seen.add(identity)
+            key = _long(changes.entries, entry_at[i])
+            value = None if changes.kind[i] == REMOVED else _long(changes.entries, value_at[i])
+            if number <= self.last_number.get(key, -1):
+                self.late += 1
+                value = self.look_up(key)
+            else:
+                self.last_number[key] = number
+                self.steps_back += value is not None and value < self.highest.get(key, 0)
+                self.highest[key] = max(value or 0, self.highest.get(key, 0))
+            if value is None:
+                self.state[unit_of[i]].pop(key, None)
+            else:
+                self.state[unit_of[i]][key] = value
+        self.call(lambda service: service.acknowledge("c", changes.acknowledgement(units)))
         return len(changes.number)
 
+    def look_up(self, key: int) -> int | None:
+        """The value that the cache holds now."""
+        (found,) = self.call(lambda service: service.lookup("c", "trades", [struct.pack("<bq", codes.LONG, key)]))
+        return None if found is None else _long(found, 0)
+
     def units(self) -> npt.NDArray[np.void]:
-        status = self.ask(lambda service: service.status("c"))
+        status = self.call(lambda service: service.status("c"))
         units = np.zeros(PARTITIONS, UNIT)
         units["cache_id"], units["partition"] = protocol.cache_id("trades"), range(PARTITIONS)
         units["incarnation"] = status["incarnation.trades"]
         return units
 
     def drain(self) -> None:
-        """Take all that was captured."""
-        self.ask(lambda service: service.barrier("c"))
-        while self.take():
-            self.ask(lambda service: service.barrier("c"))
+        """Read everything that was captured."""
+        self.call(lambda service: service.barrier("c"))
+        while self.read():
+            self.call(lambda service: service.barrier("c"))
 
     def send_again(self) -> None:
-        """What marks ask for, while nobody writes: clear, read from the cache, go on with the changes."""
+        """Send marked units again while nobody writes: clear, read from the cache, then read the changes."""
         marked = sorted(self.marks)
         units = self.units()[marked]
-        found = self.ask(lambda service: service.read("c", units, 1))
-        self.ask(lambda service: service.clear("c", units, found.mark_number))
+        found = self.call(lambda service: service.read("c", units, 1))
+        self.call(lambda service: service.clear("c", units, found.mark_number))
         held = self.held()
         for partition in marked:
-            self.fold[partition] = held[partition]
+            self.state[partition] = held[partition]
         self.drain()
 
     def held(self) -> list[dict[int, int]]:
-        """What each partition of the cache holds."""
+        """The content of the cache, by partition."""
         with self.nodes.client() as client:
             cache = client.get_cache("trades")
             return [dict(cache.scan(page_size=1000, partitions=partition)) for partition in range(PARTITIONS)]
@@ -152,7 +168,7 @@ class Reader:
     def follow(self, seconds: float) -> None:
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            self.take()
+            self.read()
             time.sleep(0.2)
 
     def close(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -88,7 +89,18 @@ def test_wheel_holds_both_packages_the_app_and_nothing_else(wheel: Path) -> None
     sources = {str(path.relative_to(ROOT / "spark_apps")) for path in (ROOT / "spark_apps").rglob("*.py")}
     sources |= {str(path.relative_to(ROOT)) for path in (ROOT / "airflow_provider_ignite_kafka").rglob("*.py")}
     assert sources <= set(names)
-    assert "ignite_kafka/runtime/log4j2.properties" in names
+    assert {"ignite_kafka/runtime/log4j2.properties", "ignite_kafka/py.typed", "airflow_provider_ignite_kafka/py.typed"} <= set(names)
+
+
+def test_a_plain_install_of_the_wheel_requires_no_airflow(wheel: Path) -> None:
+    archive = zipfile.ZipFile(wheel)
+    [name] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+    required = [
+        line.removeprefix("Requires-Dist: ") for line in archive.read(name).decode().splitlines() if line.startswith("Requires-Dist")
+    ]
+    plain = {re.split(r"[<>=!]", line)[0] for line in required if "extra ==" not in line}
+    assert plain == {"confluent-kafka", "numpy", "polars", "pyarrow"}
+    assert any(line.startswith("apache-airflow>=") and "airflow" in line.partition("extra ==")[2] for line in required)
 
 
 def test_everything_is_imported_from_the_wheel(installed: Path, tmp_path: Path) -> None:

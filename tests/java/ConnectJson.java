@@ -22,7 +22,7 @@ import org.apache.kafka.connect.data.Timestamp;
 import org.apache.kafka.connect.json.JsonConverter;
 
 /**
- * Writes what Kafka's own JsonConverter (schemas.enable=false) makes of given Connect data.
+ * Converts Connect data with Kafka's JsonConverter (schemas.enable=false).
  *
  * <p>Standard input, one JSON array a line: [decimal.format, schema, value]; standard output, one line each: the
  * converter's bytes. A schema is {"type": "int8" ... "struct", "items": s, "keys": s, "values": s, "fields": [[name,

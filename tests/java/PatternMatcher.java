@@ -3,7 +3,7 @@ import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.util.Base64;
 
-/** Reads a pattern and a text in base64 (= when empty) from each line and writes what String.matches says of them. */
+/** Reads a pattern and a text in base64 (= for an empty one) from each line and prints the result of String.matches. */
 public class PatternMatcher {
     public static void main(String[] args) throws Exception {
         BufferedReader lines = new BufferedReader(new InputStreamReader(System.in));

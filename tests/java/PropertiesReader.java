@@ -4,7 +4,7 @@ import java.io.InputStreamReader;
 import java.util.Base64;
 import java.util.Properties;
 
-/** Reads a properties file in base64 from each line of standard input and writes its content as JSON, one line each. */
+/** Reads a properties file in base64 from each line of standard input and prints its content as a line of JSON. */
 public class PropertiesReader {
     public static void main(String[] args) throws Exception {
         BufferedReader lines = new BufferedReader(new InputStreamReader(System.in));

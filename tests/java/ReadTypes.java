@@ -25,9 +25,9 @@ import org.apache.ignite.configuration.ClientConfiguration;
 import org.apache.ignite.internal.binary.BinaryObjectExImpl;
 
 /**
- * What a Java client sees, as lines of text. Usage, after host:port and compact or full: read cache ...: entries as
- * Java objects, and whether get finds each key once Java has written it anew: cache, key, value, found. sql cache
- * query: rows with the columns' names, and values as of TypeText.text. build: bytes of objects made with
+ * Prints what a Java client reads, as lines of text. Usage, after host:port and compact or full: read cache ...:
+ * entries as Java objects, and whether get finds each key after Java has encoded the key again: cache, key, value,
+ * found. sql cache query: rows with column names, and values as of TypeText.text. build: bytes of objects made with
  * BinaryObjectBuilder, in hexadecimal, for the numbers 1 to 5 and 0.
  */
 public class ReadTypes {

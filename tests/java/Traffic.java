@@ -25,13 +25,12 @@ import org.apache.ignite.transactions.TransactionConcurrency;
 import org.apache.ignite.transactions.TransactionIsolation;
 
 /**
- * Writers that never pause and go on over the death of nodes, until a file is there. A client node, which stays until
+ * Writers without pause that survive the death of nodes and stop when a file exists. Runs as a client node until
  * SIGTERM. Usage: Traffic discovery-host:port,… work-folder stop-file seed operations-a-second first-value
  * keys-a-writer mode:cache[,cache…] …
  *
  * <p>Each {@code mode:caches} is a thread, the only writer of its keys (long): {@code number + index * keys-a-writer}.
- * A value (long) is greater than all that its key had before; one that is rolled back is negative, so it shows wherever
- * it turns up.
+ * Values (long) of a key increase; those of a rolled-back transaction are negative, so that they are recognized.
  *
  * <pre>
  *   puts     put, a fifth removes
@@ -41,10 +40,9 @@ import org.apache.ignite.transactions.TransactionIsolation;
  *   insert   data streamer that does not overwrite, beside puts and removes of the same keys
  * </pre>
  *
- * Each 200 ms a line tells the counts, the last one when all writers have ended:
+ * Every 200 ms it prints a line of counts, the last one when all writers have ended:
  * {@code {"ended":false,"operations":9,"puts":7,"removes":2,"rolled_back":0,"failures":0,"highest":7}}; an operation is
- * one call or transaction that was answered, {@code failures} are those that ended with an exception, {@code highest}
- * is the last value.
+ * a completed call or transaction, {@code failures} ended with an exception, {@code highest} is the last value.
  */
 public class Traffic {
     static final int BATCH = 10, TX_KEYS = 4;
@@ -80,7 +78,7 @@ public class Traffic {
                 try {
                     operation();
                     operations.increment();
-                } catch (Throwable failure) { // whether it was done is unknown; the next value is greater anyway
+                } catch (Throwable failure) { // the outcome is unknown; the next value is greater anyway
                     failures.increment();
                     if (failures.sum() <= 20) System.err.println(getName() + " " + mode + ": " + failure);
                     afterFailure(failure);
@@ -216,7 +214,7 @@ public class Traffic {
         }
     }
 
-    static void tell(List<Writer> writers, boolean ended) {
+    static void report(List<Writer> writers, boolean ended) {
         long highest = writers.stream().mapToLong(writer -> writer.value).max().orElse(0);
         System.out.printf(
                 "{\"ended\":%b,\"operations\":%d,\"puts\":%d,\"removes\":%d,\"rolled_back\":%d,\"failures\":%d,\"highest\":%d}%n",
@@ -251,11 +249,11 @@ public class Traffic {
         writers.forEach(Thread::start);
         while (!Files.exists(stopFile)) {
             Thread.sleep(200);
-            tell(writers, false);
+            report(writers, false);
         }
         stopped = true;
         for (Writer writer : writers) writer.join();
-        tell(writers, true);
+        report(writers, true);
         Thread.sleep(
                 Long.MAX_VALUE); // a client node that leaves changes the topology, which is for the caller to choose
     }

@@ -12,6 +12,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic
 
 from ignite_kafka.kafka.clients import ErrorMemory, KafkaClients
 from ignite_kafka.kafka.topics import Topics
+from tests.support.fake_time import FakeTime
 
 Answer = Mapping[str, str] | KafkaException
 
@@ -59,8 +60,10 @@ class Clients(KafkaClients):
 
 
 def described(answers: Mapping[str, Answer], late: Mapping[str, int] | None = None, refusal: int | None = None, **named: Any) -> Topics:
-    """Topics of an :class:`Admin`."""
-    return Topics(Clients({"answers": answers, "late": dict(late or {}), "refusal": refusal}, **named))
+    """Topics of an :class:`Admin`; no wait takes time."""
+    time = FakeTime()
+    clients = Clients({"answers": answers, "late": dict(late or {}), "refusal": refusal}, **named)
+    return Topics(clients, clock=time, sleep=time.sleep)
 
 
 def refused(code: int) -> KafkaException:

@@ -23,7 +23,8 @@ from ignite_kafka.plan.slots import Owner
 from ignite_kafka.state.configs import SnapshotRecord, read_connector
 from ignite_kafka.state.configs_writer import ConfigsWriter
 from ignite_kafka.state.open_transaction import TransactionLimits
-from ignite_kafka.state.slot_writer import SlotClaim, SlotWriter
+from ignite_kafka.state.slot_claim import SlotClaim
+from ignite_kafka.state.slot_writer import SlotWriter
 from ignite_kafka.state.status import RUNNING, RunStatus, StatusWriter, read_runs
 from ignite_kafka.state.target_state import PAUSED, read_target, write_target
 from tests.support import QUICK_JVM

@@ -72,6 +72,18 @@ def test_pages_of_the_site_link_to_nothing_outside_of_it(page: Path) -> None:
     assert [link for link in links if ROOT / "docs" not in (page.parent / link).resolve().parents] == []
 
 
+def test_pages_that_messages_and_comments_name_exist() -> None:
+    files = [file for top in TOPS for kind in ("*.py", "*.java") for file in (ROOT / top).rglob(kind) if file.name != "test_docs.py"]
+    named = {target for file in files for target in re.findall(r"docs/[\w./-]+\.md(?:#[\w-]+)?", file.read_text())}
+    assert len(named) > 10
+    wrong = set()
+    for target in named:
+        path, _, fragment = target.partition("#")
+        if not (ROOT / path).exists() or (fragment and fragment not in anchors(ROOT / path)):
+            wrong.add(target)
+    assert wrong == set()
+
+
 @pages
 def test_lines_of_prose_are_short(page: Path) -> None:
     long = [number for number, line in prose(page) if len(line) > WIDTH and not line.lstrip().startswith("|") and "](" not in line]

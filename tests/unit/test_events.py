@@ -58,7 +58,7 @@ def test_each_warning_and_error_says_what_to_do(event: Event) -> None:
 
 def test_fields_too_few_or_too_many_or_not_json_lose_no_event(caplog: pytest.LogCaptureFixture) -> None:
     events.emit(events.UNIT_REDONE, slot=3, place={1, 2}.__class__)
-    assert "15120 # slot 3 begins again after its last commit: ?" in caplog.text
+    assert "15120 # slot 3 restarts after its last commit: ?" in caplog.text
     assert "<class 'set'>" in caplog.text
 
 

@@ -1,3 +1,4 @@
-"""Changes and views of a connector from outside a run: target state, offsets, backlog, verification. It returns data, never text.
+"""Administration of a connector outside its runs: target state, offsets, backlog, verification. Results are data, not text.
 
-Imports state, source and sink; the command line and Airflow import it."""
+Imports state, source and sink; the command line and Airflow import it.
+"""

@@ -1,4 +1,4 @@
-"""A connector's backlog on the nodes: what stands in it, sending units again, cleaning up after a connector that is no longer wanted."""
+"""A connector's backlog on the nodes: show it, have partitions sent again, remove it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class CacheCapture:
-    """A captured cache. ``incarnation`` None: the cache is not there."""
+    """A captured cache; ``incarnation`` is None if the cache does not exist."""
 
     cache: str
     incarnation: int | None
@@ -37,7 +37,14 @@ class CacheCapture:
 
 @dataclass(frozen=True)
 class UnitBacklog:
-    """What stands in the backlog of one unit: ``changes`` from number ``low`` to ``high`` (-1: none), ``bytes`` as stored, its marks."""
+    """Backlog of a cache partition.
+
+    :param changes: number of changes.
+    :param bytes: stored size.
+    :param low: lowest update number; -1 without changes.
+    :param high: highest update number; -1 without changes.
+    :param marks: see :data:`_MARKS`.
+    """
 
     cache: str
     partition: int
@@ -51,7 +58,11 @@ class UnitBacklog:
 
 @dataclass(frozen=True)
 class BacklogView:
-    """A connector's backlog. ``registered`` is the nodes that register the capture of all caches; ``nodes`` is a line a node."""
+    """A connector's backlog.
+
+    :param registered: number of nodes that have registered the capture of all caches.
+    :param nodes: one line per node.
+    """
 
     connector: str
     capture_id: int
@@ -61,38 +72,41 @@ class BacklogView:
     units: tuple[UnitBacklog, ...]
 
     def to_dict(self) -> dict[str, object]:
+        """JSON-ready form."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
 class Resend:
-    """Units that will be sent again from the cache."""
+    """Cache partitions that will be sent again."""
 
     connector: str
     cache: str
     partitions: tuple[int, ...]
 
     def to_dict(self) -> dict[str, object]:
+        """JSON-ready form."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
 class Cleaned:
-    """What a cleanup removed from the nodes; None where there was nothing of that kind."""
+    """Service and cache that a cleanup removed; None if there was none."""
 
     connector: str
     service: str | None
     cache: str | None
 
     def to_dict(self) -> dict[str, object]:
+        """JSON-ready form."""
         return asdict(self)
 
 
 def status(settings: ConnectorSettings, secrets: Secrets) -> BacklogView:
-    """The backlog of a connector; reads all of it on the nodes.
+    """Read a connector's backlog from the nodes.
 
-    :raises BacklogRefused: nothing is captured for a connector of that name.
-    :raises BacklogMissing, BacklogUnavailable, IgniteUnreachable: the service is not there, or could not answer.
+    :raises BacklogRefused: there is no capture for a connector of that name.
+    :raises BacklogMissing, BacklogUnavailable, IgniteUnreachable: the service is missing or did not answer.
     """
     with ignite_cluster(settings, secrets) as cluster:
         known = _call(cluster, lambda service: service.status(settings.name))
@@ -117,22 +131,22 @@ def _marks(bits: int) -> tuple[str, ...]:
 
 
 def resend(settings: ConnectorSettings, secrets: Secrets, cache: str, partition: int | None = None) -> Resend:
-    """Mark a cache's units, or one of them, as to be sent again from the cache.
+    """Mark the partitions of a cache, or one of them, to be sent again.
 
     :raises SettingsError: the connector does not capture the cache, or the cache has no such partition.
-    :raises BacklogRefused: nothing is captured for a connector of that name, or its capture has another secret than is kept in Kafka.
-    :raises BacklogMissing, BacklogUnavailable, IgniteUnreachable, KafkaUnavailable: the service is not there, or a cluster did not answer.
+    :raises BacklogRefused: there is no capture for a connector of that name, or its secret differs from the one kept in Kafka.
+    :raises BacklogMissing, BacklogUnavailable, IgniteUnreachable, KafkaUnavailable: the service is missing, or a cluster did not answer.
     """
     with ignite_cluster(settings, secrets) as cluster:
         known = _call(cluster, lambda service: service.status(settings.name))
-        units = _asked(settings.name, known, cache, partition)
+        units = _units_to_resend(settings.name, known, cache, partition)
         secret = _secret(settings, secrets)
         _call(cluster, lambda service: service.mark(settings.name, units), secret)
     return Resend(settings.name, cache, tuple(units["partition"].tolist()))
 
 
-def _asked(connector: str, known: Mapping[str, Any], cache: str, partition: int | None) -> np.ndarray[Any, np.dtype[np.void]]:
-    """The units (dtype UNIT) that are meant."""
+def _units_to_resend(connector: str, known: Mapping[str, Any], cache: str, partition: int | None) -> np.ndarray[Any, np.dtype[np.void]]:
+    """The units to mark, with dtype UNIT."""
     incarnation, count = known.get(f"incarnation.{cache}"), known.get(f"partitions.{cache}", 0)
     if incarnation is None:
         captured = [name for name in known["caches"] if f"incarnation.{name}" in known]
@@ -148,17 +162,17 @@ def _asked(connector: str, known: Mapping[str, Any], cache: str, partition: int 
 
 
 def cleanup(settings: ConnectorSettings, secrets: Secrets, *, force: bool) -> Cleaned:
-    """End the capture of a connector that is no longer wanted and destroy its backlog cache; no other connector is touched. Repeatable.
+    """End a connector's capture and destroy its backlog cache; other connectors are not affected. Repeatable.
 
-    :param settings: name, internal_topic_prefix, and where both clusters are.
-    :param force: also where the newest run did not end gracefully, or the capture is that of a connector whose offsets are in another Kafka
-        cluster or under another prefix: what stands in the backlog is then never sent from it. It needs no secret, but an administrator
-        of Ignite where users have rights, and asks Kafka nothing.
+    :param settings: name, internal_topic_prefix and the addresses of both clusters.
+    :param force: clean up even if the newest run did not end gracefully, or the capture belongs to a connector whose offsets are in another
+        Kafka cluster or under another prefix; the changes in the backlog are then never sent. It needs no secret and no Kafka, but an
+        administrator of Ignite if the cluster has users.
     :raises NotStopped: the nodes have a backlog of that connector, its newest run neither completed nor stopped gracefully, and there is no
         ``force``.
-    :raises BacklogRefused: the capture is another connector's of that name, and there is no ``force``.
-    :raises BacklogMissing, BacklogUnavailable, IgniteUnreachable, KafkaUnavailable: a cluster could not be asked; nothing or only a part is
-        removed.
+    :raises BacklogRefused: the capture belongs to another connector of that name, and there is no ``force``.
+    :raises BacklogMissing, BacklogUnavailable, IgniteUnreachable, KafkaUnavailable: a cluster did not answer; nothing or only a part
+        is removed.
     """
     with ignite_cluster(settings, secrets) as cluster:
         if settings.name not in _call(cluster, lambda service: service.connectors()):
@@ -171,13 +185,13 @@ def cleanup(settings: ConnectorSettings, secrets: Secrets, *, force: bool) -> Cl
     return Cleaned(settings.name, removed["service"], removed["cache"])
 
 
-def _call(cluster: Cluster, question: Callable[[BacklogService], T], secret: str | None = None) -> T:
-    """Ask the service, of another node where the first one goes away: all that is asked here can be repeated."""
-    return cluster.ask(lambda connection: question(BacklogService(connection, secret)))
+def _call(cluster: Cluster, request: Callable[[BacklogService], T], secret: str | None = None) -> T:
+    """Call the service, on another node if the first one fails: every call here can be repeated."""
+    return cluster.ask(lambda connection: request(BacklogService(connection, secret)))
 
 
 def _secret(settings: ConnectorSettings, secrets: Secrets) -> str | None:
-    """The secret of the connector's capture: that of the secrets file, else the one that its runs keep in Kafka; None: it has none."""
+    """Secret of the capture: from the secrets file, else from Kafka, where runs keep it; None without one."""
     if secrets.ignite.backlog_secret is not None:
         return secrets.ignite.backlog_secret
     clients = kafka_clients(settings, secrets)
@@ -197,16 +211,16 @@ def _check_graceful(settings: ConnectorSettings, secrets: Secrets, status: Mappi
 
 def _refused(settings: ConnectorSettings, newest: NewestRun) -> NotStopped:
     if newest.unknown:
-        what = "the nodes have a backlog of this connector, and Kafka knows nothing of it"
+        what = "the nodes have a backlog of this connector, but Kafka has no record of the connector"
         cure = "Check the Kafka brokers and the internal topic prefix"
     elif newest.ended:
         what, cure = "the newest run of the connector did not end gracefully", "Start it and stop it, so that its backlog is sent"
     else:
         what = "the newest run of the connector has not ended"
-        cure = f"Stop it: ignite-kafka stop {settings.name}; one whose driver is dead is started and stopped"
+        cure = f"Stop it: ignite-kafka stop {settings.name}; if its driver is dead, start and stop it"
     return NotStopped(
         what,
-        f"{cure}; or clean up with force: what stands in its backlog is then not sent from it.",
+        f"{cure}; or clean up with force: the changes in its backlog are then not sent.",
         connector=settings.name,
         run_id=newest.run_id or None,
         state=newest.state,

@@ -1,17 +1,17 @@
-"""What a comparison finds that goes through all entries of a cache."""
+"""Result of comparing all entries of a cache."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
 EXAMPLES = 5
-"""So many differences are told one by one; the others are counted."""
+"""Maximum number of differences described one by one; the others are only counted."""
 _EXAMPLE_CHARACTERS = 600
 
 
 @dataclass(kw_only=True)
 class Comparison:
-    """``entries`` of the cache, and how many keys differ in which way from what must be like it."""
+    """Number of entries, and of keys by kind of difference."""
 
     entries: int = 0
     missing: int = 0
@@ -21,7 +21,7 @@ class Comparison:
 
     @property
     def equal(self) -> bool:
-        """Each entry is found again and is the same, and nothing is found that the cache does not have."""
+        """Whether every entry was found unchanged, and nothing else."""
         return not (self.missing or self.different or self.unexpected)
 
     @property

@@ -1,6 +1,6 @@
-"""Offsets altered or reset by hand: only while no run of the connector is under way, and under the slots' own transactional ids.
+"""Change or reset offsets while no run of the connector is active, under the transactional ids of its slots.
 
-Opening a slot fences whoever has it open, so a run that is alive after all, or starts meanwhile, reads its offsets again before it goes on.
+Opening a slot fences its other users, so that a run that is alive after all, or starts meanwhile, reads its offsets again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..settings.suggestions import did_you_mean
 from ..state.configs import read_connector, slot_transactional_id
 from ..state.internal_records import FORMAT_HEADERS
 from ..state.offsets import read_slot
-from ..state.slot_writer import SlotClaim
+from ..state.slot_claim import SlotClaim
 from .target_state import NewestRun, known_connectors, newest_run, unknown_connector
 
 _TIMEOUT_MS = 30_000
@@ -50,20 +50,21 @@ def _ranges(high: int) -> list[list[int]]:
 
 @dataclass(frozen=True)
 class Reset:
-    """How many units of each cache were forgotten."""
+    """Number of offsets removed, by cache."""
 
     units: Mapping[str, int]
 
     def to_dict(self) -> dict[str, object]:
+        """JSON-ready form."""
         return asdict(self)
 
 
 def alter(settings: ConnectorSettings, secrets: Secrets, cache: str, partition: int, sent: int, *, force: bool = False) -> Altered:
-    """Make a unit's offset say that all update numbers up to ``sent`` were sent, and none above; its snapshot stays as it was.
+    """Set the highest update number sent of a cache partition; its snapshot is unchanged.
 
-    :param force: although the newest run has not ended by its status record.
+    :param force: proceed although the newest run's status record shows no end.
     :raises NotStopped: the newest run has not ended, and there is no ``force``.
-    :raises SettingsError: nobody ever started the connector, or it has no offset of that unit.
+    :raises SettingsError: the connector was never started, or has no offset of that partition.
     :raises Fenced: a newer run has taken the connector meanwhile.
     """
     hold = _Hold.take(settings, secrets, force)
@@ -80,7 +81,7 @@ def alter(settings: ConnectorSettings, secrets: Secrets, cache: str, partition: 
 def reset(
     settings: ConnectorSettings, secrets: Secrets, cache: str | None = None, partition: int | None = None, *, force: bool = False
 ) -> Reset:
-    """Forget the offsets of one unit, of a cache, or of all, a transaction a slot: the next run takes them for never sent. Repeatable.
+    """Remove the offsets of a cache partition, a cache or all caches; the next run sends them again. One transaction per slot. Repeatable.
 
     :raises NotStopped, SettingsError, Fenced: as :func:`alter`.
     """
@@ -110,7 +111,7 @@ def reset(
 
 @dataclass(frozen=True)
 class _Hold:
-    """A connector whose newest run has ended: that run's generation, and the number of its slots."""
+    """A connector whose newest run has ended, with that run's generation and number of slots."""
 
     clients: KafkaClients
     topics: Topics
@@ -133,7 +134,7 @@ class _Hold:
 
     @contextmanager
     def opened(self, slot: int) -> Iterator[tuple[TransactionalProducer, SlotState]]:
-        """A slot's producer, initialised, and its offsets as they are then."""
+        """Open a slot: its initialised producer and its offsets."""
         producer = TransactionalProducer(self.clients, slot_transactional_id(self.connector, slot), _TIMEOUT_MS)
         try:
             producer.init()
@@ -150,7 +151,7 @@ class _Hold:
             producer.close()
 
     def write(self, producer: TransactionalProducer, slot: int, changes: Mapping[Unit, UnitOffset | None]) -> None:
-        """All changes in one transaction, read back; None forgets a unit."""
+        """Write all changes in one transaction and read them back; None removes a unit."""
         topic = self._claim(slot).offsets_topic
         producer.begin()
         for (cache, partition), offset in changes.items():
@@ -161,8 +162,8 @@ class _Hold:
         wrong = [unit for unit, offset in changes.items() if units.get(unit) != offset]
         if wrong:
             raise IgniteKafkaError(
-                f"offsets of {len(wrong)} units were written and are others now: somebody wrote them meanwhile",
-                "See that no run of the connector is under way, then look at ignite-kafka offsets show.",
+                f"offsets of {len(wrong)} units differ from those just written: another program wrote them meanwhile",
+                "Make sure that no run of the connector is active, then see ignite-kafka offsets show.",
                 connector=self.connector,
                 slot=slot,
                 units=wrong[:20],
@@ -177,7 +178,7 @@ class _Hold:
 
 def _not_ended(connector: str, newest: NewestRun) -> NotStopped:
     return NotStopped(
-        "offsets are changed only while no run of the connector is under way, and its newest run has not ended",
+        "offsets can be changed only while no run of the connector is active, and its newest run has not ended",
         f"Stop it: ignite-kafka stop {connector}. If its driver is dead and will write nothing more: --force.",
         connector=connector,
         run_id=newest.run_id,
@@ -188,7 +189,7 @@ def _not_ended(connector: str, newest: NewestRun) -> NotStopped:
 def _of_group(connector: str) -> SettingsError:
     group = group_of(connector)
     return SettingsError(
-        f"the connector brings topics into caches: its offsets are those of the consumer group {group}",
+        f"the connector is a sink: its offsets are those of the consumer group {group}",
         f"Set them there: kafka-consumer-groups --bootstrap-server HOST:PORT --group {group} --topic TOPIC:PARTITION --reset-offsets "
         "--to-offset N --execute.",
         connector=connector,
@@ -198,7 +199,7 @@ def _of_group(connector: str) -> SettingsError:
 def _no_offset(hold: _Hold, state: SlotState, cache: str, partition: int) -> SettingsError:
     known = did_you_mean(cache, state.by_cache) if cache not in state.by_cache else ""
     return SettingsError(
-        "the connector has no offset of that unit: nothing of it was ever sent, or it was reset",
+        "the connector has no offset of that partition: nothing of it was ever sent, or it was reset",
         known or "See ignite-kafka offsets show --json.",
         connector=hold.connector,
         cache=cache,

@@ -1,4 +1,4 @@
-"""A connector's newest run, and what the user asks of it: pause, resume, stop."""
+"""A connector's newest run, and requests to pause, resume or stop it."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _SHOWN_NAMES = 20
 class NewestRun:
     """The run that took a connector last.
 
-    :param connector: the connector's control record; None: no run ever took it.
-    :param run: the run's status record; None where there is none of it: it is about to begin, or the record was lost.
+    :param connector: the connector's record; None: no run ever took it.
+    :param run: the run's status record; None: the run is about to begin, or the record was lost.
     """
 
     connector: ConnectorRecord | None
@@ -35,7 +35,7 @@ class NewestRun:
 
     @staticmethod
     def of(state: ConnectorState, runs: Mapping[str, RunStatus]) -> NewestRun:
-        """From a connector's control records and all its status records; a start that failed before it took it does not count."""
+        """Find the newest run in a connector's state and status records; starts that failed before they took the connector are ignored."""
         if state.connector is None:
             return NewestRun(None, max(runs.values(), key=lambda run: run.started_ms, default=None))
         run = runs.get(state.connector.run_id)
@@ -43,31 +43,32 @@ class NewestRun:
 
     @property
     def unknown(self) -> bool:
-        """Whether nobody ever started the connector."""
+        """Whether the connector was never started."""
         return self.connector is None and self.run is None
 
     @property
     def ended(self) -> bool:
-        """Whether the run's status record says that it has ended, gracefully or not."""
+        """Whether the run has ended, gracefully or not, by its status record."""
         return self.run is not None and self.run.ended_ms is not None
 
     @property
     def graceful(self) -> bool:
-        """Whether the run did all it was to do: it completed, or stopped because it was asked to."""
+        """Whether the run completed, or stopped on request."""
         return self.run is not None and self.ended and (self.run.state == COMPLETED or (self.run.state == STOPPED and not self.run.error))
 
     @property
     def run_id(self) -> str:
+        """Id of the run; empty without one."""
         return self.run.run_id if self.run is not None else self.connector.run_id if self.connector is not None else ""
 
     @property
     def state(self) -> str:
-        """The state in the run's status record, or that there is none."""
+        """The state in the run's status record; "not known" without one."""
         return self.run.state if self.run is not None else "not known"
 
 
 def newest_run(clients: KafkaClients, topics: Topics, prefix: str, connector: str) -> NewestRun:
-    """What the configs topic and the status topic say of the run that took the connector last."""
+    """Read the run that took the connector last."""
     state = read_connector(clients, topics, prefix, connector)
     if state.connector is None:
         return NewestRun.of(state, read_runs(clients, prefix, connector))
@@ -76,7 +77,7 @@ def newest_run(clients: KafkaClients, topics: Topics, prefix: str, connector: st
 
 
 def known_connectors(clients: KafkaClients, topics: Topics, prefix: str) -> list[str]:
-    """Names of all connectors that were ever started under a prefix, sorted."""
+    """Names of all connectors ever started under a prefix, sorted."""
     topic = configs_topic(prefix)
     if not topics.exists(topic):
         return []
@@ -85,7 +86,7 @@ def known_connectors(clients: KafkaClients, topics: Topics, prefix: str) -> list
 
 
 def unknown_connector(settings: ConnectorSettings, known: list[str]) -> SettingsError:
-    """The error of a name that nobody ever started."""
+    """The error of a connector that was never started."""
     names = f"Known are {', '.join(known[:_SHOWN_NAMES])}" if known else "None is known there"
     hint = did_you_mean(settings.name, known)
     return SettingsError(
@@ -99,10 +100,10 @@ def unknown_connector(settings: ConnectorSettings, known: list[str]) -> Settings
 
 @dataclass(frozen=True)
 class TargetStateChange:
-    """What was asked of a connector, and what its newest run did then.
+    """A requested target state, and its effect on the newest run.
 
-    :param before: the newest run when it was asked.
-    :param after: the newest run when the wait was over; None: nobody waited.
+    :param before: the newest run at the request.
+    :param after: the newest run after the wait; None: there was no wait.
     """
 
     name: str
@@ -112,19 +113,21 @@ class TargetStateChange:
 
     @property
     def done(self) -> bool:
-        """False where a run was waited for that is not ended, or did not end gracefully."""
+        """False if the run did not end gracefully during the wait."""
         return self.after is None or self.after.graceful
 
     def to_dict(self) -> dict[str, object]:
+        """JSON-ready form."""
         found = self.after or self.before
         run = None if found.run is None else asdict(found.run)
         return {"connector": self.name, "target": self.target, "run": run, "ended": found.ended, "graceful": found.graceful}
 
 
 def request_target_state(settings: ConnectorSettings, secrets: Secrets, target: str, wait_ms: int = 0) -> TargetStateChange:
-    """Ask a connector for a target state; with ``wait_ms`` wait that long for its run to end.
+    """Request a target state.
 
-    :raises SettingsError: nobody ever started a connector of that name.
+    :param wait_ms: maximum time to wait for the run's end, in milliseconds; 0: no wait.
+    :raises SettingsError: no connector of that name was ever started.
     """
     clients = kafka_clients(settings, secrets)
     clients.check()

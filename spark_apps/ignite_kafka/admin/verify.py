@@ -1,8 +1,8 @@
-"""Compare topics with caches: every record that a read_committed consumer sees against the entry it was made from.
+"""Comparison of topics with caches: every committed record with its entry.
 
-Values are read again by the codec's plain row path, not by the columns that the copy used, so an error of the codec shows too. Keys are
-compared byte by byte with what the converter writes, and that with the row path. A topic's last record of each key is held in memory:
-meant for topics of some millions of records.
+Values are decoded row by row, not in columns as for the copy, so that the comparison also finds errors of the codec. Keys are compared byte
+by byte with the converter's output, and that with the decoded row. The last record of each key is held in memory, so the comparison suits
+topics of some millions of records.
 """
 
 from __future__ import annotations
@@ -34,11 +34,13 @@ from .comparison import Comparison
 
 @dataclass
 class Verified(Comparison):
-    """How a topic's last records compare with its cache. Keys are compared by their bytes, as Kafka's compaction does.
+    """Result of comparing a topic's last records with its cache. Keys are compared by their bytes, as in Kafka's compaction.
 
-    ``repeated`` counts records of a key that an equal or other record follows: more than one snapshot into one topic gives them too. An
-    entry that was passed over counts as missing. ``other_bytes``, a part of ``unexpected``, counts keys of the topic that are a key of the
-    cache in other bytes (fields in another order, or null where the key has no such field): version 0.1.0 wrote such keys.
+    A skipped entry counts as missing.
+
+    :param repeated: records followed by another record of the same key; several snapshots into one topic cause them too.
+    :param other_bytes: keys of the topic, counted in ``unexpected`` too, that equal a key of the cache but for their bytes (another order
+        of fields, or null for a field that the key lacks); version 0.1.0 wrote such keys.
     """
 
     cache: str
@@ -51,7 +53,7 @@ class Verified(Comparison):
 def verify(
     plan: TransferPlan, cluster: Cluster, clients: KafkaClients, done: Callable[[Verified], None] = lambda _: None
 ) -> list[Verified]:
-    """Compare each cache of a plan with its topic; ``done`` is told of each as soon as it is known."""
+    """Compare each cache of a plan with its topic; ``done`` is called with each result."""
     results = []
     for cache in plan.caches:
         result = _verify_cache(plan, cache, cluster, clients)
@@ -77,7 +79,7 @@ def _verify_cache(plan: TransferPlan, cache: CachePlan, cluster: Cluster, client
         result.entries += 1
         if isinstance(entry, IgniteKafkaError):
             result.missing += 1
-            result.note(f"no record can be made of an entry: {entry}")
+            result.note(f"an entry cannot be converted to a record: {entry}")
         else:
             _compare(result, entry, last, seen, raw)
     _note_unexpected(result, [key for key, value in last.items() if value is not None], seen, raw)
@@ -85,11 +87,11 @@ def _verify_cache(plan: TransferPlan, cache: CachePlan, cluster: Cluster, client
 
 
 def _compare(result: Verified, entry: tuple[bytes, Any], last: dict[bytes, bytes | None], seen: set[bytes], raw: bool) -> None:
-    """Compare an entry with the last record of its key, which is taken out of `last`."""
+    """Compare an entry with the last record of its key, and remove that from `last`."""
     key, expected = entry
     if key not in last:
         result.missing += 1
-        result.note(f"two entries have the one Kafka key {_shown(key)}" if key in seen else f"no record of key {_shown(key)}")
+        result.note(f"two entries have the same Kafka key {_shown(key)}" if key in seen else f"no record of key {_shown(key)}")
     else:
         found = last.pop(key)
         if not _same(expected, found, raw):
@@ -100,14 +102,16 @@ def _compare(result: Verified, entry: tuple[bytes, Any], last: dict[bytes, bytes
 
 
 def _note_unexpected(result: Verified, left: Sequence[bytes], seen: set[bytes], raw: bool) -> None:
-    """Count the keys of the topic that no entry has, and those of them that are an entry's key in other bytes."""
+    """Count keys of the topic without an entry, and those of them that equal an entry's key but for their bytes."""
     result.unexpected = len(left)
     known = {fields: key for key in seen if left and not raw and (fields := _fields_of(key)) is not None}
     for key in left:
         same = known.get(_fields_of(key) or "") if known else None
         if same is not None:
             result.other_bytes += 1
-            result.note(f"key {_shown(key)} is {_shown(same)} in other bytes, which Kafka does not join: send the cache to a new topic")
+            result.note(
+                f"key {_shown(key)} is {_shown(same)} in other bytes, which Kafka does not compact together: send the cache to a new topic"
+            )
         else:
             result.note(f"a record of key {_shown(key)} that the cache does not have")
 
@@ -117,7 +121,7 @@ def _shown(key: bytes) -> str:
 
 
 def _fields_of(key: bytes) -> str | None:
-    """One text for all keys that are objects of the same fields but those that are null, in any order; None for any other key."""
+    """A text that is equal for JSON objects with equal fields, ignoring order and nulls; None for other keys."""
     if not key.startswith(b"{"):
         return None
     try:
@@ -139,7 +143,7 @@ def _has_decimal(value: Any) -> bool:
 
 
 def _json_entries(plan: TransferPlan, cluster: Cluster, info: CacheInfo) -> Iterator[tuple[bytes, Any] | IgniteKafkaError]:
-    """Key and value of each entry; where the error policy goes on without an entry that is no record, why it is none."""
+    """Key and value of each entry; the error of an entry that cannot be converted, unless the error policy is to stop."""
     reader = _JsonReader(plan, cluster, info)
     for page in scan_partitions(cluster, info, range(info.partitions), page_bytes=plan.settings.page_bytes):
         try:
@@ -156,7 +160,7 @@ def _json_entries(plan: TransferPlan, cluster: Cluster, info: CacheInfo) -> Iter
 
 
 class _JsonReader:
-    """Entries as JSON: values by the row path, keys as the bytes that the converter writes, which the row path must agree with."""
+    """Reads entries as JSON: values from decoded rows, keys as the converter's bytes, which must equal the decoded rows."""
 
     def __init__(self, plan: TransferPlan, cluster: Cluster, info: CacheInfo) -> None:
         self._forms = plan.settings.decimal_format, plan.settings.enum_policy
@@ -164,13 +168,14 @@ class _JsonReader:
         self._cluster, self._info = cluster, info
 
     def entries(self, page: Page) -> list[tuple[bytes, Any]]:
+        """Key bytes and JSON value of each entry of a page."""
         decoded = decode_rows([page], self._info, self._cluster)
         rows = [(self._json(key, is_key=True), self._json(value, is_key=False)) for key, value in decoded]
         found = []
         for text, (key, value) in zip(self._keys(page), rows, strict=True):
             if not _same(key, text, False):
                 what = f"the columns make the key {_shown(text)} of an entry, the rows {in_message(repr(key))}"
-                remedy = "This is an error of the program: report it with the type of the key."
+                remedy = "This is a bug: report it with the type of the key."
                 raise DecodeError(what, remedy, cache=self._info.name, partition=page.partition)
             found.append((text, value))
         return found

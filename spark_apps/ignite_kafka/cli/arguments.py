@@ -1,4 +1,4 @@
-"""How the command line reads its arguments."""
+"""Parsing of command-line arguments."""
 
 from __future__ import annotations
 
@@ -13,15 +13,17 @@ from ..runtime import logs
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors are JSON where the arguments ask for it."""
+    """A parser that reports errors as JSON if the arguments contain ``--json``."""
 
     given: Sequence[str] = ()
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse, and keep the arguments for :meth:`error`."""
         self.given = sys.argv[1:] if args is None else args
         return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
+        """Report wrong arguments and exit with code 2."""
         if "--json" not in self.given:
             super().error(message)
         logs.show_error(SettingsError(message, f"See {self.prog} --help"), as_json=True)
@@ -29,7 +31,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def whole(text: str) -> int:
-    """A whole number from 0 on."""
+    """Parse a whole number that is not negative."""
     number = int(text)
     if number < 0:
         raise argparse.ArgumentTypeError(f"{text} is below 0")
@@ -37,8 +39,8 @@ def whole(text: str) -> int:
 
 
 def command_after_interrupt(given: Sequence[str]) -> str:
-    """What to do after a Ctrl-C of a run: the command that goes on, under a status record of its own."""
-    return f"What was committed stays. To go on from there: {shlex.join(['ignite-kafka', *_without_run_id(given)])}"
+    """Remedy after a Ctrl-C of a run: the command that continues it, with a new run id."""
+    return f"What was committed stays. To continue: {shlex.join(['ignite-kafka', *_without_run_id(given)])}"
 
 
 def _without_run_id(given: Sequence[str]) -> Iterator[str]:

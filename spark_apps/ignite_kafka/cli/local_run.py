@@ -1,4 +1,4 @@
-"""A run with a Spark session of this process: what `ignite-kafka run` does."""
+"""Run of a connector with a Spark session of this process, for `ignite-kafka run`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ..runtime.library_zip import zip_library
 from ..settings.connector import ConnectorSettings
 from ..state.status import RunStatus
 
-_LOCAL = "local[*,4]"  # all cores; a task whose Python worker dies is tried again, as often as on a cluster
+_LOCAL = "local[*,4]"  # all cores; as many attempts per task as on a cluster
 
 
 def run_locally(
@@ -40,20 +40,20 @@ def run_locally(
 ) -> RunStatus:
     """Run a connector.
 
-    :param master: Spark's master; without one, what Spark's own configuration says, else ``local[*,4]``.
-    :param ship_secrets_unprotected: ship ``secrets`` to executors although Spark does not authenticate.
-    :param allowed_kafka_options: properties in the secrets file that may act on the host, each ``name=value``.
-    :param stop: set to have a run that streams end after the batch in hand.
-    :param run_id: name of the status record; made from the time without one.
-    :raises SettingsError: there is no Java.
-    :raises IgniteKafkaError: what ended the run.
+    :param master: Spark master; None: that of Spark's configuration, else ``local[*,4]``.
+    :param ship_secrets_unprotected: send ``secrets`` to executors although Spark does not authenticate.
+    :param allowed_kafka_options: allowed properties in the secrets file that act on the host, each ``name=value``.
+    :param stop: set it to end a stream after the current batch.
+    :param run_id: key of the status record; None: derived from the time.
+    :raises SettingsError: Java is missing.
+    :raises IgniteKafkaError: the error that ended the run.
     """
     require_java()
     run_id = run_id or _run_id()
     arguments = Arguments("", secrets, mounted_secrets, ship_secrets_unprotected)
     preflight(settings, arguments.read_secrets(allowed_kafka_options), run_id, snapshot_id)
     if master is None or master.startswith("local"):
-        # Python workers and the driver must be one Python: Spark takes `python3` from the path otherwise
+        # workers must use the driver's Python; by default Spark takes `python3` of PATH
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     spark = _session(settings.name, master)
@@ -71,14 +71,14 @@ def run_locally(
 def _session(connector: str, master: str | None) -> SparkSession:
     builder = session_builder(connector).config("spark.ui.showConsoleProgress", "false")
     if master is None:
-        os.environ.setdefault("MASTER", _LOCAL)  # spark-submit asks for it after spark-defaults.conf, which Python cannot read before
+        os.environ.setdefault("MASTER", _LOCAL)  # spark-submit reads it after spark-defaults.conf, which Python cannot read before
     os.environ.update(logs.spark_environment())
     try:
         return (builder.master(master) if master else builder).getOrCreate()
     except PySparkRuntimeError as cause:
         if cause.getCondition() != "JAVA_GATEWAY_EXITED":
             raise
-        remedy = "Its own message is above. Check JAVA_HOME, SPARK_HOME and the files in SPARK_CONF_DIR"
+        remedy = "Its message is above. Check JAVA_HOME, SPARK_HOME and the files in SPARK_CONF_DIR"
         raise IgniteKafkaError("Spark's Java process ended before it answered", remedy) from cause
 
 

@@ -1,7 +1,8 @@
-"""The command `ignite-kafka`: check, plan, run, look at and steer connectors without Airflow.
+"""The command `ignite-kafka`: check, plan, run, inspect and control connectors without Airflow.
 
-Exit codes are those of :mod:`ignite_kafka.errors`: 0 done, 1 failed, 2 settings or arguments are wrong, 3 fenced by a newer run, 4 outcome
-unknown, 130 interrupted. The last line on stderr of a failure is ``ignite-kafka: <error> <message>``, and with ``--json`` one line of JSON.
+Exit codes are those of :mod:`ignite_kafka.errors`: 0 success, 1 failure, 2 invalid settings or arguments, 3 fenced by a newer run,
+4 outcome unknown, 130 interrupted. The last line on stderr of a failure is ``ignite-kafka: <error> <message>``, with ``--json`` a line of
+JSON.
 """
 
 from __future__ import annotations
@@ -33,11 +34,11 @@ from .arguments import Parser, command_after_interrupt, whole
 from .tables import table
 
 _COMMAND_LINE = "the command line"
-_ALWAYS_SHOWN = ("ignite_addresses", "bootstrap_servers")  # a default is a cluster of this machine, which may not be the one that is meant
+_ALWAYS_SHOWN = ("ignite_addresses", "bootstrap_servers")  # the default is a cluster of this machine, which is often not intended
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; the exit code is its result."""
+    """Run one command and return its exit code."""
     given = list(sys.argv[1:] if argv is None else argv)
     arguments = parser().parse_args(given)
     as_json = getattr(arguments, "json", False)
@@ -50,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         logs.show_error(error, as_json=as_json)
         return error.exit_code
     except BrokenPipeError:
-        # whoever read the output has gone; Python would complain once more when it flushes at exit
+        # the reader of the output has gone; Python would report it again when it flushes at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
     except KeyboardInterrupt:
@@ -63,34 +64,30 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def parser() -> argparse.ArgumentParser:
     """The arguments of all commands."""
-    top = Parser(prog="ignite-kafka", description="Moves data between Apache Ignite caches and Kafka topics.")
+    top = Parser(prog="ignite-kafka", description="Copy data between Apache Ignite caches and Kafka topics.")
     top.add_argument("-q", "--quiet", action="store_true", help="log warnings and errors only")
     commands = top.add_subparsers(required=True, metavar="COMMAND")
-    _add_file(
-        commands, "validate", validate, "check a settings file and show what it sets and which addresses it uses; no cluster is asked"
-    )
-    plan_parser = _add_file(commands, "plan", plan, "dry run: what a run would copy and what is done already; nothing is written")
+    _add_file(commands, "validate", validate, "check a settings file and show its settings and addresses; connects to no cluster")
+    plan_parser = _add_file(commands, "plan", plan, "dry run: show what a run would copy and what is done already; writes nothing")
     plan_parser.add_argument("--snapshot-id", help="the snapshot to plan (default: the last unfinished one, else a new one)")
     plan_parser.add_argument("--json", action="store_true", help="print JSON")
     run_parser = _add_file(commands, "run", run, "copy the caches to topics, or the topics to caches")
-    run_parser.add_argument("--master", help="Spark master (default: local[*,4], or what spark-defaults.conf says)")
-    run_parser.add_argument(
-        "--snapshot-id", help="the snapshot to begin or to go on with (default: the last unfinished one, else a new one)"
-    )
-    run_parser.add_argument("--run-id", help="name of this run's status record (default: made from the time)")
+    run_parser.add_argument("--master", help="Spark master (default: that of spark-defaults.conf, else local[*,4])")
+    run_parser.add_argument("--snapshot-id", help="the snapshot to begin or continue (default: the last unfinished one, else a new one)")
+    run_parser.add_argument("--run-id", help="key of this run's status record (default: derived from the time)")
     run_parser.add_argument("--json", action="store_true", help="print the run's record as JSON")
-    run_parser.add_argument("--mounted-secrets", metavar="FILE", help="a secrets file that every executor has under this path")
+    run_parser.add_argument("--mounted-secrets", metavar="FILE", help="secrets file at this path on every executor")
     run_parser.add_argument(
         "--ship-secrets-unprotected",
         action="store_true",
-        help="ship --secrets to the executors of a cluster without spark.authenticate: whoever reaches the driver's port can read them",
+        help="send --secrets to executors although Spark does not authenticate: anyone who reaches the driver's port can read them",
     )
     _add_file(commands, "verify", verify, "compare every record of the topics with its cache entry")
     _add_name(commands, "status", status, "show a connector and its runs")
-    _add_name(commands, "pause", pause, "have a running connector send nothing until it is resumed")
-    _add_name(commands, "resume", resume, "have a paused connector go on")
-    stop_parser = _add_name(commands, "stop", stop, "have a running connector end after the batch in hand")
-    wait = "how long to wait for its end (default: 60000; 0: only ask)"
+    _add_name(commands, "pause", pause, "pause a running connector until it is resumed")
+    _add_name(commands, "resume", resume, "resume a paused connector")
+    stop_parser = _add_name(commands, "stop", stop, "stop a running connector after the current batch")
+    wait = "time to wait for its end, in milliseconds (default: 60000; 0: no wait)"
     stop_parser.add_argument("--wait-ms", type=whole, default=60_000, metavar="MS", help=wait)
     _add_offsets(commands.add_parser("offsets", help="offsets of a connector").add_subparsers(required=True, metavar="ACTION"))
     _add_backlog(commands)
@@ -98,36 +95,36 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _add_offsets(offsets: Any) -> None:
-    _add_name(offsets, "show", show_offsets, "show which partitions of which caches are done, and which update numbers are sent")
-    alter = _add_name(offsets, "alter", alter_offsets, "change which update numbers of a partition count as sent; only while stopped")
+    _add_name(offsets, "show", show_offsets, "show finished cache partitions and the update numbers sent")
+    alter = _add_name(offsets, "alter", alter_offsets, "set the highest update number sent of a cache partition; only while stopped")
     alter.add_argument("--cache", required=True, metavar="CACHE")
     alter.add_argument("--partition", required=True, type=whole, metavar="NUMBER")
-    alter.add_argument("--sent", required=True, type=whole, metavar="NUMBER", help="all numbers up to this count as sent, none above")
-    reset = _add_name(offsets, "reset", reset_offsets, "forget what was sent, of all, a cache or a partition; only while stopped")
+    alter.add_argument("--sent", required=True, type=whole, metavar="NUMBER", help="highest update number that counts as sent")
+    reset = _add_name(offsets, "reset", reset_offsets, "remove the offsets of all caches, a cache or a partition; only while stopped")
     reset.add_argument("--cache", metavar="CACHE")
-    reset.add_argument("--partition", type=whole, metavar="NUMBER", help="of that cache")
+    reset.add_argument("--partition", type=whole, metavar="NUMBER", help="partition of that cache")
     for changing in (alter, reset):
-        changing.add_argument("--force", action="store_true", help="although the newest run has not ended: its driver is dead")
+        changing.add_argument("--force", action="store_true", help="proceed although the newest run has not ended: its driver is dead")
 
 
 def _add_backlog(commands: Any) -> None:
-    text = "have a connector send a cache, or one partition of it, again"
+    text = "send a cache, or one partition of it, again"
     resend_parser = commands.add_parser("resend", help=text, description=text)
     resend_parser.add_argument("cache", metavar="CACHE")
     resend_parser.add_argument("partition", metavar="PARTITION", type=whole, nargs="?")
     resend_parser.add_argument("--name", metavar="NAME", help="the connector's name (default: that of the settings file)")
     _add_connector(resend_parser, resend)
     backlog = commands.add_parser("backlog", help="the backlog of a connector").add_subparsers(required=True, metavar="ACTION")
-    status_parser = _add_name(backlog, "status", backlog_status, "show what is captured and what waits to be sent")
+    status_parser = _add_name(backlog, "status", backlog_status, "show captured caches and unsent changes")
     cleanup_parser = _add_name(backlog, "cleanup", backlog_cleanup, "end the capture and destroy the backlog cache of a stopped connector")
-    cleanup_parser.add_argument("--force", action="store_true", help="although the connector did not stop gracefully")
+    cleanup_parser.add_argument("--force", action="store_true", help="clean up although the connector did not stop gracefully")
     for added in (resend_parser, status_parser, cleanup_parser):
         _add_ignite(added)
 
 
 def _add_file(commands: Any, name: str, command: Callable[[argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
     added: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text)
-    added.add_argument("file", metavar="FILE", help="settings: .properties (the reference's names, or ours) or .json")
+    added.add_argument("file", metavar="FILE", help="settings file: .properties (names of the GridGain connector or ours) or .json")
     _add_ignite(added)
     return _add_common(added, command)
 
@@ -139,7 +136,7 @@ def _add_name(commands: Any, name: str, command: Callable[[argparse.Namespace], 
 
 
 def _add_connector(added: argparse.ArgumentParser, command: Callable[[argparse.Namespace], int]) -> argparse.ArgumentParser:
-    added.add_argument("--settings", dest="file", metavar="FILE", help="settings file, where a connection needs more than an address")
+    added.add_argument("--settings", dest="file", metavar="FILE", help="settings file, if a connection needs more than an address")
     added.add_argument("--internal-topic-prefix", metavar="PREFIX", help="internal_topic_prefix of the connector")
     added.add_argument("--json", action="store_true", help="print JSON")
     return _add_common(added, command)
@@ -151,7 +148,7 @@ def _add_ignite(added: argparse.ArgumentParser) -> None:
 
 def _add_common(added: argparse.ArgumentParser, command: Callable[[argparse.Namespace], int]) -> argparse.ArgumentParser:
     added.add_argument("--kafka", metavar="HOST:PORT,…", help="Kafka brokers: bootstrap_servers")
-    added.add_argument("--secrets", metavar="FILE", help="JSON file with passwords, readable by its owner alone")
+    added.add_argument("--secrets", metavar="FILE", help="JSON file with secrets, readable by its owner only")
     added.add_argument(
         "--allow-kafka-option", action="append", default=[], metavar="NAME=VALUE",
         help="allow a Kafka property of the secrets file that loads code, runs a command, or sends or writes files",
@@ -161,7 +158,7 @@ def _add_common(added: argparse.ArgumentParser, command: Callable[[argparse.Name
 
 
 def validate(arguments: argparse.Namespace) -> int:
-    """Check settings, and the secrets file where one is given."""
+    """Check settings and, if given, the secrets file."""
     settings, hidden = _settings(arguments), _secrets(arguments)
     check_kafka(settings, hidden)
     check_ignite(settings, hidden)
@@ -188,7 +185,7 @@ def plan(arguments: argparse.Namespace) -> int:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Copy the caches with a Spark session of this process."""
+    """Run a connector with a Spark session of this process."""
     settings = _settings(arguments)
     require_pyspark()
     from ..app import stop_on_sigterm
@@ -211,7 +208,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def verify(arguments: argparse.Namespace) -> int:
-    """Compare topics with caches; 1 where they differ."""
+    """Compare topics with caches; returns 1 if they differ."""
     from .views import verify_view
 
     equal, text = verify_view(_of_source(_settings(arguments)), _secrets(arguments))
@@ -227,21 +224,21 @@ def status(arguments: argparse.Namespace) -> int:
 
 
 def pause(arguments: argparse.Namespace) -> int:
-    """Ask a connector to pause."""
-    return _ask(arguments, "PAUSED")
+    """Pause a connector."""
+    return _request(arguments, "PAUSED")
 
 
 def resume(arguments: argparse.Namespace) -> int:
-    """Ask a paused connector to go on."""
-    return _ask(arguments, "RUNNING")
+    """Resume a paused connector."""
+    return _request(arguments, "RUNNING")
 
 
 def stop(arguments: argparse.Namespace) -> int:
-    """Ask a connector to stop and wait for it; 1 where its run did not end in time, or not gracefully."""
-    return _ask(arguments, "STOPPED", arguments.wait_ms)
+    """Stop a connector and wait for its end; returns 1 if its run did not end in time and gracefully."""
+    return _request(arguments, "STOPPED", arguments.wait_ms)
 
 
-def _ask(arguments: argparse.Namespace, target: str, wait_ms: int = 0) -> int:
+def _request(arguments: argparse.Namespace, target: str, wait_ms: int = 0) -> int:
     from ..admin.target_state import request_target_state
 
     change = request_target_state(_settings(arguments), _secrets(arguments), target, wait_ms)
@@ -250,7 +247,7 @@ def _ask(arguments: argparse.Namespace, target: str, wait_ms: int = 0) -> int:
 
 
 def show_offsets(arguments: argparse.Namespace) -> int:
-    """Show offsets: a table by cache, or with --json one line a unit."""
+    """Show offsets: a table by cache, or with --json one line per cache partition."""
     from .views import offset_lines, offsets_table
 
     settings, hidden = _settings(arguments), _secrets(arguments)
@@ -263,7 +260,7 @@ def show_offsets(arguments: argparse.Namespace) -> int:
 
 
 def alter_offsets(arguments: argparse.Namespace) -> int:
-    """Change which update numbers of a unit count as sent."""
+    """Set the highest update number sent of a cache partition."""
     from ..admin.offsets import alter
 
     unit = arguments.cache, arguments.partition, arguments.sent
@@ -272,7 +269,7 @@ def alter_offsets(arguments: argparse.Namespace) -> int:
 
 
 def reset_offsets(arguments: argparse.Namespace) -> int:
-    """Forget offsets."""
+    """Remove offsets."""
     from ..admin.offsets import reset
 
     if arguments.partition is not None and arguments.cache is None:
@@ -282,7 +279,7 @@ def reset_offsets(arguments: argparse.Namespace) -> int:
 
 
 def resend(arguments: argparse.Namespace) -> int:
-    """Have units sent again."""
+    """Have cache partitions sent again."""
     from ..admin import backlog
 
     marked = backlog.resend(_settings(arguments), _secrets(arguments), arguments.cache, arguments.partition)
@@ -297,7 +294,7 @@ def backlog_status(arguments: argparse.Namespace) -> int:
 
 
 def backlog_cleanup(arguments: argparse.Namespace) -> int:
-    """Remove what a connector has on the nodes."""
+    """Remove a connector's capture and backlog from the nodes."""
     from ..admin import backlog
 
     removed = backlog.cleanup(_settings(arguments), _secrets(arguments), force=arguments.force)
@@ -305,7 +302,7 @@ def backlog_cleanup(arguments: argparse.Namespace) -> int:
 
 
 def _settings(arguments: argparse.Namespace) -> ConnectorSettings:
-    """The file's settings with the command line's on top; event 15000 where they are wrong."""
+    """Settings of the file, overridden by the command line; emits event 15000 if they are invalid."""
     try:
         settings = _read_settings(arguments)
         set_log_values(settings.log_values)
@@ -318,7 +315,7 @@ def _settings(arguments: argparse.Namespace) -> ConnectorSettings:
 def _of_source(settings: ConnectorSettings) -> SourceSettings:
     if isinstance(settings, SourceSettings):
         return settings
-    raise NotAvailableYet("this is not available yet for Kafka to Ignite", connector=settings.name)
+    raise NotAvailableYet("this command is not available yet for Kafka to Ignite", connector=settings.name)
 
 
 def _read_settings(arguments: argparse.Namespace) -> ConnectorSettings:

@@ -1,4 +1,4 @@
-"""What the command line shows of a sink before it runs. Nothing is written."""
+"""Preview of a sink's run. It writes nothing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .tables import table
 
 @dataclass(frozen=True)
 class TopicPreview:
-    """One topic of a plan. ``records`` are those between where it goes on and its end, as far as they are no markers of transactions."""
+    """A topic of a plan. ``records`` is the number of offsets to read, transaction markers included."""
 
     topic: str
     cache: str
@@ -32,7 +32,7 @@ class TopicPreview:
 
 @dataclass(frozen=True)
 class SinkPlanView:
-    """What a run would do."""
+    """Plan of the next run."""
 
     connector: str
     group: str
@@ -40,16 +40,18 @@ class SinkPlanView:
     topics: tuple[TopicPreview, ...]
 
     def to_dict(self) -> dict[str, object]:
+        """JSON-ready form."""
         return asdict(self)
 
     def text(self) -> str:
-        rows = [(t.topic, t.partitions, t.cache if t.cache_exists else f"{t.cache}, to be made", t.records) for t in self.topics]
+        """Text for a terminal."""
+        rows = [(t.topic, t.partitions, t.cache if t.cache_exists else f"{t.cache}, to be created", t.records) for t in self.topics]
         head = f"connector {self.connector}, group {self.group}, converter {self.converter}"
         return "\n".join([head, "", table(("topic", "partitions", "cache", "records to read"), rows)])
 
 
 def sink_plan_view(settings: SinkSettings, secrets: Secrets) -> SinkPlanView:
-    """The plan that a run with these settings would begin with.
+    """Plan the run that these settings would start.
 
     :raises SettingsError, TopicError, RecordsLost: as the run would.
     """
@@ -58,17 +60,17 @@ def sink_plan_view(settings: SinkSettings, secrets: Secrets) -> SinkPlanView:
     topics = Topics(clients)
     control = read_connector(clients, topics, settings.internal_topic_prefix, settings.name)
     plan = make_plan(settings, topics, 0)
-    places = partitions_of(plan.topics)
+    partitions = partitions_of(plan.topics)
     copies: dict[TopicPartition, PartitionOffset] = {}
     if control.connector is not None:
         if control.connector.is_source:
-            raise SettingsError("a source connector has this name", "Give the sink another one.", setting="name", value=settings.name)
+            raise SettingsError("a source connector has this name", "Give the sink another name.", setting="name", value=settings.name)
         for state in read_slots(clients, topics, settings.internal_topic_prefix, settings.name, control.connector.slots):
             copies |= state.by_topic
     plan = with_begins(plan, topics, clients)
     by_partition = {(topic.name, partition): topic for topic in plan.topics for partition in range(topic.partitions)}
     starts = resolve_starts(by_partition, settings, topics, copies)
-    ends = topics.offsets(places, OffsetSpec.latest(), committed=True)
+    ends = topics.offsets(partitions, OffsetSpec.latest(), committed=True)
     with ignite_cluster(settings, secrets) as cluster:
         existing = set(cluster.cache_names())
     previews = tuple(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """Columns under their heads, two blanks apart; numbers stand to the right, with commas."""
+    """Format columns under their heads, two blanks apart; numbers are right-aligned, with thousands separators."""
     cells = [[f"{cell:,}" if isinstance(cell, int) else "" if cell is None else str(cell) for cell in row] for row in rows]
     right = [bool(rows) and all(isinstance(row[column], (int, float)) for row in rows) for column in range(len(head))]
     widths = [max(len(row[column]) for row in [list(head), *cells]) for column in range(len(head))]

@@ -1,4 +1,4 @@
-"""What the command line shows of the clusters: plans, connectors, runs and offsets. Nothing is written."""
+"""Views of plans, connectors, runs and offsets. They write nothing."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from ..state.target_state import RUNNING, read_target
 from .tables import table
 
 _NEW = "(new)"
-_UNDECIDED = 0  # slots of a connector that has not run yet: they go by the cores of its Spark
+_UNDECIDED = 0  # slots of a connector that has not run yet; Spark's cores decide
 
 
 @dataclass(frozen=True)
 class CachePreview:
-    """One cache of a plan. ``topic_partitions`` None: the topic is made with the broker's default."""
+    """A cache of a plan. ``topic_partitions`` is None if the broker's default applies."""
 
     cache: str
     topic: str
@@ -45,7 +45,7 @@ class CachePreview:
 
 @dataclass(frozen=True)
 class PlanView:
-    """What a run would do; ``state`` is new, unfinished or complete."""
+    """Plan of the next run; ``state`` is new, unfinished, complete or superseded."""
 
     connector: str
     snapshot_id: str
@@ -57,13 +57,15 @@ class PlanView:
     caches: tuple[CachePreview, ...]
 
     def to_dict(self) -> dict[str, object]:
+        """JSON-ready form."""
         return asdict(self)
 
     def text(self) -> str:
+        """Text for a terminal."""
         head = ("cache", "topic", "topic partitions", "units", "done", "records sent")
         rows = [(c.cache, c.topic, _partitions(c), c.units, c.units_done, c.records_done) for c in self.caches]
-        tasks = f"at most {self.tasks} tasks" if self.tasks else "as many tasks as Spark has cores, at most one a slot"
-        slots = f"{self.slots} slots" if self.slots else "slots by the cores that Spark has then"
+        tasks = f"at most {self.tasks} tasks" if self.tasks else "as many tasks as Spark has cores, at most one per slot"
+        slots = f"{self.slots} slots" if self.slots else "slots: two per Spark core"
         done = sum(c.units_done for c in self.caches)
         return "\n".join(
             [
@@ -77,11 +79,11 @@ class PlanView:
 
 def _partitions(cache: CachePreview) -> str:
     count = "broker's default" if cache.topic_partitions is None else str(cache.topic_partitions)
-    return count if cache.topic_exists else f"{count}, to be made"
+    return count if cache.topic_exists else f"{count}, to be created"
 
 
 def plan_view(settings: SourceSettings, secrets: Secrets, snapshot_id: str | None = None) -> PlanView:
-    """The plan of the snapshot that a run with these settings would begin or continue.
+    """Plan the snapshot that a run with these settings would begin or continue.
 
     :raises SettingsError, CacheNotFound, UnsupportedType, SnapshotConflict, TopicError: as the run would.
     """
@@ -135,13 +137,14 @@ def _preview(plan: TransferPlan, kind: str, clients: KafkaClients, topics: Topic
 
 @dataclass(frozen=True)
 class StatusView:
-    """A connector: what the configs topic and the status topic hold of it. ``target`` None: nobody ever asked for a state."""
+    """State and runs of a connector; ``target`` is None if no target state was ever requested."""
 
     control: ConnectorState
     runs: Mapping[str, RunStatus]
     target: str | None = None
 
     def to_dict(self) -> dict[str, object]:
+        """JSON-ready form."""
         connector, snapshot = self.control.connector, self.control.snapshot
         shown = None if snapshot is None else {"id": snapshot.id, "complete": snapshot.complete}
         return {
@@ -152,6 +155,7 @@ class StatusView:
         }
 
     def text(self) -> str:
+        """Text for a terminal."""
         connector, snapshot = self.control.connector, self.control.snapshot
         lines = []
         if connector is not None:
@@ -170,9 +174,9 @@ def _run_row(run: RunStatus) -> tuple[object, ...]:
 
 
 def status_view(settings: ConnectorSettings, secrets: Secrets) -> StatusView:
-    """A connector and its runs.
+    """Read a connector and its runs.
 
-    :raises SettingsError: nobody ever started a connector of that name.
+    :raises SettingsError: no connector of that name was ever started.
     """
     clients = kafka_clients(settings, secrets)
     clients.check()
@@ -195,7 +199,7 @@ def _states(settings: ConnectorSettings, secrets: Secrets) -> Iterator[SlotState
 
 
 def offset_lines(settings: ConnectorSettings, secrets: Secrets) -> Iterator[str]:
-    """One JSON line a unit, in Kafka Connect's form: ``{"partition": {"cache", "partition"}, "offset": {…}}``."""
+    """One JSON line per cache partition, in Kafka Connect's form: ``{"partition": {"cache", "partition"}, "offset": {…}}``."""
     for state in _states(settings, secrets):
         for (cache, partition), unit in sorted(state.units.items()):
             place = {"cache": cache, "partition": partition}
@@ -206,9 +210,9 @@ def offset_lines(settings: ConnectorSettings, secrets: Secrets) -> Iterator[str]
 
 
 def offsets_table(settings: ConnectorSettings, secrets: Secrets) -> str:
-    """A row a cache, snapshot and incarnation: units that are done under the snapshot, and units that the stream has sent numbers of.
+    """One row per cache, snapshot and incarnation, with counts of finished and of streamed units.
 
-    Of a sink a row a topic partition: the next offset.
+    Of a sink, one row per topic partition, with the next offset.
     """
     counts: dict[tuple[str, str, str], list[int]] = {}
     highest: dict[tuple[str, str, str], list[int]] = {}
@@ -229,15 +233,15 @@ def offsets_table(settings: ConnectorSettings, secrets: Secrets) -> str:
 
 
 def _span(highest: Sequence[int]) -> str:
-    """Lowest and highest of what the units of a cache have come to."""
+    """Lowest and highest of some numbers."""
     return "" if not highest else f"{min(highest):,}" if min(highest) == max(highest) else f"{min(highest):,} … {max(highest):,}"
 
 
-_NEW_TOPIC = "Kafka does not join them, so send the cache to a new topic (docs/types.md, Keys that are objects)"
+_NEW_TOPIC = "they are two keys for Kafka; send the cache to a new topic (docs/types.md, Keys that are objects)"
 
 
 def verify_view(settings: SourceSettings, secrets: Secrets) -> tuple[bool, str]:
-    """Whether every topic equals its cache, and the table that tells it."""
+    """Whether every topic equals its cache, and a table of the comparison."""
     clients = kafka_clients(settings, secrets)
     clients.check()
     with ignite_cluster(settings, secrets) as cluster:
@@ -254,14 +258,14 @@ def verify_view(settings: SourceSettings, secrets: Secrets) -> tuple[bool, str]:
 
 
 def run_table(run: RunStatus) -> str:
-    """What a run did, a row a topic."""
+    """Result of a run, one row per topic."""
     bad = any(c.bad for c in run.caches.values())
     head = ("cache", "topic", "entries", "records", "bytes", "units", *(("bad",) if bad else ()))
     rows = [(name, c.topic, c.entries, c.records, c.bytes, c.units_done, *((c.bad,) if bad else ())) for name, c in run.caches.items()]
     ended = run.ended_ms or run.started_ms
     took = f"after {(ended - run.started_ms) / 1000:.1f} s"
     if run.state == STOPPED:
-        return f"{table(head, rows)}\nstopped {took}, as it was asked to"
+        return f"{table(head, rows)}\nstopped {took}, as requested"
     what = "was complete already" if run.already_complete else f"is complete {took}"
     of = f"snapshot {run.snapshot_id}" if run.snapshot_id else "the run"
     return f"{table(head, rows)}\n{of} {what}"

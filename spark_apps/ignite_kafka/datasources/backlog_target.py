@@ -54,7 +54,7 @@ class BacklogTarget:
         if others:
             raise SettingsError(
                 f"the connector captures {', '.join(sorted(others))} already",
-                "Give each stream a connector name of its own.",
+                "Give each stream another connector name.",
                 setting="connector",
                 connector=self.settings.name,
             )

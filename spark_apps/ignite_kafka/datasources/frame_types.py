@@ -182,8 +182,8 @@ class _FrameTypes:
             raise UnsupportedType(what, f"Add it to {path}.", cache=self._cache, field=lacking[0])
         within = [(one, found[label]) for label, one in fields.items() if label in found]
         within += [(None, found[label.lower()]) for label in more]
-        made = [self._field(one, column, f"{type_name}.{column.name}", f"{path}.{column.name}") for one, column in within]
-        return object_field(name, type_name, made)
+        inner = [self._field(one, column, f"{type_name}.{column.name}", f"{path}.{column.name}") for one, column in within]
+        return object_field(name, type_name, inner)
 
 
 def _of_one_entity(cache: CacheInfo, key_type: str | None, value_type: str | None) -> CacheInfo:

@@ -241,4 +241,4 @@ def _check_schema(schema: StructType, options: WriteOptions) -> None:
             "Give a column value, and a column key if records have one, each string or binary.",
         )
     if options.topic is None and types.get("topic") != "string":
-        raise SettingsError("there is no topic", "Give the option topic or a string column topic.", setting="topic")
+        raise SettingsError("no topic is given", "Give the option topic or a string column topic.", setting="topic")

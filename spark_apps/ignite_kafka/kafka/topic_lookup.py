@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType, TopicDescription
 
+from ..common.deadline import Clock
 from ..common.retry import retry
 from ..errors import IgniteKafkaError
 from .clients import BRIEF_S, REQUEST_TIMEOUT_S, ErrorMemory, KafkaClients, translate
@@ -23,10 +24,12 @@ class TopicLookup:
 
     A broker learns of a new topic within seconds, and knows few topics after its start. So a topic unknown to a broker is looked up at
     the controller, which knows all: if it exists there, the lookup waits until the broker knows it.
+
+    :param sleep: waits that many seconds between two attempts.
     """
 
-    def __init__(self, clients: KafkaClients) -> None:
-        self._clients = clients
+    def __init__(self, clients: KafkaClients, *, clock: Clock = time.monotonic, sleep: Callable[[float], object] = time.sleep) -> None:
+        self._clients, self._clock, self._sleep = clients, clock, sleep
         self._unknown_since: dict[str, float] = {}
         self._timeout_s = min(REQUEST_TIMEOUT_S, clients.patience_s)
         # a caller that waits for an answer holds its client, because another thread may replace it meanwhile
@@ -91,14 +94,14 @@ class TopicLookup:
                 return True
             if code in NOT_REFUSED:
                 raise translate(cause.args[0], "looking up a topic at the controller", self._memory, topic=name) from cause
-            if code in NOT_ALLOWED and time.monotonic() - self._unknown_since.setdefault(name, time.monotonic()) < BRIEF_S:
+            if code in NOT_ALLOWED and self._clock() - self._unknown_since.setdefault(name, self._clock()) < BRIEF_S:
                 return True
         self._unknown_since.pop(name, None)
         return False
 
     def _known_by_all(self, request: Callable[[], T]) -> T:
         """Retry until the brokers know the topics and their leaders."""
-        return retry(request, self._timeout_s, may_pass, failed=self._renew_client)
+        return retry(request, self._timeout_s, may_pass, failed=self._renew_client, sleep=self._sleep, clock=self._clock)
 
     def _renew_client(self, _error: IgniteKafkaError) -> None:
         # librdkafka's admin client repeats its outdated leader epoch for five minutes (topic.metadata.refresh.interval.ms), because

@@ -1,4 +1,4 @@
-"""Which caches came, went or changed between two looks at a cluster: one pure difference for all who watch."""
+"""Differences of a cluster's caches between two polls: created, destroyed and changed caches. Pure but for :func:`poll_caches`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ABSENT = ("", "none", "null")
 
 @dataclass(frozen=True)
 class CacheLists:
-    """The caches that are looked at, chosen as a connector chooses those that it copies."""
+    """Selection of caches, with the same rules as a connector's."""
 
     whitelist: tuple[str, ...] = ()
     blacklist: tuple[str, ...] = ()
@@ -29,12 +29,12 @@ class CacheLists:
 
 @dataclass(frozen=True)
 class CacheState:
-    """What matters of one cache.
+    """Properties of a cache that are compared.
 
-    :param partitions: 0 where no node tells.
+    :param partitions: number of partitions; 0 if unknown.
     :param types: `key type → value type` of each query entity.
-    :param columns: digest of the query entities, empty where the cache has none.
-    :param incarnation: empty where it is not known.
+    :param columns: digest of the query entities; empty without any.
+    :param incarnation: empty if unknown.
     """
 
     cache_id: int
@@ -47,6 +47,7 @@ class CacheState:
 
     @staticmethod
     def of(cache: CacheInfo) -> CacheState:
+        """The state of a cache."""
         entities = sorted(cache.query_entities, key=repr)
         types = tuple(f"{entity.key_type} → {entity.value_type}" for entity in entities)
         columns = _digest([asdict(entity) for entity in entities]) if entities else ""
@@ -54,26 +55,30 @@ class CacheState:
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> CacheState:
+        """Read what :meth:`to_dict` gave."""
         return CacheState(**{**data, "types": tuple(data["types"])})
 
     def to_dict(self) -> dict[str, Any]:
+        """JSON-ready form."""
         return {**asdict(self), "types": list(self.types)}
 
     def made_again(self, earlier: CacheState) -> bool:
-        """Whether this is another cache of the same name: what no cache changes in its life is different, as far as it is known."""
+        """Whether the cache was destroyed and created again: a known property that no cache can change differs."""
         fixed = (self.cache_id, self.mode, self.atomicity) != (earlier.cache_id, earlier.mode, earlier.atomicity)
         partitions = 0 not in (self.partitions, earlier.partitions) and self.partitions != earlier.partitions
         incarnation = "" not in (self.incarnation, earlier.incarnation) and self.incarnation != earlier.incarnation
-        types = not set(earlier.types) <= set(self.types)  # each CREATE TABLE makes up a value type of its own
+        types = not set(earlier.types) <= set(self.types)  # each CREATE TABLE generates a new value type
         return fixed or partitions or incarnation or types
 
     def changed_fields(self, earlier: CacheState) -> tuple[str, ...]:
-        """What is different of what a living cache can change: its query entities, when its nodes start with
-        other ones; `ALTER TABLE` shows in none that thin clients are given."""
+        """Names of the differing properties that a cache can change.
+
+        Query entities change when nodes start with other ones; thin clients do not see the effect of `ALTER TABLE`.
+        """
         return tuple(name for name in ("types", "columns") if getattr(self, name) != getattr(earlier, name))
 
     def with_known(self, earlier: CacheState) -> CacheState:
-        """This state; what it does not know of the same cache is taken from an earlier one."""
+        """Complete unknown properties from an earlier state of the same cache."""
         return replace(self, partitions=self.partitions or earlier.partitions, incarnation=self.incarnation or earlier.incarnation)
 
 
@@ -82,12 +87,12 @@ State = Mapping[str, CacheState]
 
 @dataclass(frozen=True)
 class CacheDiff:
-    """What is different from one look to the next; false when nothing is.
+    """Difference between two polls; false if there is none.
 
-    A cache that was made again is in `destroyed` and in `created`. `id` is the same for the same step after the same steps.
+    A cache that was created again is in `destroyed` and in `created`. `id` is equal for equal differences after equal differences.
 
-    :param changed: cache to the names of its fields that changed.
-    :param state: what the later look saw: the base of the next difference.
+    :param changed: cache to the names of its changed properties.
+    :param state: caches at the later poll: the base of the next difference.
     """
 
     id: str
@@ -103,7 +108,7 @@ class CacheDiff:
         return "; ".join(f"{kind}: {', '.join(getattr(self, kind))}" for kind in KINDS if getattr(self, kind))
 
     def only(self, kinds: Iterable[str]) -> CacheDiff:
-        """The same step with the changes of these kinds alone."""
+        """The same difference, limited to these kinds."""
         left_out: dict[str, Any] = {"created": (), "destroyed": (), "changed": {}}
         for kind in kinds:
             left_out.pop(kind, None)
@@ -111,7 +116,7 @@ class CacheDiff:
 
     @property
     def cache_whitelist(self) -> list[str]:
-        """Patterns that match the caches created or changed and no other; one that matches nothing when there are none."""
+        """Patterns that match exactly the caches created or changed; without any, a pattern that matches nothing."""
         return [re.escape(name) for name in sorted({*self.created, *self.changed})] or [_NOTHING]
 
     def to_dict(self) -> dict[str, Any]:
@@ -127,22 +132,26 @@ class CacheDiff:
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> CacheDiff:
+        """Read what :meth:`to_dict` gave."""
         changed = {name: tuple(fields) for name, fields in data["changed"].items()}
         return CacheDiff(data["id"], tuple(data["created"]), tuple(data["destroyed"]), changed, _states(data["state"]))
 
 
 class CacheSource(Protocol):
-    """A cluster as far as a look needs it: :class:`ignite_kafka.ignite.cluster.Cluster`."""
+    """The methods of :class:`ignite_kafka.ignite.cluster.Cluster` that a poll needs."""
 
-    def cache_names(self) -> list[str]: ...
+    def cache_names(self) -> list[str]:
+        """Names of all caches."""
 
-    def cache(self, name: str) -> CacheInfo: ...
+    def cache(self, name: str) -> CacheInfo:
+        """Description of a cache."""
 
-    def active(self) -> bool: ...
+    def active(self) -> bool:
+        """Whether the cluster is active."""
 
 
-def look(cluster: CacheSource, lists: CacheLists) -> dict[str, CacheState]:
-    """The chosen caches that the cluster has now; a cache that goes while it is looked at is not there.
+def poll_caches(cluster: CacheSource, lists: CacheLists) -> dict[str, CacheState]:
+    """Read the state of the selected caches; a cache destroyed meanwhile is left out.
 
     :raises IgniteUnreachable: no node answered, or the cluster is not active.
     """
@@ -153,7 +162,7 @@ def look(cluster: CacheSource, lists: CacheLists) -> dict[str, CacheState]:
             found[name] = CacheState.of(cluster.cache(name))
         except CacheNotFound:
             continue
-    _check_active(cluster)  # while it was deactivated, caches may have looked as if they were gone
+    _check_active(cluster)  # caches of a deactivated cluster seem to be missing
     return found
 
 
@@ -163,9 +172,9 @@ def _check_active(cluster: CacheSource) -> None:
 
 
 def difference(before: State, after: State, previous: str = "") -> CacheDiff:
-    """The step from one look to a later one.
+    """Compare two polls.
 
-    :param previous: id of the step before, so that a cache that comes and goes twice makes steps of different ids.
+    :param previous: id of the previous difference, so that equal changes get different ids.
     """
     both = before.keys() & after.keys()
     again = {name for name in both if after[name].made_again(before[name])}
@@ -182,14 +191,14 @@ def difference(before: State, after: State, previous: str = "") -> CacheDiff:
 
 
 def state_to_dict(state: State) -> dict[str, Any]:
-    """JSON-ready form of what a look saw, read back by :func:`state_of`."""
+    """JSON-ready form of a poll, read back by :func:`state_of`."""
     return {name: state[name].to_dict() for name in sorted(state)}
 
 
 def state_of(value: object) -> dict[str, CacheState] | None:
-    """The state that a value holds: a state, a difference with its `state`, or either as JSON; None for none.
+    """Parse a state: a state, a difference with its `state`, or either as JSON; None for no state.
 
-    An empty state says that no cache was there, so that each one counts as created.
+    After an empty state every cache counts as created.
 
     :raises SettingsError: the value is none of these.
     """
@@ -203,7 +212,7 @@ def state_of(value: object) -> dict[str, CacheState] | None:
             return _states(data["state"] if isinstance(data.get("id"), str) else data)
     except (ValueError, TypeError, KeyError, AttributeError):
         pass
-    remedy = "Give the difference or the state that an earlier look returned, through the filter tojson where it is templated"
+    remedy = "Give the difference or the state that an earlier poll returned; in a template, through the filter tojson"
     raise SettingsError("known holds no state of caches", remedy, setting="known", value=str(value)[:100])
 
 

@@ -1,4 +1,4 @@
-"""Rules that choose the caches to copy and name their topics. Pure functions of names.
+"""Selection of the caches to copy, and names of their topics: pure functions of names.
 
 Lists hold regular expressions in Java's syntax, see :mod:`~ignite_kafka.settings.java_patterns`.
 """
@@ -16,9 +16,9 @@ INTERNAL_CACHES = re.compile(r"ignite-sys-.*|ignite-internal-.*")
 
 
 def matches(cache: str, whitelist: Sequence[str] = (), blacklist: Sequence[str] = ()) -> bool:
-    """Whether a cache is copied. The whitelist is analysed first: it lets all through when empty; the blacklist then takes away.
+    """Whether a cache is copied: it matches the whitelist, or that is empty, and does not match the blacklist.
 
-    :raises SettingsError: a pattern that is no regular expression.
+    :raises SettingsError: a pattern is no regular expression.
     """
     if INTERNAL_CACHES.fullmatch(cache):
         return False
@@ -27,26 +27,26 @@ def matches(cache: str, whitelist: Sequence[str] = (), blacklist: Sequence[str] 
 
 
 def is_backlog(cache: str, backlog_cache_name: str) -> bool:
-    """Whether a cache is the backlog of some connector (`<backlog cache name>` or `<backlog cache name>-<connector>`)."""
+    """Whether a cache is a connector's backlog (`<backlog cache name>` or `<backlog cache name>-<connector>`)."""
     return cache == backlog_cache_name or cache.startswith(f"{backlog_cache_name}-")
 
 
 def select(
     caches: Iterable[str], whitelist: Sequence[str] = (), blacklist: Sequence[str] = (), backlog_cache_name: str = "kafka-connect-backlog"
 ) -> list[str]:
-    """The caches to copy, sorted by name; the connectors' own caches never match."""
+    """The caches to copy, sorted by name, without backlogs of connectors."""
     return sorted(cache for cache in caches if not is_backlog(cache, backlog_cache_name) and matches(cache, whitelist, blacklist))
 
 
 def topic_of(cache: str, prefix: str = "") -> str:
     """The topic of a cache: prefix + cache name.
 
-    :raises SettingsError: the name is no topic name (1 to 249 of a-z A-Z 0-9 . _ -, and neither . nor ..).
+    :raises SettingsError: the result is no topic name (1 to 249 of a-z A-Z 0-9 . _ -, and neither . nor ..).
     """
     topic = prefix + cache
     if not is_topic_name(topic):
         raise SettingsError(
-            "a topic cannot have the name that the cache gives it: allowed are 1 to 249 of the characters a-z A-Z 0-9 . _ -",
+            "the topic's name, which contains the cache's name, is not valid: allowed are 1 to 249 of the characters a-z A-Z 0-9 . _ -",
             "Leave the cache out with cache_blacklist, or choose another topic_prefix",
             cache=cache,
             topic=topic,
@@ -55,9 +55,9 @@ def topic_of(cache: str, prefix: str = "") -> str:
 
 
 def routes(caches: Iterable[str], prefix: str = "", internal_topic_prefix: str = "ignite-kafka") -> dict[str, str]:
-    """Cache -> topic, for all caches at once.
+    """The topic of each cache.
 
-    :raises SettingsError: a topic is internal, or two topics collide (Kafka takes `.` and `_` for the same in metric names).
+    :raises SettingsError: a topic is internal, or two topics collide (Kafka does not distinguish `.` and `_` in metric names).
     """
     result: dict[str, str] = {}
     taken: dict[str, str] = {}
@@ -73,7 +73,7 @@ def routes(caches: Iterable[str], prefix: str = "", internal_topic_prefix: str =
         other = taken.setdefault(topic.replace(".", "_"), cache)
         if other != cache:
             raise SettingsError(
-                f"the topics of the caches {other} and {cache} collide: Kafka does not tell . from _ in names",
+                f"the topics of the caches {other} and {cache} collide: Kafka does not distinguish . and _ in names",
                 "Leave one out with cache_blacklist and copy it with another connector and topic_prefix",
                 cache=cache,
                 topic=topic,

@@ -1,4 +1,4 @@
-"""What a sink moves: topics, their caches, and where the run ends, as plain data that travels as JSON and holds no secret."""
+"""Plan of a sink run: topics, their caches and end offsets, as plain data that travels as JSON and holds no secret."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from .slots import partitions_of_slot
 
 @dataclass(frozen=True)
 class TopicPlan:
-    """One topic and the cache that its records go to.
+    """A topic of the plan and its cache.
 
-    :param ends: of a run that ends: where each partition ended when the run began.
-    :param begins: where each partition without any offset begins; empty: at its first record.
+    :param ends: end offset of each partition at the start of a run that ends by itself.
+    :param begins: first offset of each partition without any committed offset; empty: its first record.
     """
 
     name: str
@@ -32,8 +32,8 @@ class TopicPlan:
 class SinkPlan:
     """The topics of a run.
 
-    :param generation: of the run that follows the plan; 0 while none does (dry run).
-    :param max_batch_bytes: max.message.bytes of the dead letter topic: no batch of records may be larger.
+    :param generation: generation of the run; 0 without one (dry run).
+    :param max_batch_bytes: maximum batch size: max.message.bytes of the dead-letter topic.
     """
 
     connector: str
@@ -51,15 +51,16 @@ class SinkPlan:
                     yield slot, topic, partition
 
     def to_json(self) -> str:
+        """JSON text, read back by :meth:`from_json`."""
         own = {name: getattr(self, name) for name in ("connector", "generation", "slots", "max_batch_bytes")}
         value = {**own, "settings": self.settings.to_dict(), "topics": [asdict(topic) for topic in self.topics]}
         return json.dumps(value, separators=(",", ":"))
 
     @staticmethod
     def from_json(text: str | bytes) -> SinkPlan:
-        """The plan that :meth:`to_json` described.
+        """Read what :meth:`to_json` gave.
 
-        :raises SettingsError: it was written by another version, or not by this program.
+        :raises SettingsError: another version or another program wrote the plan.
         """
         data: dict[str, Any] = json.loads(text)
         try:

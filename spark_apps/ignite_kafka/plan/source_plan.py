@@ -1,6 +1,6 @@
-"""What a run copies: settings plus what the clusters hold, as plain data that travels as JSON and holds no secret.
+"""Plan of a source run: settings and caches, as plain data that travels as JSON and holds no secret.
 
-A unit is (cache, Ignite partition); units of a slot are arithmetic ranges, so that a plan of a million units stays small.
+Units are not listed: those of a slot follow from :mod:`.slots`, so that a plan of a million units stays small.
 """
 
 from __future__ import annotations
@@ -17,12 +17,15 @@ from ..settings.source import SourceSettings
 
 @dataclass(frozen=True)
 class CachePlan:
-    """One cache: ``partitions`` of Ignite go to ``topic``, which has ``topic_partitions``.
+    """A cache of the plan and its topic.
 
-    :param load: whether a stream sends the entries that were there before it began.
-    :param topic_bytes: max.message.bytes of the topic; None: not known.
-    :param topic_id: Kafka's id of the topic; empty: not known yet.
-    :param deployment: of a stream: the cache's deployment id, another one once it is made again under its name; empty: not known.
+    :param partitions: number of the cache's partitions.
+    :param topic_partitions: number of the topic's partitions.
+    :param incarnation: changes when the cache is created again; empty: unknown.
+    :param load: whether a stream sends the initial data.
+    :param topic_bytes: max.message.bytes of the topic; None: unknown.
+    :param topic_id: Kafka's id of the topic; empty: unknown.
+    :param deployment: of a stream: the cache's deployment id, which changes when the cache is created again; empty: unknown.
     """
 
     name: str
@@ -38,7 +41,7 @@ class CachePlan:
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> CachePlan:
-        """What ``asdict`` gave; fields that this version does not know are left out.
+        """Read what ``asdict`` gave; unknown fields are ignored.
 
         :raises TypeError: a field is missing.
         """
@@ -47,34 +50,40 @@ class CachePlan:
 
 
 class RunPlan(Protocol):
-    """What the plans of both directions tell: whose they are."""
+    """The common part of the plans of both directions."""
 
     @property
-    def connector(self) -> str: ...
+    def connector(self) -> str:
+        """Name of the connector."""
 
     @property
-    def generation(self) -> int: ...
+    def generation(self) -> int:
+        """Generation of the run; 0 without one (dry run)."""
 
     @property
-    def slots(self) -> int: ...
+    def slots(self) -> int:
+        """Number of slots."""
 
     @property
-    def settings(self) -> ConnectorSettings: ...
+    def settings(self) -> ConnectorSettings:
+        """Settings of the connector."""
 
-    def to_json(self) -> str: ...
+    def to_json(self) -> str:
+        """JSON text, read back by :meth:`from_json`."""
 
     @staticmethod
-    def from_json(text: str) -> RunPlan: ...
+    def from_json(text: str) -> RunPlan:
+        """The plan in a JSON text."""
 
 
 @dataclass(frozen=True)
 class TransferPlan:
     """A snapshot of some caches, or a stream that begins with one.
 
-    :param generation: of the run that follows the plan; 0 while none does (dry run).
-    :param max_batch_bytes: smallest max.message.bytes known of the topics: no batch of records may be larger.
-    :param max_letter_bytes: max.message.bytes of the dead-letter topic; 0: there is none, or it is not known.
-    :param capture_id: of the backlog service's capture that a stream reads; 0 for a snapshot alone.
+    :param generation: generation of the run; 0 without one (dry run).
+    :param max_batch_bytes: maximum batch size: the smallest max.message.bytes known of the topics.
+    :param max_letter_bytes: max.message.bytes of the dead-letter topic; 0: there is none, or it is unknown.
+    :param capture_id: id of the capture that a stream reads; 0 for a snapshot.
     """
 
     connector: str
@@ -94,15 +103,16 @@ class TransferPlan:
         return {**own, "settings": self.settings.to_dict(), "caches": [asdict(cache) for cache in self.caches]}
 
     def to_json(self) -> str:
+        """JSON text, read back by :meth:`from_json`."""
         return json.dumps(self.to_dict(), separators=(",", ":"))
 
     @staticmethod
     def from_dict(data: dict[str, Any]) -> TransferPlan:
-        """The plan that :meth:`to_dict` described.
+        """Read what :meth:`to_dict` gave.
 
-        Fields that this version does not know are left out; settings that it does not know are refused, as they may shape records.
+        Unknown fields are ignored; unknown settings are refused, because they may change the records.
 
-        :raises SettingsError: it was written by another version, or not by this program.
+        :raises SettingsError: another version or another program wrote the plan.
         """
         try:
             caches = tuple(CachePlan.from_dict(cache) for cache in data["caches"])
@@ -115,4 +125,5 @@ class TransferPlan:
 
     @staticmethod
     def from_json(text: str | bytes) -> TransferPlan:
+        """Read what :meth:`to_json` gave; the same errors as :meth:`from_dict`."""
         return TransferPlan.from_dict(json.loads(text))

@@ -172,15 +172,19 @@ def translate(
                 ignored[name] = "it is empty and chooses all, as its default does in the reference"
                 places[name] = origin.get(name, "")
                 continue
-            if isinstance(value, str) and _PROVIDED.search(value):
-                remedy = "Write the value itself, or, for a secret, put it into the secrets file"
-                raise SettingsError("configuration providers are not asked here", remedy, setting=name, set_in=origin.get(name))
+            _refuse_provider(name, value, origin)
             _put(values, target, item, value, name, origin.get(name))
             places[target] = origin.get(name, "")
     for side in ("key", "value"):
         if "JsonConverter" in str(given.get(f"{side}.converter")) and f"{side}.converter.schemas.enable" not in given:
             ignored[f"{side}.converter.schemas.enable"] = "it is not set; Connect's default is true, and here it is false"
     return values, places, ignored, direction, tuple(found.errors)
+
+
+def _refuse_provider(name: str, value: Any, origin: Mapping[str, str]) -> None:
+    if isinstance(value, str) and _PROVIDED.search(value):
+        remedy = "Write the value itself; put a secret into the secrets file"
+        raise SettingsError("configuration providers are not supported", remedy, setting=name, set_in=origin.get(name))
 
 
 def _tolerate(values: dict[str, Any], places: dict[str, str], given: Mapping[str, Any], origin: Mapping[str, str]) -> None:

@@ -11,14 +11,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..events import BAD_RECORDS_SKIPPED, Event
-from ..ignite.endpoint import MAX_FRAME_BYTES, IgniteEndpoint, TlsSettings
-from . import validation
+from ..errors import NotAvailableYet
+from ..events import BAD_RECORDS_SKIPPED, CONFIG_CHANGED, TLS_NOT_VERIFIED, Event
+from ..ignite.endpoint import MAX_FRAME_BYTES, IgniteEndpoint, TlsSettings, split_address
+from . import java_patterns
 from .base import Settings, setting
 from .client_config import CLIENT_SETTINGS, CONSUMER_SETTINGS, PRODUCER_SETTINGS
 from .fields import BOOLEAN, BROKERS, OBJECTS, TEXT, TEXTS, Setting, choice, text_like, whole_number
 from .findings import Findings
 
+STREAM = "it is used only when run_mode is continuous or failover_policy is BACKLOG"
+CONTINUOUS = "it is used only when run_mode is continuous"
+"""Why a setting of streams has no effect on a run that ends by itself."""
+_TLS_FILES = ("ignite_tls_ca_file", "ignite_tls_cert_file", "ignite_tls_key_file")
 _JAVA_CONVERTERS = {
     "org.apache.kafka.connect.json.JsonConverter": "json",
     "JsonConverter": "json",
@@ -159,7 +164,21 @@ class ConnectorSettings(Settings):
 
     def check_together(self, found: Findings) -> None:
         """Check settings that depend on one another; a direction adds its own."""
-        validation.check(self, found)
+        with found.check("key_converter", "value_converter"):
+            self._check_converters()
+        with found.check("ignite_addresses"):
+            self._check_addresses()
+        for name in _TLS_FILES:
+            with found.check(name, "ignite_tls_enabled"):
+                if getattr(self, name) and not self.ignite_tls_enabled:
+                    raise self.wrong(name, "it has no effect without TLS", "Set ignite_tls_enabled to true, or leave it out")
+        with found.check(*_TLS_FILES):
+            if self.ignite_tls_key_file and not self.ignite_tls_cert_file:
+                raise self.wrong("ignite_tls_key_file", "it is a key without a certificate", "Set ignite_tls_cert_file too")
+        with found.check("dead_letter_topic", "error_handling_policy"):
+            if (self.error_handling_policy == "DEAD_LETTER") != bool(self.dead_letter_topic):
+                reason = f"error_handling_policy is {self.error_handling_policy}"
+                raise self.wrong("dead_letter_topic", reason, "Set both: policy DEAD_LETTER and the topic, or none of them")
 
     @property
     def streams(self) -> bool:
@@ -187,7 +206,41 @@ class ConnectorSettings(Settings):
 
     def warnings(self) -> list[tuple[Event, dict[str, Any]]]:
         """Events that a start logs: settings without effect, and choices that can lose data, with the setting that prevents it."""
-        found = validation.warnings(self)
+        defaults = self.defaults()
+        found: list[tuple[Event, dict[str, Any]]] = [
+            (CONFIG_CHANGED, {"reason": f"{name} has no effect: {reason}", "setting": name, "set_in": self.origin.get(name)})
+            for name, setting in self.known().items()
+            if (reason := setting.no_effect_because)
+            and getattr(self, name) != defaults[name]
+            and not (reason in (STREAM, CONTINUOUS) and self.streams)
+        ]
+        if self.ignite_tls_enabled and not self.ignite_tls_verify:
+            found.append((TLS_NOT_VERIFIED, {"reason": "ignite_tls_verify is false", "setting": "ignite_tls_verify"}))
         if self.error_handling_policy == LOG_ONLY:
             found.append((BAD_RECORDS_SKIPPED, {"reason": "error_handling_policy is LOG_ONLY", "setting": "error_handling_policy"}))
         return found
+
+    def check_pattern(self, name: str, pattern: str) -> None:
+        """Check one regular expression of a setting.
+
+        :raises SettingsError: it is no regular expression.
+        """
+        try:
+            java_patterns.check_pattern(pattern)
+        except ValueError as error:
+            raise self.wrong(name, f"it holds no regular expression: {error}", java_patterns.pattern_remedy(pattern)) from error
+
+    def _check_converters(self) -> None:
+        if self.key_converter != self.value_converter:
+            what = f"key_converter {self.key_converter} with value_converter {self.value_converter} is not available yet"
+            where = self.origin.get("key_converter") or self.origin.get("value_converter")
+            raise NotAvailableYet(what, "Set both to the same converter", setting="key_converter", set_in=where)
+
+    def _check_addresses(self) -> None:
+        if not self.ignite_addresses:
+            raise self.wrong("ignite_addresses", "it is empty")
+        for address in self.ignite_addresses:
+            try:
+                split_address(address)
+            except ValueError as error:
+                raise self.wrong("ignite_addresses", str(error)) from error

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..events import OFFSETS_GUESSED, UPDATES_NOT_APPLIED, Event
-from . import topic_names, validation
+from . import topic_names
 from .base import setting
-from .connector import PREFIX, TIME, ConnectorSettings
+from .connector import CONTINUOUS, PREFIX, TIME, ConnectorSettings
 from .fields import BOOLEAN, MAPPING, TEXT, TEXTS, SettingType, choice, text_like, whole_number
 from .findings import Findings
 
@@ -96,7 +96,7 @@ class SinkSettings(ConnectorSettings):
         no_effect_because="they are always stored first",
     )  # fmt: skip
     topic_list_poll_interval_ms: int = setting(
-        5_000, TIME, "Interval of checks for new topics and partitions, in milliseconds", no_effect_because=validation.CONTINUOUS
+        5_000, TIME, "Interval of checks for new topics and partitions, in milliseconds", no_effect_because=CONTINUOUS
     )
 
     @property
@@ -115,7 +115,7 @@ class SinkSettings(ConnectorSettings):
             self._check_one_of_topics()
         with found.check("topics_regex"):
             if self.topics_regex:
-                validation.check_pattern(self, "topics_regex", self.topics_regex)
+                self.check_pattern("topics_regex", self.topics_regex)
         for topic in self.topics:
             with found.check():
                 if not topic_names.is_topic_name(topic):

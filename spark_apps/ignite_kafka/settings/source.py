@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..events import NOTHING_TO_SEND, REMOVALS_NOT_SENT, UPDATES_NOT_CAPTURED, Event
-from . import validation
 from .base import setting
-from .connector import PREFIX, TIME, ConnectorSettings
+from .connector import PREFIX, STREAM, TIME, ConnectorSettings
 from .fields import BOOLEAN, MAPPING, TEXT, TEXTS, choice, text_like, whole_number
 from .findings import Findings
 
@@ -107,39 +106,39 @@ class SourceSettings(ConnectorSettings):
     batch_bytes: int = setting(
         16 << 20, whole_number(1 << 10, 256 << 20),
         "Maximum size of the changes that a task sends in one batch, in bytes; the same limit applies to initial data in that batch",
-        no_effect_because=validation.STREAM,
+        no_effect_because=STREAM,
     )  # fmt: skip
     max_records_per_second: int | None = setting(
         None, whole_number(1, optional=True),
         "Maximum number of records per second that all tasks of a stream send together, initial data included; none: no limit",
-        no_effect_because=validation.STREAM,
+        no_effect_because=STREAM,
     )  # fmt: skip
     poll_interval_ms: int = setting(
-        2_000, TIME, "Interval of reading changes, in milliseconds", reference="pollInterval", no_effect_because=validation.STREAM
+        2_000, TIME, "Interval of reading changes, in milliseconds", reference="pollInterval", no_effect_because=STREAM
     )
     cache_list_poll_interval_ms: int = setting(
         5_000, TIME, "Interval of checks for new caches, in milliseconds", reference="cacheListPollInterval",
-        no_effect_because=validation.STREAM,
+        no_effect_because=STREAM,
     )  # fmt: skip
 
     # Backlog
     backlog_cache_name: str = setting(
         "kafka-connect-backlog", text_like(r".+", "a cache name"), "Name of the backlog cache",
-        reference="backlogCacheName", no_effect_because=validation.STREAM,
+        reference="backlogCacheName", no_effect_because=STREAM,
     )  # fmt: skip
     backlog_cache_backups: int = setting(
-        1, whole_number(0), "Number of backups of the backlog cache", reference="backlogCacheBackups", no_effect_because=validation.STREAM
+        1, whole_number(0), "Number of backups of the backlog cache", reference="backlogCacheBackups", no_effect_because=STREAM
     )
     backlog_flush_freq_ms: int = setting(
         500, whole_number(0), "Interval of writes to the backlog cache, in milliseconds; 0: each change is written at once",
-        reference="backlogFlushFreq", no_effect_because=validation.STREAM,
+        reference="backlogFlushFreq", no_effect_because=STREAM,
     )  # fmt: skip
     backlog_memory_region_name: str = setting(
-        "kafka-connect", TEXT, "Data region of the backlog cache", reference="backlogMemoryRegionName", no_effect_because=validation.STREAM
+        "kafka-connect", TEXT, "Data region of the backlog cache", reference="backlogMemoryRegionName", no_effect_because=STREAM
     )
     backlog_service_name: str = setting(
         "kafka-connect-backlog-service", TEXT, "Name of the backlog service", reference="backlogServiceName",
-        no_effect_because=validation.STREAM,
+        no_effect_because=STREAM,
     )  # fmt: skip
 
     @property
@@ -157,7 +156,7 @@ class SourceSettings(ConnectorSettings):
         for name in ("cache_whitelist", "cache_blacklist"):
             for pattern in getattr(self, name):
                 with found.check():
-                    validation.check_pattern(self, name, pattern)
+                    self.check_pattern(name, pattern)
         with found.check("transaction_max_ms", "transaction_timeout_ms"):
             self._check_transactions()
 

@@ -13,7 +13,7 @@ from ..state.types import TypesTopic
 class CarriedTypes:
     """The cluster's binary types; a type that it lacks, or lacks in the form of a record, is registered from the topic first.
 
-    The topic is read, and the cluster asked again, at most once a batch: types are in the topic before the records that need them.
+    The topic and the cluster's types are read again at most once a batch: types are in the topic before the records that need them.
     For one thread.
     """
 

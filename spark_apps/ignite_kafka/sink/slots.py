@@ -88,5 +88,5 @@ class SinkSlots:
         self._writers.each(commit_slot, by_slot)
 
     def close(self) -> None:
-        """Close every slot; what is open is aborted."""
+        """Close every slot; open transactions are aborted."""
         self._writers.close()

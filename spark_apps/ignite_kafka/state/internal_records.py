@@ -120,7 +120,7 @@ def report_skipped(reason: str, where: Mapping[str, object]) -> None:
     place = tuple(where.values())
     if place not in _reported and len(_reported) < _MOST_REPORTED:
         _reported.add(place)
-        events.emit(events.RECORD_PASSED_OVER, reason=reason, **where)
+        events.emit(events.RECORD_SKIPPED, reason=reason, **where)
 
 
 def reset_reported() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from confluent_kafka import Message
 
@@ -14,9 +13,7 @@ from ..plan.sink_offsets import PartitionKey
 from ..plan.slots import SlotKey, SlotState, UnitKey, UnitOffset, parse_key
 from .configs import offsets_topic
 from .internal_records import format_of, location_of, refuse_newer, report_skipped
-
-if TYPE_CHECKING:
-    from .slot_writer import SlotClaim
+from .slot_claim import SlotClaim
 
 _SLOTS_AT_ONCE = 16  # bounds the memory for an offsets topic
 

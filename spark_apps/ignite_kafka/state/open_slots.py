@@ -11,7 +11,8 @@ from ..kafka.clients import KafkaClients
 from ..kafka.topics import Topics
 from ..plan.slots import Owner
 from .open_transaction import TransactionLimits
-from .slot_writer import SlotClaim, SlotWriter
+from .slot_claim import SlotClaim
+from .slot_writer import SlotWriter
 
 _THREADS = 8  # opening and committing a slot wait for the broker
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from confluent_kafka import TopicPartition as TopicPartitionOffset
@@ -23,33 +22,14 @@ from ..kafka.records import Records
 from ..kafka.topics import TopicPartition, Topics
 from ..plan.sink_offsets import PartitionKey, PartitionOffset
 from ..plan.slots import Owner, SlotKey, SlotState, UnitKey, UnitOffset
-from .configs import offsets_topic, slot_transactional_id
+from .configs import slot_transactional_id
 from .internal_records import FORMAT_HEADERS
 from .offsets import read_slot
 from .open_transaction import OpenTransaction, TransactionLimits
+from .slot_claim import SlotClaim
 
 log = logging.getLogger(__name__)
 _ABORT_S = 5.0
-
-
-@dataclass(frozen=True)
-class SlotClaim:
-    """A slot and the run that claims it.
-
-    :param end: end of the slot's offsets when the driver claimed it for a new snapshot; while it has not moved, no unit is done and the
-        offsets need not be read. None: they are read.
-    """
-
-    connector: str
-    slot: int
-    owner: Owner
-    offsets_topic: str
-    end: int | None = None
-
-    @staticmethod
-    def of(connector: str, slot: int, owner: Owner, prefix: str, end: int | None = None) -> SlotClaim:
-        """The claim of a slot of a connector whose internal topics have this prefix."""
-        return SlotClaim(connector, slot, owner, offsets_topic(prefix, connector), end)
 
 
 class SlotWriter:

@@ -28,7 +28,8 @@ from ignite_kafka.state import status
 from ignite_kafka.state.configs import offsets_topic, read_connector
 from ignite_kafka.state.configs_writer import ConfigsWriter
 from ignite_kafka.state.open_transaction import TransactionLimits
-from ignite_kafka.state.slot_writer import SlotClaim, SlotWriter
+from ignite_kafka.state.slot_claim import SlotClaim
+from ignite_kafka.state.slot_writer import SlotWriter
 from ignite_kafka.state.status import RunStatus, StatusWriter, now_ms
 from ignite_kafka.state.target_state import read_target
 from tests.integration.ignite.nodes import cache_xml, endpoint_of

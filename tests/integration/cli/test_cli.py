@@ -173,5 +173,5 @@ def test_ctrl_c_names_the_command_that_goes_on_and_status_says_what_happened(
         run.stop()
     (told,) = [line for line in run.output().splitlines() if line.startswith("ignite-kafka: ")]
     assert told.startswith("ignite-kafka: Interrupted "), run.output_tail()
-    assert told.endswith(f"To go on from there: ignite-kafka run {file} --master 'local[1]'")
+    assert told.endswith(f"To continue: ignite-kafka run {file} --master 'local[1]'")
     assert "the run was ended by Ctrl-C (SIGINT)" in command("status", name).stdout

@@ -33,7 +33,7 @@ Trade: Any = GenericObjectMeta("BacklogSourceTrade", (), {}, schema={"buyer": St
 
 
 class World:
-    """A cache, the connector that captures it, and what its query has given."""
+    """A cache, the connector that captures it, and the rows of its query."""
 
     def __init__(self, spark: SparkSession, ignite: IgniteCluster, cache: str, connector: str, checkpoint: Path) -> None:
         self.spark, self.ignite, self.cache, self.connector, self.checkpoint = spark, ignite, cache, connector, checkpoint
@@ -56,11 +56,11 @@ class World:
         if available_now:
             return writer.trigger(availableNow=True).start()
         query = writer.trigger(processingTime="0 seconds").start()
-        query.processAllAvailable()  # it captures then
+        query.processAllAvailable()  # the capture begins
         return query
 
     def catch_up(self, **changed: str) -> None:
-        """A run that ends by itself."""
+        """Run the query until it has caught up."""
         query = self.start(available_now=True, **changed)
         assert query.awaitTermination(int(DEADLINE_S))
 
@@ -78,7 +78,7 @@ class World:
             return cluster.ask(lambda connection: question(BacklogService(connection)))
 
     def await_all(self, query: StreamingQuery) -> None:
-        """Until what was changed so far has been given."""
+        """Wait until the query has given all changes so far."""
         self.service(lambda service: service.barrier(self.connector))
         query.processAllAvailable()
 
@@ -95,7 +95,7 @@ class World:
 
     @property
     def rows(self) -> list[Row]:
-        """Of all batches, each as it was last given."""
+        """The rows of all batches, each as it was last given."""
         return [row for batch in sorted(self.batches) for row in self.batches[batch][-1]]
 
 
@@ -120,7 +120,7 @@ def kinds(rows: Sequence[Row]) -> dict[str, int]:
 
 @pytest.fixture
 def world(spark: SparkSession, ignite: IgniteCluster, unique: Callable[[str], str], tmp_path: Path) -> Iterator[World]:
-    """A cache of three entries that were there before."""
+    """A cache with three entries from before the capture."""
     spark.dataSource.register(IgniteBacklogDataSource)
     made = World(spark, ignite, unique("changes"), unique("stream"), tmp_path / "checkpoint")
     made.put({key: Trade(f"before {key}", 0) for key in range(-3, 0)})
@@ -167,7 +167,7 @@ def test_a_restarted_query_continues(world: World) -> None:
     query = world.start()
     world.await_all(query)
     query.stop()
-    assert kinds(world.rows) == {"created": 150, "updated": 50}  # nothing is lost, and what was done is known again
+    assert kinds(world.rows) == {"created": 150, "updated": 50}  # nothing is lost, and delivered changes are recognised
     assert fold(world.rows, {-3: "before -3", -2: "before -2", -1: "before -1"}) == world.content()
 
 

@@ -1,4 +1,4 @@
-"""DataFrames put into caches, on a real node: what is stored is what Ignite itself would have stored."""
+"""DataFrames put into caches, on a real node: the stored entries are those that Ignite itself would store."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ROWS = 60
 
 
 class World:
-    """A Spark session, a cluster, and names of a test's own."""
+    """A Spark session, a cluster, and the names of one test."""
 
     def __init__(self, spark: SparkSession, ignite: IgniteCluster, name: str) -> None:
         self.spark, self.ignite, self.name = spark, ignite, name
@@ -53,7 +53,7 @@ class World:
         frame.write.format("ignite").options(**given).mode(mode).save()
 
     def entries(self, cache: str | None = None) -> list[tuple[Any, Any]]:
-        """As rows of Python values, objects with their types, sorted by the text of the key."""
+        """The entries as rows of Python values, objects with their types, sorted by the text of the key."""
         with Cluster(IgniteEndpoint(self.ignite.addresses)) as cluster:
             info = cluster.cache(cache or self.name)
             pages = [page for page in scan_partitions(cluster, info, range(info.partitions)) if page.rows]
@@ -107,7 +107,7 @@ def test_a_cache_comes_back_entry_by_entry_and_in_sql(world: World, table: str, 
         "WHERE price IS NULL OR (price > 1.25 AND day >= DATE '2026-02-03' AND at < TIMESTAMP '2026-03-01 00:00:00')"
     )
     assert world.sql(query.format(f'"{second}".V{world.name}')) == world.sql(query.format(world.name))
-    world.write(world.read(second), table)  # into a cache that is there: the same entries again
+    world.write(world.read(second), table)  # into an existing cache: the same entries again
     assert world.entries(table) == first
 
 
@@ -165,7 +165,7 @@ def test_keys_of_one_column_of_several_and_of_a_struct(world: World) -> None:
     types = {"key_type": f"K{world.name}", "value_type": f"T{world.name}"}
     world.write(frame, both, create="true", key="b,a", **types)
     world.write(frame.selectExpr("struct(a, b) as _key", "v"), struct, create="true", **types)
-    assert world.entries(struct) == world.entries(both)  # in whatever order they are given, keys are written alike
+    assert world.entries(struct) == world.entries(both)  # keys are encoded alike in any order of columns
     assert world.sql(f"SELECT v FROM \"{both}\".T{world.name} WHERE a = 9 AND b = '2'") == [[18]]
 
 
@@ -195,7 +195,7 @@ def test_a_failed_job_is_repeated(world: World) -> None:
         world.write(broken, **types)
     sums = f'SELECT count(*), sum(twice) FROM "{world.name}".Again{world.name}'
     ((count, _),) = world.sql(sums)
-    assert 0 < count < 60_000  # what was put before stays
+    assert 0 < count < 60_000  # rows put before the failure stay
     for _ in range(2):
         world.write(frame, **types)
         assert world.sql(sums) == [[60_000, 59_999 * 60_000]]

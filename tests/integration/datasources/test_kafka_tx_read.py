@@ -1,4 +1,4 @@
-"""Topics read as DataFrames, on a real broker: what was committed, between offsets that are fixed when the job begins."""
+"""Topics read as DataFrames, on a real broker: committed records between offsets that are fixed when the job begins."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PARTITIONS = 3
 
 
 class Topic:
-    """A topic of a test's own."""
+    """The topic of one test."""
 
     def __init__(self, spark: SparkSession, kafka: KafkaBroker, name: str) -> None:
         self.spark, self.bootstrap, self.name = spark, kafka.bootstrap, name
@@ -41,7 +41,7 @@ class Topic:
         return Producer({"bootstrap.servers": self.bootstrap, "linger.ms": 5, "enable.idempotence": True, **settings})
 
     def send(self, numbers: range, producer: Producer | None = None) -> None:
-        """Records of these numbers as keys and values, each in the partition of its remainder."""
+        """Send records of these numbers as keys and values, each to the partition of its remainder."""
         producer = producer or self.producer()
         for number in numbers:
             producer.produce(self.name, f"value {number}".encode(), str(number).encode(), number % PARTITIONS)
@@ -91,7 +91,7 @@ def test_keys_and_values_may_be_null_or_empty(topic: Topic) -> None:
     assert sorted((row["partition"], row["key"], row["value"]) for row in topic.read().collect()) == [(0, b"gone", None), (1, None, b"")]
 
 
-# brokers drop what is too old, and refuse what is of tomorrow
+# brokers delete records that are too old, and refuse records of tomorrow
 TIMES_MS = {number: int(time.time() * 1000) - age_ms for number, age_ms in enumerate((3_600_000, 86_399_999, 1))}
 
 

@@ -177,7 +177,7 @@ def test_a_repeated_task_leaves_no_duplicates(
     frame, options = written()
     write_half(frame, options, "w1")
     before = {key for key, _ in records(kafka, options["topic"])}
-    assert b"700" not in before  # of the partition that failed, nothing
+    assert b"700" not in before  # nothing of the failed partition
     frame.write.format("kafka-tx").options(**options, write_id="w1").mode("append").save()
     assert sorted(records(kafka, options["topic"])) == sorted((str(i).encode(), f"value {i}".encode()) for i in range(1000))
 
@@ -209,7 +209,7 @@ def test_a_later_write_supersedes_an_unfinished_one(
     few.write.format("kafka-tx").options(**options).mode("append").save()
     clients = KafkaClients({"bootstrap.servers": kafka.bootstrap})
     state = read_connector(clients, Topics(clients), options["internal_topic_prefix"], options["name"])
-    assert list(state.ended) == ["w1"]  # of writes without an id nothing is kept
+    assert list(state.ended) == ["w1"]  # writes without an id are not recorded
 
 
 def test_topics_by_row_null_values_and_no_keys(

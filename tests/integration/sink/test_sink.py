@@ -45,7 +45,7 @@ COLUMNS = {"id": "java.lang.Long", "symbol": "java.lang.String", "price": "java.
 
 
 class Sink:
-    """One topic of three partitions, its cache, and a connector between them, of a test's own."""
+    """One topic of three partitions, its cache, and the connector between them, for one test."""
 
     def __init__(self, spark: SparkSession, ignite: IgniteCluster, kafka: KafkaBroker) -> None:
         self.spark, self.ignite, self.kafka = spark, ignite, kafka
@@ -73,7 +73,7 @@ class Sink:
         made.result()
 
     def send(self, records: Sequence[Record], partition: int | None = None, topic: str | None = None, headers: Any = None) -> None:
-        """Each record into a partition: that one, else by its place in the sequence."""
+        """Send each record to a partition: the given one, else by its position in the sequence."""
         producer = Producer({"bootstrap.servers": self.kafka.bootstrap, "linger.ms": 5, "enable.idempotence": True})
         for place, (key, value) in enumerate(records):
             producer.produce(topic or self.topic, value, key, place % 3 if partition is None else partition, headers=headers)
@@ -98,14 +98,14 @@ class Sink:
         return list(read_to_end(self.clients, topics, topic, list(range(topics.partitions(topic)))))
 
     def alter_group(self, partition: int, offset: int) -> None:
-        """As kafka-consumer-groups --reset-offsets does it."""
+        """Set the group's offsets, as kafka-consumer-groups --reset-offsets does."""
         places = [TopicPartition(self.topic, partition, offset)]
         asked = self.admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(f"connect-{self.name}", places)])
         (future,) = asked.values()
         future.result()
 
     def group(self) -> dict[int, int]:
-        """The group's offsets by partition, as any tool sees them."""
+        """The group's offsets by partition."""
         topics = Topics(self.clients)
         places = [(self.topic, partition) for partition in range(topics.partitions(self.topic))]
         return {place[1]: offset for place, (offset, _) in topics.group_offsets(f"connect-{self.name}", places).items()}
@@ -192,7 +192,7 @@ HEADERS = [("trace", b"a\xff"), ("trace", None), ("__connect.errors.topic", b"of
 
 
 def send_bad(sink: Sink) -> list[int]:
-    """Each bad record between two good ones, of keys 100 and following; the offsets of the bad ones."""
+    """Send each bad record between two good ones of keys from 100 on; return the offsets of the bad ones."""
     for number, (_, bad, _, _) in enumerate(BAD):
         sink.send([trade(100 + number)], partition=0)
         sink.send([bad], partition=0, headers=HEADERS)
@@ -315,7 +315,7 @@ def test_an_expired_group_loses_no_offset(sink: Sink) -> None:
 
 
 def test_group_offsets_of_another_program_are_used(sink: Sink) -> None:
-    """As those of a Kafka Connect sink of the same name, whose place this one takes, or of kafka-consumer-groups."""
+    """Such as those of a Kafka Connect sink of the same name, which this one replaces, or of kafka-consumer-groups."""
     sink.send([trade(number) for number in range(30)], partition=0)
     sink.alter_group(0, 20)
     assert sink.run().caches[sink.cache].records == 10
@@ -346,12 +346,12 @@ def spark_workers() -> list[psutil.Process]:
 
 
 def overtake(sink: Sink) -> None:
-    """While the tasks of a run that has stored offsets 0 and 1 stand still, 2 to 11 come and 2 to 9 go."""
+    """The tasks of a run that has stored offsets 0 and 1 are suspended; meanwhile 2 to 11 are added and 2 to 9 deleted."""
     workers = spark_workers()
     assert workers
     for worker in workers:
         worker.suspend()
-    time.sleep(0.5)  # what was asked of the broker is answered
+    time.sleep(0.5)  # the broker answers the requests in flight
     try:
         sink.send([trade(number) for number in range(2, 12)], partition=0)
         (cut,) = sink.admin.delete_records([TopicPartition(sink.topic, 0, 10)]).values()
@@ -542,17 +542,17 @@ def test_the_name_of_a_source_is_refused(sink: Sink) -> None:
 
 
 class Running:
-    """A continuous run in a thread of its own."""
+    """A continuous run in another thread."""
 
     def __init__(self, sink: Sink, **changed: Any) -> None:
         self._sink, self._pool, self._stop = sink, ThreadPoolExecutor(1), threading.Event()
-        self.ended = False  # by an error that the test has seen
+        self.ended = False  # by an error that the test expects
         settings = replace(sink.settings, run_mode="continuous", push_interval_ms=100, topic_list_poll_interval_ms=500, **changed)
         self._run = self._pool.submit(run_sink, sink.spark, RunRequest(settings, uuid.uuid4().hex, stop=self._stop))
 
     @property
     def alive(self) -> bool:
-        """True; raises what has ended the run."""
+        """True; raises the error that has ended the run."""
         if self._run.done():
             self._run.result()
         return True

@@ -1,4 +1,4 @@
-"""Entries in Ignite's binary format from one cluster into another one, which knows none of their types."""
+"""Entries in Ignite's binary format from one cluster into another one, which has none of their types."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def read_by_java(cluster: IgniteCluster, jars: Jars, classes: Path, caches: list
 
 
 class Copy:
-    """Caches of cluster `here` by way of topics into caches of the same names of cluster `there`."""
+    """Copy caches of cluster `here` through topics into caches of the same names of cluster `there`."""
 
     def __init__(self, spark: SparkSession, kafka: KafkaBroker, here: IgniteCluster, there: IgniteCluster) -> None:
         self.spark, self.name = spark, f"t{uuid.uuid4().hex[:8]}"

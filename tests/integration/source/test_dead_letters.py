@@ -1,4 +1,4 @@
-"""Entries that cannot be sent, among others that can: snapshot and stream under each error policy, on real servers."""
+"""Bad entries among good ones: snapshot and stream under each error policy, on real servers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ LETTERS: dict[str, Any] = {"error_handling_policy": "DEAD_LETTER"}
 
 
 class World:
-    """A connector of a test's own, its cache, its topic and its dead letters."""
+    """The connector of one test, its cache, its topic and its dead letters."""
 
     def __init__(self, spark: SparkSession, ignite: IgniteCluster, kafka: KafkaBroker) -> None:
         self.spark, self.ignite = spark, ignite
@@ -85,7 +85,7 @@ class World:
         return [(message.key(), message.value()) for message in self.messages(self.cache)]
 
     def found_letters(self) -> dict[bytes | None, bytes | None]:
-        """Key to value of each dead letter; none is there twice."""
+        """Key to value of each dead letter; no key comes twice."""
         messages = self.messages(self.letters)
         found = {message.key(): message.value() for message in messages}
         assert len(found) == len(messages)
@@ -127,7 +127,9 @@ def test_verify_reports_skipped_entries_as_missing(world: World) -> None:
     world.run(**LETTERS)
     found = verified(world, "DEAD_LETTER")
     assert (found.entries, found.missing, found.different, found.unexpected) == (GOOD + len(BAD), len(BAD), 0, 0)
-    assert any("no record can be made of an entry" in example and "no metadata of a binary type" in example for example in found.examples)
+    assert any(
+        "an entry cannot be converted to a record" in example and "no metadata of a binary type" in example for example in found.examples
+    )
     with pytest.raises(DecodeError):
         verified(world, "STOP_TASK")
 
@@ -200,7 +202,7 @@ def test_the_error_policy_may_change_within_a_snapshot(world: World) -> None:
 
 
 def test_a_record_too_large_for_its_topic_becomes_a_dead_letter(world: World) -> None:
-    """What counts is its size when it is compressed."""
+    """The limit applies to the compressed size."""
     world.put({1_001: LARGE, 1_002: ALIKE})
     limits: dict[str, Any] = {"topic_config": {"max.message.bytes": "10000"}}
     assert world.counts(world.run(**LETTERS, **limits)) == (GOOD + 2, GOOD + 1, 1)
@@ -249,7 +251,7 @@ def streaming(world: World) -> Iterator[World]:
 
 
 def streamed(world: World, steps: Callable[[Callable[[Callable[[], bool], str], None]], None], **changed: Any) -> CacheStatus:
-    """Run a stream while `steps` changes the cache, and stop it; `steps` gets what waits for something."""
+    """Run a stream while `steps` changes the cache, and stop it; `steps` gets a function that waits for a condition."""
     request = world.request(**STREAM, **changed)
     with ThreadPoolExecutor(1) as thread:
         ended = thread.submit(run_source, world.spark, request)
@@ -270,7 +272,7 @@ def streamed(world: World, steps: Callable[[Callable[[Callable[[], bool], str], 
 
 @pytest.mark.parametrize("policy", ["LOG_ONLY", "DEAD_LETTER"])
 def test_a_stream_continues_after_bad_entries(streaming: World, policy: str) -> None:
-    """One that was there before, then changes: bad, good, good and bad of the same key, and a removal."""
+    """An earlier bad entry, then changes: bad, good, good and bad of the same key, and a removal."""
     world = streaming
     world.put_bad({1_001: OF_UNKNOWN_TYPE})
 

@@ -40,7 +40,7 @@ Account: Any = GenericObjectMeta("AccountKey", (), {}, schema={"branch": IntObje
 
 
 class World:
-    """Caches of a test and how to run a connector over them."""
+    """Caches of a test, and runs of a connector over them."""
 
     def __init__(self, spark: SparkSession, ignite: IgniteCluster, kafka: KafkaBroker) -> None:
         self.spark, self.ignite, self.kafka = spark, ignite, kafka
@@ -102,7 +102,7 @@ def world(spark: SparkSession, ignite: IgniteCluster, kafka: KafkaBroker) -> Ite
 
 @pytest.fixture
 def fresh(world: World, unique: Callable[[str], str]) -> World:
-    """The same caches, with a connector and topics of the test's own."""
+    """The same caches, with the connector and the topics of one test."""
     made = World(world.spark, world.ignite, world.kafka)
     made.stem = world.stem
     name = unique("c")
@@ -210,7 +210,7 @@ def test_a_superseded_snapshot_cannot_continue(fresh: World, monkeypatch: pytest
 
 
 def unfinished(world: World, snapshot_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Begin a snapshot whose driver stops before it closes it: all units are sent."""
+    """Begin a snapshot whose driver stops before it ends it: all units are sent."""
 
     def stops(*_: object) -> None:
         raise IgniteKafkaError("the driver stops here")
@@ -284,7 +284,7 @@ def test_records_have_the_partitions_of_java_clients(fresh: World) -> None:
 
 
 def murmur2(data: bytes) -> int:
-    """org.apache.kafka.common.utils.Utils.murmur2, written again here as the judge."""
+    """org.apache.kafka.common.utils.Utils.murmur2, written again here as reference."""
     m, mask = 0x5BD1E995, 0xFFFFFFFF
     h = (0x9747B28C ^ len(data)) & mask
     whole = len(data) // 4 * 4
@@ -363,4 +363,4 @@ def test_keys_that_coincide_in_json_are_refused_by_the_setting(fresh: World) -> 
             cache.destroy()
     assert (told.state, told.caches[name].records) == (status.COMPLETED, 3)
     assert (found.equal, found.missing) == (False, 2)
-    assert "two entries have the one Kafka key '1'" in found.differences
+    assert "two entries have the same Kafka key '1'" in found.differences

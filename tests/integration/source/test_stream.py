@@ -1,4 +1,4 @@
-"""The backlog pipeline on a real node with the backlog service, a real broker and a real Spark session."""
+"""Streams on a real node with the backlog service, a real broker and a real Spark session."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Part: Any = GenericObjectMeta("Part", (), {}, schema={"id": LongObject, "name": 
 
 
 class World:
-    """A connector of its own, its caches, and what its topics hold."""
+    """The connector of one test, its caches, and the records of its topics."""
 
     def __init__(self, spark: SparkSession, ignite: IgniteCluster, kafka: KafkaBroker) -> None:
         self.spark, self.ignite = spark, ignite
@@ -73,7 +73,7 @@ class World:
 
     @contextmanager
     def running(self, **changed: Any) -> Iterator[Running]:
-        """A run beside the test; asked to stop at the end, and so is its capture if the test fails."""
+        """A run beside the test. It is stopped at the end; if the test fails, its capture too."""
         with ThreadPoolExecutor(1) as thread:
             request = self.request(**changed)
             run = Running(request, thread.submit(run_source, self.spark, request))
@@ -109,7 +109,7 @@ class World:
         return [(one.key(), one.value()) for one in read_to_end(self.clients, topics, name, [0, 1])]
 
     def await_equal(self, cache: str, *runs: Running) -> Verified:
-        """Wait until the topic's last records are the cache."""
+        """Wait until the topic's last records equal the cache."""
         name = f"{self.stem}-{cache}"
         await_that(lambda: name in Topics(self.clients).existing(), f"topic of {cache}", *runs)
         await_that(lambda: self.verified(cache).equal, f"{cache} in its topic", *runs)
@@ -153,7 +153,7 @@ class Running:
 
 
 def await_that(true: Callable[[], bool], what: str, *runs: Running) -> None:
-    """Wait until it is true while the runs go on."""
+    """Wait until a condition is true while the runs continue."""
 
     def true_of_living_runs() -> bool:
         if true():
@@ -239,7 +239,7 @@ def test_a_deleted_topic_is_sent_whole_or_not_at_all(world: World) -> None:
 
 
 def test_a_rate_limit_delays_no_stop(world: World) -> None:
-    """At two records a second the rest would take minutes."""
+    """At two records a second the remaining records would take minutes."""
     world.put("a", {key: f"v{key}" for key in range(500)})
     with world.running(max_records_per_second=2) as run:
         await_that(lambda: len(world.records("a")) >= 5, "the first records", run)

@@ -1,4 +1,4 @@
-"""Two nodes that give one type's metadata in two orders: what is read is the same, whichever node is asked."""
+"""Two nodes that give one type's metadata in two orders: reads through either node are the same."""
 
 from __future__ import annotations
 

@@ -18,7 +18,8 @@ from ignite_kafka.plan.slots import Owner, SlotState
 from ignite_kafka.state.configs import SnapshotRecord, offsets_topic, read_connector
 from ignite_kafka.state.configs_writer import ConfigsWriter
 from ignite_kafka.state.open_transaction import TransactionLimits
-from ignite_kafka.state.slot_writer import SlotClaim, SlotWriter
+from ignite_kafka.state.slot_claim import SlotClaim
+from ignite_kafka.state.slot_writer import SlotWriter
 from tools.servers import KafkaBroker
 
 PREFIX = "it-slots"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ignite_kafka.admin.backlog import UnitBacklog, _asked, _units
+from ignite_kafka.admin.backlog import UnitBacklog, _units, _units_to_resend
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.ignite import protocol
 from ignite_kafka.ignite.backlog_units import UNIT, UnitStates
@@ -16,10 +16,10 @@ KNOWN: dict[str, Any] = {"caches": ["trades", "gone"], "incarnation.trades": 7, 
 
 
 def test_units_of_a_resend() -> None:
-    units = _asked("c", KNOWN, "trades", None)
+    units = _units_to_resend("c", KNOWN, "trades", None)
     assert units.dtype == UNIT
     assert units.tolist() == [(protocol.cache_id("trades"), partition, 7) for partition in range(4)]
-    assert _asked("c", KNOWN, "trades", 3).tolist() == [(protocol.cache_id("trades"), 3, 7)]
+    assert _units_to_resend("c", KNOWN, "trades", 3).tolist() == [(protocol.cache_id("trades"), 3, 7)]
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_units_of_a_resend() -> None:
 )
 def test_what_cannot_be_sent_again(cache: str, partition: int | None, told: str) -> None:
     with pytest.raises(SettingsError) as refused:
-        _asked("c", KNOWN, cache, partition)
+        _units_to_resend("c", KNOWN, cache, partition)
     assert refused.value.remedy == told
     assert f"cache {cache}" in str(refused.value)
 

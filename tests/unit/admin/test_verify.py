@@ -148,7 +148,7 @@ def test_keys_are_compared_by_their_bytes(monkeypatch: pytest.MonkeyPatch) -> No
 def test_two_entries_of_one_kafka_key(monkeypatch: pytest.MonkeyPatch) -> None:
     found = copied(monkeypatch, OneCache(), [(number(codes.BYTE, 1), long(5)), (long(1), long(5))])
     assert (found.equal, found.missing) == (False, 1)
-    assert "two entries have the one Kafka key '1'" in found.differences
+    assert "two entries have the same Kafka key '1'" in found.differences
 
 
 def test_a_key_that_the_two_decoders_read_differently_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

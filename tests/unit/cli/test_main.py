@@ -128,7 +128,7 @@ def test_an_interrupted_run_names_the_command_that_goes_on(
         assert cli.main(["-q", "run", file, "--run-id", "r1", "--kafka", "k:1"]) == 130
         told = last_line(capsys.readouterr().err)
         assert told.startswith("ignite-kafka: Interrupted interrupted by Ctrl-C (SIGINT). What was committed stays.")
-        assert told.endswith(f"To go on from there: ignite-kafka -q run {file} --kafka k:1")
+        assert told.endswith(f"To continue: ignite-kafka -q run {file} --kafka k:1")
         assert cli.main(["run", file, "--json"]) == 130
         assert last_error(capsys.readouterr().err)["error"]["type"] == "Interrupted"
     finally:
@@ -216,7 +216,7 @@ def test_plan_as_text_and_as_json(file: str, monkeypatch: pytest.MonkeyPatch, ca
     out = capsys.readouterr().out
     assert "snapshot s1 (unfinished)" in out
     assert "1,032 units, 512 done, 16 slots, at most 3 tasks" in out
-    assert "broker's default, to be made" in out
+    assert "broker's default, to be created" in out
     assert cli.main(["plan", file, "--json"]) == 0
     assert '"units_done": 512' in capsys.readouterr().out
 

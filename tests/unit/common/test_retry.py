@@ -8,6 +8,7 @@ import pytest
 
 from ignite_kafka.common.retry import GROWING, Backoff, RetryBudget, retry
 from ignite_kafka.errors import IgniteKafkaError, KafkaUnavailable, TopicError
+from tests.support.fake_time import FakeTime
 
 
 class Calls:
@@ -19,21 +20,6 @@ class Calls:
         if self.errors:
             raise self.errors.pop(0)
         return "done"
-
-
-class FakeTime:
-    """A clock that only sleeping moves."""
-
-    def __init__(self) -> None:
-        self.now_s = 100.0
-        self.slept: list[float] = []
-
-    def __call__(self) -> float:
-        return self.now_s
-
-    def sleep(self, seconds: float) -> None:
-        self.slept.append(seconds)
-        self.now_s += seconds
 
 
 def may_pass(error: IgniteKafkaError) -> bool:

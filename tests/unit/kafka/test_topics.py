@@ -16,6 +16,7 @@ from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 from ignite_kafka.errors import KafkaUnavailable, OffsetsLost, TopicError
 from ignite_kafka.kafka.clients import ErrorMemory, KafkaClients
 from ignite_kafka.kafka.topics import Topics, TopicState, read_to
+from tests.support.fake_time import FakeTime
 from tests.support.fake_topics import described, refused
 
 
@@ -55,7 +56,8 @@ class Clients(KafkaClients):
 
 def topics(*codes: int | None) -> Topics:
     Clients.made = 0
-    return Topics(Clients({"codes": codes}))
+    time = FakeTime()
+    return Topics(Clients({"codes": codes}), clock=time, sleep=time.sleep)
 
 
 @pytest.mark.parametrize("code", [KafkaError.FENCED_LEADER_EPOCH, KafkaError.UNKNOWN_LEADER_EPOCH, KafkaError.NOT_LEADER_FOR_PARTITION])
@@ -112,8 +114,7 @@ def test_a_topic_that_brokers_never_know_is_an_error_that_may_pass() -> None:
             ask()
 
 
-def test_who_may_not_ask_the_controller_waits_some_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ignite_kafka.kafka.topic_lookup.BRIEF_S", 0.6)
+def test_who_may_not_ask_the_controller_waits_some_seconds() -> None:
     forbidden = KafkaError.TOPIC_AUTHORIZATION_FAILED
     assert described({"t": {}}, {"t": 2}, forbidden).exists("t")
     assert not described({}, refusal=forbidden).exists("t")

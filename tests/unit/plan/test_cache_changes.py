@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ignite_kafka.errors import CacheNotFound, IgniteUnreachable, SettingsError
 from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity, QueryField
 from ignite_kafka.plan import routing
-from ignite_kafka.plan.cache_changes import KINDS, CacheDiff, CacheLists, CacheState, difference, look, state_of, state_to_dict
+from ignite_kafka.plan.cache_changes import KINDS, CacheDiff, CacheLists, CacheState, difference, poll_caches, state_of, state_to_dict
 
 CACHE = CacheState(7, 32, "PARTITIONED", "ATOMIC")
 STATES = st.builds(
@@ -141,12 +141,12 @@ def test_a_look_chooses_as_a_connector_does() -> None:
     names = ["air", "airport", "sea", "backlog", "backlog-one", "ignite-sys-cache"]
     cluster = Caches({**{name: CacheInfo(name, 1) for name in names}, "air-gone": None})
     lists = CacheLists(("air.*", "back.*", "ignite.*"), ("airp.*",), "backlog")
-    assert list(look(cluster, lists)) == ["air"] == routing.select(names, lists.whitelist, lists.blacklist, "backlog")
+    assert list(poll_caches(cluster, lists)) == ["air"] == routing.select(names, lists.whitelist, lists.blacklist, "backlog")
 
 
 def test_a_cluster_that_is_not_active_is_not_looked_at() -> None:
     with pytest.raises(IgniteUnreachable, match="not active"):
-        look(Caches({}, active=False), CacheLists())
+        poll_caches(Caches({}, active=False), CacheLists())
 
 
 @pytest.mark.parametrize("nothing", [None, "", " None ", "null"])

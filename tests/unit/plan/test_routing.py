@@ -79,7 +79,7 @@ def test_topics() -> None:
 
 @pytest.mark.parametrize("cache", ["", ".", "..", "f" * 250, "a b", "a/b", "ü", "a\n", "org.acme.Person$Key"])
 def test_a_cache_whose_name_is_no_topic_name(cache: str) -> None:
-    with pytest.raises(SettingsError, match="cannot have the name") as caught:
+    with pytest.raises(SettingsError, match="the topic's name, which contains the cache's name, is not valid") as caught:
         routing.topic_of(cache)
     assert caught.value.where == {"cache": cache, "topic": cache}
 

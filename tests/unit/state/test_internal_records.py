@@ -34,7 +34,7 @@ def followed(value: bytes, format: int = FORMAT) -> None:
 def test_a_key_of_another_program_is_skipped(key: bytes | None, emitted: Emitted) -> None:
     for _ in range(2):
         assert InternalRecord.of(message(key, b"{}")) is None
-    assert ids(emitted) == [events.RECORD_PASSED_OVER.id], "reported once"
+    assert ids(emitted) == [events.RECORD_SKIPPED.id], "reported once"
 
 
 @pytest.mark.parametrize("read", [folded, followed])
@@ -65,7 +65,7 @@ def test_a_snapshot_without_an_id_is_never_skipped(value: bytes) -> None:
 @pytest.mark.parametrize(("value", "format"), [(b"no JSON", 1), (b"[1]", 1), (b'{"generation":1,"epoch":2}', 2)])
 def test_an_epoch_that_cannot_be_read_ends_no_task(value: bytes, format: int, emitted: Emitted) -> None:
     assert epoch_of("c", record(b'["epoch","c"]', value, format)) == (0, 0)
-    assert ids(emitted) == [events.RECORD_PASSED_OVER.id]
+    assert ids(emitted) == [events.RECORD_SKIPPED.id]
 
 
 def test_a_run_of_a_newer_version_is_read_without_its_new_fields() -> None:
@@ -85,7 +85,7 @@ def test_a_status_that_cannot_be_read_ends_nobody(
     read: Callable[[InternalRecord], object], value: bytes, format: int, emitted: Emitted
 ) -> None:
     assert read(record(b'["run","c","r1"]', value, format)) is None
-    assert ids(emitted) == [events.RECORD_PASSED_OVER.id]
+    assert ids(emitted) == [events.RECORD_SKIPPED.id]
 
 
 def test_an_offset_of_a_newer_format_is_refused() -> None:
@@ -99,7 +99,7 @@ def test_what_stands_for_no_unit_is_skipped(bad: Any, emitted: Emitted) -> None:
     state = SlotState(3)
     apply(state, message(SlotKey("c", 3).to_json(), Owner(5).to_json()))
     apply(state, bad)
-    assert (state.owner, state.units, ids(emitted)) == (Owner(5), {}, [events.RECORD_PASSED_OVER.id])
+    assert (state.owner, state.units, ids(emitted)) == (Owner(5), {}, [events.RECORD_SKIPPED.id])
     assert unit_of(bad) is None
     assert isinstance(key_of(bad), SlotKey | None)
 

@@ -44,7 +44,7 @@ def json_value(
     *,
     is_key: bool = False,
 ) -> Any:
-    """What `json.loads` gives for the record of a value of the row path (thin/codec/values.py).
+    """What `json.loads` gives for the record of a value of the row path (`ignite/binary/row_values.py`).
 
     :param scales: declared scales of decimals, by the names of their fields below `path`.
     :param is_key: objects have the fields of their own schemas alone, in a value also the others of their types, as null.
@@ -59,18 +59,10 @@ def json_value(
             return value
         case float():
             return _number(value)
-        case bytes():
-            return base64.b64encode(value).decode()
-        case uuid.UUID():
-            return str(value)
         case Decimal():
             return _decimal(value, decimal_format, (scales or {}).get(path))
-        case Date() | SqlDate() | Time() | Timestamp() | Instant() | LocalDate() | LocalTime() | LocalDateTime():
-            return _moment(value)
         case EnumValue():
             return _constant(value, enum_policy)
-        case ClassName():
-            return value.name
         case list() | tuple():
             return [form(item) for item in value]
         case Document():
@@ -80,6 +72,19 @@ def json_value(
             if all(isinstance(key, str) for key, _ in value.items):
                 return {key: form(item, known=None) for key, item in value.items}
             return [[form(key, known=None), form(item, known=None)] for key, item in value.items]
+    return _scalar(value)
+
+
+def _scalar(value: Any) -> str | int:
+    match value:
+        case bytes():
+            return base64.b64encode(value).decode()
+        case uuid.UUID():
+            return str(value)
+        case Date() | SqlDate() | Time() | Timestamp() | Instant() | LocalDate() | LocalTime() | LocalDateTime():
+            return _moment(value)
+        case ClassName():
+            return value.name
     raise UnsupportedType(f"JSON has no form for a {type(value).__name__}", "Verify this cache with the ignite-binary converter.")
 
 

@@ -78,7 +78,7 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
         self._retry(lambda: check_plan(planned, state.snapshot, self._clients, self._topics))
         plan = self._retry(lambda: ensure_topics(planned, self._topics))
         control = self._configs_writer()
-        found = self._take(control, plan.slots, state)
+        found = self._claim(control, plan.slots, state)
         if found.snapshot != state.snapshot:
             raise SnapshotConflict("another run of the connector began or ended a snapshot meanwhile", "Start the run again.")
         plan = replace(plan, generation=control.record.generation)
@@ -104,7 +104,7 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
         if ended and ended["superseded_by"]:
             raise SnapshotConflict(
                 f"snapshot {ended['superseded_by']!r} was begun before this one was complete",
-                "Begin a new snapshot under a new id: what this one has sent can no longer be told apart.",
+                "Begin a new snapshot under a new id: which entries this one has sent is no longer known.",
                 snapshot_id=snapshot_id,
             )
         if not ended or not ended["complete"]:

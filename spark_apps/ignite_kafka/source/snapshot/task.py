@@ -217,7 +217,7 @@ class SlotCopy:
         return info, scan
 
     def _copy_cache(self, writer: SlotWriter, cache: CachePlan) -> CacheCount:
-        """Queue what is not done yet; the transaction stays open over small caches."""
+        """Queue the units that are not done yet; the transaction stays open over small caches."""
         done = writer.state.done(self._plan.snapshot_id, cache.name, cache.incarnation)
         bad = sum(unit.bad for unit in done.values())
         records = sum(unit.records for unit in done.values())

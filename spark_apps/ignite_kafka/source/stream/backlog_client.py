@@ -1,4 +1,4 @@
-"""The backlog service as a stream's task calls it: ask, read, look up, barrier, acknowledge."""
+"""Client of the backlog service for a stream's task: reads changes, looks up keys, awaits the barrier, acknowledges."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ T = TypeVar("T")
 class BacklogClient:
     """Calls the backlog service for one connector, over one cluster connection. For one thread.
 
-    Every call may be repeated, so a call that loses its node is made once more, on another node. Each raises what
-    :class:`~ignite_kafka.ignite.backlog_service.BacklogService` raises.
+    Every call may be repeated: a call that loses its node is repeated on another node. Each raises the errors of
+    :class:`~ignite_kafka.ignite.backlog_service.BacklogService`.
 
     :param service: makes the service of a connection, given the capture's secret.
     """
@@ -73,7 +73,7 @@ class BacklogClient:
         return self._ask(lambda service: service.locate(self._connector, cache, keys))
 
     def barrier(self) -> None:
-        """Return when all that was captured before is in the backlog."""
+        """Return when all changes captured before are in the backlog."""
         self._ask(lambda service: service.barrier(self._connector))
 
     def acknowledge(self, sent: bytes) -> None:
@@ -84,18 +84,18 @@ class BacklogClient:
         self._ask(lambda service: service.acknowledge(self._connector, sent))
 
     def clear(self, units: npt.NDArray[np.void], mark_numbers: Int64Array) -> None:
-        """Remove the marks of U units (dtype UNIT), and what the backlog has of them.
+        """Remove the marks of U units (dtype UNIT), and their backlog.
 
         :param mark_numbers: U numbers of the marks that were read; a mark that was set since stays.
         """
         self._ask(lambda service: service.clear(self._connector, units, mark_numbers))
 
     def check_same(self, cache: CachePlan) -> None:
-        """Make sure that what was just read from a cache is of the captured one.
+        """Make sure that entries just read from a cache are of the captured cache.
 
-        A cache that is made again under its name keeps its incarnation until the driver has it captured; then it is sent from its
-        beginning, and what was sent of it under the old incarnation would come twice. A deployment id never comes back, and every node
-        knows the new one before the new cache takes its first entry: so the answer holds for all that was read before.
+        A cache that is made again under its name keeps its incarnation until the driver has it captured. Then it is sent from its
+        beginning, and entries sent before under the old incarnation would come twice. A deployment id never returns, and every node
+        has the new one before the new cache takes its first entry: so the answer holds for all earlier reads.
 
         :raises CacheDestroyed: it may be of another cache.
         """

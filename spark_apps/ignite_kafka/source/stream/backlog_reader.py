@@ -74,7 +74,7 @@ class BacklogReader:
         self._reconciler = Reconciler(client, infos, states, lookup, clients, topics, most_held)
 
     def restore(self, offsets: Iterable[tuple[int, UnitOffset | None, bool]]) -> None:
-        """Take over offset records: unit, its record, and whether the topic may hold keys of it that are older than this capture."""
+        """Restore the units from offset records: unit, record, and whether the topic may hold keys of it older than this capture."""
         for unit, offset, sent_before in offsets:
             self.states.restore(unit, offset, sent_before)
 
@@ -99,7 +99,7 @@ class BacklogReader:
         return batch
 
     def remember(self, batch: ChangeBatch, key_kinds: Mapping[str, Iterable[KeyKind]]) -> None:
-        """Take over what a committed batch has changed.
+        """Remember a committed batch.
 
         :param key_kinds: cache to the kinds of the keys that were sent.
         """
@@ -108,7 +108,7 @@ class BacklogReader:
         self._reconciler.remember(batch)
 
     def acknowledge(self, batch: ChangeBatch) -> None:
-        """Remove what a committed batch has settled from the backlog."""
+        """Remove the changes that a committed batch has settled from the backlog."""
         sent = batch.changes.acknowledgement(self._table.units[batch.units], batch.done, batch.expired_done)
         if sent:
             self._client.acknowledge(sent)
@@ -131,7 +131,7 @@ class BacklogReader:
         return self.all_loaded and self._changes.caught_up(until)
 
     def forget(self) -> None:
-        """Cut what is remembered of sent changes to the last seconds."""
+        """Drop sent changes that are older than some seconds."""
         self.states.forget()
 
     def close(self) -> None:

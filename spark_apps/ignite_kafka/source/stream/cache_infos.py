@@ -1,4 +1,4 @@
-"""Descriptions of the planned caches, asked for once a task."""
+"""Descriptions of the planned caches, each read from the cluster once a task."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ...plan.source_plan import CachePlan
 
 
 class CacheInfos:
-    """The planned caches as the cluster describes them, each asked for once."""
+    """Reads the description of each planned cache once."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster

@@ -104,12 +104,12 @@ class Capture:
             check_owner(self._settings.name, status, self._owner)
 
     def present(self) -> Captured | None:
-        """The capture that exists already; None: there is none."""
+        """The existing capture; None: there is none."""
         status = self._retry(self._status)
         return None if status is None else Captured.of(status)
 
     def start(self, caches: Sequence[str]) -> Captured:
-        """Capture these caches, from before this returns; other caches are no longer captured."""
+        """Capture these caches and no others; later changes are captured."""
         settings = self._settings
         named = {
             "backlogCacheName": settings.backlog_cache_name,
@@ -152,12 +152,12 @@ class Capture:
         return service.status(name) if name in service.connectors() else None
 
     def _retry(self, question: Callable[[BacklogService], T]) -> T:
-        """Ask until the service answers: while nodes come and go it cannot, and every call may be repeated."""
+        """Repeat a call until the service answers: it cannot while nodes come and go, and every call may be repeated."""
         return retry(
             lambda: self._ask(question),
             min(_PATIENCE_S, self._settings.retry_timeout_ms / 1000),
             lambda error: isinstance(error, (BacklogUnavailable, IgniteUnreachable)),
-            failed=lambda error: log.warning("the backlog service is asked again: %s", error),
+            failed=lambda error: log.warning("a call of the backlog service is retried: %s", error),
         )
 
     def _ask(self, question: Callable[[BacklogService], T]) -> T:

@@ -170,7 +170,7 @@ class ChangeDeduplicator:
     def classify(self, units: Int64Array, changes: Changes) -> Classification:
         """Classify the changes that were read of these units; remembers nothing.
 
-        :param units: positions of the units that were asked for, in the order of the answer.
+        :param units: positions of the units that were read, in the order of the answer.
         """
         unit = np.repeat(units, changes.count)
         expired = changes.kind == EXPIRED
@@ -245,7 +245,7 @@ class ChangeDeduplicator:
         }
 
     def forget(self, now_s: float) -> None:
-        """Cut what is too old, or more than may be remembered, to the floor number."""
+        """Replace changes that are too old, or too many, by the floor number of their unit."""
         while self._seen and (self._seen[0].time_s < now_s - REMEMBERED_S or self._count > self._most_remembered):
             old = self._seen.popleft()
             self._count -= old.number.size

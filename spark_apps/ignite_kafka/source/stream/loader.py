@@ -50,7 +50,7 @@ class Loader:
         self._unit_bytes = self._unit_rows = 0.0  # means of the units that were loaded; 0: none was
 
     def load(self) -> list[ChangeBatch]:
-        """The next units that are to be sent from the cache; none when there are none."""
+        """Load the next units; no batch when all are loaded."""
         units = self._next_units()
         if not units.size:
             return []

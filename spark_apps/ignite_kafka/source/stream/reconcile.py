@@ -1,9 +1,9 @@
 """Tombstone reconciliation: tombstones for keys that a topic still has alive and the cache no longer has.
 
-Whatever made a unit be sent again (changes given up or missed, `clear()`, a new capture) may have hidden removals. So a unit that is loaded
-though it was sent before must be reconciled, and its offset record says so until then (`UnitOffset.reconcile`). The topic is read in
-small steps beside the stream, one partition after the other up to the end that it had when the reconciliation began. What is found so far,
-and how far the topic was read, is committed at times, so that a later task continues there; what is found twice in that way is sent twice.
+A unit is sent again after changes were given up or missed, after `clear()`, or for a new capture; removals may be lost then. So a unit
+that is loaded though it was sent before must be reconciled, and its offset record says so until that is done. The topic is read in small
+steps beside the stream, one partition after the other, up to its end when the reconciliation began. Tombstones and the read position are
+committed at intervals, so that a later task continues there; keys found twice get two tombstones.
 
 Only keys of the task's own units that the cache lacks are held. A tombstone is a looked-up state (:mod:`.state_lookup`): a key with a newer
 change gets none.

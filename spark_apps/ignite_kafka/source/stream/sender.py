@@ -61,7 +61,7 @@ class SlotsSender:
     ) -> None:
         self._plan, self._settings, self._table, self._infos, self._counts = plan, plan.settings, table, infos, counts
         self._entries = EntrySender(plan, cluster)
-        self._batch: dict[int, dict[str, CacheCount]] = defaultdict(lambda: defaultdict(CacheCount))  # what is not committed yet
+        self._batch: dict[int, dict[str, CacheCount]] = defaultdict(lambda: defaultdict(CacheCount))  # not committed yet
         self._records = np.zeros(len(table), np.int64)
         self._key_kinds: dict[str, set[KeyKind]] = defaultdict(set)
         self._writers = OpenSlots(open_slot, counts)
@@ -70,7 +70,7 @@ class SlotsSender:
         """The offset records of the slots, read once before anything is sent.
 
         :returns: unit, its record, and whether the topic may hold keys of the unit that are older than this capture.
-        :raises TopicError: they count what is in another topic than the plan's.
+        :raises TopicError: they belong to another topic than the plan's.
         """
         for units in self._table.by_slot_and_cache(np.arange(len(self._table))):
             cache = self._table.cache_of(int(units[0]))
@@ -108,7 +108,7 @@ class SlotsSender:
             self._counts[slot][name].add(count)
 
     def _send(self, batch: ChangeBatch, units: Int64Array, states: Mapping[int, Sequence[State]]) -> None:
-        """Queue what a batch has of some units of one slot and one cache: entries, changes, looked-up states, offset records."""
+        """Queue the entries, changes, looked-up states and offset records of a batch for units of one slot and one cache."""
         cache = self._table.cache_of(int(units[0]))
         self._send_entries(batch, units, cache)
         self._send_changes(batch, units, cache)
@@ -178,5 +178,5 @@ class SlotsSender:
         self._writers[int(self._table.slot[unit])].unit_offset(cache.name, self._table.partition(unit), offset)
 
     def close(self) -> None:
-        """Close every slot; what is open is aborted."""
+        """Close every slot; open transactions are aborted."""
         self._writers.close()

@@ -1,4 +1,4 @@
-"""How a stream starts: under which snapshot id, and which caches it loads. Pure functions of what was there before and of the settings."""
+"""Start policy of a stream: its snapshot id, and the caches that it loads. Pure functions of the state before and of the settings."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from ...state.configs import SnapshotRecord
 
 @dataclass(frozen=True)
 class StartState:
-    """What a start finds.
+    """The state before a start.
 
     :param before: the snapshot that the connector began last; None: it never ran.
-    :param requested_id: snapshot id that the request names; None: it names none.
+    :param requested_id: snapshot id in the request; None: it has none.
     :param present_capture: id of the capture that existed before the start; None: there was none.
-    :param capture: id of the capture as it is now.
+    :param capture: id of the present capture.
     """
 
     before: SnapshotRecord | None
@@ -26,11 +26,11 @@ class StartState:
 
 @dataclass(frozen=True)
 class StartDecision:
-    """How the stream starts.
+    """The decision about a start.
 
-    :param snapshot_id: under which it sends.
-    :param load: whether caches are loaded that `loads` does not name.
-    :param loads: cache to whether it is loaded, as the continued snapshot has it.
+    :param snapshot_id: the stream's snapshot id.
+    :param load: whether caches that are not in `loads` are loaded.
+    :param loads: cache to whether it is loaded, from the continued snapshot.
     :param lost_capture: id of the capture whose changes are lost although the policy relies on them; None: nothing is lost.
     """
 
@@ -43,9 +43,9 @@ class StartDecision:
 def start_policy(policy: str, load_initial_data: bool, state: StartState, planned_id: str, spare_id: str) -> StartDecision:
     """Decide how a stream starts.
 
-    It continues the snapshot before if the capture lasted, and the policy is BACKLOG or the request names that snapshot. What the caches
-    held before is loaded once, whatever the policy; a load that did not come to its end is begun anew. FULL_SNAPSHOT, and BACKLOG whose
-    capture is lost, load everything again, whatever `load_initial_data` says.
+    It continues the last snapshot if the capture lasted, and the policy is BACKLOG or the request has that snapshot's id. The caches are
+    loaded once, whatever the policy; an unfinished load begins again. FULL_SNAPSHOT, and BACKLOG after a lost capture, load everything
+    again, whatever `load_initial_data` is.
 
     :param policy: the setting `failover_policy`.
     :param planned_id: snapshot id of a new snapshot.
@@ -70,9 +70,9 @@ def _load(policy: str, load_initial_data: bool, before: SnapshotRecord | None) -
 def loads_after_change(
     policy: str, load_initial_data: bool, loads: Mapping[str, bool], fresh: Collection[str], lost: Collection[str]
 ) -> dict[str, bool]:
-    """Cache to whether it is loaded, after caches came, went, or lost what was captured of them.
+    """Cache to whether it is loaded, after caches came, went, or lost their captured changes.
 
-    :param loads: as it was.
+    :param loads: the same before.
     :param fresh: caches that are new, were made again, or lost their capture.
     :param lost: those of `fresh` that are the same caches as before.
     """

@@ -61,8 +61,9 @@ class TopicKeys:
         if self._raw or not absent:
             return set(absent), set()
         texts = list(absent)
-        made = self._converter.convert([page_of_states([(absent[text], None) for text in texts])], self._info, self._cluster, in_order=True)
-        same = {text for text, found in zip(texts, made.keys.to_pylist(), strict=True) if text == found}
+        page = page_of_states([(absent[text], None) for text in texts])
+        converted = self._converter.convert([page], self._info, self._cluster, in_order=True)
+        same = {text for text, found in zip(texts, converted.keys.to_pylist(), strict=True) if text == found}
         forms = [(text, form) for text in texts if text in same for form in key_forms(text, SIMPLE_KINDS | self._kinds, self._cluster)]
         there = self.located([form for _, form in forms])[1]
         present = {text for (text, _), found in zip(forms, there.tolist(), strict=True) if found}

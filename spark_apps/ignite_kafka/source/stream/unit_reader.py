@@ -53,7 +53,7 @@ class UnitReader:
         marks = changes.marks.astype(np.int64)
         self._states.gone[units[(marks & GONE) != 0]] = True
         if whole:
-            # what is not read may be older than what the cache holds: the cache alone is read, once the backlog is cleared
+            # changes that were not read may be older than the cache's entries: the unit is loaded once its backlog is cleared
             marks |= np.where((marks == 0) & (changes.more | (changes.count > MOST_OF_UNIT)), TOO_MUCH, 0)
         marked = (marks != 0) & ((marks & GONE) == 0)
         self._states.mark(units[marked], changes.mark_number[marked], marks[marked])

@@ -61,7 +61,7 @@ class UnitStates:
         self._sent_before = np.zeros(size, bool)
 
     def restore(self, unit: int, offset: UnitOffset | None, sent_before: bool) -> None:
-        """Take over a unit's offset record.
+        """Restore a unit from its offset record.
 
         :param sent_before: whether the topic may hold keys of the unit that are older than this capture.
         """
@@ -87,7 +87,7 @@ class UnitStates:
 
     @property
     def to_load(self) -> Int64Array:
-        """Units that are to be sent from the cache, ascending: the marked ones while there are any."""
+        """Units to load from the cache, ascending; only the marked ones while some are marked."""
         if self.marked:
             return np.array(sorted(self.marked), np.int64)
         return np.flatnonzero(~self.loaded & ~self.gone)
@@ -103,9 +103,9 @@ class UnitStates:
             self.marked[unit] = UnitMark(number, bit)
 
     def unmark(self, units: Iterable[int]) -> tuple[Int64Array, Int64Array]:
-        """Forget the marks of units.
+        """Remove the marks of units.
 
-        :returns: those that were marked, and the numbers of their marks.
+        :returns: the marked units, and the numbers of their marks.
         """
         found = [(unit, self.marked.pop(unit).number) for unit in units if unit in self.marked]
         return np.array([unit for unit, _ in found], np.int64), np.array([number for _, number in found], np.int64)
@@ -156,7 +156,7 @@ class UnitStates:
     # batches that are committed
 
     def remember(self, batch: ChangeBatch, key_kinds: Mapping[str, Iterable[KeyKind]]) -> None:
-        """Take over what a committed batch has changed.
+        """Change the states by a committed batch.
 
         :param key_kinds: cache to the kinds of the keys that were sent.
         """
@@ -183,5 +183,5 @@ class UnitStates:
             self.pending_reconcile[unit] = position
 
     def forget(self) -> None:
-        """Cut what the deduplicator remembers to the last seconds."""
+        """Drop changes from the deduplicator that are older than some seconds."""
         self.deduplicator.forget(self.clock())

@@ -107,8 +107,9 @@ def test_each_form_of_each_type_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     wanted, refused = by_rows(RECORDS, monkeypatch)
     assert len(wanted) > 100
     assert len(refused) > 500
+    alone = json_reader()  # one for all: no record adds a field to its types
     for row, text in enumerate(RECORDS):
-        found, bad = listed(json_reader().read(pa.array([text], pa.binary())))
+        found, bad = listed(alone.read(pa.array([text], pa.binary())))
         assert (found.get(0), bool(bad)) == (wanted.get(row), row in refused), text
 
 

@@ -108,7 +108,7 @@ def broken(draw: st.DrawFn) -> Page:
     return Page(3, sound.rows, memoryview(bytes(data)), True)
 
 
-@settings(max_examples=400, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None)
+@settings(max_examples=250, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None)
 @given(broken())
 def test_broken_bytes_decode_or_raise_an_error_of_the_tree(one: Page) -> None:
     outcomes: list[Any] = []

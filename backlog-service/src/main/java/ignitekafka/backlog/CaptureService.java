@@ -22,7 +22,7 @@ import org.apache.ignite.services.Service;
  * copy whose node leaves. Filters end with the node that registered them, so a single copy would leave a gap.
  */
 final class CaptureService implements Service {
-    /** Number of copies, each on a node of its own. */
+    /** Number of copies, each on a different node. */
     static final int COPIES = 2;
 
     private static final long serialVersionUID = 1;

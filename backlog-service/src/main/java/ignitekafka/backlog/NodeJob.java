@@ -45,13 +45,13 @@ final class NodeJob<T> implements IgniteCallable<T> {
         List<T> answers = new ArrayList<>();
 
         try {
-            IgniteFuture<Collection<T>> asked = here && others.nodes().isEmpty()
+            IgniteFuture<Collection<T>> remote = here && others.nodes().isEmpty()
                     ? new IgniteFinishedFutureImpl<>(List.of())
                     : ctx.grid().compute(others).withTimeout(timeoutMs).broadcastAsync(new NodeJob<>(work));
 
             if (here) answers.add(work.run(BacklogPlugin.of(ctx)));
 
-            answers.addAll(asked.get());
+            answers.addAll(remote.get());
 
             return answers;
         } catch (ClusterGroupEmptyException e) {

@@ -36,7 +36,7 @@ class BacklogReaderTest extends SharedClusterTest {
         reader.drain(service());
         assertEquals(20_000, reader.read);
         assertEquals(TestCluster.content(cache), reader.state);
-        assertEquals(0, reader.stepsBack);
+        assertEquals(0, reader.late + reader.stepsBack);
         assertEquals(8, service().units("c").length);
     }
 

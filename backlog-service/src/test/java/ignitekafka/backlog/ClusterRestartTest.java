@@ -20,6 +20,8 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Restarts and deactivations of the whole cluster. */
 class ClusterRestartTest {
+    private static final int CYCLES = TestCluster.LONG_FORM ? 4 : 2;
+
     @TempDir
     Path directory;
 
@@ -64,7 +66,7 @@ class ClusterRestartTest {
 
             TestReader reader = new TestReader(cluster.node(0), "c", "a");
 
-            for (int cycle = 0; cycle < 4; cycle++) {
+            for (int cycle = 0; cycle < CYCLES; cycle++) {
                 for (int key = 0; key < 100; key++) cache.put(key, 10 * cycle);
 
                 cluster.node(0).cluster().state(ClusterState.INACTIVE);

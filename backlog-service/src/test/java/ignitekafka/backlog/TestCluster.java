@@ -42,8 +42,14 @@ import org.apache.ignite.spi.discovery.tcp.ipfinder.vm.TcpDiscoveryVmIpFinder;
 final class TestCluster implements AutoCloseable {
     static final String REGION = "kafka-connect";
 
+    /** Whether to repeat races more often; {@code make soak} sets the variable. */
+    static final boolean LONG_FORM = System.getenv("SOAK_ROUNDS") != null;
+
     /** Settings of a capture that writes soon. */
     static final Map<String, String> FAST = Map.of(ConnectorSettings.FLUSH_FREQUENCY, "50");
+
+    /** Bounds a hang only: a busy machine needs minutes for what takes seconds. */
+    private static final long DEADLINE_S = 300;
 
     private final TcpDiscoveryVmIpFinder finder = new TcpDiscoveryVmIpFinder(true);
     private final List<Ignite> nodes = new ArrayList<>();
@@ -268,7 +274,7 @@ final class TestCluster implements AutoCloseable {
     }
 
     static void await(BooleanSupplier condition, String what) {
-        long until = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+        long until = System.nanoTime() + TimeUnit.SECONDS.toNanos(DEADLINE_S);
 
         while (!condition.getAsBoolean()) {
             if (System.nanoTime() > until) throw new AssertionError("waited for " + what);

@@ -18,8 +18,8 @@ import org.apache.ignite.Ignite;
 import org.apache.ignite.internal.IgniteEx;
 
 /**
- * A reader of one cache by the contract of {@link BacklogService}, except that it looks nothing up: it reads, remembers
- * what it has seen, applies changes to a state, and acknowledges.
+ * A reader of one cache by the contract of {@link BacklogService}: it reads, remembers what it has seen, applies
+ * changes to a state, looks a key up when an earlier change of it arrives late, and acknowledges.
  */
 final class TestReader {
     private final Ignite node;
@@ -29,6 +29,9 @@ final class TestReader {
 
     /** Units that may have unacknowledged changes. */
     private final Set<Unit> pending = new HashSet<>();
+
+    /** The last number of each key, by unit and key. */
+    private final Map<List<Object>, Long> lastNumbers = new HashMap<>();
 
     private byte[] position = {};
 
@@ -48,7 +51,10 @@ final class TestReader {
     /** Changes that were new to this reader. */
     int read;
 
-    /** Changes whose value is below the highest of their key. */
+    /** Changes whose number is not above the last number of their key. */
+    int late;
+
+    /** Changes in the order of numbers whose value is nevertheless below the highest of their key. */
     int stepsBack;
 
     TestReader(Ignite node, String connector, String cache) {
@@ -152,20 +158,32 @@ final class TestReader {
 
             assertTrue(at == from || answer.number[at] >= answer.number[at - 1], "ascending numbers");
 
-            if (seen.add(unit + ":" + answer.number[at] + ':' + answer.hash[at])) apply(key, value);
+            if (seen.add(unit + ":" + answer.number[at] + ':' + answer.hash[at]))
+                apply(unit, answer.number[at], key, value);
         }
     }
 
-    private void apply(Object key, Object value) {
+    private void apply(Unit unit, long number, Object key, Object value) {
+        long last = lastNumbers.getOrDefault(List.of(unit, key), -1L);
+
         read++;
 
-        if (value == null) state.remove(key);
-        else {
-            state.put(key, value);
+        if (number <= last) {
+            late++;
+            put(key, node.cache(cache).get(key));
 
-            if (value instanceof Integer && highest.merge(key, (Integer) value, Math::max) > (Integer) value)
-                stepsBack++;
+            return;
         }
+
+        lastNumbers.put(List.of(unit, key), number);
+        put(key, value);
+
+        if (value instanceof Integer && highest.merge(key, (Integer) value, Math::max) > (Integer) value) stepsBack++;
+    }
+
+    private void put(Object key, Object value) {
+        if (value == null) state.remove(key);
+        else state.put(key, value);
     }
 
     /** Reads and acknowledges until the backlog is empty. */

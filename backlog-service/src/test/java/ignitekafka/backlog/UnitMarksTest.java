@@ -13,6 +13,8 @@ import org.junit.jupiter.api.Test;
 
 /** Units that are given up, marked and sent again. */
 class UnitMarksTest extends SharedClusterTest {
+    private static final int ROUNDS = TestCluster.LONG_FORM ? 300 : 100;
+
     @Test
     void givesUnitsUpBeforeTheRegionIsFullUnderFastWrites() throws Exception {
         IgniteCache<Object, Object> cache = cache("a");
@@ -113,7 +115,7 @@ class UnitMarksTest extends SharedClusterTest {
         byte[] cleared =
                 Chunk.buffer(new byte[24]).put(TestReader.bytes(List.of(unit))).array();
 
-        for (int round = 0; round < 300; round++) {
+        for (int round = 0; round < ROUNDS; round++) {
             int first = 100 * round;
             CompletableFuture<Void> puts = CompletableFuture.runAsync(() -> {
                 for (int value = first; value < first + 20; value++) cache.put(1, value);
@@ -129,6 +131,7 @@ class UnitMarksTest extends SharedClusterTest {
             reader.state.clear();
             reader.drain(service());
             assertEquals(cache.get(1), reader.state.getOrDefault(1, scanned), "round " + round);
+            assertEquals(0, reader.late, "round " + round);
         }
     }
 }

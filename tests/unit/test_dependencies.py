@@ -1,0 +1,84 @@
+"""Declared dependencies are those that the packages import; the library needs no Airflow."""
+
+from __future__ import annotations
+
+import configparser
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from tests.unit.test_imports import AIRFLOW_SIDE, SPARK_SIDE, imported
+
+ROOT = Path(__file__).parents[2]
+SETUP = configparser.ConfigParser()
+SETUP.read(ROOT / "setup.cfg")
+# packages by the top-level modules that they are imported by, where these have another name
+MODULES = {
+    "confluent-kafka": {"confluent_kafka"},
+    "apache-airflow": {"airflow"},
+    "apache-airflow-providers-apache-kafka": {"airflow"},
+    "apache-airflow-providers-apache-spark": {"airflow"},
+    "apache-airflow-providers-common-compat": {"airflow"},
+}
+# declared for their versions alone: the Spark provider requires them, see setup.cfg
+PINNED_ONLY = {"pandas", "pyspark", "pyspark-client"}
+OWN = {"airflow_provider_ignite_kafka", "ignite_kafka"}
+
+
+def declared(extra: str | None = None) -> set[str]:
+    text = SETUP["options"]["install_requires"] if extra is None else SETUP["options.extras_require"][extra]
+    return {Requirement(line).name for line in text.split("\n") if line and not line.startswith("#")}
+
+
+def modules_of(packages: Iterable[str]) -> set[str]:
+    return {module for package in packages for module in MODULES.get(package, {package})}
+
+
+def third_parties(files: Iterable[Path]) -> set[str]:
+    return {name for file in files for name in imported(file)} - set(sys.stdlib_module_names) - OWN
+
+
+def test_the_library_declares_what_it_imports() -> None:
+    assert third_parties(SPARK_SIDE) == modules_of(declared() | declared("spark"))
+
+
+def test_the_provider_declares_what_it_imports() -> None:
+    assert third_parties(AIRFLOW_SIDE) == modules_of(declared("airflow") - PINNED_ONLY)
+
+
+def test_a_plain_install_has_no_airflow_and_none_of_the_developers_tools() -> None:
+    assert declared() & (declared("airflow") | declared("test") | declared("dev")) == set()
+    assert not declared("airflow") & {"pytest", "mypy", "ruff"}
+
+
+def test_extras_agree_on_the_version_of_pyspark() -> None:
+    extras = SETUP["options.extras_require"]
+    pins = {line.partition("==")[2] for extra in extras for line in extras[extra].split() if line.startswith("pyspark")}
+    assert len(pins) == 1
+
+
+@pytest.mark.parametrize("left_out", ["airflow", "dev", "test"])
+def test_every_module_of_the_library_is_imported_without_an_extra(left_out: str) -> None:
+    absent = sorted(modules_of(declared(left_out)) - modules_of(declared() | declared("spark")) | {"airflow"})
+    code = f"""
+import importlib, pkgutil, sys
+from importlib.machinery import PathFinder
+find_spec = PathFinder.find_spec
+
+class Without:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        return None if name.partition(".")[0] in {absent!r} else find_spec(name, path, target)
+
+sys.meta_path[:] = [Without if finder is PathFinder else finder for finder in sys.meta_path]
+import ignite_kafka
+for module in pkgutil.walk_packages(ignite_kafka.__path__, "ignite_kafka."):
+    importlib.import_module(module.name)
+assert not set({absent!r}) & set(sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == 0, done.stderr[-2000:]
