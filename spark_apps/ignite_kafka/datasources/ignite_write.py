@@ -12,7 +12,7 @@ from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from ..convert.to_ignite import ClusterTypes, Entries, compacted
+from ..convert.to_ignite import ClusterTypes, Entries, last_per_key
 from ..errors import CacheNotFound, EncodeError, SettingsError
 from ..ignite.binary import encoded
 from ..ignite.cache_writer import CacheWriter
@@ -123,7 +123,7 @@ class IgniteWriter(DataSourceArrowWriter):
     def _entries(self, batch: pa.RecordBatch) -> Entries:
         """Rows as entries, each key once."""
         keys, values = (_encoded(batch, part, role) for part, role in ((self._key, "key"), (self._value, "value")))
-        return compacted(Entries(np.arange(batch.num_rows), keys, values), overwrite=self._options.overwrite)
+        return last_per_key(Entries(np.arange(batch.num_rows), keys, values), overwrite=self._options.overwrite)
 
 
 def _encoded(batch: pa.RecordBatch, part: Part, role: str) -> pa.BinaryArray:
