@@ -74,7 +74,6 @@ class SimulatedScan:
 
     def close(self) -> None:
         """Do nothing: there is no connection."""
-        pass
 
 
 def connect(caches: int, *_: object) -> Cluster:
