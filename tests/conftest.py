@@ -1,4 +1,4 @@
-"""Real servers and a Spark session for the tests that ask for them; a test that asks for none starts none."""
+"""Fixtures of real servers and of a Spark session, started only for the tests that use them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support import QUICK_JVM, left_behind
 from tools.servers import IgniteCluster, Jars, KafkaBroker
 
 # a test that is slow on a busy machine is not wrong
-hypothesis.settings.register_profile("project", deadline=None)
+hypothesis.settings.register_profile("project", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.load_profile("project")
 
 if TYPE_CHECKING:
@@ -30,9 +30,9 @@ def pytest_configure() -> None:
 
 
 class SharedServers(LoadScopeScheduling):
-    """Where tests run side by side, those that share servers stay in one process; any other goes where there is room.
+    """Assigns tests that share servers to one worker process, and any other test or file to a free one.
 
-    Not ``--dist loadgroup``: of pytest-xdist 3.8 with pytest 9.2, which has no ``_nodeid``, it does nothing.
+    Not ``--dist loadgroup``: it has no effect in pytest-xdist 3.8 with pytest 9.2, which has no ``_nodeid``.
     """
 
     def _split_scope(self, nodeid: str) -> str:
@@ -56,20 +56,20 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SharedServer
 
 @pytest.fixture
 def unique() -> Callable[[str], str]:
-    """Makes a name that no other test has, for caches, topics and connectors."""
+    """Return a maker of unique names for caches, topics and connectors."""
     return lambda stem: f"{stem}-{uuid.uuid4().hex[:8]}"
 
 
 @pytest.fixture(scope="session")
 def jars() -> Jars:
-    """Folders of the jars of Ignite and of Kafka (with Connect): ``.ignite``, ``.kafka``."""
+    """Folders of the jars of Ignite, Kafka (with Connect) and the backlog service."""
     return Jars.of_checkout()
 
 
 @pytest.fixture(scope="session")
 def ignite(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[IgniteCluster]:
-    """One node in memory, shared: ``.address``, ``.addresses``, ``.client()``. Do not kill it."""
-    # each cache of 1,024 partitions takes 20 MiB before its first entry; tests make some hundred
+    """A shared node without persistence, not to be killed: ``.address``, ``.addresses``, ``.client()``."""
+    # an empty cache of 1,024 partitions takes 20 MiB; tests make some hundred
     with IgniteCluster(
         tmp_path_factory.mktemp("ignite"),
         jars=jars,
@@ -83,14 +83,14 @@ def ignite(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ign
 
 @pytest.fixture(scope="session")
 def kafka(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
-    """One broker, shared: ``.bootstrap``, ``.client_config``. Do not kill it."""
+    """A shared broker, not to be killed: ``.bootstrap``, ``.client_config``."""
     with KafkaBroker(tmp_path_factory.mktemp("kafka"), jars=jars, java_options=QUICK_JVM) as broker:
         yield broker
 
 
 @pytest.fixture
 def ignite_cluster(jars: Jars, tmp_path: Path) -> Iterator[Callable[..., IgniteCluster]]:
-    """``ignite_cluster(nodes, **options)``: a cluster of the test's own, which it may kill; options as in IgniteOptions."""
+    """``ignite_cluster(nodes, **options)``: a cluster for this test alone, which it may kill; options as in IgniteOptions."""
     started: list[IgniteCluster] = []
 
     def start(nodes: int = 1, **options: Any) -> IgniteCluster:
@@ -105,7 +105,7 @@ def ignite_cluster(jars: Jars, tmp_path: Path) -> Iterator[Callable[..., IgniteC
 
 @pytest.fixture
 def kafka_broker(jars: Jars, tmp_path: Path) -> Iterator[Callable[..., KafkaBroker]]:
-    """``kafka_broker(**options)``: a broker of the test's own, which it may kill and start again; options as in KafkaOptions."""
+    """``kafka_broker(**options)``: a broker for this test alone, which it may kill and restart; options as in KafkaOptions."""
     started: list[KafkaBroker] = []
 
     def start(**options: Any) -> KafkaBroker:
@@ -120,7 +120,7 @@ def kafka_broker(jars: Jars, tmp_path: Path) -> Iterator[Callable[..., KafkaBrok
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """``local[2,4]`` without a web UI: a task whose Python worker dies is tried again, as on a cluster; workers run this interpreter."""
+    """A shared session of ``local[2,4]`` without web UI; a failed task is retried as on a cluster, workers run this interpreter."""
     from pyspark.sql import SparkSession
 
     place = tmp_path_factory.mktemp("spark")
@@ -139,13 +139,13 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         "spark.sql.warehouse.dir": str(place / "warehouse"),
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.session.timeZone": "UTC",
-        "spark.python.worker.faulthandler.enabled": "true",  # a worker that crashes tells where
+        "spark.python.worker.faulthandler.enabled": "true",  # prints the stack of a worker that crashes
         "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
         "spark.driver.extraJavaOptions": f"-Dderby.system.home={place}",
     }
     for name, value in settings.items():
         builder = builder.config(name, value)
-    logging.getLogger("py4j").setLevel(logging.WARNING)  # it tells of its end when pytest has closed what it would write to
+    logging.getLogger("py4j").setLevel(logging.WARNING)  # it logs its end after pytest has closed the log's stream
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     yield session

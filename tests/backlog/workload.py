@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyignite
 
-from ignite_kafka.errors import IgniteKafkaError
+from ignite_kafka.common.retry import retry
 from ignite_kafka.ignite import protocol
 from ignite_kafka.ignite.backlog_changes import EXPIRED, REMOVED, Changes
 from ignite_kafka.ignite.backlog_service import BacklogService
@@ -24,12 +24,11 @@ from ignite_kafka.ignite.connection import ThinConnection
 from ignite_kafka.ignite.endpoint import IgniteCredentials
 from ignite_kafka.ignite.types import type_codes as codes
 from tests.integration.ignite.nodes import endpoint_of
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 from tools.servers import IgniteCluster
 
 PARTITIONS = 16
 WRITERS = 2
-ATTEMPTS = 100
 LONG_FORM = bool(os.environ.get("SOAK_ROUNDS"))  # set by `make soak`
 _PAUSE_S = 0.2  # pyignite leaves a socket open for each failed attempt to connect
 SETTINGS = {"backlogFlushFreq": "100"}
@@ -89,16 +88,13 @@ class Reader:
 
     def call(self, request: Callable[[BacklogService], Any]) -> Any:
         """Make a call; retry it on another node when connection or service fail."""
-        for attempt in range(ATTEMPTS):
-            try:
-                if self._connection is None or self._connection.closed:
-                    self._connection = ThinConnection(endpoint_of(self.nodes), IgniteCredentials())
-                return request(BacklogService(self._connection))
-            except IgniteKafkaError as error:
-                if error.final or attempt == ATTEMPTS - 1:
-                    raise
-                time.sleep(0.3)
-        raise AssertionError
+
+        def attempt() -> Any:
+            if self._connection is None or self._connection.closed:
+                self._connection = ThinConnection(endpoint_of(self.nodes), IgniteCredentials())
+            return request(BacklogService(self._connection))
+
+        return retry(attempt, DEADLINE_S, lambda error: not error.final)
 
     def await_capture(self) -> None:
         """Wait until two nodes capture again."""

@@ -1,4 +1,4 @@
-"""An Airflow home of the tests' own, named before the first import of airflow; connections as environment variables."""
+"""A private Airflow home, set before the first import of airflow; connections as environment variables."""
 
 from __future__ import annotations
 

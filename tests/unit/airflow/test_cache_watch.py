@@ -35,7 +35,7 @@ from ignite_kafka.errors import AuthenticationFailed, IgniteUnreachable, Setting
 from ignite_kafka.plan.cache_changes import CacheDiff, CacheState, difference, state_to_dict
 
 AWAY = IgniteUnreachable("nobody answers")
-Look = dict[str, CacheState] | Exception
+Poll = dict[str, CacheState] | Exception
 
 
 def caches(*names: str, columns: str = "") -> dict[str, CacheState]:
@@ -43,14 +43,14 @@ def caches(*names: str, columns: str = "") -> dict[str, CacheState]:
 
 
 class Ended(Exception):
-    """The made-up cluster has shown all its looks."""
+    """The simulated cluster has no more polls."""
 
 
-def shown(looks: Sequence[Look]) -> Callable[[], dict[str, CacheState]]:
-    """Looks that come one after the other."""
-    left = iter(looks)
+def shown(polls: Sequence[Poll]) -> Callable[[], dict[str, CacheState]]:
+    """Results of polls, one after the other."""
+    left = iter(polls)
 
-    def look() -> dict[str, CacheState]:
+    def poll() -> dict[str, CacheState]:
         found = next(left, None)
         if found is None:
             raise Ended
@@ -58,12 +58,12 @@ def shown(looks: Sequence[Look]) -> Callable[[], dict[str, CacheState]]:
             raise found
         return found
 
-    return look
+    return poll
 
 
 @dataclass
 class Store:
-    """A state store of Airflow's, for a task and for an asset; what is written outlives trigger and sensor."""
+    """State store of Airflow for a task or an asset; it outlives trigger and sensor."""
 
     values: dict[str, Any] = field(default_factory=dict)
 
@@ -80,10 +80,10 @@ class Store:
         self.set(key, value)
 
 
-def fired(looks: Sequence[Look], *, store: Store | None = None, stop_after: int | None = None, **arguments: Any) -> list[dict[str, Any]]:
-    """What a trigger fires over these looks; with `stop_after` its triggerer dies when it has fired so many."""
+def fired(polls: Sequence[Poll], *, store: Store | None = None, stop_after: int | None = None, **arguments: Any) -> list[dict[str, Any]]:
+    """Events that a trigger fires over these polls; with `stop_after` its triggerer dies after that many events."""
     trigger = IgniteCacheWatchTrigger(**{"poll_interval": 0, **arguments})
-    trigger.poller = _Poller(shown(looks), trigger)  # type: ignore[assignment]
+    trigger.poller = _Poller(shown(polls), trigger)  # type: ignore[assignment]
     trigger.asset_state_store = store  # type: ignore[assignment]
 
     async def run() -> list[dict[str, Any]]:
@@ -103,15 +103,12 @@ def fired(looks: Sequence[Look], *, store: Store | None = None, stop_after: int 
 class _Poller:
     """Polls the simulated cluster; the key is the real poller's."""
 
-    def __init__(self, look: Callable[[], dict[str, CacheState]], trigger: IgniteCacheWatchTrigger) -> None:
-        self.look, self.trigger = look, trigger
+    def __init__(self, poll: Callable[[], dict[str, CacheState]], trigger: IgniteCacheWatchTrigger) -> None:
+        self.poll, self.trigger = poll, trigger
 
     def state_key(self, known: object) -> str:
         given = self.trigger.cache_whitelist, self.trigger.cache_blacklist, self.trigger.backlog_cache_name
         return CachePoller.of(self.trigger.ignite_conn_id, *given).state_key(known)
-
-    def poll(self) -> dict[str, CacheState]:
-        return self.look()
 
 
 @pytest.fixture(autouse=True)
@@ -124,39 +121,39 @@ def names(events: list[dict[str, Any]]) -> list[tuple[list[str], list[str]]]:
 
 
 def test_each_change_fires_once() -> None:
-    looks = [caches("a"), caches("a"), caches("a", "b"), caches("a", "b"), caches("b"), caches("b", columns="wider")]
-    events = fired(looks)
+    polls = [caches("a"), caches("a"), caches("a", "b"), caches("a", "b"), caches("b"), caches("b", columns="wider")]
+    events = fired(polls)
     assert names(events) == [(["b"], []), ([], ["a"]), ([], [])]
     assert events[2]["changed"] == {"b": ["columns"]}
     assert len({event["id"] for event in events}) == 3
 
 
 def test_what_changed_while_ignite_was_away_fires_once(capsys: pytest.CaptureFixture[str]) -> None:
-    looks: list[Look] = [AWAY, caches("a"), caches("a", "b"), AWAY, OSError("reset"), caches("b", "c"), AWAY, caches("b", "c")]
-    assert names(fired(looks)) == [(["b"], []), (["c"], ["a"])]
-    told = capsys.readouterr().out
-    assert told.count("Ignite could not be polled; next poll in 0 s") == 4
-    assert "Caches created: c; destroyed: a" in told
+    polls: list[Poll] = [AWAY, caches("a"), caches("a", "b"), AWAY, OSError("reset"), caches("b", "c"), AWAY, caches("b", "c")]
+    assert names(fired(polls)) == [(["b"], []), (["c"], ["a"])]
+    printed = capsys.readouterr().out
+    assert printed.count("Ignite could not be polled; next poll in 0 s") == 4
+    assert "Caches created: c; destroyed: a" in printed
 
 
 @settings(max_examples=40)
 @given(st.lists(st.sets(st.sampled_from("abc")).map(lambda chosen: caches(*chosen)), min_size=1, max_size=8), st.data())
-def test_restarts_of_the_triggerer_lose_nothing_and_repeat_only_the_last_event(looks: list[Look], data: st.DataObject) -> None:
-    """The triggerer dies right after an event, before the state is stored: that one comes again, under the same id."""
+def test_restarts_of_the_triggerer_lose_nothing_and_repeat_only_the_last_event(polls: list[Poll], data: st.DataObject) -> None:
+    """The triggerer dies after an event and before the state is stored: the event is fired again, with the same id."""
     store, events = Store(), []
-    rest = list(looks)
+    rest = list(polls)
     while True:
         stop_after = data.draw(st.none() | st.just(1))
         new = fired(rest, store=store, stop_after=stop_after)
         events += new
         if stop_after is None or not new:
             break
-        rest = rest[next(i for i, look in enumerate(rest) if isinstance(look, dict) and set(look) == set(new[-1]["state"])) :]
+        rest = rest[next(i for i, poll in enumerate(rest) if isinstance(poll, dict) and set(poll) == set(new[-1]["state"])) :]
     once = {event["id"]: event for event in events}
-    folded = set(looks[0])  # type: ignore[arg-type]
+    folded = set(polls[0])  # type: ignore[arg-type]
     for event in once.values():
         folded = (folded - set(event["destroyed"])) | set(event["created"])
-    assert folded == set(looks[-1])  # type: ignore[arg-type]
+    assert folded == set(polls[-1])  # type: ignore[arg-type]
 
 
 def test_restart_after_the_state_was_stored_repeats_nothing() -> None:
@@ -166,7 +163,7 @@ def test_restart_after_the_state_was_stored_repeats_nothing() -> None:
     assert names(fired([caches("b")], store=store)) == [([], ["a"])]
 
 
-def test_first_look_is_stored_before_anything_changed() -> None:
+def test_first_poll_is_stored_before_anything_changed() -> None:
     store = Store()
     assert fired([caches("a")], store=store) == []
     assert names(fired([caches("a", "b")], store=store)) == [(["b"], [])]
@@ -180,11 +177,11 @@ def test_known_is_the_beginning_and_the_store_goes_before_it() -> None:
 
 
 def test_kinds_that_are_not_asked_for_move_what_is_known() -> None:
-    looks = [caches("a"), caches(), caches("a")]
-    assert names(fired(looks, kinds=["created"])) == [(["a"], [])]
+    polls = [caches("a"), caches(), caches("a")]
+    assert names(fired(polls, kinds=["created"])) == [(["a"], [])]
 
 
-def test_once_begins_with_its_first_look_and_fires_the_next_change() -> None:
+def test_once_begins_with_its_first_poll_and_fires_the_next_change() -> None:
     assert names(fired([AWAY, caches("a"), caches("b")], once=True)) == [([], [])]
     assert names(fired([caches("a"), AWAY, caches("a", "b"), caches()], once=True, known=state_to_dict(caches("a")))) == [(["b"], [])]
 
@@ -222,11 +219,11 @@ WRONG: list[dict[str, Any]] = [
 def test_wrong_arguments_end_no_triggerer(
     wrong: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Airflow's triggerer ends when a constructor raises, and starts a watcher again at once that has ended."""
+    """Airflow's triggerer ends when a constructor raises, and restarts an ended watcher at once."""
     [event] = fired([], once=True, **wrong)
     assert event["final"]
     assert event["error"].startswith("SettingsError: ")
-    with pytest.raises(SettingsError):  # the Dag processor shows it, before any triggerer has the trigger
+    with pytest.raises(SettingsError):  # shown by the Dag processor, before a triggerer gets the trigger
         IgniteCacheWatchTrigger(**wrong).serialize()
 
     async def run() -> None:
@@ -254,7 +251,7 @@ def test_an_asset_s_state_that_cannot_be_stored_is_stored_later() -> None:
 
 
 def stores_of(*assets: str) -> Any:
-    """Airflow's own accessor of assets' stores, as the triggerer makes it; the stores are the tests'."""
+    """Airflow's accessor of assets' stores, with stores of the tests."""
     shared = AssetStateStoreAccessors(inlets=[Asset(name=name) for name in assets])
     shared._by_name = {name: Store() for name in shared._by_name}  # type: ignore[misc]
     return shared
@@ -297,7 +294,7 @@ def test_trigger_survives_serialisation_and_holds_no_secret(connect: Any) -> Non
     assert not any(secret in json.dumps(arguments) for secret in ("sesame", "mellon", "user", "node-1"))
 
 
-def test_sensor_and_trigger_look_with_a_secrets_file(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sensor_and_trigger_poll_with_a_secrets_file(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str | None] = []
 
     def connect(_hook: object, secrets_file: str | None = None) -> Any:
@@ -324,7 +321,7 @@ def test_sensor_and_trigger_look_with_a_secrets_file(monkeypatch: pytest.MonkeyP
     ids=["defaults", "empty", "all", "file"],
 )
 def test_airflow_takes_the_stored_trigger_for_the_same_as_the_dag_s(arguments: dict[str, Any]) -> None:
-    """Were it not, each reading of the Dag would make a new trigger."""
+    """Otherwise each parsing of the Dag would create a new trigger."""
     watcher = AssetWatcher(name="w", trigger=IgniteCacheWatchTrigger(**arguments))
     Asset("a", watchers=[watcher])
     encoded = encode_trigger(watcher.trigger)
@@ -336,7 +333,7 @@ def test_airflow_takes_the_stored_trigger_for_the_same_as_the_dag_s(arguments: d
 
 @dataclass
 class Run:
-    """A task's run: what outlives its process."""
+    """Run of a task: the state that outlives its process."""
 
     store: Store | None = field(default_factory=Store)
     pushed: dict[str, Any] = field(default_factory=dict)
@@ -355,11 +352,11 @@ class Run:
 
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """``cluster(look, look, ...)``: what each look of a sensor sees."""
+    """``cluster(poll, poll, ...)``: results of a sensor's polls."""
 
-    def show(*looks: Look) -> None:
-        look = shown(looks)
-        monkeypatch.setattr("airflow_provider_ignite_kafka.cache_watch.poll.CachePoller.poll", lambda self: look())
+    def show(*polls: Poll) -> None:
+        poll = shown(polls)
+        monkeypatch.setattr("airflow_provider_ignite_kafka.cache_watch.poll.CachePoller.poll", lambda self: poll())
 
     return show
 
@@ -368,7 +365,7 @@ def sensor(**arguments: Any) -> IgniteCacheWatchSensor:
     return IgniteCacheWatchSensor(task_id="watch", **{"poke_interval": 0, "timeout": 60, **arguments})
 
 
-def test_poking_sensor_returns_the_difference_to_its_first_look(cluster: Any) -> None:
+def test_poking_sensor_returns_the_difference_to_its_first_poll(cluster: Any) -> None:
     cluster(AWAY, caches("a"), caches("a"), AWAY, caches("a", "b"))
     run = Run()
     result = sensor().execute(run.context)
@@ -384,8 +381,8 @@ def test_nothing_known_makes_every_cache_new(cluster: Any, known: Any) -> None:
 
 def test_rescheduled_sensor_remembers(cluster: Any) -> None:
     run = Run()
-    for look in (caches("a"), AWAY, caches("a")):
-        cluster(look)
+    for poll in (caches("a"), AWAY, caches("a")):
+        cluster(poll)
         with pytest.raises(AirflowRescheduleException):
             sensor(mode="reschedule").execute(run.context)
     cluster(caches("a", "b"))
@@ -421,11 +418,11 @@ def deferred(task: IgniteCacheWatchSensor, run: Run) -> TaskDeferred:
     return found.value
 
 
-def resumed(deferral: TaskDeferred, looks: Sequence[Look], run: Run, **arguments: Any) -> Any:
-    """The trigger of a deferral runs elsewhere, and what it fires goes to a new process of the task."""
+def resumed(deferral: TaskDeferred, polls: Sequence[Poll], run: Run, **arguments: Any) -> Any:
+    """The trigger runs in another process, and its event goes to a new process of the task."""
     path, kwargs = deferral.trigger.serialize()
     assert path.endswith("IgniteCacheWatchTrigger")
-    [event] = fired(looks, **{**kwargs, "poll_interval": 0})
+    [event] = fired(polls, **{**kwargs, "poll_interval": 0})
     return sensor(deferrable=True, **arguments).execute_complete(run.context, event, **(deferral.kwargs or {}))
 
 
@@ -453,7 +450,7 @@ def test_deferred_sensor_goes_on_after_another_kind_of_change(cluster: Any) -> N
     assert resumed(again.value, [caches("a")], run)["created"] == ["a"]
 
 
-def test_deferred_sensor_that_never_looked_keeps_the_trigger_s_first_look(cluster: Any) -> None:
+def test_deferred_sensor_that_never_looked_keeps_the_trigger_s_first_poll(cluster: Any) -> None:
     run = Run()
     cluster(AWAY)
     deferral = deferred(sensor(deferrable=True), run)

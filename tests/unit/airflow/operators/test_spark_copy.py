@@ -71,7 +71,7 @@ class Bench:
 
 
 class FakeMonitor(RunMonitor):
-    """A monitor that answers as the bench says, and never asks Kafka."""
+    """A monitor with the answers of the bench; it never calls Kafka."""
 
     def __init__(self, bench: Bench, request: Request) -> None:
         super().__init__(request)
@@ -262,7 +262,7 @@ def test_settings_from_a_properties_file(bench: Bench) -> None:
 
 @pytest.fixture
 def replaced(caplog: pytest.LogCaptureFixture) -> Callable[[], list[str]]:
-    """The settings that event 15001 has named."""
+    """Settings that event 15001 has reported."""
     caplog.set_level("INFO", "ignite_kafka.events")
     return lambda: [vars(record)["event_fields"]["setting"] for record in caplog.records if vars(record).get("event_id") == 15001]
 
@@ -404,7 +404,7 @@ def test_a_connection_acts_on_the_host_only_with_leave_of_an_administrator(
         sink().execute(context())
     monkeypatch.setenv("AIRFLOW__IGNITE_KAFKA__ALLOWED_KAFKA_OPTIONS", '["ssl.engine.location=/tmp/evil.so"]')
     sink().execute(context())
-    assert "ssl.engine.location" not in bench.seen["request"]["settings"]["kafka_config"]  # settings never hold it, not even then
+    assert "ssl.engine.location" not in bench.seen["request"]["settings"]["kafka_config"]  # settings never hold it, even if it is allowed
     assert bench.seen["request"]["allowed_kafka_options"] == ["ssl.engine.location=/tmp/evil.so"]
     assert bench.seen["secrets"]["kafka"]["ssl.engine.location"] == "/tmp/evil.so"
 
@@ -540,7 +540,7 @@ def test_default_name_of_any_dag_and_task_is_one_that_a_connector_may_have(name:
 
 
 def test_default_names_of_different_tasks_differ() -> None:
-    names = ["größe.kopie", "große.kopie", "gro_e.kopie", "größe.kopie"]  # the last in other code points, a Dag of its own to Airflow
+    names = ["größe.kopie", "große.kopie", "gro_e.kopie", "größe.kopie"]  # the last in other code points, another Dag to Airflow
     assert len({spark_copy.connector_name(name) for name in names}) == len(set(names))
 
 
@@ -710,7 +710,7 @@ def test_shipping_unprotected_secrets_is_an_argument_of_the_dag(bench: Bench) ->
     assert "--ship-secrets-unprotected" not in bench.seen["argv"]
     operator(ship_secrets_unprotected=True).execute(context())
     assert "--ship-secrets-unprotected" in bench.seen["argv"]
-    assert "ship_secrets_unprotected" not in IgniteToKafkaOperator.template_fields  # a parameter of a run cannot say it
+    assert "ship_secrets_unprotected" not in IgniteToKafkaOperator.template_fields  # a parameter of a run cannot set it
 
 
 def test_yarn_cluster_mode_ships_request_and_secrets(bench: Bench, connect: Any) -> None:
@@ -789,7 +789,7 @@ def test_on_kill_in_the_cluster_kills_what_does_not_end(
 
 
 def killed_at_work(task: IgniteToKafkaOperator) -> int:
-    """Run a task that is killed as soon as its app is at work and fails as one that may be tried again; exit code of spark-submit."""
+    """Run a task that is killed once its app runs and must fail with a retriable error; return spark-submit's exit code."""
     previous = signal.signal(signal.SIGTERM, lambda *_: task.on_kill())
     killer = threading.Thread(target=signal_when_at_work, args=(task, signal.SIGTERM))
     killer.start()
@@ -886,7 +886,7 @@ def test_clusters_are_asked_before_spark_starts(
         with pytest.raises(AirflowException, match=type(error).__name__) as failed:
             operator().execute(context())
         assert failed.type is kind
-    assert asked == [True, False]  # from the cluster, not from this worker, the driver must reach Ignite
+    assert asked == [True, False]  # in cluster mode the driver, not this worker, connects to Ignite
     assert not (bench.folder / "seen.json").exists()
     assert list((bench.folder / "tmp").iterdir()) == []
 
@@ -900,7 +900,7 @@ def test_a_retry_does_not_end_a_newer_run(bench: Bench, monkeypatch: pytest.Monk
 
     bench.superseded_by = superseding
     operator().execute(context())
-    assert asked == []  # a first try takes over, as a newer run does
+    assert asked == []  # a first try takes the connector over
     with pytest.raises(AirflowException, match="has taken the connector c since this task's last try") as failed:
         operator().execute(context(try_number=2))
     assert failed.type is AirflowException
@@ -908,7 +908,7 @@ def test_a_retry_does_not_end_a_newer_run(bench: Bench, monkeypatch: pytest.Monk
 
 
 class LockedLog:
-    """A log that is written under a lock, as Airflow's is, and that SIGTERM finds at work."""
+    """A log that is written under a lock, as Airflow's is, and that SIGTERM interrupts."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
