@@ -38,13 +38,13 @@ _PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
 
 @dataclass(frozen=True)
-class JsonForm:
+class JsonFormat:
     """How values of types with several JSON forms are written: `decimal_format` is Connect's ``decimal.format``, BASE64 or NUMERIC."""
 
     decimal_format: str = "BASE64"
 
 
-def text(array: pa.Array, field: pa.Field, form: JsonForm) -> pa.Array:
+def text(array: pa.Array, field: pa.Field, form: JsonFormat) -> pa.Array:
     """JSON of each value as ``pa.binary()``; null is the four bytes ``null``. Marks of `field` and of its inner fields count.
 
     :raises UnsupportedType: an Arrow type that JSON has no form for here; names the field.
@@ -70,7 +70,7 @@ def text(array: pa.Array, field: pa.Field, form: JsonForm) -> pa.Array:
     return _with_nulls(_lists(text(values, field.type.value_field, form), starts, b"[", b"]"), array)
 
 
-def objects(array: pa.StructArray, field: pa.Field, form: JsonForm) -> pa.Array:
+def objects(array: pa.StructArray, field: pa.Field, form: JsonFormat) -> pa.Array:
     """JSON objects of a struct array's rows, fields in order; a null row comes out as anything: the caller masks it."""
     fields = list(field.type)
     if not fields:
@@ -102,7 +102,7 @@ def _has_orders(fields: Sequence[pa.Field]) -> bool:
     return bool(fields) and mark_of(fields[-1]) == ORDER
 
 
-def _ordered_objects(array: pa.StructArray, fields: Sequence[pa.Field], form: JsonForm) -> pa.Array:
+def _ordered_objects(array: pa.StructArray, fields: Sequence[pa.Field], form: JsonFormat) -> pa.Array:
     """JSON objects whose rows differ in which fields they have and in which order: members by column, then taken row by row."""
     members = gather(
         [
@@ -121,7 +121,7 @@ def _ordered_objects(array: pa.StructArray, fields: Sequence[pa.Field], form: Js
     return _lists(taken, pa.array(starts, pa.int32()), b"{", b"}")
 
 
-def plain(array: pa.Array, field: pa.Field, form: JsonForm) -> pa.Array | None:
+def plain(array: pa.Array, field: pa.Field, form: JsonFormat) -> pa.Array | None:
     """The column in a type that polars writes as Connect does, or None where there is none."""
     array = _decoded(array)
     kind = array.type
@@ -150,7 +150,7 @@ def plain(array: pa.Array, field: pa.Field, form: JsonForm) -> pa.Array | None:
     raise _no_form(field)
 
 
-def _plain_struct(array: pa.StructArray, field: pa.Field, form: JsonForm) -> pa.Array | None:
+def _plain_struct(array: pa.StructArray, field: pa.Field, form: JsonFormat) -> pa.Array | None:
     fields = list(field.type)
     if not fields or _has_orders(fields) or any(_cut_by_c(field) for field in fields):
         return None
@@ -174,7 +174,7 @@ def _base64(array: pa.Array) -> pa.Array:
 
 
 def _name(name: str) -> bytes:
-    quoted: bytes = text(pa.array([name]), pa.field("", pa.string()), JsonForm())[0].as_py()
+    quoted: bytes = text(pa.array([name]), pa.field("", pa.string()), JsonFormat())[0].as_py()
     return quoted
 
 
@@ -207,7 +207,7 @@ def _all_finite(array: pa.Array) -> bool:
 def _floats(array: pa.Array) -> pa.Array:
     """Floats of which some are not finite: those are the strings NaN, Infinity and -Infinity."""
     finite = pc.if_else(pc.is_finite(array), array, pa.scalar(None, array.type))
-    made = text(finite, pa.field("", array.type), JsonForm())
+    made = text(finite, pa.field("", array.type), JsonFormat())
     infinity = float("inf")
     for found, name in ((pc.is_nan(array), "NaN"), (pc.equal(array, infinity), "Infinity"), (pc.equal(array, -infinity), "-Infinity")):
         made = pc.if_else(found.fill_null(False), pa.scalar(f'"{name}"'.encode(), _BINARY), made)
@@ -259,7 +259,7 @@ def _lists(items: pa.Array, starts: pa.Array, opening: bytes, closing: bytes) ->
     return pc.binary_join_element_wise(pa.scalar(opening, _BINARY), joined, pa.scalar(closing, _BINARY), _NOTHING)
 
 
-def _union(array: pa.UnionArray, field: pa.Field, form: JsonForm) -> pa.Array:
+def _union(array: pa.UnionArray, field: pa.Field, form: JsonFormat) -> pa.Array:
     """Values of several kinds in one column (a dense union), each in the form of its kind."""
     kind = field.type
     children = [text(array.field(i), kind.field(i), form) for i in range(kind.num_fields)]
@@ -277,7 +277,7 @@ def _kinds_and_offsets(array: pa.UnionArray) -> tuple[npt.NDArray[np.int8], npt.
     return np.frombuffer(kinds, np.int8)[span], np.frombuffer(offsets, np.int32)[span]
 
 
-def _maps(array: pa.MapArray, field: pa.Field, form: JsonForm) -> pa.Array:
+def _maps(array: pa.MapArray, field: pa.Field, form: JsonFormat) -> pa.Array:
     """A map is an object when all its keys are strings, also when it is empty; else an array of [key, value].
 
     Decided map by map, as JsonConverter does without a schema: an entry's form never depends on the others of its batch.
