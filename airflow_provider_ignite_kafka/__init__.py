@@ -1,4 +1,4 @@
-"""Airflow provider that copies Ignite caches to Kafka topics and back: it starts and watches Spark apps, and moves no record itself."""
+"""Airflow provider that copies Ignite caches to Kafka topics and back; it runs and monitors Spark apps and moves no record itself."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def _field(label: str, kind: str, description: str = "", **schema: Any) -> dict[
 
 
 def get_provider_info() -> dict[str, Any]:
-    """What Airflow reads through the entry point ``apache_airflow_provider``, without importing a hook or an operator."""
+    """Provider metadata, which Airflow reads by the entry point ``apache_airflow_provider`` without importing a hook or an operator."""
     return {
         "package-name": "airflow-provider-ignite-kafka",
         "name": "Apache Ignite and Kafka",
@@ -55,8 +55,8 @@ def _options() -> dict[str, Any]:
     return {
         "allowed_kafka_options": {
             "description": (
-                "JSON list of Kafka client properties, each `name=value`, that a Kafka connection or a secrets file may hold although "
-                "they load native code, run a command, or send or write files of the host. Empty: none."
+                "Allowed Kafka client properties that load native code, run a command, or send or write files of the host: a JSON "
+                "list, each item `name=value`. Only these may be in a Kafka connection or a secrets file."
             ),
             "version_added": "0.2.0",
             "type": "string",
@@ -65,8 +65,8 @@ def _options() -> dict[str, Any]:
         },
         "allow_insecure_connections": {
             "description": (
-                "Connect to other hosts also where credentials travel without TLS, or TLS does not verify the other side: sensors, "
-                "triggers and all connectors. A connector's setting of the same name allows it for that connector."
+                "Allow connections of sensors, triggers and all connectors to other hosts that send credentials without TLS or do not "
+                "verify the TLS certificate. A connector's setting of the same name allows it for that connector."
             ),
             "version_added": "0.2.0",
             "type": "boolean",
@@ -78,14 +78,14 @@ def _options() -> dict[str, Any]:
 
 def _ignite_fields() -> dict[str, Any]:
     return {
-        "addresses": _field("Addresses", "string", "host:port of several nodes, separated by commas; takes the place of Hosts and Port."),
+        "addresses": _field("Addresses", "string", "host:port of several nodes, separated by commas; overrides Hosts and Port."),
         "tls": _field("TLS", "boolean", "Encrypt the connections to the nodes.", default=False),
-        "ca_file": _field("TLS: CA file", "string", f"Certificates that are trusted; empty: those of the system. {_TLS_FILE}"),
+        "ca_file": _field("TLS: CA file", "string", f"Trusted certificates; empty: those of the system. {_TLS_FILE}"),
         "cert_file": _field("TLS: certificate file", "string", f"Certificate of this client. {_TLS_FILE}"),
         "key_file": _field("TLS: key file", "string", f"Private key of this client. {_TLS_FILE}"),
         "key_password": _field("TLS: key password", "string", "Password of the private key.", format="password"),
-        "verify": _field("TLS: verify certificates", "boolean", "Off: anybody can pretend to be the cluster.", default=True),
+        "verify": _field("TLS: verify certificates", "boolean", "Off: another host can impersonate the cluster.", default=True),
         "check_hostname": _field("TLS: check host names", "boolean", "The certificate must name the host.", default=True),
-        "connect_timeout_ms": _field("Connect timeout (ms)", "integer", "Per address.", default=5000, minimum=1),
-        "request_timeout_ms": _field("Request timeout (ms)", "integer", "Longest wait for a reply.", default=60000, minimum=1),
+        "connect_timeout_ms": _field("Connect timeout (ms)", "integer", "Timeout of each address.", default=5000, minimum=1),
+        "request_timeout_ms": _field("Request timeout (ms)", "integer", "Timeout of each reply.", default=60000, minimum=1),
     }

@@ -1,7 +1,8 @@
-"""New caches are copied to Kafka when they appear: by a sensor that waits for them, or by an asset that Airflow watches.
+"""Copy new Ignite caches to Kafka when they appear, by a sensor or by an asset that Airflow watches.
 
-Unpause the one or the other: each copies every new cache once. A sensor's run begins where the run before it ended. A run of the asset's
-Dag copies the caches of all events that no run has copied yet: Airflow does not give every event to a run, and a copy may have failed.
+Unpause one of the two Dags; each copies every new cache once. A run of the sensor starts with the state of the previous run. A run of the
+asset's Dag copies the caches of all events that no run has copied yet, because Airflow does not pass every event to a run, and a copy may
+have failed.
 """
 
 from __future__ import annotations
@@ -20,16 +21,14 @@ CACHES = ["air.*", "flights.*"]
 COMMON: dict[str, Any] = {
     "start_date": pendulum.datetime(2025, 1, 1, tz="UTC"),
     "catchup": False,
-    "max_active_runs": 1,  # runs follow one another: each knows what the one before it saw
+    "max_active_runs": 1,  # each run starts with the state of the previous one
     "render_template_as_native_obj": True,  # lists stay lists
     "default_args": {"retries": 2, "retry_delay": pendulum.duration(minutes=1)},
     "tags": ["ignite", "kafka"],
     "doc_md": __doc__,
 }
 
-with DAG(
-    "ignite_cache_watch", description="A sensor waits for new Ignite caches, then they are copied", schedule="@continuous", **COMMON
-) as dag:
+with DAG("ignite_cache_watch", description="Copies new Ignite caches that a sensor finds", schedule="@continuous", **COMMON) as dag:
     watch = IgniteCacheWatchSensor(
         task_id="watch",
         cache_whitelist=CACHES,
@@ -64,7 +63,7 @@ COPIED = Asset("ignite_new_caches_in_kafka")
 
 @task(inlets=[NEW_CACHES, COPIED])
 def new_caches(inlet_events: Any) -> dict[str, Any]:
-    """The caches of the events after the last one that was copied; a manual run has none to copy, or those that are left."""
+    """Caches of the events after the last copied one; skips the run if there are none."""
     copied_before = inlet_events[COPIED]
     last = copied_before[-1].extra["last_event"] if len(copied_before) else 0
     events = [event for event in inlet_events[NEW_CACHES] if event.id > last]
@@ -76,10 +75,13 @@ def new_caches(inlet_events: Any) -> dict[str, Any]:
 
 @task(outlets=[COPIED])
 def copied(last_event: int, outlet_events: Any) -> None:
+    """Note the last copied event with the asset."""
     outlet_events[COPIED].extra = {"last_event": last_event}
 
 
-with DAG("ignite_cache_watch_asset", description="Airflow watches for new Ignite caches", schedule=[NEW_CACHES], **COMMON) as asset_dag:
+with DAG(
+    "ignite_cache_watch_asset", description="Copies new Ignite caches that an asset watcher finds", schedule=[NEW_CACHES], **COMMON
+) as asset_dag:
     found: Any = new_caches()  # type: ignore[call-arg, misc]  # Airflow fills it in
     copy = IgniteToKafkaOperator(
         task_id="copy",

@@ -1,4 +1,4 @@
-"""A snapshot started by hand: *Trigger* in the web UI opens a form with the caches, the topics and the tasks."""
+"""Snapshot of chosen Ignite caches, started by *Trigger* in the web UI, which opens a form."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ PARAMS = {
     "name": Param(
         "manual",
         title="Connector",
-        description_md="Names its offsets and its transactions. Two runs of one connector: the newer ends the older.",
+        description_md="Identifies its offsets and its transactions. A newer run of a connector ends the older one.",
         type="string",
         pattern="^[A-Za-z0-9._-]{1,100}$",
     ),
     "cache_whitelist": Param(
         ["flights", "airlines", "airports", "planes", "weather"],
         title="Caches",
-        description_md="Regular expressions, one a line; a cache is copied when its whole name matches one of them. All caches: `.*`",
+        description_md="Regular expressions, one per line; a cache is copied if its whole name matches one of them. All caches: `.*`",
         type="array",
         items={"type": "string"},
         minItems=1,
     ),
     "cache_blacklist": Param(
         [],
-        title="But not",
-        description_md="Regular expressions, read after the list above.",
+        title="Excluded caches",
+        description_md="Regular expressions, one per line, applied after the list above.",
         type="array",
         items={"type": "string"},
     ),
@@ -36,45 +36,45 @@ PARAMS = {
         description_md="Topic = prefix + cache.",
         type=["null", "string"],
         pattern="^[A-Za-z0-9._-]*$",
-        section="Where to",
+        section="Target",
     ),
-    "topic_partitions": Param(4, title="Partitions of a new topic", type="integer", minimum=1, maximum=10_000, section="Where to"),
+    "topic_partitions": Param(4, title="Partitions of a new topic", type="integer", minimum=1, maximum=10_000, section="Target"),
     "converter": Param(
         "json",
         title="Converter",
-        description_md="Of keys and values: `json` as Kafka's JsonConverter without schemas, `ignite-binary` the bytes that Ignite holds.",
+        description_md="For keys and values: `json` as Kafka's JsonConverter without schemas, `ignite-binary` for Ignite's own bytes.",
         type="string",
         enum=["json", "ignite-binary"],
-        section="Where to",
+        section="Target",
     ),
     "error_handling_policy": Param(
         "STOP_TASK",
-        title="An entry that cannot be sent",
-        description_md="Stops the run, is passed over and logged, or goes to the dead-letter topic.",
+        title="Bad entries",
+        description_md="An entry that cannot be sent stops the run, is skipped and logged, or goes to the dead-letter topic.",
         type="string",
         enum=["STOP_TASK", "LOG_ONLY", "DEAD_LETTER"],
-        section="How",
+        section="Run",
     ),
     "dead_letter_topic": Param(
         None,
         title="Dead-letter topic",
-        description_md="With DEAD_LETTER alone.",
-        type=["null", "string"],  # the form refuses an empty field of any other type
+        description_md="Used with DEAD_LETTER.",
+        type=["null", "string"],  # the form refuses an empty field of another type
         pattern="^[A-Za-z0-9._-]*$",
-        section="How",
+        section="Run",
     ),
-    "tasks_max": Param(2, title="Tasks at the same time", type="integer", minimum=1, maximum=1_000, section="How"),
-    "load_initial_data": Param(True, title="Send the entries that are there", type="boolean", section="How"),
+    "tasks_max": Param(2, title="Parallel tasks", type="integer", minimum=1, maximum=1_000, section="Run"),
+    "load_initial_data": Param(True, title="Send existing entries", type="boolean", section="Run"),
 }
 
 with DAG(
     "ignite_to_kafka_manual",
-    description="By hand: chosen Ignite caches to Kafka topics, exactly once",
+    description="Manual: chosen Ignite caches to Kafka topics, exactly once",
     schedule=None,
     start_date=pendulum.datetime(2025, 1, 1, tz="UTC"),
     catchup=False,
     params=PARAMS,
-    render_template_as_native_obj=True,  # settings keep the types of the form: lists, numbers, booleans; texts stay texts
+    render_template_as_native_obj=True,  # settings keep the types of the form
     default_args={"retries": 1, "retry_delay": pendulum.duration(seconds=30)},
     tags=["ignite", "kafka"],
     doc_md=__doc__,

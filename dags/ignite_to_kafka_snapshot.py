@@ -1,4 +1,4 @@
-"""A snapshot of some caches every night: each run sends their entries once, however often its task is tried."""
+"""Snapshot of some caches every night; each run sends their entries once, over any number of retries."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""A connector that runs on: every change of its caches in Kafka, and caches that appear later too.
+"""Continuous connector: every change of its caches to Kafka, including caches that appear later.
 
-Its name and its caches are constants of this file, because all three Dags need the same. *Trigger* `ignite_to_kafka_stream` to start it.
-`ignite-kafka stop stream`, or marking its task in the web UI, ends it after the batch in hand; the next start goes on from there. Trigger
-`ignite_backlog_cleanup` when it is not wanted any more.
+Its name and its caches are constants of this file, because three Dags share them. *Trigger* `ignite_to_kafka_stream` to start it.
+`ignite-kafka stop stream`, or marking its task in the web UI, ends it after its current batch; the next start resumes there. Trigger
+`ignite_backlog_cleanup` to retire it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ COMMON: dict[str, Any] = {
     "start_date": pendulum.datetime(2025, 1, 1, tz="UTC"),
     "catchup": False,
     "max_active_runs": 1,  # a newer run of a connector ends the older one
-    "render_template_as_native_obj": True,  # lists and booleans stay what they are
+    "render_template_as_native_obj": True,  # settings keep the types of the form
     "tags": ["ignite", "kafka"],
     "doc_md": __doc__,
 }
@@ -37,11 +37,11 @@ with DAG(
         "failover_policy": Param(
             "BACKLOG",
             title="After a stop",
-            description_md="`BACKLOG` resumes, `FULL_SNAPSHOT` sends all entries again, `NONE` loses the changes of the meantime.",
+            description_md="`BACKLOG` resumes, `FULL_SNAPSHOT` sends all entries again, `NONE` loses the changes made meanwhile.",
             type="string",
             enum=["BACKLOG", "FULL_SNAPSHOT", "NONE"],
         ),
-        "process_removals": Param(True, title="Send a record without a value for a removed key", type="boolean"),
+        "process_removals": Param(True, title="Send a tombstone for a removed key", type="boolean"),
     },
     default_args={"retries": 5, "retry_delay": pendulum.duration(seconds=30)},
     **COMMON,
@@ -52,7 +52,7 @@ with DAG(
         failover_policy="{{ params.failover_policy }}",
         settings={
             "name": CONNECTOR,
-            "cache_whitelist": CACHES,  # one that appears later and matches is taken up without a restart
+            "cache_whitelist": CACHES,  # a cache that appears later and matches is included without a restart
             "topic_prefix": "{{ params.topic_prefix or '' }}",
             "process_removals": "{{ params.process_removals }}",
         },
@@ -60,14 +60,14 @@ with DAG(
 
 with DAG(
     "ignite_backlog_cleanup",
-    description="Remove what a stopped connector has on the Ignite nodes",
+    description="Remove the capture and the backlog of a stopped connector from the Ignite nodes",
     schedule=None,
     params={
         "name": Param(CONNECTOR, title="Connector", type="string", pattern="^[A-Za-z0-9._-]{1,100}$"),
         "force": Param(
             False,
             title="Force",
-            description_md="Also where it did not stop gracefully: what stands in its backlog is then lost.",
+            description_md="Even if it did not stop gracefully; the changes in its backlog are then lost.",
             type="boolean",
         ),
     },
@@ -78,14 +78,14 @@ with DAG(
 
 @task.sensor(poke_interval=10, timeout=3600, mode="reschedule")
 def taken_up(caches: list[str]) -> bool:
-    """Whether the running connector copies the caches; it takes them up by itself."""
+    """Whether the running connector copies the caches; it includes new ones by itself."""
     run = connector_status(CONNECTOR)
     return run is not None and set(caches) <= set(run.caches)
 
 
 with DAG(
     "ignite_to_kafka_stream_watch",
-    description="Tells when a new Ignite cache has appeared and the running connector has taken it up",
+    description="Waits for a new Ignite cache and until the running connector copies it",
     schedule="@continuous",
     **COMMON,
 ) as watch_dag:

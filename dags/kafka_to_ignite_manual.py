@@ -1,4 +1,4 @@
-"""Kafka topics to Ignite caches, started by hand: *Trigger* in the web UI opens a form with the topics and the caches."""
+"""Copy of chosen Kafka topics to Ignite caches, started by *Trigger* in the web UI, which opens a form."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ PARAMS = {
     "name": Param(
         "manual-sink",
         title="Connector",
-        description_md="Names its consumer group (`connect-<name>`): a run goes on where the one before ended.",
+        description_md="Identifies its consumer group (`connect-<name>`): a run resumes where the previous one ended.",
         type="string",
         pattern="^[A-Za-z0-9._-]{1,100}$",
     ),
     "topics": Param(
         ["manual-flights", "manual-airlines", "manual-airports", "manual-planes", "manual-weather"],
         title="Topics",
-        description_md="One a line.",
+        description_md="One per line.",
         type="array",
         items={"type": "string", "pattern": "^[A-Za-z0-9._-]+$"},
         minItems=1,
@@ -26,53 +26,53 @@ PARAMS = {
     "converter": Param(
         "json",
         title="Converter",
-        description_md="Of keys and values: `json` without schemas, `ignite-binary` the bytes that Ignite holds.",
+        description_md="For keys and values: `json` without schemas, `ignite-binary` for Ignite's own bytes.",
         type="string",
         enum=["json", "ignite-binary"],
     ),
     "topic_prefix": Param(
         "manual-",
         title="Topic prefix",
-        description_md="Cache = cache prefix + topic without this.",
+        description_md="Cache = cache prefix + topic without this prefix.",
         type=["null", "string"],
         pattern="^[A-Za-z0-9._-]*$",
-        section="Where to",
+        section="Target",
     ),
-    "cache_prefix": Param("restored-", title="Cache prefix", type=["null", "string"], section="Where to"),
+    "cache_prefix": Param("restored-", title="Cache prefix", type=["null", "string"], section="Target"),
     "process_updates": Param(
         True,
         title="Overwrite and remove",
-        description_md="Off: an entry that is there stays as it is.",
+        description_md="Off: existing entries are unchanged.",
         type="boolean",
-        section="Where to",
+        section="Target",
     ),
     "error_handling_policy": Param(
         "STOP_TASK",
-        title="A record that cannot be stored",
-        description_md="Stops the run, is passed over and logged, or goes to the dead-letter topic.",
+        title="Bad records",
+        description_md="A record that cannot be stored stops the run, is skipped and logged, or goes to the dead-letter topic.",
         type="string",
         enum=["STOP_TASK", "LOG_ONLY", "DEAD_LETTER"],
-        section="How",
+        section="Run",
     ),
     "dead_letter_topic": Param(
         None,
         title="Dead-letter topic",
-        description_md="With DEAD_LETTER alone.",
-        type=["null", "string"],  # the form refuses an empty field of any other type
+        description_md="Used with DEAD_LETTER.",
+        type=["null", "string"],  # the form refuses an empty field of another type
         pattern="^[A-Za-z0-9._-]*$",
-        section="How",
+        section="Run",
     ),
-    "tasks_max": Param(2, title="Tasks at the same time", type="integer", minimum=1, maximum=1_000, section="How"),
+    "tasks_max": Param(2, title="Parallel tasks", type="integer", minimum=1, maximum=1_000, section="Run"),
 }
 
 with DAG(
     "kafka_to_ignite_manual",
-    description="By hand: chosen Kafka topics to Ignite caches",
+    description="Manual: chosen Kafka topics to Ignite caches",
     schedule=None,
     start_date=pendulum.datetime(2025, 1, 1, tz="UTC"),
     catchup=False,
     params=PARAMS,
-    render_template_as_native_obj=True,  # settings keep the types of the form: lists, numbers, booleans; texts stay texts
+    render_template_as_native_obj=True,  # settings keep the types of the form
     default_args={"retries": 1, "retry_delay": pendulum.duration(seconds=30)},
     tags=["ignite", "kafka"],
     doc_md=__doc__,

@@ -1,4 +1,4 @@
-"""Every quarter of an hour: what has come into some Kafka topics goes into Ignite caches, in the order of each key."""
+"""Every 15 minutes: new records of some Kafka topics to Ignite caches, in the order of each key."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from airflow_provider_ignite_kafka.operators.kafka_to_ignite import KafkaToIgnit
 
 with DAG(
     "kafka_to_ignite_scheduled",
-    description="Every quarter of an hour: Kafka topics to Ignite caches",
+    description="Every 15 minutes: Kafka topics to Ignite caches",
     schedule="*/15 * * * *",
     start_date=pendulum.datetime(2025, 1, 1, tz="UTC"),
     catchup=False,
@@ -25,7 +25,7 @@ with DAG(
             "topics": ["nightly-flights", "nightly-airlines", "nightly-airports", "nightly-planes", "nightly-weather"],
             "topic_prefix": "nightly-",
             "cache_prefix": "restored-",
-            "cache_template": "{name}",  # a cache that is missing is made like the one that its topic came from
+            "cache_template": "{name}",  # a missing cache is created like the cache that its topic came from
             "process_updates": True,
             "progress_interval_ms": 2_000,
         },

@@ -115,9 +115,12 @@ class IgniteHook(BaseHook):
 
 def _answer(client: Any) -> str:
     """State and caches of the cluster, as it reports them to a pyignite client."""
+    from pyignite.datatypes.cluster_state import ClusterState
+
+    state = ClusterState(client.get_cluster().get_state()).name
     names = sorted(client.get_cache_names())
     shown = ", ".join(names[:_SHOWN_CACHES]) + (", ..." if len(names) > _SHOWN_CACHES else "")
-    return f"the cluster is {client.get_cluster().get_state().name}, {len(names)} caches{': ' if names else ''}{shown}"
+    return f"the cluster is {state}, {len(names)} cache{'' if len(names) == 1 else 's'}{': ' if names else ''}{shown}"
 
 
 def _credentials_of(secrets_file: str) -> IgniteCredentials:

@@ -39,11 +39,13 @@ COVERED_BY = {
     "integration/cli/test_local_run.py": "runtime.spark_conf",
     "unit/cli/test_main.py": "cli.arguments cli.tables settings.connector",
     "unit/convert/test_converters.py": "convert.to_kafka.converter convert.to_kafka.ignite_binary",
-    "unit/convert/to_ignite/test_conversion.py": (
-        "convert.to_ignite.conversion_values convert.to_ignite.json convert.to_ignite.json_columns convert.to_ignite.json_parser"
+    "unit/convert/to_ignite/test_record_converter.py": (
+        "convert.to_ignite.entries convert.to_ignite.json convert.to_ignite.json_columns convert.to_ignite.json_parser"
         " convert.to_ignite.json_values convert.to_ignite.row_encoder"
     ),
-    "unit/convert/to_ignite/test_json_rows.py": "convert.to_ignite.marked_fields convert.to_ignite.resolve_types",
+    "unit/convert/to_ignite/test_json_rows.py": (
+        "convert.rules.json_bytes convert.rules.polars convert.to_ignite.marked_fields convert.to_ignite.resolve_types"
+    ),
     "unit/convert/to_kafka/test_bad_entries.py": "convert.rules.stage",
     "unit/convert/to_kafka/test_json_keys.py": "convert.to_kafka.object_keys",
     "unit/datasources/test_frame_types.py": "datasources.frame_arrays",

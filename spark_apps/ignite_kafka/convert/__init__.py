@@ -32,9 +32,9 @@ def converter(name: str, *, decimal_format: str = "BASE64", enum_policy: str = "
         return IgniteBinaryConverter()
     from ..ignite.binary import EnumPolicy
     from .to_kafka.json import JsonConverter
-    from .to_kafka.json_columns import JsonForm
+    from .to_kafka.json_columns import JsonFormat
 
-    return JsonConverter(JsonForm(decimal_format), EnumPolicy(enum_policy))
+    return JsonConverter(JsonFormat(decimal_format), EnumPolicy(enum_policy))
 
 
 def _one_of(setting: str, value: str, allowed: Sequence[str]) -> None:

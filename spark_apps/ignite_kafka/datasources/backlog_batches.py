@@ -18,6 +18,7 @@ import numpy as np
 
 from .. import events
 from ..common.arrays import Int64Array
+from ..common.deadline import Deadline
 from ..common.retry import retry
 from ..errors import IgniteKafkaError
 from ..ignite.backlog_changes import Changes
@@ -66,7 +67,7 @@ class BacklogBatchPlanner:
         self._reader: PartitionReader | None = None
         self._until: Int64Array | None = None
         self._lost = False
-        self._idle_since_s = float("-inf")
+        self._next_poll = Deadline.after(0.0)
 
     def beginning(self) -> Offset:
         """The offset of a new query, which reads changes that are captured and not acknowledged, and later ones."""
@@ -112,7 +113,7 @@ class BacklogBatchPlanner:
         if start.batch + 1 in self._planned:
             return self._planned[start.batch + 1].end
         reader = self._reader_at(start)
-        self._wait()
+        time.sleep(self._next_poll.remaining())
         pieces: list[ChangeRows] = []
         while True:
             before = int(reader.open.sum())
@@ -127,7 +128,7 @@ class BacklogBatchPlanner:
                 return end
             self._acknowledge(acknowledgements)  # changes that an earlier batch had, written again by a slow node
             if self._until is None or not (acknowledgements or int(reader.open.sum()) < before):
-                self._idle_since_s = time.monotonic()
+                self._next_poll = Deadline.after(self._target.settings.poll_interval_ms / 1000)
                 return start
 
     def _end(self, start: Offset, batches: Sequence[ChangeBatch], load: tuple[int, ...]) -> Offset:
@@ -198,11 +199,6 @@ class BacklogBatchPlanner:
         client = self._target.client(self._open_cluster)
         for sent in acknowledgements:
             client.acknowledge(sent)
-
-    def _wait(self) -> None:
-        """Wait for the poll interval after a read that gave nothing."""
-        until_s = self._idle_since_s + self._target.settings.poll_interval_ms / 1000
-        time.sleep(max(0.0, until_s - time.monotonic()))
 
     def _opened(self) -> Captured:
         """Connect and start the capture, unless that is done."""

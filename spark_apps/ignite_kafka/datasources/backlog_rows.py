@@ -15,7 +15,7 @@ from ..errors import UnsupportedType
 from ..ignite.backlog_changes import EXPIRED, REMOVED, UPDATED
 from ..ignite.binary import EntryGroup, decode_entries
 from ..ignite.binary.entry_table import KEY, to_batch
-from ..ignite.binary.unify_types import fitted
+from ..ignite.binary.unify_types import cast_exactly
 from ..ignite.types import type_codes as codes
 from ..ignite.types.model import CacheInfo, Page, TypeSource
 from ..source.stream.batch import ChangeBatch, page_of_rows, page_of_states
@@ -170,5 +170,5 @@ def to_change_batch(rows: ChangeRows, schema: pa.Schema, cache: CacheInfo, types
 
 def _keys_alone(group: EntryGroup, entries: pa.Schema) -> pa.RecordBatch:
     size = len(group.key)
-    columns = [fitted(group.key, field.type, KEY) if field.name == KEY else pa.nulls(size, field.type) for field in entries]
+    columns = [cast_exactly(group.key, field.type, KEY) if field.name == KEY else pa.nulls(size, field.type) for field in entries]
     return pa.RecordBatch.from_arrays(columns, schema=entries)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from ..convert.to_ignite.conversion_values import Types
+from ..convert.to_ignite.entries import Types
 from ..convert.to_ignite.marked_fields import ANY, OBJECT, REASON, REFUSED, UNKNOWN, any_kind, collection_of, is_a
 from ..convert.to_ignite.object_types import ObjectTypes
 from ..convert.to_ignite.resolve_types import entry_types

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..common.arrays import Int64Array
+from ..common.arrays import Int64Array, RowIndex
 from ..common.deadline import Clock
 from ..errors import CacheDestroyed
 from ..ignite.backlog_changes import EXPIRED, Changes
@@ -174,6 +174,6 @@ def up_to(batch: ChangeBatch, highest: Int64Array) -> ChangeBatch:
     return replace(batch, classified=batch.classified.only(within), done=batch.done & within, topology=topology)
 
 
-def digest_of(changes: Changes, rows: Int64Array) -> int:
+def digest_of(changes: Changes, rows: RowIndex) -> int:
     """The CRC-32 of numbers and hashes of some changes."""
     return zlib.crc32(changes.hash[rows].tobytes(), zlib.crc32(changes.number[rows].tobytes()))

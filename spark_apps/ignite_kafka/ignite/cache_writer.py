@@ -32,7 +32,7 @@ from ..common.arrays import Int64Array
 from ..common.redaction import in_message
 from ..errors import CacheDestroyed, EntriesRefused, IgniteKafkaError, IgniteUnreachable, OutcomeUnknown, WriteFailed
 from . import protocol
-from .binary.byte_columns import data_of, joined, lengths_of
+from .binary.byte_columns import data_of, join_columns, lengths_of
 from .binary.key_hashes import Hashes, key_hashes, partitions_of
 from .cluster import Cluster
 from .connection import ThinConnection
@@ -148,7 +148,7 @@ class CacheWriter:
             self._inserting = _Inserting(self.cluster.partitions(self.cache.cache_id).affinity)
         for node, rows in self._by_node(keys):
             part = keys if rows is None else keys.take(rows)
-            entries = part if values is None else joined([part, values if rows is None else values.take(rows)])
+            entries = part if values is None else join_columns([part, values if rows is None else values.take(rows)])
             for start, stop in self._cuts(entries):
                 piece = entries.slice(start, stop - start)
                 self._send(node, op, self._head(op, len(piece)) + data_of(piece).data)

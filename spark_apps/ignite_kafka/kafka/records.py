@@ -31,7 +31,7 @@ class Records:
     Both are ``pa.binary()`` arrays of equal length without an Arrow offset, so that base address + offsets name each value.
 
     :param type_ids: Ignite binary types that a reader needs.
-    :param key_kinds: kinds of the keys (:data:`.object_keys.Kind`), where a key's bytes do not show its type.
+    :param key_kinds: kinds of the keys (:data:`.object_keys.KeyKind`), where a key's bytes do not show its type.
     :param key_types: types of the keys, where two of them can give the same bytes.
     """
 

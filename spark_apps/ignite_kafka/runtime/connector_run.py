@@ -151,8 +151,8 @@ class ConnectorRun(ABC, Generic[S]):
         self._stack.callback(writer.close)
         return writer
 
-    def _take(self, control: ConfigsWriter, slots: int, seen: ConnectorState) -> ConnectorState:
-        """Take the connector: see :meth:`.ConfigsWriter.take`."""
+    def _claim(self, control: ConfigsWriter, slots: int, seen: ConnectorState) -> ConnectorState:
+        """Claim the connector: see :meth:`.ConfigsWriter.take`."""
         settings = self._settings
         return self._retry(lambda: control.take(slots, self._request.run_id, settings.to_dict(), settings.replication_factor, seen))
 

@@ -201,7 +201,7 @@ class ConnectorSettings(Settings):
 
     @property
     def kafka_common(self) -> dict[str, str]:
-        """librdkafka settings of every client; without secrets."""
+        """Settings of librdkafka for every client; without secrets."""
         return {**self.kafka_config, "bootstrap.servers": self.bootstrap_servers}
 
     def warnings(self) -> list[tuple[Event, dict[str, Any]]]:

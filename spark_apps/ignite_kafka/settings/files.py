@@ -127,9 +127,9 @@ def from_json(content: bytes, file: str) -> LoadedSettings:
 
 
 def parse(text: str) -> Iterator[Property]:
-    """The properties of a text, in its order.
+    r"""The properties of a text, in its order.
 
-    :raises ValueError: a ``\\uxxxx`` that is not four hexadecimal digits; the message names the line.
+    :raises ValueError: a ``\uxxxx`` that is not four hexadecimal digits; the message names the line.
     """
     for line, logical in _logical_lines(text):
         key, value = _split(logical)

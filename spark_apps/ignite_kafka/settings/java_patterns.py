@@ -1,6 +1,6 @@
-"""Regular expressions in Java's syntax: the whole name must match, as in Java's ``String.matches``.
+r"""Regular expressions in Java's syntax: the whole name must match, as in Java's ``String.matches``.
 
-Syntax that Python writes differently is translated (``\\Q…\\E``, ``\\p{Alpha}``, named groups). An expression without a Python
+Syntax that Python writes differently is translated (``\Q…\E``, ``\p{Alpha}``, named groups). An expression without a Python
 equivalent is refused, so that no expression changes its meaning. Matching time is bounded, see :mod:`~ignite_kafka.settings.patterns`.
 Source: java.util.regex.Pattern.
 """

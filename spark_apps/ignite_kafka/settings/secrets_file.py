@@ -19,6 +19,7 @@ class SecretsFile:
     allowed: tuple[str, ...] = ()
 
     def load(self) -> Secrets:
+        """Return the secrets."""
         """Read it.
 
         :raises SettingsError: the file is missing, has another form, or others can read it.

@@ -110,6 +110,7 @@ class SinkSettings(ConnectorSettings):
         return group_of(self.name)
 
     def check_together(self, found: Findings) -> None:
+        """Check that topics are chosen in one way, and settings that depend on one another."""
         super().check_together(found)
         with found.check("topics", "topics_regex"):
             self._check_one_of_topics()
@@ -144,6 +145,7 @@ class SinkSettings(ConnectorSettings):
             raise self.wrong("key_fields", "converter ignite-binary looks into no field", "Use json, or leave them out")
 
     def warnings(self) -> list[tuple[Event, dict[str, Any]]]:
+        """Events that a start logs, with those of a sink alone."""
         found = super().warnings()
         if not self.process_updates:
             found.append((UPDATES_NOT_APPLIED, {"reason": "process_updates is false", "setting": "process_updates"}))

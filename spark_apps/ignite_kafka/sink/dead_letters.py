@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, KafkaError, Message, TopicPartition
 
 from ..common.deadline import Deadline
-from ..convert.to_ignite import BadRecord, Inbound
+from ..convert.to_ignite import BadRecord, RecordConverter
 from ..errors import KafkaUnavailable, RecordRefused, RecordsOvertaken
 from ..kafka.clients import KafkaClients, translate
 from ..kafka.dead_letters import DeadLetter, context_headers
@@ -32,7 +32,7 @@ def error_of(consumed: Consumed, bad: BadRecord) -> RecordRefused:
 def record_headers(connector: str, task: int, error: RecordRefused) -> list[Header]:
     """The headers of a dead letter: the error, and the record's topic, partition and offset."""
     place = {name: error.where[name] for name in ("topic", "partition", "offset")}
-    return context_headers(error, error.where["stage"], Inbound, connector, task, place)
+    return context_headers(error, error.where["stage"], RecordConverter, connector, task, place)
 
 
 def dead_letters(

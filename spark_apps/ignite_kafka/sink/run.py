@@ -61,7 +61,7 @@ class SinkRun(EpochRun[SinkSettings]):
         ensure_caches(chosen, self._cluster)
         plan = self._retry(lambda: self._with_dead_letter_topic(chosen))
         self._control = self._configs_writer()
-        self._take(self._control, slots, state)
+        self._claim(self._control, slots, state)
         plan_now = self._retry(lambda: with_begins(plan, self._topics, self._clients))
         self._plan = replace(plan_now, generation=self._control.record.generation)
         self._retry(self._control.begin)

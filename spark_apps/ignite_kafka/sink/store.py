@@ -16,7 +16,7 @@ import pyarrow as pa
 from .. import events
 from ..common.redaction import in_message
 from ..convert.rules.stage import Stage
-from ..convert.to_ignite import BadRecord, ClusterTypes, Entries, Inbound, InboundRules, compacted
+from ..convert.to_ignite import BadRecord, ClusterTypes, ConversionRules, Entries, RecordConverter, last_per_key
 from ..errors import EntriesRefused, IgniteKafkaError, ProgramFault, RecordRefused
 from ..ignite.cache_writer import CacheWriter
 from ..ignite.cluster import Cluster
@@ -62,7 +62,7 @@ class Store:
         self._carried = CarriedTypes(self._types, TypesTopic(clients, plan.settings.carried_types_topic))
         self._rules = inbound_rules(plan.settings)
         self._overwrite = plan.settings.process_updates
-        self._sinks: dict[str, tuple[Inbound, CacheWriter]] = {}
+        self._sinks: dict[str, tuple[RecordConverter, CacheWriter]] = {}
 
     def store(self, batch: Sequence[Consumed]) -> Stored:
         """Convert the batch while the nodes store the one before, wait for that, and send this one; :meth:`flush` waits for it.
@@ -77,8 +77,8 @@ class Store:
         stored, by_topic = Stored(), defaultdict(list)
         self._carried.new_batch()
         for consumed in batch:
-            inbound, writer = self._sink(self._plans[consumed.topic])
-            entries = _converted(inbound, consumed)
+            converter, writer = self._sink(self._plans[consumed.topic])
+            entries = _converted(converter, consumed)
             if self._in_order:
                 entries = entries.without(self._put_in_order(writer, entries))
             entries = self._apply_error_policy(consumed, entries, stored)
@@ -86,7 +86,9 @@ class Store:
             by_topic[consumed.topic].append(entries)
         if self._in_order:
             return stored
-        kept = [(self._sinks[topic][1], compacted(_concat_entries(parts), overwrite=self._overwrite)) for topic, parts in by_topic.items()]
+        kept = [
+            (self._sinks[topic][1], last_per_key(_concat_entries(parts), overwrite=self._overwrite)) for topic, parts in by_topic.items()
+        ]
         self.flush()
         for writer, entries in kept:
             _write(writer, entries)
@@ -97,11 +99,11 @@ class Store:
         for _, writer in self._sinks.values():
             writer.flush()
 
-    def _sink(self, topic: TopicPlan) -> tuple[Inbound, CacheWriter]:
+    def _sink(self, topic: TopicPlan) -> tuple[RecordConverter, CacheWriter]:
         if topic.name not in self._sinks:
             cache = self._cluster.cache(topic.cache)
             writer = CacheWriter(self._cluster, cache, overwrite=self._overwrite)
-            self._sinks[topic.name] = Inbound(cache, self._types, self._rules, self._carried), writer
+            self._sinks[topic.name] = RecordConverter(cache, self._types, self._rules, self._carried), writer
         return self._sinks[topic.name]
 
     def _put_in_order(self, writer: CacheWriter, entries: Entries) -> list[BadRecord]:
@@ -115,7 +117,7 @@ class Store:
         at, size = 0, end
         while at < end and not (stops and bad):
             part = entries.part(at, min(at + size, end))
-            error = _refusal(writer, compacted(part, overwrite=self._overwrite))
+            error = _refusal(writer, last_per_key(part, overwrite=self._overwrite))
             if error is not None and len(part) > 1:
                 size = len(part) // 2
                 continue
@@ -149,7 +151,7 @@ class Store:
             writer.close()
 
 
-def _converted(inbound: Inbound, consumed: Consumed) -> Entries:
+def _converted(converter: RecordConverter, consumed: Consumed) -> Entries:
     """Convert records to entries.
 
     An exception that is no error of this package is a fault of the program. It must not make a bad record; raised as it is, it would not
@@ -158,7 +160,7 @@ def _converted(inbound: Inbound, consumed: Consumed) -> Entries:
     :raises ProgramFault: the program failed.
     """
     try:
-        return inbound.convert(consumed)
+        return converter.convert(consumed)
     except (IgniteKafkaError, MemoryError):
         raise
     except Exception as error:
@@ -199,9 +201,11 @@ def _refusal(writer: CacheWriter, entries: Entries) -> EntriesRefused | None:
     return None
 
 
-def inbound_rules(settings: SinkSettings) -> InboundRules:
+def inbound_rules(settings: SinkSettings) -> ConversionRules:
     """The rules of conversion that the settings choose."""
-    return InboundRules(settings.key_converter, settings.value_converter, settings.key_policy, settings.key_fields, settings.decimal_format)
+    return ConversionRules(
+        settings.key_converter, settings.value_converter, settings.key_policy, settings.key_fields, settings.decimal_format
+    )
 
 
 def _concat_entries(parts: Sequence[Entries]) -> Entries:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from .. import events
 from ..convert import Converter, converter
 from ..convert.rules.stage import Stage
-from ..convert.to_kafka.bad_entries import ENTRY_ERRORS, BadEntry, Narrowed, narrowed
+from ..convert.to_kafka.bad_entries import ENTRY_ERRORS, BadEntry, Conversion, separate_bad_entries
 from ..convert.to_kafka.key_types import key_types_in
 from ..errors import AmbiguousKeys, IgniteKafkaError, UnsupportedType
 from ..ignite.cluster import Cluster
@@ -88,10 +88,10 @@ class EntrySender:
             shown = {"first_example": first.example or "?", "second_example": second.example or "?"}
             events.emit(events.KEYS_MAY_COINCIDE, cache=cache, first=first.name, second=second.name, **shown)
 
-    def _convert_batch(self, writer: SlotWriter, cache: CachePlan, info: CacheInfo, pages: Sequence[Page], *, in_order: bool) -> Narrowed:
+    def _convert_batch(self, writer: SlotWriter, cache: CachePlan, info: CacheInfo, pages: Sequence[Page], *, in_order: bool) -> Conversion:
         """Convert the batch as a whole; entry by entry only if it has a bad one."""
         if self._settings.error_handling_policy == STOP:
-            return Narrowed(self._all_or_none(info, pages, in_order=in_order))
+            return Conversion(self._all_or_none(info, pages, in_order=in_order))
 
         def refuses(records: Records) -> Mapping[int, IgniteKafkaError]:
             return writer.too_large(cache.topic, cache.topic_bytes, records)
@@ -99,10 +99,10 @@ class EntrySender:
         try:
             records = self._converter.convert(pages, info, self._cluster, in_order=in_order)
             if not refuses(records):
-                return Narrowed(records)
+                return Conversion(records)
         except ENTRY_ERRORS:
             pass
-        return narrowed(self._converter, pages, info, self._cluster, refuses)
+        return separate_bad_entries(self._converter, pages, info, self._cluster, refuses)
 
     def _all_or_none(self, info: CacheInfo, pages: Sequence[Page], *, in_order: bool) -> Records:
         """Convert the whole batch; an error that does not name its entry is raised as the error of the first bad entry."""
@@ -111,7 +111,7 @@ class EntrySender:
         except UnsupportedType as error:
             if "partition" in error.where:
                 raise
-            found = narrowed(self._converter, pages, info, self._cluster, lambda _: {})
+            found = separate_bad_entries(self._converter, pages, info, self._cluster, lambda _: {})
             if not found.bad:
                 raise
             raise found.bad[0].error from error

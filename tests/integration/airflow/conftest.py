@@ -1,4 +1,4 @@
-"""Clusters that ask for a password, an Airflow that knows it, and runs of connectors as Kafka tells of them."""
+"""Clusters with passwords, an Airflow with connections to them, and records of connectors' runs in Kafka."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from tools.servers import IgniteCluster, Jars, KafkaBroker
 use_private_home()
 ENTRIES = 3_000
 PREFIX, SLOTS = SourceSettings.internal_topic_prefix, 2
-Tell = Callable[..., str]
+WriteRun = Callable[..., str]
 DAGS = Path(__file__).with_name("dags")
 
 
 @dataclass(frozen=True)
 class Secured:
-    """An Ignite cluster and a Kafka broker, each with a password that stands nowhere else on this machine."""
+    """An Ignite cluster and a Kafka broker, each with a password that is nowhere else on this machine."""
 
     ignite: IgniteCluster
     kafka: KafkaBroker
@@ -65,7 +65,7 @@ def secured(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Se
 
 @pytest.fixture(scope="session")
 def airflow(secured: Secured, tmp_path_factory: pytest.TempPathFactory) -> AirflowHome:
-    """An Airflow with the example Dags and those of the tests, and Spark's ``local[2]``."""
+    """An Airflow with the example Dags, the Dags of the tests and the Spark master ``local[2]``."""
     dags = tmp_path_factory.mktemp("dags")
     for folder in (ROOT / "dags", DAGS):
         shutil.copytree(folder, dags, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
@@ -73,22 +73,22 @@ def airflow(secured: Secured, tmp_path_factory: pytest.TempPathFactory) -> Airfl
 
 
 @pytest.fixture
-def run(secured: Secured) -> Tell:
-    """``run(connector, state, error)``: a run of a connector, as it stands in Kafka when it has got there; returns its id."""
+def run(secured: Secured) -> WriteRun:
+    """``run(connector, state, error)``: write the records of a run in that state to Kafka; returns its id."""
     clients = KafkaClients(secured.kafka.client_config)
     topics = Topics(clients)
 
-    def tell(connector: str, state: str, error: IgniteKafkaError | None = None) -> str:
+    def write(connector: str, state: str, error: IgniteKafkaError | None = None) -> str:
         StatusWriter.ensure_topic(topics, PREFIX, 1)
         control = ConfigsWriter(clients, topics, PREFIX, connector)
         control.take(SLOTS, "run of the test", {}, 1)
         control.begin()
         control.close()
-        ended, told = None if state == RUNNING else now_ms(), error.to_dict() if error else None
+        ended, reason = None if state == RUNNING else now_ms(), error.to_dict() if error else None
         generation = control.record.generation
         StatusWriter(clients, PREFIX).run(
-            RunStatus(state, connector, control.record.run_id, "s", generation, "w", now_ms(), ended, {}, told)
+            RunStatus(state, connector, control.record.run_id, "s", generation, "w", now_ms(), ended, {}, reason)
         )
         return control.record.run_id
 
-    return tell
+    return write

@@ -27,7 +27,7 @@ def form(name: str, **values: Any) -> dict[str, Any]:
 
 
 def family(process: ManagedProcess, *texts: str) -> list[psutil.Process]:
-    """Descendants whose command line holds one of some texts; children come and go while they are looked at."""
+    """Descendants whose command line holds one of some texts; children start and end during the search."""
     found = []
     for member in process.family():
         with contextlib.suppress(psutil.NoSuchProcess):
@@ -67,7 +67,7 @@ def test_a_run_from_the_form_its_retry_and_the_next_run(secured: Secured, airflo
 
 
 def times_sent(secured: Secured, name: str) -> set[int]:
-    """How often the keys of the caches are in their topics; every key must be there."""
+    """Numbers of records per key in the topics of the caches; every key must have one."""
     counts = [read_committed(secured.kafka.client_config, f"{name}-{cache}").counts() for cache in ("people", "places")]
     assert all(set(count) == {str(key).encode() for key in range(ENTRIES)} for count in counts)
     return {times for count in counts for times in count.values()}
@@ -110,7 +110,7 @@ def test_a_task_that_dies_takes_its_app_and_its_files_along(airflow: AirflowHome
 
 
 def app_at_work(process: ManagedProcess, airflow: AirflowHome) -> list[psutil.Process]:
-    """Processes of the app, once it has Spark and has read the secrets."""
+    """Processes of the app, once it has started Spark and read the secrets."""
     wait_until(lambda: "15100 #" in process.output(), "the app's start")
     submitted = family(process, "org.apache.spark.deploy.SparkSubmit", "ignite_to_kafka.py", "pyspark.daemon")
     assert len(submitted) >= 2

@@ -1,4 +1,4 @@
-"""A password is in the connection and in private files, and in nothing else that a run makes."""
+"""A password is in the connection and in private files, and in nothing else that a run writes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _UI_PAGES = ("environment", "jobs", "stages", "allexecutors")
 
 @dataclass
 class Watch:
-    """Looks at every process and at the Spark UI, again and again, until it is told to stop."""
+    """Polls every process and the Spark UI until it is stopped."""
 
     secrets: tuple[str, ...]
     ui_port: int
@@ -64,7 +64,7 @@ class Watch:
     def _ui_pages(self) -> Iterator[str]:
         base = f"http://127.0.0.1:{self.ui_port}"
         listed = _get(f"{base}/api/v1/applications")
-        for application in json.loads(listed) if listed.startswith(b"[") else []:  # a UI that starts up answers by a sentence
+        for application in json.loads(listed) if listed.startswith(b"[") else []:  # a UI that is starting replies with text
             yield from (f"{base}/api/v1/applications/{application['id']}/{page}" for page in _UI_PAGES)
             yield f"{base}/environment/"
 
@@ -81,7 +81,7 @@ def _get(url: str) -> bytes:
         with urllib.request.urlopen(url, timeout=2) as answer:
             content: bytes = answer.read()
             return content
-    except (OSError, http.client.HTTPException):  # not up yet, or gone already
+    except (OSError, http.client.HTTPException):  # not started yet, or ended
         return b""
 
 
@@ -116,8 +116,8 @@ def test_password_is_nowhere_to_be_seen(
     assert home.query("select count(*) from rendered_task_instance_fields") == [(1,)]
     assert [path for path in event_log.rglob("*") if path.is_file()]
     assert holders(event_log, secured.passwords) == []
-    assert holders(spark_folder, secured.passwords) == []  # Spark leaves what its file server ships in the workers' folders
-    assert watch.urls == set()  # nor does it show where a file of secrets could be fetched
+    assert holders(spark_folder, secured.passwords) == []  # Spark keeps files of its file server in the workers' folders
+    assert watch.urls == set()  # no URL of a secrets file is shown
     assert not [secret for secret in secured.passwords if secret in output]
     assert holders_in_topics(secured, ["ignite-kafka-configs", "ignite-kafka-status", f"ignite-kafka-offsets-{name}"]) == []
 

@@ -1,4 +1,4 @@
-"""BacklogCleanupOperator on nodes that capture changes, beside runs of connectors as Kafka tells of them."""
+"""BacklogCleanupOperator on nodes that capture changes, with records of connectors' runs in Kafka."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics
 from ignite_kafka.source.stream.capture import owner_of
 from ignite_kafka.state.status import FAILED, RUNNING, STOPPED
-from tests.integration.airflow.conftest import PREFIX, Secured, Tell
+from tests.integration.airflow.conftest import PREFIX, Secured, WriteRun
 from tests.support.servers import destroy, fill
 
 
@@ -66,7 +66,7 @@ def removed(connector: str) -> Mapping[str, str]:
 
 
 def test_after_a_graceful_stop_its_capture_alone_is_removed(
-    connected: Secured, service: BacklogService, captured: tuple[str, str], cache: str, run: Tell
+    connected: Secured, service: BacklogService, captured: tuple[str, str], cache: str, run: WriteRun
 ) -> None:
     mine, other = captured
     run(mine, STOPPED)
@@ -84,7 +84,7 @@ def test_after_a_graceful_stop_its_capture_alone_is_removed(
 
 @pytest.mark.parametrize(("state", "error"), [(RUNNING, None), (FAILED, ScanFailed("node left")), (STOPPED, IgniteKafkaError("SIGTERM"))])
 def test_without_a_graceful_stop_it_is_refused_but_for_force(
-    connected: Secured, service: BacklogService, captured: tuple[str, str], run: Tell, state: str, error: IgniteKafkaError | None
+    connected: Secured, service: BacklogService, captured: tuple[str, str], run: WriteRun, state: str, error: IgniteKafkaError | None
 ) -> None:
     mine, other = captured
     run(mine, state, error)

@@ -20,7 +20,7 @@ from tests.support.waiting import wait_until
 
 DAG_ID = "watch_caches"
 ASSET_DAG = "ignite_cache_watch_asset"
-BOTH = 2  # assets of the tests' Dag, which have one trigger
+BOTH = 2  # assets of the tests' Dag, which share one trigger
 
 
 def make(secured: Secured, *names: str) -> None:
@@ -90,7 +90,7 @@ def test_new_cache_is_copied_and_the_next_run_begins_where_this_one_ended(
 
 
 def test_asset_dag_copies_what_events_left_over_once_and_skips_a_run_by_hand(secured: Secured, airflow: AirflowHome) -> None:
-    """Events that no run was given, as Airflow drops those that come while a run waits for its turn."""
+    """Events that no run got, because Airflow drops those that are fired while a run is queued."""
     made = ["left-one", "left-two"]
     make(secured, *made)
     command(airflow, "dags", "reserialize")
@@ -118,7 +118,7 @@ def test_killed_triggerer_loses_no_event_and_repeats_none(secured: Secured, airf
     make(secured, "asset-old")
     command(airflow, "dags", "reserialize")
     command(airflow, "scheduler", "--num-runs", "2")
-    command(airflow, "dags", "reserialize")  # the scheduler has activated the asset, now it gets its trigger
+    command(airflow, "dags", "reserialize")  # gives the asset, which the scheduler has activated, its trigger
     with triggerer(airflow):
         wait_until(lambda: len(stored(airflow)) == BOTH, "first look")
         make(secured, "asset-one")
@@ -157,7 +157,7 @@ def started(airflow: AirflowHome, *arguments: str) -> ManagedProcess:
 
 @contextmanager
 def triggerer(airflow: AirflowHome) -> Iterator[ManagedProcess]:
-    """A triggerer that dies by kill -9 at the end, and its processes with it."""
+    """A triggerer, which is killed with its processes by kill -9 at the end."""
     process = started(airflow, "triggerer", "--skip-serve-logs")
     try:
         yield process

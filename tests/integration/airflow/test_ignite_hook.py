@@ -47,7 +47,7 @@ def press(node: IgniteCluster, files: Certificates, monkeypatch: pytest.MonkeyPa
 
 def test_the_answer_of_the_cluster_over_tls(press: Press, node: IgniteCluster) -> None:
     port = node.address.rpartition(":")[2]
-    assert press() == (True, f"Connected to localhost:{port}: the cluster is ACTIVE, 1 caches: people")
+    assert press() == (True, f"Connected to localhost:{port}: the cluster is ACTIVE, 1 cache: people")
 
 
 def test_a_wrong_password_is_reported_and_not_shown(press: Press) -> None:

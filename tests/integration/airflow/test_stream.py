@@ -1,4 +1,4 @@
-"""A continuous connector through Airflow: killed, started again, stopped, cleaned up after."""
+"""A continuous connector through Airflow: killed, restarted, stopped, cleaned up."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ignite_kafka.settings.secrets import Secrets, split_kafka
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.state.status import FAILED, RUNNING, STOPPED, RunStatus, read_runs
 from ignite_kafka.state.target_state import read_target, write_target
-from tests.integration.airflow.conftest import PREFIX, Secured, Tell
+from tests.integration.airflow.conftest import PREFIX, Secured, WriteRun
 from tests.support.airflow_home import AirflowHome
 from tests.support.oracle import read_committed
 from tests.support.processes import ManagedProcess, alive, output_tail
@@ -47,7 +47,7 @@ def test_killed_started_again_stopped_and_cleaned_up(
     name = unique("stream")
     topic, clients = f"{name}-{cache}", KafkaClients(secured.kafka.client_config)
 
-    # the task is told to stop; then the task is killed, and its guard stops the app
+    # the task gets a signal; then it is killed, and its watchdog stops the app
     for tries, number in enumerate((signal.SIGTERM, signal.SIGKILL), 1):
         fill(secured.ignite, cache, dict.fromkeys(range(100), f"change {tries}"))
         with running(airflow, name, cache) as process:
@@ -100,8 +100,8 @@ def running(home: AirflowHome, name: str, cache: str) -> Iterator[ManagedProcess
         (None, {"run_mode": "continuous"}, False),
     ],
 )
-def test_a_stream_at_work_is_asked_through_kafka(
-    secured: Secured, run: Tell, unique: Callable[[str], str], state: str | None, settings: dict[str, str], asked: bool
+def test_a_running_stream_is_stopped_through_kafka(
+    secured: Secured, run: WriteRun, unique: Callable[[str], str], state: str | None, settings: dict[str, str], asked: bool
 ) -> None:
     name, clients = unique("asked"), KafkaClients(secured.kafka.client_config)
     run_id = run(name, state) if state else "has not begun"
@@ -112,7 +112,7 @@ def test_a_stream_at_work_is_asked_through_kafka(
     assert read_target(clients, Topics(clients), PREFIX, name) == (STOPPED if asked else None)
 
 
-def test_status_of_a_connector(secured: Secured, run: Tell, unique: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_status_of_a_connector(secured: Secured, run: WriteRun, unique: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> None:
     name = unique("told")
     monkeypatch.setenv("AIRFLOW_CONN_KAFKA_DEFAULT", json.dumps({"conn_type": "kafka", "extra": secured.kafka.client_config}))
     assert connector_status(name) is None
@@ -128,7 +128,7 @@ def newest(clients: KafkaClients, connector: str) -> RunStatus:
 
 
 def await_records(secured: Secured, process: ManagedProcess, topic: str, count: int) -> None:
-    """Wait until a topic has so many visible records, as long as Airflow runs."""
+    """Wait until a topic has that many visible records; fail if Airflow ends before."""
 
     def there() -> bool:
         assert process.running(), process.output_tail()
@@ -142,6 +142,6 @@ def await_records(secured: Secured, process: ManagedProcess, topic: str, count: 
 
 
 def await_end(family: list[psutil.Process], home: AirflowHome) -> None:
-    """Nothing of a run is left: no process, no private file."""
+    """Neither a process nor a private file of a run is left."""
     wait_until(lambda: not any(alive(member) for member in family), "end of the app")
     wait_until(lambda: not list(home.private.glob("ignite-kafka-*")), "end of the private folders")

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ignite_kafka.convert.to_kafka.json_columns import JsonForm, text
+from ignite_kafka.convert.to_kafka.json_columns import JsonFormat, text
 from tests.support.connect_json import (
     DAY_MS,
     FLAT,
@@ -96,7 +96,7 @@ def connect(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Co
 def compare(connect: ConnectJson, field: pa.Field, rows: list[Any], decimal_format: str) -> None:
     """Ours and the real converter's bytes parse to one and the same value, the one that the rules give."""
     # a decimal in text has a scale of its own, so its column is written row by row
-    ours = text(arrow(rows, field), field, JsonForm(decimal_format)).to_pylist()
+    ours = text(arrow(rows, field), field, JsonFormat(decimal_format)).to_pylist()
     requests = [(decimal_format, connect_schema(field, row), connect_value(row, field)) for row in rows]
     for row, our, real in zip(rows, ours, connect.write(requests), strict=True):
         wanted = expected(row, field, decimal_format)
@@ -122,7 +122,7 @@ def test_one_object_with_every_type(connect: ConnectJson, decimal_format: str) -
 def test_an_empty_map_has_no_schema_and_is_an_object(connect: ConnectJson) -> None:
     kind = pa.map_(pa.int32(), pa.string())
     assert list(connect.write([("BASE64", {"type": "none"}, [])])) == [b"{}"]
-    assert text(pa.array([[]], kind), pa.field("", kind), JsonForm()).to_pylist() == [b"{}"]
+    assert text(pa.array([[]], kind), pa.field("", kind), JsonFormat()).to_pylist() == [b"{}"]
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])

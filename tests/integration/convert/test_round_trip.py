@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from ignite_kafka.convert import converter
-from ignite_kafka.convert.to_ignite import ClusterTypes, Entries, Inbound, InboundRules, compacted
+from ignite_kafka.convert.to_ignite import ClusterTypes, ConversionRules, Entries, RecordConverter, last_per_key
 from ignite_kafka.ignite.cache_writer import CacheWriter
 from ignite_kafka.ignite.scan import scan_partitions
 from ignite_kafka.ignite.schema import NewCache, get_or_create_cache
@@ -66,10 +66,13 @@ def consumed(records: Records) -> Consumed:
     return Consumed("topic", 0, records.keys, records.values, np.arange(len(records)))
 
 
+NUMERIC = ConversionRules(decimal_format="NUMERIC")
+
+
 def entries_of(cache: Read, name: str, info: CacheInfo) -> tuple[Records, Entries]:
     records = converter("json", decimal_format="NUMERIC").convert(cache.pages, cache.info, cache.cluster, in_order=True)
-    inbound = Inbound(replace(info, query_entities=(entity_of(name),)), ClusterTypes(cache.cluster), InboundRules(decimal_format="NUMERIC"))
-    return records, inbound.convert(consumed(records))
+    to_ignite = RecordConverter(replace(info, query_entities=(entity_of(name),)), ClusterTypes(cache.cluster), NUMERIC)
+    return records, to_ignite.convert(consumed(records))
 
 
 def copied(cache: Read, name: str) -> Read:
@@ -78,7 +81,7 @@ def copied(cache: Read, name: str) -> Read:
     _, entries = entries_of(cache, name, copy)
     assert entries.bad == ()
     with CacheWriter(cache.cluster, copy, overwrite=True) as writer:
-        last = compacted(entries, overwrite=True)
+        last = last_per_key(entries, overwrite=True)
         writer.put(last.keys, last.values)
         writer.flush()
     return scanned(cache.cluster, copy.name)
@@ -118,8 +121,8 @@ def test_flat_objects_come_back_byte_for_byte_but_for_their_nanoseconds(read: Ca
 def test_ignite_binary_passes_through_and_is_proved(read: Callable[[str], Read], name: str) -> None:
     cache = read(name)
     records = converter("ignite-binary").convert(cache.pages, cache.info, cache.cluster)
-    rules = InboundRules(key_converter="ignite-binary", value_converter="ignite-binary")
-    entries = Inbound(cache.info, ClusterTypes(cache.cluster), rules).convert(consumed(records))
+    rules = ConversionRules(key_converter="ignite-binary", value_converter="ignite-binary")
+    entries = RecordConverter(cache.info, ClusterTypes(cache.cluster), rules).convert(consumed(records))
     assert entries.bad == ()
     assert entries.keys.equals(records.keys)
     assert entries.values.equals(records.values)
@@ -133,7 +136,7 @@ def test_records_of_a_topic_become_what_sql_reads(read: Callable[[str], Read], i
     cache = get_or_create_cache(cluster, NewCache("sink_rows", query_entities=(entity,)))
     values = [b'{"name":"a","price":"MDk=","day":19782,"at":1709210096789}', b'{"name":null,"price":"/w==","extra":[1]}']
     keys, data = pa.array([b"1", b"2"], pa.binary()), pa.array(values, pa.binary())
-    entries = Inbound(cache, ClusterTypes(cluster)).convert(Consumed("topic", 0, keys, data, np.arange(2)))
+    entries = RecordConverter(cache, ClusterTypes(cluster)).convert(Consumed("topic", 0, keys, data, np.arange(2)))
     assert entries.bad == ()
     with CacheWriter(cluster, cache, overwrite=True) as writer:
         writer.put(entries.keys, entries.values)
@@ -154,7 +157,7 @@ def test_decimals_of_a_table_keep_their_value(read: Callable[[str], Read], ignit
     info = cluster.cache("prices")
     pages = list(scan_partitions(cluster, info, range(info.partitions)))
     records = converter("json").convert(pages, info, cluster)
-    entries = Inbound(info, ClusterTypes(cluster)).convert(consumed(records))
+    entries = RecordConverter(info, ClusterTypes(cluster)).convert(consumed(records))
     assert entries.bad == ()
     found = decoded(entries, cluster)
     assert sorted((key, value.fields["D"]) for key, value in found) == wanted

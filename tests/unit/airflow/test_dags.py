@@ -1,4 +1,4 @@
-"""The example Dags are read without any connection, and their forms hold what they need."""
+"""The example Dags parse without connections, and their forms have every needed field."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_dag_is_read_without_connections(name: str, monkeypatch: pytest.MonkeyPa
 
 
 def rendered(dag: DAG, task_id: str, **context: Any) -> Any:
-    """A task of a Dag, for a run with the form as it is."""
+    """A task of a Dag, rendered for a run with the form's defaults."""
     task = dag.get_task(task_id)
     given: Any = {"params": dag.params.validate(), "dag": dag, **context}
     task.render_template_fields(given, jinja_env=dag.get_template_env())
@@ -132,7 +132,7 @@ def test_form_of_the_manual_dag_fills_every_setting_with_its_type(name: str, dir
 
 @pytest.mark.parametrize("name", NAMES)
 def test_form_can_be_sent_as_it_is(name: str) -> None:
-    """The web UI has no trigger button while a field is empty whose type is not null too."""
+    """The web UI disables the trigger button while a field is empty whose type excludes null."""
     forms = [dag.params for dag in vars(module(name)).values() if isinstance(dag, DAG)]
     assert forms
     for form in forms:
@@ -155,11 +155,11 @@ def test_emptied_fields_are_empty_texts(name: str) -> None:
     assert {task.settings[field] for field in emptied} == {""}
 
 
-LETTERS: list[dict[str, object]] = [{"error_handling_policy": "IGNORE"}, {"dead_letter_topic": "a b"}]
+DEAD_LETTERS: list[dict[str, object]] = [{"error_handling_policy": "IGNORE"}, {"dead_letter_topic": "a b"}]
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"name": "a b"}, {"cache_whitelist": []}, {"tasks_max": 0}, {"converter": "xml"}, {"topic_prefix": "a/b"}, *LETTERS]
+    "wrong", [{"name": "a b"}, {"cache_whitelist": []}, {"tasks_max": 0}, {"converter": "xml"}, {"topic_prefix": "a/b"}, *DEAD_LETTERS]
 )
 def test_form_refuses_what_no_setting_can_be(wrong: dict[str, object]) -> None:
     params = read("ignite_to_kafka_manual").params
@@ -167,7 +167,7 @@ def test_form_refuses_what_no_setting_can_be(wrong: dict[str, object]) -> None:
         params.update(wrong)
 
 
-@pytest.mark.parametrize("wrong", [{"topics": []}, {"topics": ["a b"]}, *LETTERS])
+@pytest.mark.parametrize("wrong", [{"topics": []}, {"topics": ["a b"]}, *DEAD_LETTERS])
 def test_form_of_a_sink_refuses_what_no_setting_can_be(wrong: dict[str, object]) -> None:
     params = read("kafka_to_ignite_manual").params
     with pytest.raises(ValueError, match="Invalid input"):
@@ -211,14 +211,14 @@ def test_runs_of_one_connector_wait_for_each_other_in_a_backfill_too(name: str) 
 
 @dataclass(frozen=True)
 class Event:
-    """An asset event as a task is given it."""
+    """An asset event as a task gets it."""
 
     id: int
     extra: dict[str, Any]
 
 
 def found_by(new: list[Event], copied: list[Event]) -> dict[str, Any]:
-    """What the asset's Dag copies, given all events of its two assets."""
+    """Caches that the asset's Dag copies, given all events of its two assets."""
     dag_file = module("ignite_cache_watch")
     task = dag_file.asset_dag.get_task("new_caches")
     return task.python_callable(inlet_events={dag_file.NEW_CACHES: new, dag_file.COPIED: copied})
@@ -229,7 +229,7 @@ def came(number: int, *caches: str) -> Event:
 
 
 def test_asset_dag_copies_the_events_that_no_run_was_given_and_those_of_a_failed_copy() -> None:
-    """Airflow gives a run the events up to the first one that waited for it and drops the rest; a run that failed has copied nothing."""
+    """Airflow passes a run the events until the first queued run and drops the rest; a failed run has copied nothing."""
     events = [came(3, "a"), came(4, "b"), came(7, "c", "a")]
     assert found_by(events, []) == {"caches": ["a", "b", "c"], "last_event": 7}
     assert found_by(events, [Event(5, {"last_event": 3})]) == {"caches": ["a", "b", "c"], "last_event": 7}

@@ -9,7 +9,7 @@ import pytest
 
 from ignite_kafka import events
 from ignite_kafka.convert import converter
-from ignite_kafka.convert.to_ignite import Inbound, InboundRules
+from ignite_kafka.convert.to_ignite import ConversionRules, RecordConverter
 from ignite_kafka.errors import TypeClash
 from ignite_kafka.ignite.binary.row_values import EnumValue
 from ignite_kafka.ignite.types import type_codes as codes
@@ -19,7 +19,7 @@ from tests.support.ignite_bytes import CACHE, Types, binary, collection, enum, n
 from tests.support.to_ignite_records import GrowingTypes, consumed, decoded
 from tests.support.types_log import TypesLog
 
-BINARY = InboundRules("ignite-binary", "ignite-binary")
+BINARY = ConversionRules("ignite-binary", "ignite-binary")
 
 
 @dataclass
@@ -44,13 +44,13 @@ class Sink:
     def __init__(self, log: TypesLog) -> None:
         self.cluster = Cluster()
         self.carried = CarriedTypes(cast(Any, self.cluster), log.topic)
-        self.inbound = Inbound(CacheInfo("sunk", 1), self.cluster, BINARY, self.carried)
+        self.converter = RecordConverter(CacheInfo("sunk", 1), self.cluster, BINARY, self.carried)
 
     def store(self, entries: list[tuple[bytes, bytes]], types: Types) -> tuple[list[Any], list[str]]:
         """Values of entries that a source sent, and the reasons of bad records."""
         records = converter("ignite-binary").convert([page(entries)], CACHE, types)
         self.carried.new_batch()
-        found = self.inbound.convert(consumed(records.values.to_pylist(), records.keys.to_pylist()))
+        found = self.converter.convert(consumed(records.values.to_pylist(), records.keys.to_pylist()))
         return [value for _, value in decoded(found, self.cluster)], [bad.reason for bad in found.bad]
 
 

@@ -1,12 +1,12 @@
-"""Kafka records to Ignite entries: :class:`Inbound` converts, :func:`compacted` leaves one operation a key.
+"""Kafka records to Ignite entries: :class:`RecordConverter` converts, :func:`last_per_key` keeps one operation per key.
 
 Imports convert.rules and ignite; sink imports it.
 """
 
 from ..rules.stage import Stage
 from .cluster_types import ClusterTypes
-from .conversion import Inbound, InboundRules
-from .conversion_values import BadRecord, Entries, EntryTypes, Types
-from .last_per_key import compacted
+from .entries import BadRecord, Entries, EntryTypes, Types
+from .last_per_key import last_per_key
+from .record_converter import ConversionRules, RecordConverter
 
-__all__ = ["BadRecord", "ClusterTypes", "Entries", "EntryTypes", "Inbound", "InboundRules", "Stage", "Types", "compacted"]
+__all__ = ["BadRecord", "ClusterTypes", "ConversionRules", "Entries", "EntryTypes", "RecordConverter", "Stage", "Types", "last_per_key"]

@@ -11,7 +11,7 @@ from ...ignite.types.model import BinaryType
 
 @dataclass(frozen=True)
 class ClusterTypes:
-    """Types of a cluster: see :class:`~ignite_kafka.convert.to_ignite.conversion_values.Types`. For the cluster's one thread."""
+    """Types of a cluster: see :class:`~ignite_kafka.convert.to_ignite.entries.Types`. For the cluster's one thread."""
 
     cluster: Cluster
 

@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...common.arrays import RowIndex
 from ...ignite.types.model import CacheInfo
-from .conversion_values import Rows
 from .json_rows import parse
 from .json_values import Refused
 
@@ -21,8 +21,8 @@ _MEMBERS = frozenset({"schema", "payload"})
 _BEGINS = r'^[ \t\r\n]*\{[ \t\r\n]*"(schema|payload)"[ \t\r\n]*:'
 
 
-def envelopes(texts: pa.BinaryArray) -> Rows:
-    """Rows of the JSON texts, none null, that are envelopes."""
+def envelopes(texts: pa.BinaryArray) -> RowIndex:
+    """RowIndex of the JSON texts, none null, that are envelopes."""
     begin = np.flatnonzero(np.asarray(pc.match_substring_regex(texts, _BEGINS)))
     return np.array([row for row in begin.tolist() if _is_envelope(texts[row].as_py())], np.int64)
 

@@ -14,9 +14,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...common.arrays import Mask
 from .marked_fields import is_declared
-
-Flags = npt.NDArray[np.bool_]
 
 _MOST_DIGITS = 17
 _WHOLE = 2.0**53
@@ -25,7 +24,7 @@ _LONG = f"[0-9.]{{{_SUSPECT}}}|[eE]-"
 _FRACTION = r"^-?[0-9]+(\.[0-9]+([eE][+-]?[0-9]+)?|[eE][+-]?[0-9]+)$"
 
 
-def _flags(characters: bytes) -> Flags:
+def _flags(characters: bytes) -> Mask:
     flags = np.zeros(256, bool)
     flags[list(characters)] = True
     return flags
@@ -57,7 +56,7 @@ def is_strict(field: pa.Field) -> bool:
     return bool(kind == pa.float64()) and not is_declared(field)
 
 
-def doubtful(texts: pa.BinaryArray, array: pa.Array, field: pa.Field) -> Flags:
+def doubtful(texts: pa.BinaryArray, array: pa.Array, field: pa.Field) -> Mask:
     """Which of the JSON texts, parsed as `array`, may have a number that its strict double does not hold; few others are among them."""
     found = _large(array, field)
     if not pa.types.is_struct(field.type):  # nothing but objects keeps a number apart from that of the next text
@@ -95,7 +94,7 @@ def _fractions(block: npt.NDArray[np.uint8]) -> tuple[pa.StringArray, npt.NDArra
     return tokens.filter(pa.array(fractions)).cast(pa.string()), first[fractions]
 
 
-def _read_back(tokens: pa.StringArray) -> Flags:
+def _read_back(tokens: pa.StringArray) -> Mask:
     """Whether each number is held; most are told by Arrow's shortest text of their double."""
     same = np.array(pc.equal(tokens.cast(pa.float64()).cast(pa.string()), tokens))
     for row in np.flatnonzero(~same).tolist():
@@ -104,8 +103,8 @@ def _read_back(tokens: pa.StringArray) -> Flags:
     return same
 
 
-def _large(array: pa.Array, field: pa.Field) -> Flags:
-    """Rows with a value of a strict double beyond the integers that doubles count one by one."""
+def _large(array: pa.Array, field: pa.Field) -> Mask:
+    """RowIndex with a value of a strict double beyond the integers that doubles count one by one."""
     kind = field.type
     found = np.zeros(len(array), bool)
     if pa.types.is_struct(kind):

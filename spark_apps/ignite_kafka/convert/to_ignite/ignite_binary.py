@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...errors import DecodeError, UnknownBinaryType
-from ...ignite.binary import Wire, joined_bounds, type_ids_within
+from ...ignite.binary import Wire, concat_bounds, type_ids_within
 from ...ignite.binary.text import all_text
 from ...ignite.binary.value_end import Malformed, end_of
 from ...ignite.types import type_codes as codes
@@ -51,7 +51,7 @@ class BinaryReader:
         pages = [Page(0, len(data), memoryview(content), True)]
         wire = Wire.of(pages, self._cache, self._types)
         try:
-            bounds = joined_bounds(pages, wire)
+            bounds = concat_bounds(pages, wire)
             if not np.array_equal(bounds.key_end - bounds.key_start, sizes):
                 return "bytes that belong to no value"
             for type_id in sorted(type_ids_within(wire, bounds)):

@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...common.arrays import Mask, RowIndex
 from ...ignite.binary.encode import encoded
 from ...ignite.types.type_table import TYPE_NAME
-from ..to_kafka.json_columns import JsonForm
-from .conversion_values import Rows
+from ..to_kafka.json_columns import JsonFormat
 from .envelopes import envelopes, refusal
 from .exact_numbers import doubtful, is_strict
 from .json_columns import parsed_as, typed
@@ -35,7 +34,7 @@ _NONE = np.zeros(0, np.int64)
 class Side:
     """Texts read: `data[i]` (binary, null where the JSON is null) is that of row `rows[i]`, rising; `bad` has the others and why."""
 
-    rows: Rows
+    rows: RowIndex
     data: pa.BinaryArray
     bad: tuple[tuple[int, str], ...]
 
@@ -46,12 +45,12 @@ class Reader(Protocol):
     def read(self, texts: pa.BinaryArray) -> Side: ...
 
 
-def read_rows(reader: Reader, data: pa.BinaryArray, wanted: npt.NDArray[np.bool_]) -> Side:
+def read_rows(reader: Reader, data: pa.BinaryArray, wanted: Mask) -> Side:
     """What the reader makes of the rows wanted."""
     if wanted.all():
         return reader.read(data)
     rows = np.flatnonzero(wanted)
-    return joined([reader.read(data.take(pa.array(rows)))], [rows])
+    return concat_sides([reader.read(data.take(pa.array(rows)))], [rows])
 
 
 class JsonReader:
@@ -67,7 +66,7 @@ class JsonReader:
         self,
         root: pa.Field,
         objects: ObjectTypes,
-        form: JsonForm,
+        form: JsonFormat,
         *,
         chosen: tuple[str, ...] = (),
         alone: bool = False,
@@ -85,7 +84,7 @@ class JsonReader:
         if not wrong.size:
             return self._read_all(texts)
         rows = np.setdiff1d(np.arange(len(texts)), wrong)
-        side = joined([self._read_all(texts.take(pa.array(rows)))], [rows])
+        side = concat_sides([self._read_all(texts.take(pa.array(rows)))], [rows])
         why = refusal(str(self._enveloped))
         return replace(side, bad=tuple(sorted([*side.bad, *((int(row), why) for row in wrong)])))
 
@@ -112,7 +111,7 @@ class JsonReader:
             side = self._read(texts.take(pa.array(rows)), self._objects.kind_of(_EXAMPLES[kind], name))
             sides.append(side)
             places.append(rows)
-        return joined(sides, places)
+        return concat_sides(sides, places)
 
 
 @dataclass(frozen=True)
@@ -146,13 +145,13 @@ class _Choice:
 class _Batch:
     """One attempt to read the texts with the types as they are known now."""
 
-    def __init__(self, texts: pa.BinaryArray, root: pa.Field, objects: ObjectTypes, form: JsonForm, choice: _Choice) -> None:
+    def __init__(self, texts: pa.BinaryArray, root: pa.Field, objects: ObjectTypes, form: JsonFormat, choice: _Choice) -> None:
         self._texts, self._root, self._objects, self._form = texts, root, objects, form
         self._choice = choice
         self._reader, self._version = RowReader(objects, form), objects.version
         self._single: list[tuple[int, object]] = []
         self._bad: list[tuple[int, str]] = []
-        self._columns: tuple[Rows, pa.BinaryArray] = (_NONE, pa.array([], pa.binary()))
+        self._columns: tuple[RowIndex, pa.BinaryArray] = (_NONE, pa.array([], pa.binary()))
 
     def by_columns(self) -> bool:
         """Whether a field was learned, so that all must be read again."""
@@ -161,7 +160,7 @@ class _Batch:
         if plain is None:
             return self.by_rows(range(len(self._texts)))
         starts, arrays, refused, strict = [], [], 0, is_strict(field)
-        doubts: list[npt.NDArray[np.bool_]] = []
+        doubts: list[Mask] = []
         for part, array in parsed(self._texts, plain, ignore=bool(self._choice.names)):
             if array is not None:
                 starts.append(np.arange(part.start, part.stop))
@@ -220,7 +219,7 @@ def _encoded(array: pa.Array, field: pa.Field) -> pa.BinaryArray:
     return pc.if_else(array.is_valid(), data, pa.scalar(None, pa.binary())) if array.null_count else data
 
 
-def joined(sides: Sequence[Side], places: Sequence[Rows]) -> Side:
+def concat_sides(sides: Sequence[Side], places: Sequence[RowIndex]) -> Side:
     """Sides of several sets of rows as one."""
     rows = np.concatenate([place[side.rows] for side, place in zip(sides, places, strict=True)])
     order = np.argsort(rows)

@@ -7,29 +7,24 @@ allow is told by row; the row path (:mod:`.json_rows`) then says why, or, in the
 from __future__ import annotations
 
 import json
-import os
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...common.arrays import Mask
 from ...ignite.types.type_table import ENUM_VALUES, mark_of
-from ..to_kafka.json_columns import JsonForm
+from ..rules.connect_decimals import decimals_from_bytes
+from ..rules.json_bytes import bytes_from_json
+from ..rules.json_times import sql_times_from_json, timestamps_from_json
+from ..to_kafka.json_columns import JsonFormat
 from .marked_fields import UNKNOWN, is_a, spelling
 
-os.environ.setdefault("POLARS_MAX_THREADS", "1")
-import polars as pl
-
-Wrong = npt.NDArray[np.bool_]
-
-DAY_MS = 86_400_000
-MOST_MILLIS = (2**63 - 1) // 1000
 UUID_FORM = "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"
 _MARKED = {"char": pa.uint16(), "time": pa.int64(), "date": pa.int64(), "uuid": pa.string()}
 
 
-def parsed_as(field: pa.Field, form: JsonForm) -> pa.DataType | None:
+def parsed_as(field: pa.Field, form: JsonFormat) -> pa.DataType | None:
     """The plain JSON type that the field's values are parsed as; None where only rows can hold them."""
     kind, mark = field.type, mark_of(field)
     if mark in _MARKED:
@@ -58,7 +53,7 @@ def parsed_as(field: pa.Field, form: JsonForm) -> pa.DataType | None:
     return None if pa.types.is_map(kind) else kind
 
 
-def typed(array: pa.Array, field: pa.Field) -> tuple[pa.Array, Wrong]:
+def typed(array: pa.Array, field: pa.Field) -> tuple[pa.Array, Mask]:
     """A parsed column as its field's type, and the rows that hold what the form does not allow; those come out as anything."""
     kind, mark = field.type, mark_of(field)
     right = np.zeros(len(array), bool)
@@ -69,25 +64,25 @@ def typed(array: pa.Array, field: pa.Field) -> tuple[pa.Array, Wrong]:
     if mark == "char":
         return array.cast(pa.int32()), right
     if mark == "time":
-        return array, _outside(array, 0, DAY_MS)
+        return sql_times_from_json(array)
     if mark == "uuid":
         return array, ~_filled(pc.match_substring_regex(array, UUID_FORM), True)
     if mark == "enum":
         return _enum(array, field)
     if pa.types.is_timestamp(kind):
-        return _timestamp(array, kind)
+        return timestamps_from_json(array, kind)
     if pa.types.is_date32(kind):
         return array.view(kind), right
     if pa.types.is_floating(kind):
         return array, ~_filled(pc.is_finite(array), True)
     if pa.types.is_binary(kind):
-        return _bytes(array)
+        return bytes_from_json(array)
     if pa.types.is_decimal(kind):
-        return _decimal(array, kind)
+        return decimals_from_bytes(*bytes_from_json(array), kind)
     return array, right
 
 
-def _struct(array: pa.StructArray, field: pa.Field) -> tuple[pa.Array, Wrong]:
+def _struct(array: pa.StructArray, field: pa.Field) -> tuple[pa.Array, Mask]:
     wrong = np.zeros(len(array), bool)
     columns, fields = [], []
     for index, child in enumerate(field.type):
@@ -106,7 +101,7 @@ def _struct(array: pa.StructArray, field: pa.Field) -> tuple[pa.Array, Wrong]:
     return pa.StructArray.from_arrays(columns, fields=fields, mask=missing), wrong
 
 
-def _list(array: pa.ListArray, field: pa.Field) -> tuple[pa.Array, Wrong]:
+def _list(array: pa.ListArray, field: pa.Field) -> tuple[pa.Array, Mask]:
     values, bad = typed(array.flatten(), field.type.value_field)
     if not field.type.value_field.nullable and values.null_count:
         bad |= np.asarray(values.is_null())
@@ -120,45 +115,7 @@ def _list(array: pa.ListArray, field: pa.Field) -> tuple[pa.Array, Wrong]:
     return pa.ListArray.from_arrays(pa.array(starts), values, type=kind, mask=mask), wrong
 
 
-def _timestamp(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, Wrong]:
-    if kind.unit == "ms":
-        return array.view(kind), np.zeros(len(array), bool)
-    wrong = _outside(array, -MOST_MILLIS, MOST_MILLIS)
-    if wrong.any():
-        array = pc.if_else(pa.array(wrong), pa.scalar(0, pa.int64()), array)
-    return pc.multiply(array, 1000).view(kind), wrong
-
-
-def _bytes(array: pa.Array) -> tuple[pa.Array, Wrong]:
-    decoded = pl.Series(values=array).str.decode("base64", strict=False).to_arrow().cast(pa.binary())
-    # what polars takes beyond padded base64 without line feeds is told by writing it back
-    again = pl.Series(values=decoded).bin.encode("base64").to_arrow()
-    return decoded, ~_filled(pc.equal(again, array.cast(again.type)), False) & np.asarray(array.is_valid())
-
-
-def _decimal(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, Wrong]:
-    """Unscaled big-endian bytes of the field's scale; those of 16 bytes, which may have more than 38 digits, are left to rows."""
-    data, wrong = _bytes(array)
-    sizes = np.asarray(pc.fill_null(pc.binary_length(data), 0))
-    wrong |= (sizes > 15) | (np.asarray(array.is_valid()) & (sizes == 0))
-    valid = np.asarray(data.is_valid()) & ~wrong
-    little = np.zeros((len(array), 16), np.uint8)
-    if valid.any():
-        flat = pc.filter(data, pa.array(valid))
-        sizes = sizes[valid]
-        letters = np.frombuffer(flat.buffers()[2], np.uint8, int(sizes.sum()))
-        ends = np.cumsum(sizes)
-        negative = letters[ends - sizes] >> 7
-        kept = np.repeat(negative[:, None] * np.uint8(255), 16, axis=1)
-        row = np.repeat(np.arange(sizes.size), sizes)
-        kept[row, np.repeat(ends, sizes) - 1 - np.arange(letters.size)] = letters
-        little[valid] = kept
-    mask = pa.py_buffer(np.packbits(valid, bitorder="little"))
-    made = pa.Array.from_buffers(kind, len(array), [mask, pa.py_buffer(little)])
-    return made, wrong
-
-
-def _enum(array: pa.Array, field: pa.Field) -> tuple[pa.Array, Wrong]:
+def _enum(array: pa.Array, field: pa.Field) -> tuple[pa.Array, Mask]:
     labels = enum_values(field)
     found = pc.index_in(array, value_set=pa.array(list(labels), pa.string()))
     wrong = np.asarray(found.is_null()) & np.asarray(array.is_valid())
@@ -173,11 +130,5 @@ def enum_values(field: pa.Field) -> dict[str, int]:
     return values
 
 
-def _outside(array: pa.Array, low: int, high: int) -> Wrong:
-    values = array.fill_null(low).to_numpy(zero_copy_only=False)
-    outside: Wrong = (values < low) | (values > high)
-    return outside
-
-
-def _filled(flags: pa.BooleanArray, value: bool) -> Wrong:
+def _filled(flags: pa.BooleanArray, value: bool) -> Mask:
     return np.asarray(flags.fill_null(value))

@@ -15,10 +15,11 @@ import re
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pj
+
+from ...common.arrays import Mask
 
 _BINARY = pa.binary()
 _NOTHING, _LINE = pa.scalar(b"", _BINARY), pa.scalar(b"\n", _BINARY)
@@ -26,8 +27,6 @@ _OPEN, _CLOSE = pa.scalar(b'{"":', _BINARY), pa.scalar(b"}\n", _BINARY)
 # a null where a record is due ends the process (pyarrow 26)
 _NULL_RECORD = re.compile(rb"\}[ \t\r\n]*null")
 _SMALLEST = 32  # a call of the parser costs as much as ten rows one by one, and there are several on the way down
-
-Flags = npt.NDArray[np.bool_]
 
 
 def parsed(texts: pa.BinaryArray, kind: pa.DataType, *, ignore: bool = False) -> Iterator[tuple[slice, pa.Array | None]]:
@@ -95,7 +94,7 @@ def _trimmed(texts: pa.BinaryArray) -> pa.BinaryArray:
     return pc.ascii_trim(texts.view(pa.string()), " \t\r\n").view(_BINARY)
 
 
-def _are_objects(texts: pa.BinaryArray) -> Flags:
+def _are_objects(texts: pa.BinaryArray) -> Mask:
     """Whether each text's first byte is { and its last one }."""
     offsets = np.frombuffer(texts.buffers()[1], np.int32, len(texts) + 1, texts.offset * 4)
     data = texts.buffers()[2]
@@ -105,11 +104,11 @@ def _are_objects(texts: pa.BinaryArray) -> Flags:
     there = offsets[1:] > offsets[:-1]
     first = letters[np.minimum(offsets[:-1], letters.size - 1)]
     last = letters[offsets[1:] - 1]
-    fit: Flags = there & (first == ord("{")) & (last == ord("}"))
+    fit: Mask = there & (first == ord("{")) & (last == ord("}"))
     return fit
 
 
-def _runs(flags: Flags) -> Iterator[slice]:
+def _runs(flags: Mask) -> Iterator[slice]:
     """Runs of equal flags."""
     if flags.size:
         cuts = [0, *(np.flatnonzero(np.diff(flags)) + 1).tolist(), flags.size]

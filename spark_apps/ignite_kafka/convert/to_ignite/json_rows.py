@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from ...ignite.binary.page_buffer import MAX_DEPTH
 from ...ignite.types.type_table import TYPE_NAME, mark_of
-from ..to_kafka.json_columns import JsonForm
+from ..to_kafka.json_columns import JsonFormat
 from .exact_numbers import is_strict
 from .json_columns import enum_values
 from .json_values import (
@@ -74,7 +74,7 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_members, parse_int=Number, parse_
 class RowReader:
     """Values of parsed JSON for a field; fields that objects lack are learned by `objects` on the way."""
 
-    def __init__(self, objects: ObjectTypes, form: JsonForm) -> None:
+    def __init__(self, objects: ObjectTypes, form: JsonFormat) -> None:
         self._objects, self._form = objects, form
         self._version, self._depth = objects.version, 0
         self._members: dict[str, dict[str, tuple[str, Read]]] = {}

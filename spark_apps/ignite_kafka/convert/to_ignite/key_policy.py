@@ -15,8 +15,8 @@ from ...errors import SettingsError, TypeClash
 from ...ignite.binary.encode import encoded
 from ...ignite.types.type_table import TYPE_NAME, mark_of, object_field
 from ...kafka.records import Consumed
-from ..to_kafka.json_columns import JsonForm
-from .conversion_values import EntryTypes
+from ..to_kafka.json_columns import JsonFormat
+from .entries import EntryTypes
 from .json import JsonReader, Reader, Side, read_rows
 from .marked_fields import ANY, OBJECT, is_a
 from .object_types import ObjectTypes
@@ -88,7 +88,7 @@ class KafkaKeys:
 
 
 def keys_by_policy(
-    policy: str, names: tuple[str, ...], known: EntryTypes, objects: ObjectTypes, form: JsonForm, enveloped: str | None = None
+    policy: str, names: tuple[str, ...], known: EntryTypes, objects: ObjectTypes, form: JsonFormat, enveloped: str | None = None
 ) -> Keys:
     """What makes the keys. Raises SettingsError where `names` do not make a key of the cache's key type.
 

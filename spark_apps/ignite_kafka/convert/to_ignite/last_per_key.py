@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .conversion_values import Entries
+from .entries import Entries
 
 
-def compacted(entries: Entries, *, overwrite: bool) -> Entries:
+def last_per_key(entries: Entries, *, overwrite: bool) -> Entries:
     """The entries with each key once, in the order of their records.
 
     With `overwrite` the last operation of a key is the one that counts, as it would be after all of them. Without it the first put

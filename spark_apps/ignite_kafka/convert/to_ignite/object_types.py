@@ -20,7 +20,7 @@ from ...ignite.binary.object_layout import ObjectLayout
 from ...ignite.types import type_codes as codes
 from ...ignite.types.model import BinaryField, BinaryType
 from ...ignite.types.type_table import BY_CODE, MARK, TYPE_NAME, code_name, declared_field, mark_of, type_code
-from .conversion_values import Types
+from .entries import Types
 from .held_types import alike, require_one_form
 from .json_values import QUOTED_FLOATS, Number, QuotedFloat
 from .marked_fields import (

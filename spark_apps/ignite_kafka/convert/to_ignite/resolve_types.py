@@ -10,7 +10,7 @@ from ...errors import UnknownBinaryType, UnsupportedType
 from ...ignite.binary.java_classes import java_hash
 from ...ignite.types.model import CacheInfo, QueryEntity, QueryField, TypeSource
 from ...ignite.types.type_table import enum_field, java_code, java_field
-from .conversion_values import EntryTypes
+from .entries import EntryTypes
 from .marked_fields import any_kind, collection_of, declared, map_of, reference
 
 _COLLECTIONS = frozenset(

@@ -1,6 +1,6 @@
-"""A batch that cannot be sent as a whole, narrowed to the entries at fault; the others are records all the same, in their order.
+"""Separates the bad entries of a batch that cannot be sent as a whole; the others become records, in their order.
 
-Only what has bounds can be told apart: where the entries of a page do not fill it exactly, a length is broken and any cut is a guess.
+Entries are separated by their bounds. If the entries of a page do not fill it exactly, a length is broken and any cut would be a guess.
 """
 
 from __future__ import annotations
@@ -23,19 +23,20 @@ if TYPE_CHECKING:
     from .converter import Converter
 
 ENTRY_ERRORS = (DecodeError, UnsupportedType)
-"""What one entry can make of a whole batch."""
+"""Errors of a whole batch that a single entry can cause."""
 
 Refuses = Callable[[Records], Mapping[int, IgniteKafkaError]]
-"""Rows of records that cannot be sent, and why."""
+"""Returns the errors of the records that cannot be sent, by row."""
 
 _SHOWN = 80  # bytes of a key
 
 
 @dataclass(frozen=True)
 class BadEntry:
-    """An entry that no record can be made of: `row` among the entries of its batch, key and value as Ignite holds them, and why.
+    """An entry that cannot be converted or sent, and its error.
 
-    Both are values of Ignite's binary format, not wrapped; a removal has no value.
+    :param row: of the entry in its batch.
+    :param key: in Ignite's binary format, not wrapped; so is `value`, which is None for a removal.
     """
 
     row: int
@@ -46,24 +47,25 @@ class BadEntry:
 
 
 @dataclass(frozen=True)
-class Narrowed:
-    """Records of a batch in the order of its entries, and the entries that are none, by row."""
+class Conversion:
+    """Records of a batch in the order of its entries, and the bad entries, by row."""
 
     records: Records
     bad: tuple[BadEntry, ...] = ()
 
 
-def narrowed(converter: Converter, pages: Sequence[Page], cache: CacheInfo, types: TypeSource, refuses: Refuses) -> Narrowed:
-    """Convert the entries of pages, half by half where they are refused. A bad entry costs some 30 small conversions.
+def separate_bad_entries(converter: Converter, pages: Sequence[Page], cache: CacheInfo, types: TypeSource, refuses: Refuses) -> Conversion:
+    """Convert the entries of pages, bisecting what fails. A bad entry costs some 30 small conversions.
 
-    :raises DecodeError: a page's entries have no sound bounds: nothing of the batch is used.
+    :param refuses: returns the errors of records that cannot be sent, by row.
+    :raises DecodeError: the bounds of a page's entries are broken; nothing of the batch is used.
     """
-    narrowing = _Narrowing(converter, pages, cache, types, refuses)
-    narrowing.narrow(0, narrowing.count)
-    return Narrowed(concat_records(narrowing.parts), tuple(narrowing.bad))
+    bisection = _Bisection(converter, pages, cache, types, refuses)
+    bisection.convert(0, bisection.count)
+    return Conversion(concat_records(bisection.parts), tuple(bisection.bad))
 
 
-class _Narrowing:
+class _Bisection:
     def __init__(self, converter: Converter, pages: Sequence[Page], cache: CacheInfo, types: TypeSource, refuses: Refuses) -> None:
         self._converter, self._cache, self._types, self._refuses = converter, cache, types, refuses
         self._pages = pages
@@ -73,8 +75,8 @@ class _Narrowing:
         self.parts: list[Records] = []
         self.bad: list[BadEntry] = []
 
-    def narrow(self, first: int, last: int) -> None:
-        """Take the entries from `first` to `last` (excluded) into :attr:`parts` or :attr:`bad`."""
+    def convert(self, first: int, last: int) -> None:
+        """Add the entries from `first` to `last` (excluded) to :attr:`parts` or :attr:`bad`."""
         try:
             records = self._convert(self._slices(first, last))
         except ENTRY_ERRORS as error:
@@ -82,8 +84,8 @@ class _Narrowing:
                 self.bad.append(self._bad(first, error))
                 return
             middle = (first + last) // 2
-            self.narrow(first, middle)
-            self.narrow(middle, last)
+            self.convert(first, middle)
+            self.convert(middle, last)
             return
         refused = self._refuses(records)
         self.bad += [self._bad(first + row, refused[row], Stage.PRODUCE) for row in sorted(refused)]
@@ -103,7 +105,7 @@ class _Narrowing:
         return found
 
     def _bad(self, row: int, error: IgniteKafkaError, stage: Stage | None = None) -> BadEntry:
-        """The entry of this row. Where no stage is given, it is told by whether the key alone can be converted."""
+        """The entry of this row. Without a given stage, it is KEY if the key alone cannot be converted, else VALUE."""
         (page,) = self._slices(row, row + 1)
         bounds = entry_bounds(page, self._cache.name)
         key = bytes(page.data[int(bounds.key_start[0]) : int(bounds.key_end[0])])
@@ -115,7 +117,7 @@ class _Narrowing:
         return BadEntry(row, key, None if value[0] == codes.NULL else value, found, type(error)(error.what, error.remedy, **place))
 
     def _shown_key(self, page: Page, key: bytes) -> tuple[bytes, Stage]:
-        """The record's key, and that the value is at fault; or the bytes of the key, if it is the key."""
+        """The record's key and VALUE if the key can be converted; else the key's bytes and KEY."""
         _, end, _ = entry_cuts(page, self._cache.name)
         try:
             alone = self._convert([Page(page.partition, 1, memoryview(bytes(page.data[:end]) + bytes([codes.NULL])), True)])

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ...ignite.binary import EntryBounds, Wire, joined_bounds, type_ids_within
+from ...ignite.binary import EntryBounds, Wire, concat_bounds, type_ids_within
 from ...ignite.types.model import CacheInfo, Page, TypeSource
 from ...kafka.records import MOST_BYTES, Records, no_records, too_large
 
@@ -38,7 +38,7 @@ class IgniteBinaryConverter:
         if size > MOST_BYTES:
             raise too_large(size)
         wire = Wire.of(pages, cache, types)
-        bounds = joined_bounds(pages, wire)
+        bounds = concat_bounds(pages, wire)
         cuts = _cuts(bounds)
         pieces = pa.Array.from_buffers(pa.binary(), cuts.size - 1, [None, pa.py_buffer(cuts), pa.py_buffer(wire.data)])
         keys, values = (pa.array(np.arange(first, cuts.size - 1, 4, dtype=np.int32)) for first in (0, 2))

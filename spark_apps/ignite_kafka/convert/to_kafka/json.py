@@ -17,7 +17,7 @@ from ...ignite.types.model import BinaryType, CacheInfo, Page, TypeSource
 from ...ignite.types.type_table import field_of
 from ...kafka.records import Records, gather, take_rows
 from ..rules.decimal_scales import Path, declared_scales, warn_without_scale, with_scales, without_scale
-from .json_columns import JsonForm, text
+from .json_columns import JsonFormat, text
 from .json_keys import proved_kind
 from .key_types import key_types_of
 
@@ -29,8 +29,8 @@ class JsonConverter:
 
     name = "json"
 
-    def __init__(self, form: JsonForm | None = None, enums: EnumPolicy = EnumPolicy.SHORT_NAME) -> None:
-        self._form, self._enums = form or JsonForm(), enums
+    def __init__(self, form: JsonFormat | None = None, enums: EnumPolicy = EnumPolicy.SHORT_NAME) -> None:
+        self._form, self._enums = form or JsonFormat(), enums
 
     def check(self, cache: CacheInfo, types: TypeSource) -> None:
         """Raise UnsupportedType when a type that the cache's query entities name has a field that JSON cannot hold.
@@ -67,7 +67,7 @@ class JsonConverter:
         return take_rows(records, np.argsort(np.concatenate([group.rows for group in groups]))) if in_order and len(groups) > 1 else records
 
 
-def to_records(groups: Iterable[EntryGroup], form: JsonForm, types: TypeSource, cache: CacheInfo) -> Records:
+def to_records(groups: Iterable[EntryGroup], form: JsonFormat, types: TypeSource, cache: CacheInfo) -> Records:
     """Records of decoded groups of a cache's entries, one group after the other.
 
     :raises UnsupportedType: a decimal that has no exact form at its declared scale: names cache and field.
@@ -81,7 +81,7 @@ def to_records(groups: Iterable[EntryGroup], form: JsonForm, types: TypeSource, 
     return Records(gather(keys), gather(values), key_kinds=frozenset(kinds), key_types=frozenset(key_types))
 
 
-def _json(array: pa.Array, kind: TypeRef, form: JsonForm, cache: CacheInfo, part: str) -> pa.Array:
+def _json(array: pa.Array, kind: TypeRef, form: JsonFormat, cache: CacheInfo, part: str) -> pa.Array:
     field = field_of("", array.type, kind.mark)
     if form.decimal_format == "BASE64":
         scales: Mapping[Path, int] = declared_scales(cache, kind.type_id, key=part == "key")

@@ -10,7 +10,6 @@ Source of the forms: org.apache.kafka.connect.json.JsonConverter.convertToJson (
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -25,26 +24,23 @@ from ...ignite.types.type_table import mark_of
 from ...kafka.records import gather
 from ..rules.connect_decimals import unscaled_bytes
 from ..rules.decimal_scales import is_decimal, scale_of
-
-# Spark tasks already share the cores; polars reads this once, when it is first imported
-os.environ.setdefault("POLARS_MAX_THREADS", "1")
-import polars as pl
+from ..rules.json_bytes import bytes_to_json
+from ..rules.json_times import instants_to_json, sql_times_to_json
+from ..rules.polars import pl
 
 _BINARY = pa.binary()
 _NOTHING = pa.scalar(b"", _BINARY)
 _NULL = pa.scalar(b"null", _BINARY)
-_DAY_MS = 86_400_000
-_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
 
 @dataclass(frozen=True)
-class JsonForm:
+class JsonFormat:
     """How values of types with several JSON forms are written: `decimal_format` is Connect's ``decimal.format``, BASE64 or NUMERIC."""
 
     decimal_format: str = "BASE64"
 
 
-def text(array: pa.Array, field: pa.Field, form: JsonForm) -> pa.Array:
+def text(array: pa.Array, field: pa.Field, form: JsonFormat) -> pa.Array:
     """JSON of each value as ``pa.binary()``; null is the four bytes ``null``. Marks of `field` and of its inner fields count.
 
     :raises UnsupportedType: an Arrow type that JSON has no form for here; names the field.
@@ -70,7 +66,7 @@ def text(array: pa.Array, field: pa.Field, form: JsonForm) -> pa.Array:
     return _with_nulls(_lists(text(values, field.type.value_field, form), starts, b"[", b"]"), array)
 
 
-def objects(array: pa.StructArray, field: pa.Field, form: JsonForm) -> pa.Array:
+def objects(array: pa.StructArray, field: pa.Field, form: JsonFormat) -> pa.Array:
     """JSON objects of a struct array's rows, fields in order; a null row comes out as anything: the caller masks it."""
     fields = list(field.type)
     if not fields:
@@ -102,7 +98,7 @@ def _has_orders(fields: Sequence[pa.Field]) -> bool:
     return bool(fields) and mark_of(fields[-1]) == ORDER
 
 
-def _ordered_objects(array: pa.StructArray, fields: Sequence[pa.Field], form: JsonForm) -> pa.Array:
+def _ordered_objects(array: pa.StructArray, fields: Sequence[pa.Field], form: JsonFormat) -> pa.Array:
     """JSON objects whose rows differ in which fields they have and in which order: members by column, then taken row by row."""
     members = gather(
         [
@@ -121,22 +117,22 @@ def _ordered_objects(array: pa.StructArray, fields: Sequence[pa.Field], form: Js
     return _lists(taken, pa.array(starts, pa.int32()), b"{", b"}")
 
 
-def plain(array: pa.Array, field: pa.Field, form: JsonForm) -> pa.Array | None:
+def plain(array: pa.Array, field: pa.Field, form: JsonFormat) -> pa.Array | None:
     """The column in a type that polars writes as Connect does, or None where there is none."""
     array = _decoded(array)
     kind = array.type
     if is_decimal(field):
-        return _base64(unscaled_bytes(array, scale_of(field), field.name)) if form.decimal_format == "BASE64" else None
+        return bytes_to_json(unscaled_bytes(array, scale_of(field), field.name)) if form.decimal_format == "BASE64" else None
     if mark_of(field) == "time":
-        return _time_of_day(array)
+        return sql_times_to_json(array)
     if pa.types.is_string(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind):
         return array
     if pa.types.is_floating(kind):
         return array if _all_finite(array) else None
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind):
-        return _base64(array)
-    if pa.types.is_temporal(kind):
-        return _instant(array, field)
+        return bytes_to_json(array)
+    if pa.types.is_temporal(kind) and not pa.types.is_duration(kind):
+        return instants_to_json(array)
     if pa.types.is_map(kind) or pa.types.is_union(kind):
         return None
     if pa.types.is_struct(kind):
@@ -150,7 +146,7 @@ def plain(array: pa.Array, field: pa.Field, form: JsonForm) -> pa.Array | None:
     raise _no_form(field)
 
 
-def _plain_struct(array: pa.StructArray, field: pa.Field, form: JsonForm) -> pa.Array | None:
+def _plain_struct(array: pa.StructArray, field: pa.Field, form: JsonFormat) -> pa.Array | None:
     fields = list(field.type)
     if not fields or _has_orders(fields) or any(_cut_by_c(field) for field in fields):
         return None
@@ -169,12 +165,8 @@ def _encode(rows: pa.StructArray) -> pa.Array:
     return pl.Series(values=rows).struct.json_encode().to_arrow().cast(_BINARY)
 
 
-def _base64(array: pa.Array) -> pa.Array:
-    return pl.Series(values=array.cast(_BINARY)).bin.encode("base64").to_arrow()
-
-
 def _name(name: str) -> bytes:
-    quoted: bytes = text(pa.array([name]), pa.field("", pa.string()), JsonForm())[0].as_py()
+    quoted: bytes = text(pa.array([name]), pa.field("", pa.string()), JsonFormat())[0].as_py()
     return quoted
 
 
@@ -207,40 +199,11 @@ def _all_finite(array: pa.Array) -> bool:
 def _floats(array: pa.Array) -> pa.Array:
     """Floats of which some are not finite: those are the strings NaN, Infinity and -Infinity."""
     finite = pc.if_else(pc.is_finite(array), array, pa.scalar(None, array.type))
-    made = text(finite, pa.field("", array.type), JsonForm())
+    made = text(finite, pa.field("", array.type), JsonFormat())
     infinity = float("inf")
     for found, name in ((pc.is_nan(array), "NaN"), (pc.equal(array, infinity), "Infinity"), (pc.equal(array, -infinity), "-Infinity")):
         made = pc.if_else(found.fill_null(False), pa.scalar(f'"{name}"'.encode(), _BINARY), made)
     return made
-
-
-def _instant(array: pa.Array, field: pa.Field) -> pa.Array:
-    """Timestamp to milliseconds of the epoch (rounded down, as java.util.Date), date to days, time to milliseconds of the day."""
-    kind = array.type
-    if pa.types.is_date32(kind):
-        return array.view(pa.int32())
-    if pa.types.is_date64(kind):
-        return _divided(array, _DAY_MS)
-    if pa.types.is_timestamp(kind) or pa.types.is_time64(kind):
-        return _divided(array, _PER_SECOND[kind.unit] // 1000) if kind.unit != "s" else pc.multiply(array.view(pa.int64()), 1000)
-    if pa.types.is_time32(kind):
-        return array.view(pa.int32()) if kind.unit == "ms" else pc.multiply(array.view(pa.int32()), 1000)
-    raise _no_form(field)
-
-
-def _time_of_day(array: pa.Array) -> pa.Array:
-    """java.sql.Time's milliseconds since 1970 to those of the UTC day; Connect's Time takes 0 to 86,400,000 and refuses the rest."""
-    units = np.asarray(array.fill_null(0))
-    inside = (units >= 0) & (units <= _DAY_MS)
-    return pa.array(np.where(inside, units, units % _DAY_MS), mask=np.asarray(array.is_null()))
-
-
-def _divided(array: pa.Array, divisor: int) -> pa.Array:
-    """A 64-bit column divided and rounded down; nulls stay."""
-    valid, data = array.buffers()
-    units = np.frombuffer(data, np.int64) if data is not None else np.zeros(0, np.int64)
-    made = pa.py_buffer(units // divisor if divisor > 1 else units)
-    return pa.Array.from_buffers(pa.int64(), len(array), [valid, made], offset=array.offset)
 
 
 def _flat_list(array: pa.Array) -> tuple[pa.Array, pa.Array]:
@@ -259,7 +222,7 @@ def _lists(items: pa.Array, starts: pa.Array, opening: bytes, closing: bytes) ->
     return pc.binary_join_element_wise(pa.scalar(opening, _BINARY), joined, pa.scalar(closing, _BINARY), _NOTHING)
 
 
-def _union(array: pa.UnionArray, field: pa.Field, form: JsonForm) -> pa.Array:
+def _union(array: pa.UnionArray, field: pa.Field, form: JsonFormat) -> pa.Array:
     """Values of several kinds in one column (a dense union), each in the form of its kind."""
     kind = field.type
     children = [text(array.field(i), kind.field(i), form) for i in range(kind.num_fields)]
@@ -277,7 +240,7 @@ def _kinds_and_offsets(array: pa.UnionArray) -> tuple[npt.NDArray[np.int8], npt.
     return np.frombuffer(kinds, np.int8)[span], np.frombuffer(offsets, np.int32)[span]
 
 
-def _maps(array: pa.MapArray, field: pa.Field, form: JsonForm) -> pa.Array:
+def _maps(array: pa.MapArray, field: pa.Field, form: JsonFormat) -> pa.Array:
     """A map is an object when all its keys are strings, also when it is empty; else an array of [key, value].
 
     Decided map by map, as JsonConverter does without a schema: an entry's form never depends on the others of its batch.

@@ -15,7 +15,7 @@ from typing import Any
 from ...ignite.types import type_codes as codes
 from ...ignite.types.model import CacheInfo, TypeSource
 from ...ignite.types.type_table import java_code
-from .object_keys import Forms, Kind, kind_of, object_key
+from .object_keys import KeyEncoders, KeyKind, kind_of, object_key
 
 _UUID_TEXT = 36
 
@@ -60,7 +60,7 @@ def _uuid(value: Any) -> bytes | None:
     return struct.pack("<BQQ", codes.UUID, number >> 64, number & (1 << 64) - 1)
 
 
-_FORMS: Forms = {
+_ENCODERS: KeyEncoders = {
     codes.BYTE: _integer(codes.BYTE, "b"),
     codes.SHORT: _integer(codes.SHORT, "h"),
     codes.INT: _integer(codes.INT, "i"),
@@ -74,10 +74,10 @@ _FORMS: Forms = {
 }
 
 
-SIMPLE_KINDS = frozenset((code,) for code in _FORMS)
+SIMPLE_KINDS = frozenset((code,) for code in _ENCODERS)
 
 
-def key_forms(text: bytes, kinds: Collection[Kind], types: TypeSource) -> list[bytes]:
+def key_forms(text: bytes, kinds: Collection[KeyKind], types: TypeSource) -> list[bytes]:
     """Every key in Ignite's binary form, of these kinds, that the record's key may stand for."""
     try:
         value = json.loads(text)
@@ -87,28 +87,28 @@ def key_forms(text: bytes, kinds: Collection[Kind], types: TypeSource) -> list[b
     return [key for key in found if key is not None]
 
 
-def _form(value: Any, kind: Kind, types: TypeSource) -> bytes | None:
+def _form(value: Any, kind: KeyKind, types: TypeSource) -> bytes | None:
     if kind[0] == codes.OBJECT:
-        return object_key(value, kind, types, _FORMS) if type(value) is dict else None
-    return _FORMS[kind[0]](value) if kind[0] in _FORMS else None
+        return object_key(value, kind, types, _ENCODERS) if type(value) is dict else None
+    return _ENCODERS[kind[0]](value) if kind[0] in _ENCODERS else None
 
 
-def declared_kinds(cache: CacheInfo) -> set[Kind]:
+def declared_kinds(cache: CacheInfo) -> set[KeyKind]:
     """Kinds of a cache's keys as far as its query entities tell them: simple ones."""
     return {(code,) for entity in cache.query_entities if (code := java_code(entity.key_type)) is not None}
 
 
-def proved_kind(key: bytes, text: bytes, types: TypeSource) -> Kind:
+def proved_kind(key: bytes, text: bytes, types: TypeSource) -> KeyKind:
     """The kind of a key, given the record's key that stands for it; of an object that does not come back the same, its type code alone."""
     kind = kind_of(key)
     return kind if kind[0] != codes.OBJECT or key_forms(text, {kind}, types) == [key] else kind[:1]
 
 
-def key_of(text: bytes, kinds: Collection[Kind], types: TypeSource) -> bytes | None:
+def key_of(text: bytes, kinds: Collection[KeyKind], types: TypeSource) -> bytes | None:
     """The key in Ignite's binary form that a record's key stands for in a cache whose keys are of these kinds.
 
     None where it cannot be told: a kind that is not turned back, or several that the record's key may be of.
     """
     forms = key_forms(text, kinds, types)
-    told = all(kind[0] in _FORMS or len(kind) > 1 for kind in kinds)
+    told = all(kind[0] in _ENCODERS or len(kind) > 1 for kind in kinds)
     return forms[0] if len(forms) == 1 and told else None

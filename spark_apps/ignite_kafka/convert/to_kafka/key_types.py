@@ -18,7 +18,7 @@ from ...ignite.types import type_codes as codes
 from ...ignite.types.type_table import code_name, declared_field, field_of
 from ...kafka.records import KeyType
 from ..rules.decimal_scales import is_decimal
-from .object_keys import Kind, kind_of
+from .object_keys import KeyKind, kind_of
 
 _NOT_REMEMBERED = frozenset({codes.OBJECT, codes.DECIMAL, codes.ENUM, codes.BINARY_ENUM, codes.OPTIMIZED})
 _DIGITS_OF_FLOATS = range(1, 18)
@@ -42,7 +42,7 @@ def key_types_of(group: EntryGroup, texts: pa.BinaryArray, decimal_format: str) 
     }
 
 
-def remembered(kinds: Iterable[Kind]) -> set[KeyType]:
+def remembered(kinds: Iterable[KeyKind]) -> set[KeyType]:
     """Types of keys that an earlier task or run has sent, as far as offsets have them: simple ones but decimals and enums."""
     simple = {kind[0] for kind in kinds} - _NOT_REMEMBERED
     return {KeyType(code_name(code), _shapes(declared_field("", code))) for code in simple}
@@ -85,7 +85,7 @@ def _shown(texts: pa.BinaryArray, row: int) -> str:
     return in_message(text[:80].decode(errors="replace"))
 
 
-def _fields(kind: Kind) -> frozenset[str]:
+def _fields(kind: KeyKind) -> frozenset[str]:
     """Objects of several types can give the same JSON where they have the same fields in the same order, so the same schema id."""
     return frozenset({f"fields {kind[2]}"})
 

@@ -16,10 +16,10 @@ from ...errors import UnknownBinaryType
 from ...ignite.types import type_codes as codes
 from ...ignite.types.model import TypeSource
 
-Kind = tuple[int, ...]
+KeyKind = tuple[int, ...]
 """The type code of a key; of a binary object also type id, schema id and flags, but those of the width of its offsets."""
 
-Forms = Mapping[int, Callable[[Any], bytes | None]]
+KeyEncoders = Mapping[int, Callable[[Any], bytes | None]]
 """Type code to what makes a value of it from JSON; None where it has none."""
 
 _HEADER = struct.Struct("<BBHiiiii")
@@ -27,7 +27,7 @@ _VERSION = 1
 _WIDTHS = codes.FLAG_OFFSET_1 | codes.FLAG_OFFSET_2
 
 
-def kind_of(key: bytes) -> Kind:
+def kind_of(key: bytes) -> KeyKind:
     """The kind of a key in Ignite's binary form, not wrapped."""
     if key[0] != codes.OBJECT:
         return (key[0],)
@@ -35,7 +35,7 @@ def kind_of(key: bytes) -> Kind:
     return codes.OBJECT, type_id, schema_id, flags & ~_WIDTHS
 
 
-def object_key(fields: Mapping[str, Any], kind: Kind, types: TypeSource, forms: Forms) -> bytes | None:
+def object_key(fields: Mapping[str, Any], kind: KeyKind, types: TypeSource, forms: KeyEncoders) -> bytes | None:
     """The object of that kind; None where a field is of a type that is not turned back, or the kind has other fields or another order."""
     if len(kind) != 4 or kind[3] & (codes.FLAG_HAS_SCHEMA | codes.FLAG_HAS_RAW) != codes.FLAG_HAS_SCHEMA:
         return None
@@ -64,7 +64,7 @@ def _no_form(_: Any) -> None:
     return None
 
 
-def _object(kind: Kind, schema: Sequence[int], values: Sequence[bytes]) -> bytes:
+def _object(kind: KeyKind, schema: Sequence[int], values: Sequence[bytes]) -> bytes:
     _, type_id, schema_id, flags = kind
     offsets = list(accumulate(map(len, values[:-1]), initial=codes.HEADER))
     width, flag = next(

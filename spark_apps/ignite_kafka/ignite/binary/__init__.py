@@ -7,13 +7,25 @@ from .decode import EntryGroup, TypeRef, decode_entries
 from .decode_rows import decode_rows
 from .decode_scalars import EnumPolicy
 from .encode import encode_objects, encoded
-from .entry_bounds import EntryBounds, entry_bounds, entry_cuts, joined_bounds, raw_entries
+from .entry_bounds import EntryBounds, concat_bounds, entry_bounds, entry_cuts, raw_entries
 from .object_layout import ObjectLayout
 from .page_buffer import Wire
 from .type_ids import type_ids_within
 
 __all__ = [
-    "EntryBounds", "EntryGroup", "EnumPolicy", "ObjectLayout", "TypeRef", "Wire",
-    "decode_entries", "decode_rows", "encode_objects", "encoded", "entry_bounds", "entry_cuts", "joined_bounds",
-    "raw_entries", "type_ids_within",
+    "EntryBounds",
+    "EntryGroup",
+    "EnumPolicy",
+    "ObjectLayout",
+    "TypeRef",
+    "Wire",
+    "concat_bounds",
+    "decode_entries",
+    "decode_rows",
+    "encode_objects",
+    "encoded",
+    "entry_bounds",
+    "entry_cuts",
+    "raw_entries",
+    "type_ids_within",
 ]  # fmt: skip

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from ..types import type_codes as codes
 
-Pieces = list[pa.BinaryArray]
+ByteColumns = list[pa.BinaryArray]
 Offsets = npt.NDArray[np.int32]
 
 NULL = pa.scalar(bytes([codes.NULL]), pa.binary())
@@ -48,7 +48,7 @@ def offsets_of(array: pa.BinaryArray) -> Offsets:
     return np.frombuffer(array.buffers()[1], np.int32, len(array) + 1, array.offset * 4) if len(array) else np.zeros(1, np.int32)
 
 
-def lengths_of(pieces: Pieces) -> npt.NDArray[np.int64]:
+def lengths_of(pieces: ByteColumns) -> npt.NDArray[np.int64]:
     """Bytes of each row over all pieces."""
     return sum((np.diff(offsets_of(piece)).astype(np.int64) for piece in pieces[1:]), np.diff(offsets_of(pieces[0])).astype(np.int64))
 
@@ -60,7 +60,7 @@ def data_of(array: pa.BinaryArray) -> npt.NDArray[np.uint8]:
     return np.frombuffer(data, np.uint8)[offsets[0] : offsets[-1]] if data is not None else np.zeros(0, np.uint8)
 
 
-def joined(pieces: Pieces) -> pa.BinaryArray:
+def join_columns(pieces: ByteColumns) -> pa.BinaryArray:
     """One array of the rows of several."""
     return pieces[0] if len(pieces) == 1 else pc.binary_join_element_wise(*pieces, NOTHING)
 

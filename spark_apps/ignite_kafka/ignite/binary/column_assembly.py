@@ -9,7 +9,7 @@ import pyarrow as pa
 from ..types.type_table import field_of
 from .decode_scalars import Column
 from .page_buffer import Positions
-from .unify_types import fitted
+from .unify_types import cast_exactly
 
 
 def list_of(offsets: npt.NDArray[np.int32], inner: Column) -> Column:
@@ -59,7 +59,7 @@ def _one_type(columns: list[Column]) -> Column | None:
     same = all(array.type == kind or (_empty(array) and array.type.id == kind.id) for array in arrays)
     if not same or len({column.mark for column in columns}) > 1:
         return None
-    return Column(pa.concat_arrays([fitted(array, kind, "") for array in arrays]), columns[0].mark)
+    return Column(pa.concat_arrays([cast_exactly(array, kind, "") for array in arrays]), columns[0].mark)
 
 
 def _empty(array: pa.Array) -> bool:

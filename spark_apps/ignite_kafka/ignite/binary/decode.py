@@ -13,7 +13,7 @@ from ..types.model import CacheInfo, Page, TypeSource
 from ..types.type_table import code_name
 from .decode_columns import ColumnDecoder
 from .decode_scalars import EnumPolicy
-from .entry_bounds import EntryBounds, joined_bounds
+from .entry_bounds import EntryBounds, concat_bounds
 from .field_order import FieldOrder
 from .java_classes import type_name
 from .object_headers import read_headers
@@ -58,7 +58,7 @@ def decode_entries(
     :raises UnsupportedType: for a value that no Arrow column holds (raw-data objects, self-containing objects).
     """
     wire = Wire.of(pages, cache, types)
-    bounds = joined_bounds(pages, wire)
+    bounds = concat_bounds(pages, wire)
     if bounds.key_start.size == 0:
         return []
     keys = _signatures(wire, bounds.key_start, bounds.key_end)

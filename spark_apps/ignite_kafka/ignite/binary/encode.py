@@ -1,6 +1,6 @@
 """Arrow columns to Ignite's binary format: the inverse of decode.py, column by column, byte for byte what Java's clients write.
 
-Every column becomes pieces (pieces.py), an object's fields are the pieces of its columns joined, so that nothing is made a Python object
+Every column becomes columns of bytes (byte_columns.py), and an object joins those of its fields, so that nothing is made a Python object
 but decimals written as text. Layout: https://ignite.apache.org/docs/latest/binary-client-protocol/data-format; `BinaryWriterExImpl`,
 `BinaryBuilderSerializer`, `BinaryWriterSchemaHolder` and `BinaryArrayIdentityResolver` of Ignite 2.17.
 """
@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from ...errors import EncodeError, UnsupportedType
 from ..types import type_codes as codes
-from .byte_columns import Pieces, fixed_rows, joined, lengths_of, or_null, structured, valid_of
+from .byte_columns import ByteColumns, fixed_rows, join_columns, lengths_of, or_null, structured, valid_of
 from .encode_containers import container
 from .encode_scalars import scalar_encoder
 from .key_hashes import array_hashes
@@ -36,7 +36,7 @@ def encoded(array: pa.Array, field: pa.Field, *, compact: bool = True) -> pa.Bin
     :raises EncodeError: a value that the Ignite type cannot hold; names field and row.
     :raises UnsupportedType: no Ignite type is written for the field.
     """
-    return joined(_pieces(array, field, compact))
+    return join_columns(_pieces(array, field, compact))
 
 
 def encode_objects(layout: ObjectLayout, columns: Sequence[pa.Array]) -> pa.BinaryArray:
@@ -49,7 +49,7 @@ def encode_objects(layout: ObjectLayout, columns: Sequence[pa.Array]) -> pa.Bina
     if not layout.fields:
         raise UnsupportedType(f"Binary type {layout.type_name} has no fields", "Give it one", value_type=layout.type_name)
     fields = [_pieces(array, field, layout.compact) for array, field in zip(columns, layout.fields, strict=True)]
-    body = joined([piece for pieces in fields for piece in pieces])
+    body = join_columns([piece for pieces in fields for piece in pieces])
     lengths = np.stack([lengths_of(pieces) for pieces in fields])
     ends = codes.HEADER + np.cumsum(lengths, axis=0)
     widths, footer = _footers(layout, ends - lengths)
@@ -65,7 +65,7 @@ def encode_objects(layout: ObjectLayout, columns: Sequence[pa.Array]) -> pa.Bina
         schema_id=("<i4", layout.schema_id),
         footer=("<i4", ends[-1]),
     )
-    return joined([fixed_rows(header), body, footer])
+    return join_columns([fixed_rows(header), body, footer])
 
 
 def _footers(layout: ObjectLayout, starts: npt.NDArray[np.int64]) -> tuple[npt.NDArray[Any], pa.BinaryArray]:
@@ -89,7 +89,7 @@ def _footer(layout: ObjectLayout, starts: npt.NDArray[np.int64], width: int) -> 
     return fixed_rows(structured(starts.shape[1], **parts))
 
 
-def _pieces(array: pa.Array, field: pa.Field, compact: bool) -> Pieces:
+def _pieces(array: pa.Array, field: pa.Field, compact: bool) -> ByteColumns:
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
     if array.type != field.type:

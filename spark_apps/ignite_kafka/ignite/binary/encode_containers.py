@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from ...errors import EncodeError
 from ..types import type_codes as codes
 from ..types.type_table import mark_of, type_code, type_name_of
-from .byte_columns import Pieces, fixed_rows, joined, offsets_of, or_null, sliced, structured, valid_of
+from .byte_columns import ByteColumns, fixed_rows, join_columns, offsets_of, or_null, sliced, structured, valid_of
 from .encode_scalars import numbers, refuse
 from .java_classes import java_hash
 
@@ -23,10 +23,10 @@ _PRIMITIVES = {
     codes.BYTE_ARRAY: "<i1", codes.SHORT_ARRAY: "<i2", codes.INT_ARRAY: "<i4", codes.LONG_ARRAY: "<i8", codes.FLOAT_ARRAY: "<f4",
     codes.DOUBLE_ARRAY: "<f8", codes.CHAR_ARRAY: "<u2", codes.BOOL_ARRAY: "u1",
 }  # fmt: skip
-Encode = Callable[[pa.Array, pa.Field], Pieces]
+Encode = Callable[[pa.Array, pa.Field], ByteColumns]
 
 
-def container(array: pa.Array, field: pa.Field, encode: Encode) -> Pieces:
+def container(array: pa.Array, field: pa.Field, encode: Encode) -> ByteColumns:
     """Lists as arrays of their elements' type, or marked collection as ArrayList; maps as HashMap.
 
     :param encode: of any column; gives the pieces of the elements.
@@ -72,9 +72,9 @@ def _entries(array: pa.MapArray) -> pa.ListArray:
     return array.cast(pa.list_(pa.field("entries", pairs, nullable=False)))
 
 
-def _rows(pieces: Pieces, bounds: npt.NDArray[np.int64]) -> pa.BinaryArray:
+def _rows(pieces: ByteColumns, bounds: npt.NDArray[np.int64]) -> pa.BinaryArray:
     """The bytes of the elements [bounds[r], bounds[r + 1]) of each row."""
-    flat = joined(pieces)
+    flat = join_columns(pieces)
     data = flat.buffers()[2]
     return sliced(offsets_of(flat)[bounds], data if data is not None else b"")
 

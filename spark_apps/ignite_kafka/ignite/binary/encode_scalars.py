@@ -20,7 +20,7 @@ from ...errors import EncodeError
 from ..types import type_codes as codes
 from ..types.type_table import ENUM_VALUES, mark_of, type_code, type_name_of
 from .byte_columns import (
-    Pieces,
+    ByteColumns,
     data_of,
     fixed_rows,
     offsets_of,
@@ -55,25 +55,25 @@ def numbers(array: pa.Array, kind: Any) -> npt.NDArray[Any]:
     return values.astype(kind, copy=False)
 
 
-def fixed(array: pa.Array, field: pa.Field) -> Pieces:
+def fixed(array: pa.Array, field: pa.Field) -> ByteColumns:
     """byte, short, int, long, float, double, Date, Time."""
     code = type_code(field)
     rows = structured(len(array), code=("u1", code), value=(NUMPY[code], numbers(array, NUMPY[code])))
     return [or_null(fixed_rows(rows), valid_of(array))]
 
 
-def booleans(array: pa.Array, field: pa.Field) -> Pieces:
+def booleans(array: pa.Array, field: pa.Field) -> ByteColumns:
     values = pc.fill_null(array, False).to_numpy(zero_copy_only=False)
     return [or_null(fixed_rows(structured(len(array), code=("u1", codes.BOOL), value=("u1", values))), valid_of(array))]
 
 
-def chars(array: pa.Array, field: pa.Field) -> Pieces:
+def chars(array: pa.Array, field: pa.Field) -> ByteColumns:
     values = numbers(array, np.int64)
     refuse(field, (values < 0) | (values > 0xFFFF), "A number that is no UTF-16 code unit")
     return [or_null(fixed_rows(structured(len(array), code=("u1", codes.CHAR), value=("<u2", values))), valid_of(array))]
 
 
-def timestamps(array: pa.Array, field: pa.Field) -> Pieces:
+def timestamps(array: pa.Array, field: pa.Field) -> ByteColumns:
     """int64 milliseconds, rounded down, and int32 nanoseconds to add, as java.sql.Timestamp has them."""
     micros = numbers(array, np.int64)
     millis = micros // 1000
@@ -82,7 +82,7 @@ def timestamps(array: pa.Array, field: pa.Field) -> Pieces:
     return [or_null(fixed_rows(rows), valid_of(array))]
 
 
-def sql_dates(array: pa.Array, field: pa.Field) -> Pieces:
+def sql_dates(array: pa.Array, field: pa.Field) -> ByteColumns:
     """java.sql.Date at midnight UTC, by Java's optimized marshaller (see optimized.py)."""
     head = np.frombuffer(_SQL_DATE_HEAD, f"V{len(_SQL_DATE_HEAD)}")[0]
     millis = numbers(array.view(pa.int32()), np.int64) * _DAY_MS
@@ -90,22 +90,22 @@ def sql_dates(array: pa.Array, field: pa.Field) -> Pieces:
     return [or_null(fixed_rows(rows), valid_of(array))]
 
 
-def strings(array: pa.Array, field: pa.Field) -> Pieces:
+def strings(array: pa.Array, field: pa.Field) -> ByteColumns:
     return sized(array.cast(pa.binary()), codes.STRING)
 
 
-def binaries(array: pa.Array, field: pa.Field) -> Pieces:
+def binaries(array: pa.Array, field: pa.Field) -> ByteColumns:
     return sized(array, codes.BYTE_ARRAY)
 
 
-def sized(array: pa.BinaryArray, code: int) -> Pieces:
+def sized(array: pa.BinaryArray, code: int) -> ByteColumns:
     """Code and length, then the bytes themselves, which are not copied."""
     heads = structured(len(array), code=("u1", code), length=("<i4", np.diff(offsets_of(array))))
     valid = valid_of(array)
     return [or_null(fixed_rows(heads), valid), or_nothing(array, valid)]
 
 
-def uuids(array: pa.Array, field: pa.Field) -> Pieces:
+def uuids(array: pa.Array, field: pa.Field) -> ByteColumns:
     """From the usual text form of 36 characters: two little-endian longs."""
     valid = valid_of(array)
     texts = (array if valid is None else array.fill_null("0" * 8 + "-0000" * 3 + "-" + "0" * 12)).cast(pa.binary())
@@ -119,7 +119,7 @@ def uuids(array: pa.Array, field: pa.Field) -> Pieces:
     return [or_null(fixed_rows(rows), valid)]
 
 
-def decimals(array: pa.Array, field: pa.Field) -> Pieces:
+def decimals(array: pa.Array, field: pa.Field) -> ByteColumns:
     """int32 scale, int32 length, magnitude in the fewest big-endian bytes whose first bit is free, and that bit set where negative."""
     if not pa.types.is_decimal128(array.type) or array.type.scale < 0:
         return _decimals_by_row(array, field)
@@ -142,7 +142,7 @@ def decimals(array: pa.Array, field: pa.Field) -> Pieces:
     return [or_null(fixed_rows(heads), valid), or_nothing(digits, valid)]
 
 
-def _decimals_by_row(array: pa.Array, field: pa.Field) -> Pieces:
+def _decimals_by_row(array: pa.Array, field: pa.Field) -> ByteColumns:
     """Texts of BigDecimals, each with a scale of its own, and decimals of more than 38 digits."""
     rows = []
     for row, value in enumerate(array.to_pylist()):
@@ -167,7 +167,7 @@ def decimal_bytes(value: Decimal | None) -> bytes:
     return struct.pack("<Bii", codes.DECIMAL, -int(exponent), len(magnitude)) + magnitude
 
 
-def enums(array: pa.Array, field: pa.Field) -> Pieces:
+def enums(array: pa.Array, field: pa.Field) -> ByteColumns:
     """int32 type id and int32 ordinal; from names or ordinals that the field's metadata knows."""
     type_id = java_hash(type_name_of(field).lower())
     known: dict[str, int] = json.loads((field.metadata or {}).get(ENUM_VALUES, b"{}"))
@@ -184,7 +184,7 @@ def enums(array: pa.Array, field: pa.Field) -> Pieces:
     return [or_null(fixed_rows(rows), valid)]
 
 
-def classes(array: pa.Array, field: pa.Field) -> Pieces:
+def classes(array: pa.Array, field: pa.Field) -> ByteColumns:
     """A java.lang.Class by its name, as one that was never registered: type id 0, then the name."""
     names = array.cast(pa.binary())
     rows = structured(len(array), code=("u1", codes.CLASS), type_id=("<i4", 0))
@@ -192,15 +192,15 @@ def classes(array: pa.Array, field: pa.Field) -> Pieces:
     return [or_null(fixed_rows(rows), valid), *(or_nothing(piece, valid) for piece in sized(names, codes.STRING))]
 
 
-def nulls(array: pa.Array, field: pa.Field) -> Pieces:
+def nulls(array: pa.Array, field: pa.Field) -> ByteColumns:
     return [fixed_rows(np.full((len(array), 1), codes.NULL, np.uint8))]
 
 
-def as_they_are(array: pa.Array, field: pa.Field) -> Pieces:
+def as_they_are(array: pa.Array, field: pa.Field) -> ByteColumns:
     return [or_null(array, valid_of(array))]
 
 
-Encoder = Callable[[pa.Array, pa.Field], Pieces]
+Encoder = Callable[[pa.Array, pa.Field], ByteColumns]
 _BY_CODE: dict[int, Encoder] = {
     **dict.fromkeys(NUMPY, fixed), codes.BOOL: booleans, codes.CHAR: chars, codes.STRING: strings, codes.BYTE_ARRAY: binaries,
     codes.UUID: uuids, codes.TIMESTAMP: timestamps, codes.DECIMAL: decimals, codes.ENUM: enums, codes.CLASS: classes,

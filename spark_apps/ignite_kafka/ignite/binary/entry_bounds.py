@@ -46,7 +46,7 @@ def raw_entries(page: Page, cache: str = "") -> Iterator[tuple[bytes, bytes]]:
         yield bytes(page.data[key_start:key_end]), bytes(page.data[value_start:value_end])
 
 
-def joined_bounds(pages: Sequence[Page], wire: Wire) -> EntryBounds:
+def concat_bounds(pages: Sequence[Page], wire: Wire) -> EntryBounds:
     """Bounds of all pages' entries in the buffer that joins them; raises DecodeError as :func:`entry_bounds` does.
 
     One look at the whole buffer serves where its entries are alike and each page begins with one; else each page is looked at alone.

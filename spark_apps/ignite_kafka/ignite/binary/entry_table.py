@@ -1,6 +1,6 @@
 """One table of a cache's entries: the schema of its columns, and groups of entries as batches of it.
 
-Columns: ``_key`` (a struct where keys are objects); the fields of the values, those of several types united; ``_value`` where values are
+Columns: ``_key`` (a struct where keys are objects); the fields of the values, those of several types unified; ``_value`` where values are
 no objects; ``_type`` (the value's type name) where the values are of several types. Two types that have a field of one name share its
 column where one Arrow type holds both exactly; otherwise the second type's field stands in a column ``<field>_<Type>``. So does a field
 that is named like one of ours. Names are compared without case, as Spark does. Types are in the order of their names, and the fields of
@@ -21,7 +21,7 @@ from ..types.type_table import declared_field, field_of, java_field, spark_field
 from .decode import EntryGroup
 from .decode_scalars import simple_name
 from .java_classes import java_hash
-from .unify_types import fitted, united
+from .unify_types import cast_exactly, unify_fields
 
 KEY, VALUE, TYPE = "_key", "_value", "_type"
 _OURS = frozenset({KEY, VALUE, TYPE})
@@ -76,7 +76,7 @@ def to_batch(group: EntryGroup, schema: pa.Schema) -> pa.RecordBatch:
     if TYPE in schema.names:
         arrays[TYPE] = pa.repeat(pa.scalar(name, pa.string()), size)
     columns = [
-        fitted(arrays[field.name], field.type, field.name) if field.name in arrays else pa.nulls(size, field.type) for field in schema
+        cast_exactly(arrays[field.name], field.type, field.name) if field.name in arrays else pa.nulls(size, field.type) for field in schema
     ]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
@@ -163,7 +163,7 @@ def _of_metadata(name: str, code: int) -> pa.Field:
 
 
 def _joined_key(first: pa.Field, second: pa.Field, cache: CacheInfo) -> pa.Field:
-    joined = united(first, second)
+    joined = unify_fields(first, second)
     if joined is None:
         what = f"Keys are of kinds that no column unites: {first.type} and {second.type}"
         raise UnsupportedType(what, "Copy it as JSON", cache=cache.name)
@@ -175,7 +175,7 @@ def _add(columns: dict[str, pa.Field], field: pa.Field, type_name: str, moved: d
     column = moved.get(field.name, field.name)
     before = columns.get(column.lower())
     taken = column.lower() in _OURS and field.name != VALUE
-    joined = field if before is None else united(before, field)
+    joined = field if before is None else unify_fields(before, field)
     if not taken and joined is not None:
         columns[column.lower()] = joined
         return

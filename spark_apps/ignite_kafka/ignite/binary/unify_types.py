@@ -1,4 +1,4 @@
-"""Arrow fields united and arrays cast, exactly: what does not fit raises, naming the field."""
+"""Unified types of Arrow fields, and exact casts to them; an error names the field."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from ...errors import UnsupportedType
 from ..types.type_table import field_of, mark_of
 
 
-def united(first: pa.Field, second: pa.Field) -> pa.Field | None:
+def unify_fields(first: pa.Field, second: pa.Field) -> pa.Field | None:
     """A field that holds the values of both exactly, under the first one's name; None where there is none.
 
-    Integers widen, floats widen, the null type gives way, decimals of different scales become text, containers are united inside.
+    Integers widen, floats widen, the null type gives way, decimals of different scales become text, containers are unified inside.
     """
     one, other = first.type, second.type
     if pa.types.is_null(other) or one == other:
@@ -24,21 +24,21 @@ def united(first: pa.Field, second: pa.Field) -> pa.Field | None:
         return field_of(first.name, pa.string(), "decimal")
     if (pa.types.is_integer(one) and pa.types.is_integer(other)) or (pa.types.is_floating(one) and pa.types.is_floating(other)):
         return first.with_type(one if one.bit_width > other.bit_width else other)
-    inner = _united_inside(one, other)
+    inner = _unify_inner(one, other)
     return None if inner is None else first.with_type(inner)
 
 
-def _united_inside(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
+def _unify_inner(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
     if pa.types.is_list(one) and pa.types.is_list(other):
-        item = united(one.value_field, other.value_field)
+        item = unify_fields(one.value_field, other.value_field)
         return None if item is None else pa.list_(item)
     if pa.types.is_map(one) and pa.types.is_map(other):
-        key, value = united(one.key_field, other.key_field), united(one.item_field, other.item_field)
+        key, value = unify_fields(one.key_field, other.key_field), unify_fields(one.item_field, other.item_field)
         return None if key is None or value is None else pa.map_(key.with_nullable(False), value)
     if pa.types.is_struct(one) and pa.types.is_struct(other):
         fields = {field.name: field for field in one}
         for field in other:
-            joined = united(fields[field.name], field) if field.name in fields else field
+            joined = unify_fields(fields[field.name], field) if field.name in fields else field
             if joined is None:
                 return None
             fields[field.name] = joined
@@ -46,7 +46,7 @@ def _united_inside(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
     return None
 
 
-def fitted(array: pa.Array, target: pa.DataType, path: str) -> pa.Array:
+def cast_exactly(array: pa.Array, target: pa.DataType, path: str) -> pa.Array:
     """`array` as `target` with no value changed; `path` names the field for errors.
 
     :raises UnsupportedType: a value that the target cannot hold.
@@ -59,10 +59,10 @@ def fitted(array: pa.Array, target: pa.DataType, path: str) -> pa.Array:
     if pa.types.is_struct(source) and pa.types.is_struct(target):
         return _struct(array, target, path)
     if pa.types.is_list(source) and pa.types.is_list(target):
-        values = fitted(array.values, target.value_type, f"{path}[]")
+        values = cast_exactly(array.values, target.value_type, f"{path}[]")
         return pa.ListArray.from_arrays(array.offsets, values, type=target, mask=array.is_null() if array.null_count else None)
     if pa.types.is_map(source) and pa.types.is_map(target):
-        keys, items = fitted(array.keys, target.key_type, f"{path} key"), fitted(array.items, target.item_type, f"{path} value")
+        keys, items = cast_exactly(array.keys, target.key_type, f"{path} key"), cast_exactly(array.items, target.item_type, f"{path} value")
         offsets = pa.array(array.offsets.to_numpy())
         return pa.MapArray.from_arrays(offsets, keys, items, target, mask=array.is_null() if array.null_count else None)
     if not _castable(source, target):
@@ -94,7 +94,8 @@ def _struct(array: pa.StructArray, target: pa.StructType, path: str) -> pa.Array
     names = {field.name: index for index, field in enumerate(array.type)}
     empty = pa.nulls(len(array))
     columns = [
-        fitted(array.field(names[field.name]) if field.name in names else empty, field.type, f"{path}.{field.name}") for field in target
+        cast_exactly(array.field(names[field.name]) if field.name in names else empty, field.type, f"{path}.{field.name}")
+        for field in target
     ]
     mask = array.is_null() if array.null_count else None
     if not columns:

@@ -78,7 +78,7 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
         self._retry(lambda: check_plan(planned, state.snapshot, self._clients, self._topics))
         plan = self._retry(lambda: ensure_topics(planned, self._topics))
         control = self._configs_writer()
-        found = self._take(control, plan.slots, state)
+        found = self._claim(control, plan.slots, state)
         if found.snapshot != state.snapshot:
             raise SnapshotConflict("another run of the connector began or ended a snapshot meanwhile", "Start the run again.")
         plan = replace(plan, generation=control.record.generation)

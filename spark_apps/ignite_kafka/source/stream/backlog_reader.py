@@ -19,7 +19,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 
 from ...common.deadline import Clock
-from ...convert.to_kafka.object_keys import Kind
+from ...convert.to_kafka.object_keys import KeyKind
 from ...ignite.scan import scan_partitions
 from ...kafka.clients import KafkaClients
 from ...kafka.topics import Topics
@@ -98,7 +98,7 @@ class BacklogReader:
         batch.progress = self.states.progress(batch)
         return batch
 
-    def remember(self, batch: ChangeBatch, key_kinds: Mapping[str, Iterable[Kind]]) -> None:
+    def remember(self, batch: ChangeBatch, key_kinds: Mapping[str, Iterable[KeyKind]]) -> None:
         """Remember a committed batch.
 
         :param key_kinds: cache to the kinds of the keys that were sent.

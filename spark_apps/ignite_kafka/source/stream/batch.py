@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from ...common.arrays import Int64Array, Mask
+from ...common.arrays import Int64Array, Mask, RowIndex
 from ...ignite.backlog_changes import EXPIRED, Changes
 from ...ignite.binary import raw_entries
 from ...ignite.types import type_codes as codes
@@ -107,7 +107,7 @@ class ChangeBatch:
         settled: Mask = ~self.changes.more & (np.bincount(unit_of[~self.done], minlength=self.units.size) == 0)
         return settled
 
-    def located_keys(self, rows: Int64Array) -> list[LocatedKey]:
+    def located_keys(self, rows: RowIndex) -> list[LocatedKey]:
         """Unit and key of some changes.
 
         :param rows: positions of changes.
@@ -165,7 +165,7 @@ def first_of_each(changes: Changes, most: int | None, most_of_unit: int = MOST_O
     return replace(changes, count=count, more=changes.more | cut, expired_stamp=stamps, entries=entries, **columns)
 
 
-def page_of_rows(changes: Changes, rows: Int64Array) -> Page:
+def page_of_rows(changes: Changes, rows: RowIndex) -> Page:
     """Some changes as a page of entries.
 
     :param rows: positions of the changes, ascending.

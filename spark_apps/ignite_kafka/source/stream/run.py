@@ -8,7 +8,6 @@ sent.
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -16,6 +15,7 @@ from dataclasses import replace
 from pyspark.sql import SparkSession
 
 from ... import events
+from ...common.deadline import Deadline
 from ...errors import BacklogRefused, CacheDestroyed, CacheNotFound, IgniteKafkaError, SettingsError
 from ...plan.source_plan import TransferPlan
 from ...runtime import parallelism
@@ -73,7 +73,7 @@ class BacklogRun(EpochRun[SourceSettings]):
         self._retry(self._publish)
         once = settings.run_mode == "once"
         self._until = self._capture.highest_numbers() if once else None
-        self._due_s = time.monotonic()
+        self._rate_due = Deadline.after(0.0)
         if self._epochs(ends=once):
             self._close_run(status.COMPLETED)
         else:
@@ -90,7 +90,7 @@ class BacklogRun(EpochRun[SourceSettings]):
         snapshot_id = self._request.snapshot_id or new_snapshot_id()
         plan = self._retry(lambda: make_plan(settings, self._cluster, self._topics, snapshot_id, slots))
         self._control = control = self._configs_writer()
-        found = self._take(control, slots, state)
+        found = self._claim(control, slots, state)
         self._capture.secret = self._retry(lambda: control.ensure_capture_secret(found))
         captured, self._deployments = self._start_capture(plan, found.snapshot)
         self._retry(lambda: check_plan(captured, found.snapshot, self._clients, self._topics))
@@ -141,7 +141,7 @@ class BacklogRun(EpochRun[SourceSettings]):
         return self._settings.cache_list_poll_interval_ms
 
     def _next_epoch(self, number: int, configs_offset: int) -> Epoch:
-        return Epoch(number, configs_offset, self._until, LONGEST_S, max(0.0, self._due_s - time.monotonic()))
+        return Epoch(number, configs_offset, self._until, LONGEST_S, self._rate_due.remaining())
 
     @property
     def _cores_s(self) -> float:
@@ -157,7 +157,7 @@ class BacklogRun(EpochRun[SourceSettings]):
 
     def _on_epoch_end(self, epoch: Epoch, results: Sequence[SlotResult]) -> None:
         self._add([result.caches for result in results], planned(self._plan))
-        self._due_s = time.monotonic() + sum(result.ahead_s for result in results) / len(results)
+        self._rate_due = Deadline.after(sum(result.ahead_s for result in results) / len(results))
         self._publish_progress()
         if all(result.loaded for result in results):
             self._all_loaded()

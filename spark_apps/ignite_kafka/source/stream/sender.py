@@ -11,7 +11,7 @@ import numpy as np
 
 from ...common.arrays import Int64Array, Mask
 from ...convert.to_kafka.key_types import remembered
-from ...convert.to_kafka.object_keys import Kind
+from ...convert.to_kafka.object_keys import KeyKind
 from ...ignite.backlog_changes import REMOVED
 from ...ignite.cluster import Cluster
 from ...ignite.types.model import Page
@@ -39,7 +39,7 @@ class Sent:
     """
 
     records: int
-    key_kinds: Mapping[str, frozenset[Kind]]
+    key_kinds: Mapping[str, frozenset[KeyKind]]
 
 
 class SlotsSender:
@@ -63,7 +63,7 @@ class SlotsSender:
         self._entries = EntrySender(plan, cluster)
         self._batch: dict[int, dict[str, CacheCount]] = defaultdict(lambda: defaultdict(CacheCount))  # not committed yet
         self._records = np.zeros(len(table), np.int64)
-        self._key_kinds: dict[str, set[Kind]] = defaultdict(set)
+        self._key_kinds: dict[str, set[KeyKind]] = defaultdict(set)
         self._writers = OpenSlots(open_slot, counts)
 
     def offsets(self) -> Iterator[tuple[int, UnitOffset | None, bool]]:

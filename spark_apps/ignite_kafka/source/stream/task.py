@@ -6,11 +6,10 @@ initial load delays a change, or a stop, by at most ``batch_bytes`` of entries.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 
-from ...common.deadline import Interval
+from ...common.deadline import Deadline, Interval
 from ...errors import IgniteKafkaError, OutcomeUnknown
 from ...kafka.topics import Topics
 from ...plan.slots import Owner
@@ -115,7 +114,7 @@ class TaskStream(TaskLoop):
         if self._limiter.ahead_s and end.reached(self._limiter.ahead_s):
             return
         while True:
-            started = time.monotonic()
+            next_poll = Deadline.after(self._settings.poll_interval_ms / 1000)
             runner.changes()
             if self._epoch.until is not None and reader.caught_up(self._epoch.until):
                 self._finished = self._loaded = True
@@ -127,8 +126,7 @@ class TaskStream(TaskLoop):
             self.report_progress(self._counts.values(), loaded=self._loaded, at_once=self._loaded != self._reported_loaded)
             self._reported_loaded = self._loaded
             reader.forget()
-            next_poll_s = started + self._settings.poll_interval_ms / 1000
-            if end.reached(max(self._limiter.ahead_s, 0.0 if reader.more else next_poll_s - time.monotonic())):
+            if end.reached(max(self._limiter.ahead_s, 0.0 if reader.more else next_poll.remaining())):
                 runner.reconcile(ends=True)
                 return
 

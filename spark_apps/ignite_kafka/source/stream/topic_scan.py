@@ -14,7 +14,7 @@ from ...common.arrays import Int64Array
 from ...common.redaction import in_message
 from ...convert import Converter
 from ...convert.to_kafka.json_keys import SIMPLE_KINDS, key_forms, key_of
-from ...convert.to_kafka.object_keys import Kind
+from ...convert.to_kafka.object_keys import KeyKind
 from ...ignite.cluster import Cluster
 from ...ignite.types.model import CacheInfo
 from ...kafka.clients import KafkaClients, translate
@@ -37,7 +37,7 @@ class TopicKeys:
     :param kinds: kinds of the cache's keys.
     """
 
-    def __init__(self, converter: Converter, info: CacheInfo, cluster: Cluster, kinds: Iterable[Kind], locate: Locate) -> None:
+    def __init__(self, converter: Converter, info: CacheInfo, cluster: Cluster, kinds: Iterable[KeyKind], locate: Locate) -> None:
         self._converter, self._info, self._cluster, self._kinds = converter, info, cluster, frozenset(kinds)
         self._raw = converter.name == "ignite-binary"
         self._locate = locate

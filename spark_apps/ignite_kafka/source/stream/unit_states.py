@@ -11,7 +11,7 @@ import numpy as np
 
 from ...common.arrays import Int64Array, Mask
 from ...common.deadline import Clock
-from ...convert.to_kafka.object_keys import Kind
+from ...convert.to_kafka.object_keys import KeyKind
 from ...plan.slots import UnitOffset
 from ...plan.source_plan import TransferPlan
 from .batch import MOST_OF_UNIT, ChangeBatch, ReconcilePosition, UnitProgress
@@ -57,7 +57,7 @@ class UnitStates:
         self.topology = np.full(size, -1, np.int64)
         self.marked: dict[int, UnitMark] = {}
         self.pending_reconcile: dict[int, ReconcilePosition] = {}
-        self.key_kinds: dict[str, set[Kind]] = defaultdict(set)
+        self.key_kinds: dict[str, set[KeyKind]] = defaultdict(set)
         self._sent_before = np.zeros(size, bool)
 
     def restore(self, unit: int, offset: UnitOffset | None, sent_before: bool) -> None:
@@ -155,7 +155,7 @@ class UnitStates:
 
     # batches that are committed
 
-    def remember(self, batch: ChangeBatch, key_kinds: Mapping[str, Iterable[Kind]]) -> None:
+    def remember(self, batch: ChangeBatch, key_kinds: Mapping[str, Iterable[KeyKind]]) -> None:
         """Change the states by a committed batch.
 
         :param key_kinds: cache to the kinds of the keys that were sent.

@@ -1,4 +1,4 @@
-"""Copies two caches and tries once more, at once."""
+"""Copies two caches; one immediate retry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sends changes of one cache until it is stopped; a run that is killed is not tried again."""
+"""Sends changes of one cache until it is stopped; a killed run is not retried."""
 
 from __future__ import annotations
 

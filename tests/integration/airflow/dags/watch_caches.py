@@ -1,4 +1,4 @@
-"""Waits for caches, then copies them; and two assets that are watched by equal triggers."""
+"""Waits for caches and copies them; two assets are watched by equal triggers."""
 
 from __future__ import annotations
 

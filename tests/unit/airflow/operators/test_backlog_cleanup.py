@@ -1,4 +1,4 @@
-"""What the cleanup operator asks for; the cleanup itself is tried on real servers."""
+"""Arguments that the cleanup operator passes on; the integration tests clean up real servers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ignite_kafka.settings.source import SourceSettings
 
 @pytest.fixture
 def asked(connect: Any, monkeypatch: pytest.MonkeyPatch) -> list[tuple[SourceSettings, Secrets, bool]]:
-    """What a cleanup was asked for."""
+    """Arguments of each cleanup."""
     connect("ignite_default", conn_type="ignite", host="node", login="ignite", password="ignite-sesame")
     connect("kafka_default", conn_type="kafka", extra={"bootstrap.servers": "broker:9092", "sasl.password": "kafka-sesame"})
     calls: list[tuple[SourceSettings, Secrets, bool]] = []

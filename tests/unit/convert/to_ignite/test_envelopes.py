@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ignite_kafka.convert.to_ignite import Inbound, InboundRules, Stage
+from ignite_kafka.convert.to_ignite import ConversionRules, RecordConverter, Stage
 from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity, QueryField
 from tests.support.to_ignite_records import TRADE, GrowingTypes, cache_of, consumed, decoded
 
@@ -39,7 +39,7 @@ def written(item: Any) -> list[bytes]:
 def test_a_value_in_an_envelope_is_a_bad_record_and_teaches_nothing(item: Any, cache: CacheInfo) -> None:
     types = GrowingTypes()
     good = [b'{"id":1}'] * 40
-    found = Inbound(cache, types).convert(consumed([*good, *written(item), *good]))
+    found = RecordConverter(cache, types).convert(consumed([*good, *written(item), *good]))
     assert [bad.row for bad in found.bad] == [40, 41, 42]
     for bad in found.bad:
         assert bad.stage == Stage.VALUE
@@ -50,21 +50,21 @@ def test_a_value_in_an_envelope_is_a_bad_record_and_teaches_nothing(item: Any, c
 
 @pytest.mark.parametrize("item", ENVELOPES, ids=str)
 def test_a_key_in_an_envelope_is_a_bad_record(item: Any) -> None:
-    found = Inbound(FREE, GrowingTypes()).convert(consumed([b'{"id":1}'] * 3, written(item)))
+    found = RecordConverter(FREE, GrowingTypes()).convert(consumed([b'{"id":1}'] * 3, written(item)))
     assert [(bad.stage, "key.converter.schemas.enable=false" in bad.reason) for bad in found.bad] == [(Stage.KEY, True)] * 3
     assert not len(found)
 
 
 def test_fields_that_make_the_key_are_not_looked_for_in_an_envelope() -> None:
-    rules = InboundRules(key_policy="value", key_fields=("id",))
-    found = Inbound(FREE, GrowingTypes(), rules).convert(consumed(written(ENVELOPES[0])))
+    rules = ConversionRules(key_policy="value", key_fields=("id",))
+    found = RecordConverter(FREE, GrowingTypes(), rules).convert(consumed(written(ENVELOPES[0])))
     assert all("value.converter.schemas.enable=false" in bad.reason for bad in found.bad)
     assert len(found.bad) == 3
 
 
 @pytest.mark.parametrize("item", DATA, ids=str)
 def test_data_that_looks_like_an_envelope_is_stored(item: Any) -> None:
-    found = Inbound(FREE, GrowingTypes()).convert(consumed(written(item)))
+    found = RecordConverter(FREE, GrowingTypes()).convert(consumed(written(item)))
     assert (len(found), found.bad) == (3, ())
 
 
@@ -73,8 +73,8 @@ def test_columns_of_these_names_are_data() -> None:
     cache = replace(
         FREE, query_entities=(QueryEntity("Key", "Row", fields=tuple(QueryField(name, "java.lang.String") for name in fields)),)
     )
-    found = Inbound(cache, types).convert(consumed([b'{"schema":null,"payload":"x"}'] * 2, [b'{"k":1}'] * 2))
+    found = RecordConverter(cache, types).convert(consumed([b'{"schema":null,"payload":"x"}'] * 2, [b'{"k":1}'] * 2))
     assert not found.bad
     assert decoded(found, types)[0][1].fields == {"SCHEMA": None, "PAYLOAD": "x"}
-    bad = Inbound(cache, types).convert(consumed([b'{"schema":null,"payload":"x"}'], [b'{"schema":null,"payload":1}'])).bad
+    bad = RecordConverter(cache, types).convert(consumed([b'{"schema":null,"payload":"x"}'], [b'{"schema":null,"payload":1}'])).bad
     assert [one.stage for one in bad] == [Stage.KEY]

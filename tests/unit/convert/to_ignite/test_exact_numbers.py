@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ignite_kafka.convert import converter
-from ignite_kafka.convert.to_ignite import Inbound, InboundRules
+from ignite_kafka.convert.to_ignite import ConversionRules, RecordConverter
 from ignite_kafka.convert.to_ignite.exact_numbers import doubtful, holds
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import CacheInfo
@@ -38,10 +38,10 @@ OF_ANY_KIND = [(text, form) for text in NOT_HELD for form in FORMS if text != "9
 @pytest.mark.parametrize("together", [1, 100])
 @pytest.mark.parametrize(("text", "form"), OF_ANY_KIND)
 def test_a_number_that_a_double_does_not_hold_is_a_bad_record(text: str, form: str, together: int) -> None:
-    inbound = Inbound(FREE, GrowingTypes())
+    converter = RecordConverter(FREE, GrowingTypes())
     learned = [(form % "0.5").encode()] * together  # the field is a double by then, by records as by metadata
-    assert not inbound.convert(consumed(learned)).bad
-    found = inbound.convert(consumed([*learned, (form % text).encode(), *learned]))
+    assert not converter.convert(consumed(learned)).bad
+    found = converter.convert(consumed([*learned, (form % text).encode(), *learned]))
     ((row, why),) = ((bad.row, bad.reason) for bad in found.bad)
     assert row == together
     assert f"{text[:30]}" in why
@@ -52,9 +52,9 @@ def test_a_number_that_a_double_does_not_hold_is_a_bad_record(text: str, form: s
 @pytest.mark.parametrize("form", ['{"a":%s}', '{"in":{"b":%s}}', '{"list":[1.5,%s]}'])
 def test_what_a_double_holds_is_stored(form: str) -> None:
     types = GrowingTypes()
-    inbound = Inbound(FREE, types)
+    converter = RecordConverter(FREE, types)
     texts = [form % text for text in ["0.5", *HELD]]
-    found = inbound.convert(consumed([text.encode() for text in texts]))
+    found = converter.convert(consumed([text.encode() for text in texts]))
     assert not found.bad
     values = [plain(value) for _, value in decoded(found, types)]
     numbers = [[float(item) for item in one] if isinstance(one, list) else float(one) for one in values]
@@ -105,7 +105,7 @@ def test_texts_that_look_like_numbers_are_no_doubt() -> None:
 def test_a_declared_double_takes_the_nearest() -> None:
     types = GrowingTypes()
     cache = cache_of({"a": "java.lang.Double", "in.b": "java.lang.Double", "all": "[D"})
-    found = Inbound(cache, types).convert(
+    found = RecordConverter(cache, types).convert(
         consumed([b'{"a":0.12345678901234567890,"in":{"b":12345678901234567.89},"all":[9007199254740993]}'])
     )
     assert not found.bad
@@ -124,15 +124,15 @@ def test_a_decimal_within_an_object_does_not_come_back_as_another_number() -> No
         (number(codes.LONG, row), binary(kind, {"in": binary(inner, {"d": decimal(Decimal(text))})})) for row, text in enumerate(amounts)
     ]
     records = converter("json", decimal_format="NUMERIC").convert([page(entries)], FREE, Types(types.known), in_order=True)
-    values, rules = records.values.to_pylist(), InboundRules(decimal_format="NUMERIC")
+    values, rules = records.values.to_pylist(), ConversionRules(decimal_format="NUMERIC")
 
     sink = GrowingTypes()
-    found = Inbound(FREE, sink, rules).convert(consumed(values))
+    found = RecordConverter(FREE, sink, rules).convert(consumed(values))
     assert [(bad.row, "field in.d is 123456789012345678" in bad.reason) for bad in found.bad] == [(1, True)]
     assert [value.fields["in"].fields["d"] for _, value in decoded(found, sink)] == [12.5]
 
     sink, cache = GrowingTypes(), cache_of({"in.d": "java.math.BigDecimal"})
-    found = Inbound(cache, sink, rules).convert(consumed(values))
+    found = RecordConverter(cache, sink, rules).convert(consumed(values))
     assert not found.bad
     assert [str(value.fields["in"].fields["d"]) for _, value in decoded(found, sink)] == amounts
 
@@ -141,6 +141,6 @@ def test_a_float_column_takes_the_nearest() -> None:
     types = GrowingTypes()
     kind = types.add("free.Value", {"f": codes.FLOAT})
     assert kind
-    found = Inbound(FREE, types).convert(consumed([b'{"f":0.12345678901234567}']))
+    found = RecordConverter(FREE, types).convert(consumed([b'{"f":0.12345678901234567}']))
     assert not found.bad
     assert decoded(found, types)[0][1].fields["f"] == struct.unpack("<f", struct.pack("<f", 0.12345678901234567))[0]

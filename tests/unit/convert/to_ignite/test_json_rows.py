@@ -16,7 +16,7 @@ from ignite_kafka.convert.to_ignite.json import JsonReader, Side
 from ignite_kafka.convert.to_ignite.marked_fields import reference
 from ignite_kafka.convert.to_ignite.object_types import ObjectTypes
 from ignite_kafka.convert.to_ignite.resolve_types import entry_types
-from ignite_kafka.convert.to_kafka.json_columns import JsonForm
+from ignite_kafka.convert.to_kafka.json_columns import JsonFormat
 from tests.support.ignite_bytes import Types
 from tests.support.to_ignite_records import GrowingTypes, cache_of
 
@@ -67,7 +67,7 @@ def types() -> GrowingTypes:
 def json_reader(form: str = "BASE64") -> JsonReader:
     known = types()
     resolved = entry_types(cache_of(CLASSES, scale=2), known)
-    return JsonReader(resolved.value, ObjectTypes(known, resolved.objects), JsonForm(form))
+    return JsonReader(resolved.value, ObjectTypes(known, resolved.objects), JsonFormat(form))
 
 
 def listed(side: Side) -> tuple[dict[int, Any], set[int]]:
@@ -130,7 +130,9 @@ def test_null_members_that_a_key_type_lacks(more: int, monkeypatch: pytest.Monke
             if not columns:
                 changed.setattr(reader, "parsed_as", lambda field, form: None)
             root = reference("", "K")
-            side = JsonReader(root, ObjectTypes(known, {"K": ()}, frozenset(["K"])), JsonForm("BASE64")).read(pa.array(texts, pa.binary()))
+            side = JsonReader(root, ObjectTypes(known, {"K": ()}, frozenset(["K"])), JsonFormat("BASE64")).read(
+                pa.array(texts, pa.binary())
+            )
         return listed(side)
 
     wanted, refused = read(columns=False)

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ignite_kafka.convert.to_ignite import Entries, compacted
+from ignite_kafka.convert.to_ignite import Entries, last_per_key
 from ignite_kafka.kafka.records import Consumed
 
 
@@ -22,19 +22,19 @@ def listed(made: Entries) -> list[tuple[int, bytes, bytes | None]]:
 
 
 def test_the_last_operation_of_a_key_counts() -> None:
-    made = compacted(entries((b"a", b"1"), (b"b", None), (b"a", None), (b"c", b"3"), (b"b", b"4")), overwrite=True)
+    made = last_per_key(entries((b"a", b"1"), (b"b", None), (b"a", None), (b"c", b"3"), (b"b", b"4")), overwrite=True)
     assert listed(made) == [(12, b"a", None), (13, b"c", b"3"), (14, b"b", b"4")]
 
 
 def test_insert_only_keeps_the_first_put_and_no_removal() -> None:
-    made = compacted(entries((b"a", None), (b"a", b"1"), (b"b", b"2"), (b"a", b"3"), (b"b", None)), overwrite=False)
+    made = last_per_key(entries((b"a", None), (b"a", b"1"), (b"b", b"2"), (b"a", b"3"), (b"b", None)), overwrite=False)
     assert listed(made) == [(11, b"a", b"1"), (12, b"b", b"2")]
 
 
 def test_distinct_keys_and_none_at_all_are_left_as_they_are() -> None:
     whole = entries((b"a", b"1"), (b"b", None))
-    assert compacted(whole, overwrite=True) is whole
-    assert len(compacted(entries(), overwrite=True)) == len(compacted(entries(), overwrite=False)) == 0
+    assert last_per_key(whole, overwrite=True) is whole
+    assert len(last_per_key(entries(), overwrite=True)) == len(last_per_key(entries(), overwrite=False)) == 0
 
 
 @pytest.mark.parametrize("overwrite", [True, False])
@@ -48,7 +48,7 @@ def test_a_cache_ends_as_after_one_operation_after_the_other(overwrite: bool) ->
         elif value is not None:
             wanted[key] = value if overwrite else wanted.get(key, value)
     found: dict[bytes, bytes] = {b"\1": b"before"}
-    made = compacted(entries(*operations), overwrite=overwrite)
+    made = last_per_key(entries(*operations), overwrite=overwrite)
     assert len(set(made.keys.to_pylist())) == len(made)
     for _, key, value in listed(made):
         if value is None:

@@ -9,7 +9,7 @@ import pytest
 
 from ignite_kafka import events
 from ignite_kafka.convert import converter
-from ignite_kafka.convert.to_ignite import Inbound
+from ignite_kafka.convert.to_ignite import RecordConverter
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import CacheInfo
 from tests.support.ignite_bytes import Types, binary, number, page
@@ -28,9 +28,9 @@ def guesses() -> int:
     return events.counts().get(events.FLOAT_GUESSED.id, 0)
 
 
-def values(inbound: Inbound, types: GrowingTypes, *texts: str, name: str = "a") -> list[Any]:
+def values(converter: RecordConverter, types: GrowingTypes, *texts: str, name: str = "a") -> list[Any]:
     """Of each record the field, or why the record is bad."""
-    found = inbound.convert(consumed([text.encode() for text in texts]))
+    found = converter.convert(consumed([text.encode() for text in texts]))
     made: dict[int, Any] = {bad.row: bad.reason for bad in found.bad}
     made |= {int(row): value.fields.get(name) for row, (_, value) in zip(found.rows, decoded(found, types), strict=True)}
     return [made[row] for row in range(len(texts))]
@@ -40,12 +40,12 @@ def test_a_topic_that_our_snapshot_wrote_is_read_whatever_comes_first() -> None:
     source, types = Types(), GrowingTypes()
     kind = source.add("Reading", {"at": codes.LONG, "value": codes.DOUBLE})
     numbers = [-INFINITE, 1.5, INFINITE, 3.0, -0.0]
-    inbound = Inbound(FREE, types)
+    to_ignite = RecordConverter(FREE, types)
     found: list[Any] = []
     for row, one in enumerate(numbers):  # a batch each
         fields = {"at": number(codes.LONG, row), "value": number(codes.DOUBLE, one)}
         records = converter("json").convert([page([(number(codes.LONG, row), binary(kind, fields))])], FREE, source)
-        found += values(inbound, types, records.values[0].as_py().decode(), name="value")
+        found += values(to_ignite, types, records.values[0].as_py().decode(), name="value")
     assert [struct.pack("<d", one) for one in found] == [struct.pack("<d", one) for one in numbers]
     assert guesses() == 1
 
@@ -53,7 +53,7 @@ def test_a_topic_that_our_snapshot_wrote_is_read_whatever_comes_first() -> None:
 @pytest.mark.parametrize("several", [1, 100])
 def test_numbers_of_the_batch_tell_the_type(several: int) -> None:
     types = GrowingTypes()
-    found = values(Inbound(FREE, types), types, *['{"a":"-Infinity"}'] * several, *['{"a":1.5}', '{"a":2}'] * several)
+    found = values(RecordConverter(FREE, types), types, *['{"a":"-Infinity"}'] * several, *['{"a":1.5}', '{"a":2}'] * several)
     assert found == [-INFINITE] * several + [1.5, 2.0] * several
     assert not guesses()
 
@@ -61,18 +61,18 @@ def test_numbers_of_the_batch_tell_the_type(several: int) -> None:
 @pytest.mark.parametrize("several", [1, 100])
 def test_other_texts_of_the_batch_tell_the_type(several: int) -> None:
     types = GrowingTypes()
-    inbound = Inbound(FREE, types)
-    found = values(inbound, types, *['{"a":"NaN"}'] * several, *['{"a":"Nan"}', '{"a":"Infinity"}'] * several)
+    converter = RecordConverter(FREE, types)
+    found = values(converter, types, *['{"a":"NaN"}'] * several, *['{"a":"Nan"}', '{"a":"Infinity"}'] * several)
     assert found == ["NaN"] * several + ["Nan", "Infinity"] * several
-    assert values(inbound, types, '{"a":"NaN"}', '{"a":"x"}') == ["NaN", "x"]
+    assert values(converter, types, '{"a":"NaN"}', '{"a":"x"}') == ["NaN", "x"]
     assert not guesses()
 
 
 def test_a_guess_stands_for_all_that_follows() -> None:
     types = GrowingTypes()
-    inbound = Inbound(FREE, types)
-    assert values(inbound, types, '{"a":"Infinity"}') == [INFINITE]
-    for one in (inbound, Inbound(FREE, types)):  # the same run, and the next one
+    converter = RecordConverter(FREE, types)
+    assert values(converter, types, '{"a":"Infinity"}') == [INFINITE]
+    for one in (converter, RecordConverter(FREE, types)):  # the same run, and the next one
         first, second = values(one, types, '{"a":"x"}', '{"a":0.5}')
         assert first == "field a is a JSON text where a number is due"
         assert second == 0.5
@@ -81,7 +81,7 @@ def test_a_guess_stands_for_all_that_follows() -> None:
 
 def test_what_another_task_registered_meanwhile_counts() -> None:
     types = GrowingTypes()
-    one, other = Inbound(FREE, types), Inbound(FREE, types)
+    one, other = RecordConverter(FREE, types), RecordConverter(FREE, types)
     for task in (one, other):
         values(task, types, '{"id":1}')
     assert values(one, types, '{"a":"x"}') == ["x"]
@@ -91,7 +91,7 @@ def test_what_another_task_registered_meanwhile_counts() -> None:
 
 def test_nothing_is_learned_of_a_bad_record() -> None:
     types = GrowingTypes()
-    bad, good = values(Inbound(FREE, types), types, '{"a":"NaN","b":1,"b":2}', '{"a":"x"}')
+    bad, good = values(RecordConverter(FREE, types), types, '{"a":"NaN","b":1,"b":2}', '{"a":"x"}')
     assert "stands twice" in bad
     assert good == "x"
 
@@ -100,7 +100,7 @@ def test_of_keys_a_text_is_a_text_unless_a_number_tells_otherwise() -> None:
     for texts, wanted in ((["Infinity"], ["Infinity"]), (["Infinity", 1.5], [INFINITE, 1.5]), (["NaN", "x"], ["NaN", "x"])):
         types = GrowingTypes()
         keys = [('{"k":"%s"}' if isinstance(text, str) else '{"k":%s}') % text for text in texts]
-        found = Inbound(FREE, types).convert(consumed([b'{"v":1}'] * len(keys), [key.encode() for key in keys]))
+        found = RecordConverter(FREE, types).convert(consumed([b'{"v":1}'] * len(keys), [key.encode() for key in keys]))
         assert not found.bad
         assert [key.fields["k"] for key, _ in decoded(found, types)] == wanted
     assert guesses() == 1
@@ -117,12 +117,12 @@ def test_of_keys_a_text_is_a_text_unless_a_number_tells_otherwise() -> None:
 )
 def test_among_numbers_of_a_list_it_is_a_number(text: str, wanted: list[Any]) -> None:
     types = GrowingTypes()
-    (found,) = values(Inbound(FREE, types), types, f'{{"a":{text}}}')
+    (found,) = values(RecordConverter(FREE, types), types, f'{{"a":{text}}}')
     assert ["nan" if one != one else one for one in found] == wanted
 
 
 def test_objects_within() -> None:
     types = GrowingTypes()
-    found = values(Inbound(FREE, types), types, '{"a":{"b":"NaN"}}', '{"a":{"b":"x"}}', '{"a":{"c":"Infinity"}}')
+    found = values(RecordConverter(FREE, types), types, '{"a":{"b":"NaN"}}', '{"a":{"b":"x"}}', '{"a":{"c":"Infinity"}}')
     assert [one.fields.get("b") for one in found] == ["NaN", "x", None]
     assert found[2].fields["c"] == INFINITE

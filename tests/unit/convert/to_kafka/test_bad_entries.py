@@ -9,7 +9,7 @@ import pytest
 
 from ignite_kafka.convert import converter
 from ignite_kafka.convert.rules.stage import Stage
-from ignite_kafka.convert.to_kafka.bad_entries import ENTRY_ERRORS, narrowed
+from ignite_kafka.convert.to_kafka.bad_entries import ENTRY_ERRORS, separate_bad_entries
 from ignite_kafka.errors import DecodeError, IgniteKafkaError, RecordTooLarge, UnknownBinaryType, UnsupportedType
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import Page
@@ -54,7 +54,7 @@ PAGES = [
 
 
 def test_json_of_the_good_entries_and_the_bytes_of_the_others() -> None:
-    found = narrowed(converter("json"), PAGES, CACHE, TYPES, nothing_refused)
+    found = separate_bad_entries(converter("json"), PAGES, CACHE, TYPES, nothing_refused)
     assert list(zip(found.records.keys.to_pylist(), found.records.values.to_pylist(), strict=True)) == [
         (b"1", b'{"name":"n1","x":1}'), (b"3", b'{"name":"n3","x":3}'), (b"9", b'{"name":"n9","x":9}'), (b'"k"', b"5"), (b"11", b"null")
     ]  # fmt: skip
@@ -73,7 +73,7 @@ def test_json_of_the_good_entries_and_the_bytes_of_the_others() -> None:
 
 
 def test_ignite_binary_refuses_what_no_reader_could_read() -> None:
-    found = narrowed(converter("ignite-binary"), PAGES, CACHE, TYPES, nothing_refused)
+    found = separate_bad_entries(converter("ignite-binary"), PAGES, CACHE, TYPES, nothing_refused)
     assert [(bad.row, bad.stage, type(bad.error)) for bad in found.bad] == [
         (3, Stage.VALUE, UnknownBinaryType),
         (4, Stage.KEY, UnknownBinaryType),
@@ -83,7 +83,7 @@ def test_ignite_binary_refuses_what_no_reader_could_read() -> None:
 
 
 def test_a_removal_whose_key_is_bad_has_no_value() -> None:
-    (bad,) = narrowed(converter("json"), [page([(wrapped(OF_UNKNOWN_TYPE), NULL)])], CACHE, TYPES, nothing_refused).bad
+    (bad,) = separate_bad_entries(converter("json"), [page([(wrapped(OF_UNKNOWN_TYPE), NULL)])], CACHE, TYPES, nothing_refused).bad
     assert (bad.key, bad.value, bad.stage) == (OF_UNKNOWN_TYPE, None, Stage.KEY)
 
 
@@ -93,14 +93,14 @@ def test_a_broken_length_is_nobody_s(name: str) -> None:
     whole = PAGES[3]
     cut = Page(7, whole.rows, whole.data[:-1], True)
     with pytest.raises(DecodeError, match=r"cache tested, partition 7"):
-        narrowed(converter(name), [PAGES[0], cut], CACHE, TYPES, nothing_refused)
+        separate_bad_entries(converter(name), [PAGES[0], cut], CACHE, TYPES, nothing_refused)
 
 
 def test_records_that_may_not_be_sent_are_bad_too() -> None:
     def refuses(records: Records) -> Mapping[int, IgniteKafkaError]:
         return {row: RecordTooLarge("too large", topic="t") for row, key in enumerate(records.keys.to_pylist()) if key in (b"3", b"9")}
 
-    found = narrowed(converter("json"), PAGES[:4], CACHE, TYPES, refuses)
+    found = separate_bad_entries(converter("json"), PAGES[:4], CACHE, TYPES, refuses)
     assert found.records.keys.to_pylist() == [b"1", b'"k"', b"11"]
     refused = [bad for bad in found.bad if bad.stage == Stage.PRODUCE]
     assert [(bad.row, bad.key, bad.value, bad.error.where["partition"], bad.error.where["key"]) for bad in refused] == [
@@ -122,7 +122,7 @@ def test_narrowing_says_what_each_entry_alone_says(seed: int) -> None:
         entries = map(good, range(chance.randrange(30)))
         pages.append(page([(key, chance.choice(VALUES) if chance.random() < share else value) for key, value in entries], partition))
     wanted, bad = each_alone(pages)
-    found = narrowed(json, pages, CACHE, TYPES, nothing_refused)
+    found = separate_bad_entries(json, pages, CACHE, TYPES, nothing_refused)
     assert list(zip(found.records.keys.to_pylist(), found.records.values.to_pylist(), strict=True)) == wanted
     assert [(one.row, type(one.error)) for one in found.bad] == bad
 

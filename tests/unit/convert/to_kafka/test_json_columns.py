@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ignite_kafka.convert.to_kafka.json_columns import JsonForm, objects, plain, text
+from ignite_kafka.convert.to_kafka.json_columns import JsonFormat, objects, plain, text
 from ignite_kafka.errors import UnsupportedType
 from tests.support.connect_json import FLAT, TEXT_DECIMAL, Object, arrow, column, expected, fields, parsed, same, values
 
@@ -28,7 +28,7 @@ def check(found: list[pa.Field], rows: list[tuple[Any, ...]], decimal_format: st
     record = pa.field("", pa.struct(found))
     array = arrow(rows, record)
     for first in (0, len(rows) // 2):
-        made = objects(array[first:], record, JsonForm(decimal_format))
+        made = objects(array[first:], record, JsonFormat(decimal_format))
         assert made.type == pa.binary()
         for json_bytes, row in zip(made.to_pylist(), rows[first:], strict=True):
             assert same(parsed(json_bytes), expected(row, record, decimal_format)), (json_bytes, row)
@@ -50,7 +50,7 @@ def test_random_nested_batches_equal_the_reference(batch: tuple[list[pa.Field], 
 @given(st.data(), fields(), st.sampled_from(FORMATS))
 def test_a_column_alone_as_keys_are(data: st.DataObject, field: pa.Field, decimal_format: str) -> None:
     rows = data.draw(st.lists(values(field), max_size=8))
-    made = text(arrow(rows, field), field, JsonForm(decimal_format))
+    made = text(arrow(rows, field), field, JsonFormat(decimal_format))
     assert made.type == pa.binary()
     assert made.null_count == 0
     for json_bytes, row in zip(made.to_pylist(), rows, strict=True):
@@ -75,14 +75,14 @@ def test_a_column_alone_as_keys_are(data: st.DataObject, field: pa.Field, decima
     ],
 )
 def test_keys_are_plain_json(field: pa.Field, value: Any, written: bytes) -> None:
-    assert text(arrow([value], field), field, JsonForm()).to_pylist() == [written]
+    assert text(arrow([value], field), field, JsonFormat()).to_pylist() == [written]
 
 
 def test_decimals_keep_scale_and_digits_in_text_form() -> None:
     field = column("d", pa.string(), "decimal")
     array = pa.array(["1.50", "-0.000000001", "5E+2", "9" * 5000, None])
-    assert text(array, field, JsonForm("NUMERIC")).to_pylist() == [b"1.50", b"-0.000000001", b"5E+2", b"9" * 5000, b"null"]
-    assert text(array[:3], field, JsonForm("BASE64")).to_pylist() == [b'"AJY="', b'"/w=="', b'"BQ=="']
+    assert text(array, field, JsonFormat("NUMERIC")).to_pylist() == [b"1.50", b"-0.000000001", b"5E+2", b"9" * 5000, b"null"]
+    assert text(array[:3], field, JsonFormat("BASE64")).to_pylist() == [b'"AJY="', b'"/w=="', b'"BQ=="']
 
 
 def test_values_of_several_kinds_have_each_its_own_form() -> None:
@@ -90,11 +90,11 @@ def test_values_of_several_kinds_have_each_its_own_form() -> None:
     union = pa.UnionArray.from_dense(pa.array([1, 0, 3, 2, 0, 1], pa.int8()), pa.array([0, 0, 0, 0, 1, 1], pa.int32()), kinds)
     written = [b'"a"', b"1", b'{"x":1.5}', b"null", b"1099511627776", b"null"]
     field = pa.field("u", union.type)
-    assert text(union, field, JsonForm()).to_pylist() == written
-    assert text(union[2:5], field, JsonForm()).to_pylist() == written[2:5]
+    assert text(union, field, JsonFormat()).to_pylist() == written
+    assert text(union[2:5], field, JsonFormat()).to_pylist() == written[2:5]
     lists = pa.ListArray.from_arrays(pa.array([0, 2, 2, 6], pa.int32()), union)
     record = pa.StructArray.from_arrays([pa.array([7, 8, 9]), lists], ["i", "l"])
-    rows = objects(record, pa.field("", record.type), JsonForm()).to_pylist()
+    rows = objects(record, pa.field("", record.type), JsonFormat()).to_pylist()
     assert rows == [b'{"i":7,"l":["a",1]}', b'{"i":8,"l":[]}', b'{"i":9,"l":[{"x":1.5},null,1099511627776,null]}']
 
 
@@ -104,15 +104,15 @@ def test_the_form_of_a_map_depends_on_its_own_keys_alone() -> None:
     maps = pa.MapArray.from_arrays(pa.array([0, 1, 1, 3, 5], pa.int32()), union, pa.array([10, 20, 30, 40, 50]))
     written = [b'{"a":10}', b"{}", b"[[1,20],[2,30]]", b'{"b":40,"c":50}']
     field = pa.field("", maps.type)
-    assert text(maps, field, JsonForm()).to_pylist() == written
-    assert [text(maps[row : row + 1], field, JsonForm()).to_pylist()[0] for row in range(4)] == written
+    assert text(maps, field, JsonFormat()).to_pylist() == written
+    assert [text(maps[row : row + 1], field, JsonFormat()).to_pylist()[0] for row in range(4)] == written
 
 
 @given(st.integers(-(10**38) + 1, 10**38 - 1), st.integers(0, 38))
 def test_a_decimal_is_written_the_same_from_both_its_columns(unscaled: int, scale: int) -> None:
     value = Decimal((int(unscaled < 0), tuple(map(int, str(abs(unscaled)))), -scale))
     for decimal_format in FORMATS:
-        form = JsonForm(decimal_format)
+        form = JsonFormat(decimal_format)
         narrow = text(pa.array([value], pa.decimal128(38, scale)), column("d", pa.decimal128(38, scale), "decimal"), form)
         assert narrow == text(pa.array([str(value)]), column("d", pa.string(), "decimal"), form)
 
@@ -120,29 +120,29 @@ def test_a_decimal_is_written_the_same_from_both_its_columns(unscaled: int, scal
 def test_a_null_object_hides_a_union_inside() -> None:
     union = pa.UnionArray.from_dense(pa.array([0, 1], pa.int8()), pa.array([0, 0], pa.int32()), [pa.array([1]), pa.array(["a"])])
     inner = pa.StructArray.from_arrays([union], ["u"], mask=pa.array([True, False]))
-    assert text(inner, pa.field("", inner.type), JsonForm()).to_pylist() == [b"null", b'{"u":"a"}']
+    assert text(inner, pa.field("", inner.type), JsonFormat()).to_pylist() == [b"null", b'{"u":"a"}']
 
 
 def test_an_object_without_fields_and_an_empty_batch() -> None:
     for kind, rows in ((pa.struct([]), 2), (pa.struct([("a", pa.int8()), ("m", pa.map_(pa.string(), pa.int8()))]), 0)):
-        assert objects(pa.array([{}] * rows, kind), pa.field("", kind), JsonForm()).to_pylist() == [b"{}"] * rows
+        assert objects(pa.array([{}] * rows, kind), pa.field("", kind), JsonFormat()).to_pylist() == [b"{}"] * rows
 
 
 def test_text_columns_stand_in_their_place() -> None:
     kinds = {"m": pa.map_(pa.int8(), pa.int8()), "a": pa.int8(), "f": pa.float64(), "b": pa.int8(), "c": pa.int8()}
     record = pa.field("", pa.struct(list(kinds.items())))
     row = ([(1, 2)], 3, float("inf"), 4, None)
-    assert objects(arrow([row], record), record, JsonForm()).to_pylist() == [b'{"m":[[1,2]],"a":3,"f":"Infinity","b":4,"c":null}']
+    assert objects(arrow([row], record), record, JsonFormat()).to_pylist() == [b'{"m":[[1,2]],"a":3,"f":"Infinity","b":4,"c":null}']
     assert parsed(b'{"m":1,"a":2}') == Object((("m", 1), ("a", 2)))
 
 
 def test_an_arrow_type_outside_the_table_is_refused_by_name() -> None:
     with pytest.raises(UnsupportedType, match=r"duration.*field elapsed"):
-        plain(pa.array([1], pa.duration("s")), pa.field("elapsed", pa.duration("s")), JsonForm())
+        plain(pa.array([1], pa.duration("s")), pa.field("elapsed", pa.duration("s")), JsonFormat())
 
 
 def test_decimal128_goes_by_its_scale() -> None:
     field = column("d", pa.decimal128(38, 2), "decimal")
     array = pa.array([Decimal("-1.50"), None, Decimal("0.00")], field.type)
-    assert text(array, field, JsonForm("NUMERIC")).to_pylist() == [b"-1.50", b"null", b"0.00"]
-    assert text(array, field, JsonForm()).to_pylist() == [b'"/2o="', b"null", b'"AA=="']
+    assert text(array, field, JsonFormat("NUMERIC")).to_pylist() == [b"-1.50", b"null", b"0.00"]
+    assert text(array, field, JsonFormat()).to_pylist() == [b'"/2o="', b"null", b'"AA=="']

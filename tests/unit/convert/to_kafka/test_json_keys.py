@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ignite_kafka.convert import converter
 from ignite_kafka.convert.to_kafka.json_keys import declared_kinds, key_forms, key_of, proved_kind
-from ignite_kafka.convert.to_kafka.object_keys import Kind, kind_of
+from ignite_kafka.convert.to_kafka.object_keys import KeyKind, kind_of
 from ignite_kafka.ignite.binary import ObjectLayout, encode_objects
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity
@@ -23,7 +23,7 @@ from tests.support.ignite_bytes import Types, binary
 NONE = Types()
 
 
-def record_of(key: bytes, types: Types = NONE) -> tuple[bytes, frozenset[Kind]]:
+def record_of(key: bytes, types: Types = NONE) -> tuple[bytes, frozenset[KeyKind]]:
     """The key that a record has, and the kind that is remembered with it."""
     records = converter("json").convert([page_of_states([(key, None)])], CacheInfo("c", 1), types)
     (text,) = records.keys.to_pylist()

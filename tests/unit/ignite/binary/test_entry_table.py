@@ -1,4 +1,4 @@
-"""One table of entries of several types: united columns, clashes, declared types, casts that are exact or refused."""
+"""One table of entries of several types: unified columns, clashes, declared types, casts that are exact or refused."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ignite_kafka.errors import UnsupportedType
 from ignite_kafka.ignite.binary import decode_entries
 from ignite_kafka.ignite.binary.entry_table import entries_schema, to_batch
 from ignite_kafka.ignite.binary.row_values import Date
-from ignite_kafka.ignite.binary.unify_types import fitted, united
+from ignite_kafka.ignite.binary.unify_types import cast_exactly, unify_fields
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity, QueryField
 from tests.support.ignite_bytes import CACHE, NULL, Types, binary, decimal, number, page, string, wrapped, written
@@ -146,17 +146,17 @@ def test_object_keys_are_a_struct() -> None:
 )
 def test_united_types(first: pa.DataType, second: pa.DataType, joined: pa.DataType | None) -> None:
     for one, other in ((first, second), (second, first)):
-        found = united(pa.field("f", one), pa.field("f", other))
+        found = unify_fields(pa.field("f", one), pa.field("f", other))
         assert (found.type if found is not None else None) == joined
 
 
 def test_casts_inside_containers_are_exact() -> None:
     array = pa.array([[{"a": 1}], None, [], [{"a": None}, None]], pa.list_(pa.struct([("a", pa.int8())])))
     wide = pa.list_(pa.struct([("a", pa.int64()), ("b", pa.string())]))
-    assert fitted(array, wide, "f").to_pylist() == [[{"a": 1, "b": None}], None, [], [{"a": None, "b": None}, None]]
+    assert cast_exactly(array, wide, "f").to_pylist() == [[{"a": 1, "b": None}], None, [], [{"a": None, "b": None}, None]]
     with pytest.raises(UnsupportedType, match=r"Field f\[\]\.a holds int64, its column is int8"):
-        fitted(pa.array([[{"a": 300}]], pa.list_(pa.struct([("a", pa.int64())]))), array.type, "f")
+        cast_exactly(pa.array([[{"a": 300}]], pa.list_(pa.struct([("a", pa.int64())]))), array.type, "f")
     maps = pa.array([[("k", 1)], None, []], pa.map_(pa.string(), pa.int8()))
-    assert fitted(maps, pa.map_(pa.string(), pa.int64()), "m").to_pylist() == maps.to_pylist()
+    assert cast_exactly(maps, pa.map_(pa.string(), pa.int64()), "m").to_pylist() == maps.to_pylist()
     with pytest.raises(UnsupportedType, match="Field f holds double, its column is int64"):
-        fitted(pa.array([1.0]), pa.int64(), "f")
+        cast_exactly(pa.array([1.0]), pa.int64(), "f")

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...common.arrays import Mask, RowIndex
 from ...errors import SettingsError
 from ...ignite.types.model import CacheInfo, TypeSource
 from ...kafka.records import Consumed
 from ..rules.stage import Stage
-from ..to_kafka.json_columns import JsonForm
-from .conversion_values import BadRecord, Entries, Rows, Types
+from ..to_kafka.json_columns import JsonFormat
+from .entries import BadRecord, Entries, Types
 from .envelopes import are_columns
 from .ignite_binary import BinaryReader
 from .json import JsonReader, Reader, Side, read_rows
@@ -29,7 +29,7 @@ _NULL_JSON = pa.scalar(b"null", pa.binary())
 
 
 @dataclass(frozen=True)
-class InboundRules:
+class ConversionRules:
     """How records are read.
 
     :param key_policy: what an entry's key is made of: the record's `key`, fields of its `value`, or `kafka` (topic, partition, offset).
@@ -60,22 +60,22 @@ class InboundRules:
             raise SettingsError(what, "Use converter json, or leave key_fields out.", setting="key_fields")
 
 
-class Inbound:
+class RecordConverter:
     """Converts the records of one topic for one cache. It keeps the types it has learned: one for all batches, for one thread.
 
     :param carried: where the types of values in Ignite's binary format are known; None: `types`.
     :raises UnsupportedType: the cache's types cannot be read from such records; says why.
     """
 
-    def __init__(self, cache: CacheInfo, types: Types, rules: InboundRules | None = None, carried: TypeSource | None = None) -> None:
-        self._rules = rules = rules or InboundRules()
+    def __init__(self, cache: CacheInfo, types: Types, rules: ConversionRules | None = None, carried: TypeSource | None = None) -> None:
+        self._rules = rules = rules or ConversionRules()
         binary = BinaryReader(cache, carried or types)
         self._keys: Keys = RecordKeys(binary)
         self._value: Reader = binary
         if (rules.key_converter, rules.value_converter, rules.key_policy) == ("ignite-binary", "ignite-binary", "key"):
             return
         known = entry_types(cache, types)
-        objects, form = ObjectTypes(types, known.objects, known.key_objects), JsonForm(rules.decimal_format)
+        objects, form = ObjectTypes(types, known.objects, known.key_objects), JsonFormat(rules.decimal_format)
         if rules.value_converter == "json":
             self._value = JsonReader(known.value, objects, form, enveloped=_enveloped(cache, "value"))
         if rules.key_policy != "key" or rules.key_fields or rules.key_converter == "json":
@@ -104,9 +104,9 @@ class Inbound:
             tuple(bad[row] for row in sorted(bad)),
         )
 
-    def _with_value(self, values: pa.BinaryArray) -> npt.NDArray[np.bool_]:
+    def _with_value(self, values: pa.BinaryArray) -> Mask:
         """Which records have a value; the others remove their keys."""
-        there: npt.NDArray[np.bool_] = np.array(values.is_valid())
+        there: Mask = np.array(values.is_valid())
         if self._rules.value_converter == "json":  # in any other form these four letters are no null
             there &= ~np.asarray(pc.fill_null(pc.equal(values, _NULL_JSON), True))
         return there
@@ -116,14 +116,14 @@ def _enveloped(cache: CacheInfo, side: str) -> str | None:
     return None if are_columns(cache, side) else side
 
 
-def _places(side: Side, count: int) -> Rows:
+def _places(side: Side, count: int) -> RowIndex:
     """Where each row of the batch is among those read, -1 where it is not."""
     places = np.full(count, -1, np.int64)
     places[side.rows] = np.arange(len(side.rows))
     return places
 
 
-def _taken(data: pa.BinaryArray, places: Rows) -> pa.BinaryArray:
+def _taken(data: pa.BinaryArray, places: RowIndex) -> pa.BinaryArray:
     """Values of these places, null for -1."""
     if places.size == len(data) and np.array_equal(places, np.arange(places.size)):
         return data

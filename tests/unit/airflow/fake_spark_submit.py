@@ -51,7 +51,7 @@ def main() -> int:
 
 
 def stopped(exit_code: int) -> None:
-    print("x" * 200_000, flush=True)  # more than a pipe holds: nobody can stop whose output is not read
+    print("x" * 200_000, flush=True)  # more than a pipe holds: the app blocks unless its output is read
     sys.exit(exit_code)
 
 

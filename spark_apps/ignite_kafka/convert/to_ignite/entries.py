@@ -7,13 +7,11 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from ...common.arrays import RowIndex
 from ...ignite.types.model import BinaryType, TypeSource
 from ..rules.stage import Stage
-
-Rows = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -33,7 +31,7 @@ class Entries:
     its key. `bad` are the records that are no entries, in the order of their rows: every record is in one of the two.
     """
 
-    rows: Rows
+    rows: RowIndex
     keys: pa.BinaryArray
     values: pa.BinaryArray
     bad: tuple[BadRecord, ...] = ()
