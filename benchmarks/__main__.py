@@ -40,6 +40,7 @@ PARTS: dict[str, Part] = {
 
 
 def arguments(words: Sequence[str] | None) -> argparse.Namespace:
+    """Parse the command line."""
     parser = argparse.ArgumentParser("python -m benchmarks", description="Ours and the peers in turn on the same servers and data.")
     parser.add_argument(
         "--quick", action="store_true", help="small sizes, about a minute: tests that the benchmarks run; its figures mean nothing"
@@ -69,6 +70,7 @@ def run(parts: Sequence[str], *, quick: bool, work: Path, log: Log) -> list[Sect
 
 
 def main(words: Sequence[str] | None = None) -> int:
+    """Measure the chosen parts, print and write the report; 0."""
     chosen = arguments(words)
     started = time.monotonic()
     WORK.mkdir(exist_ok=True)

@@ -36,6 +36,7 @@ class Round:
 
     @property
     def per_second(self) -> float:
+        """Entries per second."""
         return self.entries / self.seconds
 
     def microseconds(self, role: str) -> float:
@@ -106,6 +107,7 @@ class Contender:
         return seconds
 
     def close(self) -> None:
+        """End the process and its children."""
         if self._process is not None:
             assert self._process.stdin is not None
             assert self._process.stdout is not None

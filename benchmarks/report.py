@@ -39,6 +39,7 @@ def wrapped(text: str, indent: str = "") -> str:
 
 
 def table_text(table: Table) -> str:
+    """Return the table in Markdown, its columns aligned."""
     widths = [max(map(len, column)) for column in zip(table.headers, *table.rows, strict=True)]
     rule = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]
     lines = [table.headers, tuple(rule), *table.rows]
@@ -50,6 +51,7 @@ def table_text(table: Table) -> str:
 
 
 def section_text(section: Section) -> str:
+    """Return the section in Markdown: title, text, tables, findings."""
     parts = [f"## {section.title}", wrapped(section.about), *map(table_text, section.tables)]
     if section.findings:
         parts.append("\n".join(wrapped(f"- {finding}", "  ") for finding in section.findings))

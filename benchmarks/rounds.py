@@ -45,6 +45,7 @@ class Series:
 
     @property
     def seconds(self) -> float:
+        """Median seconds of the warm rounds."""
         return statistics.median(one.seconds for one in self.warm)
 
     def microseconds(self, *roles: str) -> float:
@@ -58,6 +59,7 @@ class Series:
 
     @property
     def peak_mib(self) -> Mapping[str, float]:
+        """Peak memory of each of the contender's own roles, in MiB."""
         return {role: max(one.peak_mib.get(role, 0.0) for one in (self.cold, *self.warm)) for role in self.own_roles}
 
 

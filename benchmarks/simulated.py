@@ -37,12 +37,15 @@ class SimulatedCluster:
         pass
 
     def cache_names(self) -> list[str]:
+        """Return the names of the simulated caches."""
         return [f"{_PREFIX}{number}" for number in range(self._caches)]
 
     def cache(self, name: str) -> CacheInfo:
+        """Return a cache of 1,024 partitions, without query entity."""
         return CacheInfo(name, cache_id(name), PARTITIONS)
 
     def binary_type(self, type_id: int) -> BinaryType:
+        """Raise UnknownBinaryType: the simulated cluster has no types."""
         raise UnknownBinaryType("no types here", type_id=type_id)
 
 
@@ -61,6 +64,7 @@ class SimulatedScan:
             raise IgniteKafkaError(FAULT, cache=self._cache.name)
 
     def pages(self) -> Iterator[Page]:
+        """Yield one page of one entry for each partition of a filled cache."""
         filled = int(self._cache.name.removeprefix(_PREFIX)) % _FILLED == 0
         for partition in self.left:
             if filled:
@@ -69,7 +73,7 @@ class SimulatedScan:
                 yield Page(partition, 0, _EMPTY, True)
 
     def close(self) -> None:
-        pass
+        """Do nothing: there is no connection."""
 
 
 def connect(caches: int, *_: object) -> Cluster:

@@ -109,6 +109,7 @@ class Stack:
 
     @property
     def servers(self) -> dict[str, int]:
+        """Role and process id of each server."""
         return {"ignite": self.ignite.node(0).pid, "broker": self.kafka.process.pid}
 
     def topic(self, name: str) -> str:

@@ -53,7 +53,7 @@ def pages_only(request: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def pyignite_scan(request: Mapping[str, Any]) -> Mapping[str, Any]:
-    """pyignite's own scan of the first ``most`` entries, with large pages."""
+    """Scan with pyignite: the first ``most`` entries, with large pages."""
     host, port = request["address"].rsplit(":", 1)
     client = pyignite.Client()
     with client.connect(host, int(port)), client.get_cache(request["cache"]).scan(page_size=10_000) as cursor:

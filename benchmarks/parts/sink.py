@@ -63,6 +63,7 @@ class Sink:
 
     @property
     def request(self) -> Mapping[str, object]:
+        """What a contender must know to fill the cache from the topic."""
         fields = {"type": type_name_of(self.target.value), "fields": java_types(self.target)}
         return {**self.stack.places, "topic": self.topic, "cache": self.target.cache, "connector": self.target.cache, **fields}
 
@@ -73,6 +74,7 @@ class Sink:
         self.stack.rewind(self.target.cache, self.topic)
 
     def case(self, label: str, contender: Contender, **more: object) -> Case:
+        """Return a case that fills the cache anew in each round."""
         table = self.target.cache.removeprefix(SINK_CACHES).removesuffix(_COPIED)
         return Case(f"{table}: {label}", contender, {**self.request, **more}, self.prepare)
 

@@ -39,14 +39,12 @@ from ..ignite.binary import decode_entries
 from ..ignite.binary.entry_table import entries_schema, is_own, to_batch
 from ..ignite.cache_reader import encodable, get_all
 from ..ignite.cluster import Cluster
-from ..ignite.endpoint import IgniteEndpoint
 from ..ignite.page_batches import batches
 from ..ignite.scan import scan_partitions
 from ..ignite.types.model import CacheInfo, Page
-from ..settings.transport_security import ALLOW
 from .ignite_write import WriteOptions, ignite_writer
 from .option_tables import IGNITE_READ
-from .options import connected, ignite_endpoint
+from .options import IgniteOptions, ignite_connection
 from .pushdown import optional_pushdown
 
 _BATCH_ROWS = 20_000
@@ -54,17 +52,14 @@ _KEY = ("_key",)
 
 
 @dataclass(frozen=True)
-class ReadOptions:
+class ReadOptions(IgniteOptions):
     """The options of one read, checked."""
 
     cache: str
-    endpoint: IgniteEndpoint
     partitions: tuple[int, ...] | None
     num_partitions: int
     page_bytes: int
     sample_rows: int
-    secrets_file: str | None
-    allow_insecure: bool
 
     @staticmethod
     def of(options: Mapping[str, str]) -> ReadOptions:
@@ -79,12 +74,8 @@ class ReadOptions:
     @staticmethod
     def from_values(values: Mapping[str, Any], partitions: tuple[int, ...] | None = None) -> ReadOptions:
         """The options of a read from the values of an option table."""
-        names = ("num_partitions", "page_bytes", "sample_rows", "secrets_file", ALLOW)
-        return ReadOptions(values["cache"], ignite_endpoint(values), partitions, *(values[name] for name in names))
-
-    def connect(self) -> Cluster:
-        """Connect to the cluster."""
-        return connected(self.endpoint, self.secrets_file, self.allow_insecure)
+        sizes = (values[name] for name in ("num_partitions", "page_bytes", "sample_rows"))
+        return ReadOptions(*ignite_connection(values), values["cache"], partitions, *sizes)
 
 
 @dataclass(frozen=True)

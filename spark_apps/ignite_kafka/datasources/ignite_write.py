@@ -16,31 +16,25 @@ from ..convert.to_ignite import ClusterTypes, Entries, last_per_key
 from ..errors import CacheNotFound, EncodeError, SettingsError
 from ..ignite.binary import encoded
 from ..ignite.cache_writer import CacheWriter
-from ..ignite.cluster import Cluster
-from ..ignite.endpoint import IgniteEndpoint
 from ..ignite.schema import NewCache, get_or_create_cache, query_entity
 from ..ignite.types.model import CacheInfo
-from ..settings.transport_security import ALLOW
 from .frame_arrays import conformed
 from .frame_types import Part, entry_parts, layouts
 from .option_tables import IGNITE_WRITE
-from .options import connected, ignite_endpoint
+from .options import IgniteOptions, ignite_connection
 
 
 @dataclass(frozen=True)
-class WriteOptions:
+class WriteOptions(IgniteOptions):
     """The options of one write, checked."""
 
     cache: str
-    endpoint: IgniteEndpoint
     key: tuple[str, ...]
     overwrite: bool
     create: bool
     backups: int | None
     key_type: str | None
     value_type: str | None
-    secrets_file: str | None
-    allow_insecure: bool
 
     @staticmethod
     def of(options: Mapping[str, str]) -> WriteOptions:
@@ -54,12 +48,8 @@ class WriteOptions:
             raise SettingsError(
                 f"option 'key' is {values['key']!r}", "Give names of columns, each once, as id or day,number.", setting="key"
             )
-        names = ("overwrite", "create", "backups", "key_type", "value_type", "secrets_file", ALLOW)
-        return WriteOptions(values["cache"], ignite_endpoint(values), key, *(values[name] for name in names))
-
-    def connect(self) -> Cluster:
-        """Connect to the cluster."""
-        return connected(self.endpoint, self.secrets_file, self.allow_insecure)
+        names = ("overwrite", "create", "backups", "key_type", "value_type")
+        return WriteOptions(*ignite_connection(values), values["cache"], key, *(values[name] for name in names))
 
 
 @dataclass

@@ -36,7 +36,6 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from ..errors import SettingsError, TopicError
-from ..kafka.clients import KafkaClients
 from ..kafka.records import Records, gather
 from ..kafka.topics import Topics, TopicSpec
 from ..plan.slots import Owner
@@ -47,13 +46,13 @@ from ..state.open_transaction import TransactionLimits
 from . import write_ids
 from .kafka_tx_read import SCHEMA, KafkaTxReader, ReadOptions
 from .option_tables import KAFKA_WRITE
-from .options import clients, kafka_options
+from .options import KafkaOptions, kafka_options
 
 UNIT = "dataframe"
 
 
 @dataclass(frozen=True)
-class WriteOptions:
+class WriteOptions(KafkaOptions):
     """The options of one write, checked.
 
     :param named: whether the user gave the write's id.
@@ -63,12 +62,9 @@ class WriteOptions:
     write_id: str
     named: bool
     topic: str | None
-    kafka: Mapping[str, str]
-    secrets_file: str | None
     slots: int
     prefix: str
     transaction_timeout_ms: int
-    allow_insecure: bool
 
     @staticmethod
     def of(options: Mapping[str, str]) -> WriteOptions:
@@ -78,17 +74,14 @@ class WriteOptions:
         """
         values = KAFKA_WRITE.read(options)
         return WriteOptions(
+            kafka_options(options, KAFKA_WRITE),
+            values["secrets_file"],
+            values[ALLOW],
             values["name"],
             values["write_id"] or uuid.uuid4().hex,
             bool(values["write_id"]),
-            values["topic"],
-            kafka_options(options, KAFKA_WRITE),
-            *(values[name] for name in ("secrets_file", "slots", "internal_topic_prefix", "transaction_timeout_ms", ALLOW)),
+            *(values[name] for name in ("topic", "slots", "internal_topic_prefix", "transaction_timeout_ms")),
         )
-
-    def clients(self) -> KafkaClients:
-        """Clients of the cluster."""
-        return clients(self.kafka, self.secrets_file, self.allow_insecure)
 
 
 @dataclass

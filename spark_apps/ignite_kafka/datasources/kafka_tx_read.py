@@ -12,13 +12,12 @@ from confluent_kafka.admin import OffsetSpec
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from ..errors import RecordsLost, SettingsError, TopicError
-from ..kafka.clients import KafkaClients
 from ..kafka.consumer import BatchLimits, RecordReader
 from ..kafka.records import Consumed
 from ..kafka.topics import TopicPartition, Topics
 from ..settings.transport_security import ALLOW
 from .option_tables import KAFKA_READ
-from .options import clients, kafka_options
+from .options import KafkaOptions, kafka_options
 
 SCHEMA = pa.schema(
     [
@@ -37,18 +36,15 @@ _WAIT_S = 1.0
 
 
 @dataclass(frozen=True)
-class ReadOptions:
+class ReadOptions(KafkaOptions):
     """The options of one read, checked.
 
     :param starts: first offset by partition; other partitions begin at their first record.
     """
 
     topic: str
-    kafka: Mapping[str, str]
     starts: Mapping[int, int]
     num_partitions: int | None
-    secrets_file: str | None
-    allow_insecure: bool
 
     @staticmethod
     def of(options: Mapping[str, str]) -> ReadOptions:
@@ -58,17 +54,13 @@ class ReadOptions:
         """
         values = KAFKA_READ.read(options)
         return ReadOptions(
-            values["topic"],
             kafka_options(options, KAFKA_READ),
-            parse_offsets(values["starting_offsets"]),
-            values["num_partitions"],
             values["secrets_file"],
             values[ALLOW],
+            values["topic"],
+            parse_offsets(values["starting_offsets"]),
+            values["num_partitions"],
         )
-
-    def clients(self) -> KafkaClients:
-        """Clients of the cluster."""
-        return clients(self.kafka, self.secrets_file, self.allow_insecure)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ The options themselves are in :mod:`~ignite_kafka.datasources.option_tables`.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from ..errors import SettingsError
@@ -14,7 +15,7 @@ from ..ignite.endpoint import IgniteCredentials, IgniteEndpoint, TlsSettings
 from ..kafka.clients import KafkaClients
 from ..settings.client_config import librdkafka_settings
 from ..settings.secrets_file import SecretsFile
-from ..settings.transport_security import check, ignite_weaknesses, kafka_weaknesses
+from ..settings.transport_security import ALLOW, check, ignite_weaknesses, kafka_weaknesses
 from .option_tables import KAFKA_PREFIX, OptionTable
 
 
@@ -32,25 +33,50 @@ def kafka_options(options: Mapping[str, str], table: OptionTable) -> dict[str, s
     return {**settings, "bootstrap.servers": options["bootstrap.servers"]}
 
 
-def ignite_endpoint(values: Mapping[str, Any]) -> IgniteEndpoint:
-    """The nodes' addresses with TLS and frame limit, from the values of :meth:`OptionTable.read`."""
-    tls = TlsSettings(values["tls"], *(values[f"tls_{name}"] for name in ("ca_file", "cert_file", "key_file", "verify", "check_hostname")))
-    return IgniteEndpoint(values["addresses"], tls, max_frame_bytes=values["max_frame_bytes"])
-
-
-def connected(endpoint: IgniteEndpoint, secrets_file: str | None, allow_insecure: bool) -> Cluster:
-    """A connected cluster, with the credentials of the secrets file, if any.
+@dataclass(frozen=True)
+class IgniteOptions:
+    """Options of a connection to Ignite.
 
     :param allow_insecure: accept a connection that is not protected, see :mod:`~ignite_kafka.settings.transport_security`.
-    :raises SettingsError: the connection is not protected, and that is not allowed.
     """
-    credentials = SecretsFile(secrets_file).load().ignite if secrets_file else IgniteCredentials()
-    check(ignite_weaknesses(endpoint, credentials), allow_insecure)
-    return Cluster(endpoint, credentials)
+
+    endpoint: IgniteEndpoint
+    secrets_file: str | None
+    allow_insecure: bool
+
+    def connect(self) -> Cluster:
+        """Connect, with the credentials of the secrets file, if any.
+
+        :raises SettingsError: the connection is not protected, and that is not allowed.
+        """
+        credentials = SecretsFile(self.secrets_file).load().ignite if self.secrets_file else IgniteCredentials()
+        check(ignite_weaknesses(self.endpoint, credentials), self.allow_insecure)
+        return Cluster(self.endpoint, credentials)
 
 
-def clients(kafka: Mapping[str, str], secrets_file: str | None, allow_insecure: bool) -> KafkaClients:
-    """Kafka clients, with the secrets of the secrets file, if any; see :func:`connected`."""
-    config = {**kafka, **(SecretsFile(secrets_file).load().kafka if secrets_file else {})}
-    check(kafka_weaknesses(config), allow_insecure)
-    return KafkaClients(config)
+def ignite_connection(values: Mapping[str, Any]) -> tuple[IgniteEndpoint, str | None, bool]:
+    """The fields of `IgniteOptions`, from the values of :meth:`OptionTable.read`."""
+    tls = TlsSettings(values["tls"], *(values[f"tls_{name}"] for name in ("ca_file", "cert_file", "key_file", "verify", "check_hostname")))
+    endpoint = IgniteEndpoint(values["addresses"], tls, max_frame_bytes=values["max_frame_bytes"])
+    return endpoint, values["secrets_file"], values[ALLOW]
+
+
+@dataclass(frozen=True)
+class KafkaOptions:
+    """Options of a connection to Kafka; see :class:`IgniteOptions`.
+
+    :param kafka: settings of librdkafka.
+    """
+
+    kafka: Mapping[str, str]
+    secrets_file: str | None
+    allow_insecure: bool
+
+    def clients(self) -> KafkaClients:
+        """Clients of the cluster, with the secrets of the secrets file, if any.
+
+        :raises SettingsError: the connection is not protected, and that is not allowed.
+        """
+        config = {**self.kafka, **(SecretsFile(self.secrets_file).load().kafka if self.secrets_file else {})}
+        check(kafka_weaknesses(config), self.allow_insecure)
+        return KafkaClients(config)

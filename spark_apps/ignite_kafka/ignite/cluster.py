@@ -2,7 +2,7 @@
 
 pyignite is not used here, though it knows these operations: its sockets wrap TLS without a server name, so that neither the host name
 can be checked nor a node told apart by SNI, speak TLS 1.2 and IPv4 only, and parse each reply value by value. The six operations needed
-are read in `control.py`. pyignite stays what tests and loaders write caches with.
+are read in `metadata_replies.py`. The Test button of the Airflow connection uses pyignite, and so do tests and loaders.
 """
 
 from __future__ import annotations

@@ -17,8 +17,9 @@ from typing import Any, NoReturn
 import pyarrow as pa
 
 from ...common.redaction import in_message
+from ..rules.json_times import DAY_MS, MOST_MILLIS
 from .exact_numbers import holds
-from .json_columns import DAY_MS, MOST_MILLIS, UUID_FORM
+from .json_columns import UUID_FORM
 
 Read = Callable[[Any], Any]
 
