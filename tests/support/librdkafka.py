@@ -49,4 +49,4 @@ def read_settings(config: Mapping[str, str]) -> dict[str, str]:
         if any("Client configuration" in line for line in lines):
             break
     producer.poll(0.2)
-    return dict(found.groups() for line in lines if (found := re.search(r"  ([a-z0-9._]+) = (.*)$", line)))
+    return {found[1]: found[2] for line in lines if (found := re.search(r"  ([a-z0-9._]+) = (.*)$", line))}

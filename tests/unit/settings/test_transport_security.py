@@ -12,7 +12,7 @@ from ignite_kafka.ignite.endpoint import IgniteCredentials, IgniteEndpoint, TlsS
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.runtime.clients import ignite_cluster, kafka_clients
 from ignite_kafka.settings import transport_security as transport
-from ignite_kafka.settings.client_config import one_name
+from ignite_kafka.settings.client_config import canonical, one_name
 from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.source import SourceSettings
 from tests.support import librdkafka
@@ -90,7 +90,7 @@ def test_kafka_settings_are_read_as_librdkafka_reads_them(config: dict[str, str]
     read = librdkafka.read_settings(given)
     seen = {one_name(name): read.get(one_name(name), read.get(name)) for name in given if name not in LOGIN}
     seen["bootstrap.servers"] = read["metadata.broker.list"]
-    assert {name: value for name, value in transport.canonical(given).items() if name not in LOGIN} == seen
+    assert {name: value for name, value in canonical(given).items() if name not in LOGIN} == seen
     remote = {**given, "bootstrap.servers": "broker:9092"}
     protocol, mechanism = seen["security.protocol"], seen.get("sasl.mechanisms")
     wanted = ["security.protocol"] if protocol == "sasl_plaintext" and mechanism != "GSSAPI" else []
