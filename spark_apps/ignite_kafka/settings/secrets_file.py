@@ -19,8 +19,7 @@ class SecretsFile:
     allowed: tuple[str, ...] = ()
 
     def load(self) -> Secrets:
-        """Return the secrets."""
-        """Read it.
+        """Read the secrets.
 
         :raises SettingsError: the file is missing, has another form, or others can read it.
         """
@@ -34,6 +33,7 @@ class ShippedSecrets:
     secrets: Secrets
 
     def load(self) -> Secrets:
+        """Return the secrets."""
         return self.secrets
 
 
