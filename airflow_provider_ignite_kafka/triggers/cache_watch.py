@@ -15,10 +15,6 @@ from ignite_kafka.errors import SettingsError
 from ignite_kafka.plan.cache_changes import KINDS, CacheLists, CacheState, State, difference, state_of, state_to_dict
 from ignite_kafka.settings.java_patterns import check_pattern
 
-_BLOCKED_S = 3_600.0  # interval of the error of a blocked watcher; Airflow would restart an ended one at once
-# a triggerer stores an event in the database about a second after it fired; the state must be stored after the event
-_EVENT_STORED_S = 5.0
-
 
 def error_event(error: Exception) -> TriggerEvent:
     """The event by which a trigger that fires once reports an error; :func:`event_to_exception` reads it."""
@@ -52,6 +48,11 @@ class IgniteCacheWatchTrigger(BaseEventTrigger):
     The constructor checks no argument, because an exception would end the whole triggerer. Arguments are checked when the Dag is parsed or
     the task deferred (:meth:`serialize`), and before the first poll.
     """
+
+    # a triggerer stores an event in the database about a second after it fired; the state must be stored after the event
+    event_stored_s = 5.0
+    # interval of the error of a blocked watcher; Airflow would restart an ended one at once
+    blocked_s = 3_600.0
 
     def __init__(
         self,
@@ -149,7 +150,7 @@ class IgniteCacheWatchTrigger(BaseEventTrigger):
             return
         while True:
             self.log.error("This watcher cannot work until its Dag is corrected: %s", error)
-            await asyncio.sleep(_BLOCKED_S)
+            await asyncio.sleep(self.blocked_s)
 
     async def _differences(self) -> AsyncIterator[TriggerEvent]:
         seen, step = await self._stored()
@@ -168,7 +169,7 @@ class IgniteCacheWatchTrigger(BaseEventTrigger):
                     yield TriggerEvent(wanted.to_dict())
                     if self.once:
                         return
-                    await asyncio.sleep(_EVENT_STORED_S)
+                    await asyncio.sleep(self.event_stored_s)
                 if diff or diff.state != seen or not stored:
                     seen, step = diff.state, diff.id if diff else step
                     stored = await self._store(seen, step)

@@ -1,4 +1,4 @@
-"""The broker dies during the copy: the run goes on when it is back, and says what it does not know when it is not."""
+"""The broker dies during the copy: the run continues when it is back, and otherwise reports what is unknown."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_broker_that_stays_away(mortal_broker: ProxiedBroker, ignite: IgniteClus
 
 
 def slots_tried_again(output: str) -> set[int]:
-    return {int(slot) for slot in re.findall(r"15120 # slot (\d+) begins again", output)}
+    return {int(slot) for slot in re.findall(r"15120 # slot (\d+) restarts", output)}
 
 
 def test_tasks_that_wait_for_a_core_are_not_started_once_the_retry_time_is_over(

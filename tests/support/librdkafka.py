@@ -1,4 +1,4 @@
-"""Properties of the installed librdkafka, as the library itself lists them."""
+"""Configuration properties of the installed librdkafka, as the library lists them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from confluent_kafka import cimpl
 
 
 def table(path: Path) -> str:
-    """CONFIGURATION.md of the installed library, written to a path and read from there."""
+    """Write the library's CONFIGURATION.md to the path and return its text."""
     library, libc = ctypes.CDLL(cimpl.__file__), ctypes.CDLL(None)
     libc.fopen.restype = ctypes.c_void_p
     libc.fopen.argtypes = [ctypes.c_char_p, ctypes.c_char_p]
@@ -22,7 +22,7 @@ def table(path: Path) -> str:
 
 
 def names(path: Path) -> dict[str, set[str]]:
-    """Names by the letter of the table: * every client, P producers, C consumers."""
+    """Return property names by client: ``*`` all, ``P`` producers, ``C`` consumers."""
     found: dict[str, set[str]] = {"*": set(), "P": set(), "C": set()}
     for name, letter in re.findall(r"^([a-z0-9._]+) +\| +([*PC]) +\|", table(path), re.MULTILINE):
         found[letter].add(name)
@@ -30,5 +30,5 @@ def names(path: Path) -> dict[str, set[str]]:
 
 
 def aliases(path: Path) -> list[tuple[str, str]]:
-    """Pairs of an alias and the name that it stands for."""
+    """Return pairs of alias and property name."""
     return re.findall(r"^([a-z0-9._]+) +\|.*Alias for `([a-z0-9._]+)`", table(path), re.MULTILINE)

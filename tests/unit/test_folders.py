@@ -43,7 +43,9 @@ COVERED_BY = {
         "convert.to_ignite.entries convert.to_ignite.json convert.to_ignite.json_columns convert.to_ignite.json_parser"
         " convert.to_ignite.json_values convert.to_ignite.row_encoder"
     ),
-    "unit/convert/to_ignite/test_json_rows.py": "convert.to_ignite.marked_fields convert.to_ignite.resolve_types",
+    "unit/convert/to_ignite/test_json_rows.py": (
+        "convert.rules.json_bytes convert.rules.polars convert.to_ignite.marked_fields convert.to_ignite.resolve_types"
+    ),
     "unit/convert/to_kafka/test_bad_entries.py": "convert.rules.stage",
     "unit/convert/to_kafka/test_json_keys.py": "convert.to_kafka.object_keys",
     "unit/datasources/test_frame_types.py": "datasources.frame_arrays",

@@ -2,7 +2,7 @@
 
 pyignite is not used here, though it knows these operations: its sockets wrap TLS without a server name, so that neither the host name
 can be checked nor a node told apart by SNI, speak TLS 1.2 and IPv4 only, and parse each reply value by value. The six operations needed
-are read in `control.py`. pyignite stays what tests and loaders write caches with.
+are read in `metadata_replies.py`. The Test button of the Airflow connection uses pyignite, and so do tests and loaders.
 """
 
 from __future__ import annotations
@@ -114,11 +114,6 @@ class Cluster:
     def forget_types(self) -> None:
         """Ask again for every binary type: a type may have got new fields and schemas."""
         self._types.clear()
-
-    def primary_nodes(self, cache_id: int) -> dict[int, uuid.UUID]:
-        """Partition to the node that holds its primary copy; empty for REPLICATED caches, which every node holds. Asked each time."""
-        self._partitions.pop(cache_id, None)
-        return dict(self.partitions(cache_id).primary)
 
     def partitions(self, cache_id: int, connection: ThinConnection | None = None) -> Partitions:
         """Owners of the cache's partitions, as that node (else any) sees them; asked again once a reply told of an affinity change."""

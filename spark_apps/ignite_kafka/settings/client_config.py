@@ -1,4 +1,4 @@
-"""Kafka client settings: what Java's names become, which the connector sets itself, and which settings may hold.
+"""Kafka client settings: translation of Java's names, and checks of what settings may hold.
 
 librdkafka's names and who may set each: :mod:`.client_properties`. Java's names: kafka.apache.org/documentation, producer and consumer
 configurations.
@@ -19,8 +19,8 @@ _RENAMED = {
     "send.buffer.bytes": "socket.send.buffer.bytes",
     "receive.buffer.bytes": "socket.receive.buffer.bytes",
     "fetch.max.wait.ms": "fetch.wait.max.ms",
-    # librdkafka's own two names of one setting, of which it takes the last: what is given would be lost under a default of the project, or
-    # pass by what is fixed here, if it had the other name. The name that is kept is the one that the project sets
+    # two names of librdkafka for one setting, of which it takes the last. A given value under the other name would be overridden by a
+    # default of the project, or would override a fixed value. The name kept is the one that the project sets
     "delivery.timeout.ms": "message.timeout.ms",
     "queue.buffering.max.ms": "linger.ms",
     "compression.codec": "compression.type",
@@ -30,7 +30,7 @@ _RENAMED = {
     "max.partition.fetch.bytes": "fetch.message.max.bytes",
     "auto.commit.enable": "enable.auto.commit",
 }
-_ALIASES = {"sasl.mechanism": "sasl.mechanisms"}  # librdkafka's too, but kept as given: nothing of the project sets it
+_ALIASES = {"sasl.mechanism": "sasl.mechanisms"}  # aliases of librdkafka that the project never sets
 _BUFFER_MEMORY = "buffer.memory"
 _INSTEAD = {
     "key.serializer": "use key_converter",
@@ -82,10 +82,10 @@ _FIXED = {
 
 
 def librdkafka_settings(given: Mapping[str, str], known: frozenset[str], *, override: bool = False) -> dict[str, str]:
-    """Kafka client settings under librdkafka's names; what has them already comes back unchanged.
+    """Translate Kafka client settings to librdkafka's names; its own names stay unchanged.
 
-    :param known: the names that this kind of client has: COMMON, PRODUCER or CONSUMER.
-    :param override: they are those of one kind of client, over the settings that all clients have.
+    :param known: names of this type of client: COMMON, PRODUCER or CONSUMER.
+    :param override: whether they override the settings of all clients for one type of client.
     :raises ValueError: a name is unknown or belongs elsewhere, or a value would break exactly-once delivery. No value is shown.
     """
     result: dict[str, str] = {}
@@ -120,10 +120,10 @@ def _add(result: dict[str, str], name: str, value: str, known: frozenset[str], *
 
 @dataclass(frozen=True)
 class ByClient:
-    """Settings of Kafka clients under librdkafka's names, by the kind of client that has them.
+    """Settings of Kafka clients under librdkafka's names, by type of client.
 
-    :param common: of every client; also names that nobody knows, for a later check to refuse.
-    :param fixed: names that the connector sets itself -> why a given value is not used; empty where it is the same value.
+    :param common: of every client; also unknown names, for a later check to refuse.
+    :param fixed: names that the connector sets itself, with the reason why a given value is ignored; empty if the values are equal.
     """
 
     common: Mapping[str, str]
@@ -133,9 +133,9 @@ class ByClient:
 
 
 def by_client(given: Mapping[str, str]) -> ByClient:
-    """Divide the settings of a connection that many kinds of clients share.
+    """Split the settings of a connection that several types of clients share.
 
-    :param given: under librdkafka's names.
+    :param given: settings under librdkafka's names.
     """
     parts: dict[str, dict[str, str]] = {"common": {}, "producer": {}, "consumer": {}}
     fixed: dict[str, str] = {}
@@ -155,7 +155,7 @@ def by_client(given: Mapping[str, str]) -> ByClient:
 
 
 def one_name(name: str) -> str:
-    """The one name of a setting that has several."""
+    """The name that this project uses for a setting with several names."""
     name = _RENAMED.get(name, name)
     return _ALIASES.get(name, name)
 

@@ -1,7 +1,7 @@
-"""The properties of librdkafka, each judged: what it can do to a host or a secret, and who may therefore set it.
+"""Classification of librdkafka's properties: what each can do to a host or a secret, and who may set it.
 
-This is the one place that decides. Settings, data source options, Airflow connections and secrets files all ask it. A test compares the
-names with those of the installed librdkafka, so that a property that a new version adds fails until it is judged here.
+Settings, data source options, Airflow connections and secrets files all use it. A test compares the names with those of the installed
+librdkafka, so that a property added by a new version fails until it is classified here.
 
 Names: CONFIGURATION.md of librdkafka 2.16.
 """
@@ -26,17 +26,17 @@ HOST_ACCESS: Mapping[str, str] = {
     "offset.store.method": "writes files on the host",
     "offset.store.path": "writes files on the host",
 }
-"""What acts on the host. Never in settings; in a connection or a secrets file only where an administrator has listed the value."""
+"""Properties that act on the host. Never in settings; in a connection or a secrets file only if an administrator allows the value."""
 
 CREDENTIAL_TARGETS: Mapping[str, str] = {
     "sasl.oauthbearer.token.endpoint.url": "names the address that client secrets are sent to",
     "sasl.oauthbearer.metadata.authentication.type": "takes the identity of the host from its cloud",
 }
-"""What decides where a credential goes. Never in settings: it belongs where the credential is, in the connection or the secrets file."""
+"""Properties that decide where a credential is sent. Never in settings: they belong in the connection or the secrets file."""
 
 _SHELL = frozenset({"sasl.kerberos.keytab", "sasl.kerberos.principal", "sasl.kerberos.service.name"})
 _SHELL_PLAIN = re.compile(r"(?!-)[A-Za-z0-9_./@:+=,-]*")
-_SHELL_REASON = "is put into a shell command, and has other characters than letters, digits and _ . / @ : + = , -"
+_SHELL_REASON = "becomes part of a shell command, and has characters other than letters, digits and _ . / @ : + = , -"
 
 SECRETS = frozenset(
     """
@@ -59,7 +59,7 @@ SECURITY = frozenset(
     ssl.sigalgs.list
     """.split()  # noqa: SIM905
 )
-"""How a client proves who it is, and checks who the broker is. For all clients of a connector alike: no override holds them."""
+"""Authentication of the client and of the broker. Equal for all clients of a connector: overrides must not hold them."""
 
 _OPEN = frozenset(
     """
@@ -102,7 +102,7 @@ UNSETTABLE = frozenset(
     ssl_certificate ssl_engine_callback_data ssl_key ssl.certificate.verify_cb stats_cb throttle_cb
     """.split()  # noqa: SIM905
 )
-"""Functions of the program and the library's own: no text can set them, and nobody may."""
+"""Callbacks and internals of the library, which no text can set."""
 
 _CONSUMER_FILES = frozenset({"offset.store.method", "offset.store.path"})
 COMMON = _OPEN | SECURITY | SECRETS | frozenset(CREDENTIAL_TARGETS) | (frozenset(HOST_ACCESS) - _CONSUMER_FILES)
@@ -111,28 +111,28 @@ CONSUMER = COMMON | _OPEN_CONSUMER | _CONSUMER_FILES
 
 
 def is_security(name: str) -> bool:
-    """Whether a property decides how a client proves who it is, checks the broker, or acts on the host."""
+    """Whether a property concerns authentication or acts on the host."""
     return name in SECURITY or name in SECRETS or name in CREDENTIAL_TARGETS or name in HOST_ACCESS
 
 
 def host_access(name: str, value: str) -> str | None:
-    """What a property with that value does to the host, as in 'loads native code'; None where it does nothing."""
+    """Effect of a property on the host, as in 'loads native code'; None without any."""
     if name in _SHELL and not _SHELL_PLAIN.fullmatch(value):
         return _SHELL_REASON
     return HOST_ACCESS.get(name)
 
 
 def kept_from_settings(name: str, value: str) -> str | None:
-    """Why a property may not be in settings, options or anything else that is data; None where it may. Secrets are judged by `secrets`."""
+    """Why settings and options must not hold a property; None if they may. For secrets see :func:`.secrets.is_secret`."""
     return host_access(name, value) or CREDENTIAL_TARGETS.get(name)
 
 
 def check_trusted(config: Mapping[str, str], allowed: Collection[str], **where: Any) -> None:
     """Check the properties of a connection or of a secrets file.
 
-    :param allowed: what an administrator allows, each ``name=value``.
+    :param allowed: properties that an administrator allows, each ``name=value``.
     :param where: the connection or file, for the error.
-    :raises SettingsError: a name that librdkafka does not have, or a property that acts on the host and is not allowed. No value is shown.
+    :raises SettingsError: a name is unknown to librdkafka, or a property acts on the host and is not allowed. No value is shown.
     """
     known = PRODUCER | CONSUMER
     for name, value in config.items():
@@ -151,5 +151,5 @@ def check_trusted(config: Mapping[str, str], allowed: Collection[str], **where: 
 
 
 def security_names(names: Iterable[str]) -> list[str]:
-    """Those of the names that :func:`is_security` is true of, sorted."""
+    """The names for which :func:`is_security` is true, sorted."""
     return sorted(filter(is_security, names))

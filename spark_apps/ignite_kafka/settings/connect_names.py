@@ -1,4 +1,4 @@
-"""Names of Kafka Connect and of the reference -> our settings: so that a connector file loads as it is.
+"""Translation of names of Kafka Connect and of the GridGain connector to our settings, so that connector files load unchanged.
 
 Sources: Kafka's documentation of source connector, producer, consumer and worker settings; KIP-158 (topic.creation.*); KIP-458
 (producer.override.*).
@@ -26,7 +26,7 @@ _CLASSES: Mapping[str, type[ConnectorSettings]] = {
     "IgniteSink": SinkSettings,
 }
 _CLASS = "connector.class"
-_TOPICS = ("topics", "topics.regex", "topics_regex")  # what only a sink has, and must have
+_TOPICS = ("topics", "topics.regex", "topics_regex")  # required by a sink, unknown to a source
 _CREATION = "topic.creation.default."
 _SECURITY = ("security.", "ssl.", "sasl.")
 _PROVIDED = re.compile(r"\$\{[^}:]+:[^}]*\}")
@@ -78,11 +78,11 @@ _IGNORED = {
     "config.action.reload": "nothing is reloaded while a run lasts",
     "predicates": "it is used only with transforms",
     "errors.log.enable": "errors are always logged",
-    "errors.deadletterqueue.context.headers.enable": "dead letters always have the headers that tell their context",
+    "errors.deadletterqueue.context.headers.enable": "dead letters always have the context headers",
     "errors.retry.timeout": "see retry_timeout_ms",
     "errors.retry.delay.max.ms": "see retry_timeout_ms",
     "tasks.max.enforce": "there are never more tasks than tasks_max",
-    "connector.plugin.version": "there is one version, the one that is installed",
+    "connector.plugin.version": "only the installed version is available",
     "key.converter.schemas.cache.size": "schemas are not written",
     "value.converter.schemas.cache.size": "schemas are not written",
     "key.converter.replace.null.with.default": "schemas are not written, so there are no defaults",
@@ -121,12 +121,12 @@ _IGNORED_BEGINNINGS = {
 
 
 def is_connect(data: Mapping[str, Any]) -> bool:
-    """Whether names are Connect's: it names the class of a connector, or has a name with a dot or of the reference."""
+    """Whether settings have names of Connect: a name with a dot, or one of the GridGain connector."""
     return any("." in name or any(name in _reference(settings) for settings in _OTHERS) for name in data)
 
 
 def settings_class(data: Mapping[str, Any], origin: Mapping[str, str]) -> type[ConnectorSettings]:
-    """The direction that settings are of: by the connector's class, else a sink where they name topics to read.
+    """Class of the settings: by the connector's class, else a sink if they name topics to read.
 
     :raises SettingsError: the class is another connector's.
     """
@@ -135,24 +135,23 @@ def settings_class(data: Mapping[str, Any], origin: Mapping[str, str]) -> type[C
         return SinkSettings if any(name in data for name in _TOPICS) else SourceSettings
     if connector not in _CLASSES:
         allowed = f"Allowed: {', '.join(sorted(_CLASSES))}"
-        raise SettingsError(f"{_CLASS} is another connector's", allowed, setting=_CLASS, value=connector, set_in=origin.get(_CLASS))
+        raise SettingsError(f"{_CLASS} belongs to another connector", allowed, setting=_CLASS, value=connector, set_in=origin.get(_CLASS))
     return _CLASSES[connector]
 
 
 def translate(
     given: Mapping[str, Any], origin: Mapping[str, str]
 ) -> tuple[dict[str, Any], dict[str, str], dict[str, str], type[ConnectorSettings], tuple[IgniteKafkaError, ...]]:
-    """Connect's names -> (our values, where each was set, ignored name -> reason, the direction, what is wrong).
-
-    Wrong is a name that nobody knows, a secret, two names of one setting that disagree (SettingsError), or a feature of Connect that this
-    version does not have (NotAvailableYet).
+    """Translate Connect's names to ours.
 
     :param origin: where each given name was set.
-    :raises SettingsError: another connector's class.
+    :returns: values and origins by our names, ignored names with the reason, the class of the settings, and errors: SettingsError for an
+        unknown name, a secret, or different values of one setting; NotAvailableYet for a feature that this version does not have.
+    :raises SettingsError: the class belongs to another connector.
     """
     direction = settings_class(given, origin)
     values: dict[str, Any] = {}
-    places: dict[str, str] = {}
+    origins: dict[str, str] = {}
     ignored: dict[str, str] = {}
     found = Findings()
     for name, value in given.items():
@@ -161,24 +160,24 @@ def translate(
         reason = _reason_to_ignore(name, direction)
         if reason:
             ignored[name] = reason
-            places[name] = origin.get(name, "")
+            origins[name] = origin.get(name, "")
             continue
         with found.check():
             if name == _TOLERANCE:
-                _tolerate(values, places, given, origin)
+                _tolerate(values, origins, given, origin)
                 continue
             target, item = _target(name, origin.get(name), direction)
             if target in direction.all_when_absent and isinstance(value, str) and not value.strip():
-                ignored[name] = "it is empty and chooses all, as its default does in the reference"
-                places[name] = origin.get(name, "")
+                ignored[name] = "it is empty and selects all, like its default in the GridGain connector"
+                origins[name] = origin.get(name, "")
                 continue
             _refuse_provider(name, value, origin)
             _put(values, target, item, value, name, origin.get(name))
-            places[target] = origin.get(name, "")
+            origins[target] = origin.get(name, "")
     for side in ("key", "value"):
         if "JsonConverter" in str(given.get(f"{side}.converter")) and f"{side}.converter.schemas.enable" not in given:
             ignored[f"{side}.converter.schemas.enable"] = "it is not set; Connect's default is true, and here it is false"
-    return values, places, ignored, direction, tuple(found.errors)
+    return values, origins, ignored, direction, tuple(found.errors)
 
 
 def _refuse_provider(name: str, value: Any, origin: Mapping[str, str]) -> None:
@@ -187,18 +186,18 @@ def _refuse_provider(name: str, value: Any, origin: Mapping[str, str]) -> None:
         raise SettingsError("configuration providers are not supported", remedy, setting=name, set_in=origin.get(name))
 
 
-def _tolerate(values: dict[str, Any], places: dict[str, str], given: Mapping[str, Any], origin: Mapping[str, str]) -> None:
-    """errors.tolerance: with a topic for dead letters none of them is lost, without one they are."""
+def _tolerate(values: dict[str, Any], origins: dict[str, str], given: Mapping[str, Any], origin: Mapping[str, str]) -> None:
+    """Translate errors.tolerance: DEAD_LETTER with a dead-letter topic, else LOG_ONLY."""
     tolerant = DEAD_LETTER if given.get("errors.deadletterqueue.topic.name") else LOG_ONLY
     policy = {"none": STOP, "all": tolerant}.get(given[_TOLERANCE])
     if policy is None:
         raise SettingsError(f"{_TOLERANCE} is wrong", setting=_TOLERANCE, allowed="none or all", set_in=origin.get(_TOLERANCE))
     _put(values, "error_handling_policy", None, policy, _TOLERANCE, origin.get(_TOLERANCE))
-    places["error_handling_policy"] = origin.get(_TOLERANCE, "")
+    origins["error_handling_policy"] = origin.get(_TOLERANCE, "")
 
 
 def _reference(direction: type[ConnectorSettings]) -> Mapping[str, str]:
-    """The reference's names of a direction -> ours."""
+    """Our names of a direction by the GridGain connector's."""
     return {setting.reference: name for name, setting in direction.known().items() if setting.reference}
 
 
@@ -214,8 +213,8 @@ def _reason_to_ignore(name: str, direction: type[ConnectorSettings]) -> str | No
     return next((reason for beginning, reason in _IGNORED_BEGINNINGS.items() if name.startswith(beginning)), None)
 
 
-def _target(name: str, place: str | None, direction: type[ConnectorSettings]) -> tuple[str, str | None]:
-    """Our setting, and the name within it where it is a mapping."""
+def _target(name: str, set_in: str | None, direction: type[ConnectorSettings]) -> tuple[str, str | None]:
+    """Our setting, and the name within it if it is a mapping."""
     known, connect, reference = direction.known(), _OF_CONNECT[direction], _reference(direction)
     ours = connect.get(name) or reference.get(name) or (name if name in known else None)
     if ours is not None:
@@ -223,23 +222,23 @@ def _target(name: str, place: str | None, direction: type[ConnectorSettings]) ->
     if name.startswith("transforms."):
         return "transforms", None
     if name.startswith("topic.creation.") and not name.startswith(_CREATION):
-        raise NotAvailableYet("groups of topics are not available yet", "Use topic.creation.default.*", setting=name, set_in=place)
+        raise NotAvailableYet("groups of topics are not available yet", "Use topic.creation.default.*", setting=name, set_in=set_in)
     if name.startswith(_SECURITY):
         return "kafka_config", name
     for beginning, mapping in _MAPPINGS.items():
         if name.startswith(beginning) and mapping in known:
             return mapping, name.removeprefix(beginning)
-    direction.refuse_secret(name, place)
+    direction.refuse_secret(name, set_in)
     hint = did_you_mean(name, [*reference, *connect, *known])
-    raise SettingsError("there is no such setting", hint or "See docs/settings.md", setting=name, set_in=place)
+    raise SettingsError("there is no such setting", hint or "See docs/settings.md", setting=name, set_in=set_in)
 
 
-def _put(values: dict[str, Any], target: str, item: str | None, value: Any, name: str, place: str | None) -> None:
+def _put(values: dict[str, Any], target: str, item: str | None, value: Any, name: str, set_in: str | None) -> None:
     if target == "transforms" and name != target:
         values.setdefault(target, ())
     elif item is not None:
         values[target] = {**values.get(target, {}), item: value}
     elif values.setdefault(target, value) != value:
         raise SettingsError(
-            f"{target} is set twice, to different values", "Keep one of its names", setting=name, value=repr(value), set_in=place
+            f"{target} is set twice, to different values", "Keep one of its names", setting=name, value=repr(value), set_in=set_in
         )

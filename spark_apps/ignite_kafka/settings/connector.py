@@ -182,12 +182,12 @@ class ConnectorSettings(Settings):
 
     @property
     def streams(self) -> bool:
-        """Whether a run goes on until it is stopped, or catches up with changes: SIGTERM ends it after the batch in hand."""
+        """Whether the run copies changes, so that SIGTERM ends it after the current batch."""
         return self.run_mode == "continuous"
 
     @property
     def ignite_endpoint(self) -> IgniteEndpoint:
-        """Where the cluster is; without user and password."""
+        """Addresses, TLS and timeouts of the Ignite cluster; without credentials."""
         tls = TlsSettings(
             enabled=self.ignite_tls_enabled,
             ca_file=self.ignite_tls_ca_file or None,
@@ -201,7 +201,7 @@ class ConnectorSettings(Settings):
 
     @property
     def kafka_common(self) -> dict[str, str]:
-        """Settings of librdkafka for every client; without secrets."""
+        """Properties of librdkafka for every client; without secrets."""
         return {**self.kafka_config, "bootstrap.servers": self.bootstrap_servers}
 
     def warnings(self) -> list[tuple[Event, dict[str, Any]]]:

@@ -1,7 +1,7 @@
-"""What a setting's value may be: one parser a type, for text as in a `.properties` file and for JSON values alike.
+"""Types of settings: one parser per type, for texts of a `.properties` file and for JSON values.
 
-A parser returns the canonical value and is idempotent, so that the same function reads a setting and checks one that is already built.
-It raises ValueError; the caller adds the setting's name, what is allowed and where it was set.
+A parser returns the canonical value and is idempotent, so that it both reads a setting and checks one that is already built. It raises
+ValueError; the caller adds the setting's name, the allowed values and the origin.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _BROKER = re.compile(r"(?:\w+://)?(?:\[[0-9A-Fa-f:.%\w]+\]|[^\s,:/\[\]]+)(?::(?P
 
 @dataclass(frozen=True)
 class SettingType:
-    """A set of values.
+    """Type of a setting.
 
-    :param allowed: the values in words, for messages and the settings page.
-    :param parse: any value -> its canonical form; ValueError where it has none.
-    :param aliases: other spellings of a value -> the value.
-    :param shown: whether a message may show a refused value; the reason names what is wrong where it may not.
+    :param allowed: description of the allowed values, for messages and the settings page.
+    :param parse: returns the canonical form of a value; raises ValueError if it is not allowed.
+    :param aliases: other spellings of values.
+    :param shown: whether a message may show a refused value.
     """
 
     type_name: str
@@ -37,9 +37,10 @@ class SettingType:
 
 @dataclass(frozen=True)
 class Setting:
-    """What is known of one setting beside its name and default.
+    """Definition of a setting, without name and default.
 
-    :param reference: its name in the reference's own configuration, if it has one.
+    :param help: effect and unit, for the settings page.
+    :param reference: name in the GridGain connector; empty without one.
     :param unsupported: values that this version refuses; None: every value but the default.
     :param no_effect_because: why a value other than the default has no effect; empty where it has one.
     :param fixed_in_snapshot: whether it decides which records are sent or what they contain: it cannot change under one snapshot id.
@@ -92,7 +93,7 @@ def _plain(value: object) -> str:
 
 
 def _brokers(value: object) -> str:
-    """Addresses as librdkafka takes them, without the blanks that Java's clients allow beside a comma."""
+    """Addresses for librdkafka, without the blanks that Java's clients allow around a comma."""
     addresses = _COMMA.split(_text(value).strip())
     for address in addresses:
         found = _BROKER.fullmatch(address)
@@ -126,7 +127,7 @@ OBJECTS = SettingType("mapping", "a mapping of names to mappings", _objects, sho
 
 
 def text_like(pattern: str, allowed: str) -> SettingType:
-    """Text that matches a pattern as a whole."""
+    """Text that fully matches a pattern."""
     compiled = re.compile(pattern)
 
     def parse(value: object) -> str:
@@ -138,7 +139,7 @@ def text_like(pattern: str, allowed: str) -> SettingType:
 
 
 def whole_number(low: int, high: int | None = None, *, besides: int | None = None, optional: bool = False) -> SettingType:
-    """A whole number from ``low`` to ``high``, or the value ``besides``; None too where it is ``optional``."""
+    """A whole number from ``low`` to ``high``, or the value ``besides``, or None if ``optional``."""
     span = f"from {low}" + ("" if high is None else f" to {high}")
     allowed = f"a whole number {span}" + ("" if besides is None else f", or {besides}") + (", or none" if optional else "")
 
@@ -154,7 +155,7 @@ def whole_number(low: int, high: int | None = None, *, besides: int | None = Non
 
 
 def choice(*values: str, aliases: Mapping[str, str] | None = None) -> SettingType:
-    """One of some texts; an alias stands for one of them."""
+    """One of several texts, or an alias of one."""
     known = dict(aliases or {})
 
     def parse(value: object) -> str:

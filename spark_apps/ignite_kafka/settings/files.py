@@ -1,4 +1,4 @@
-"""Java `.properties` files, read as ``java.util.Properties.load(InputStream)`` reads them, and the file types that settings come in.
+"""Settings files: JSON, and Java `.properties` files as ``java.util.Properties.load(InputStream)`` reads them.
 
 Source: the specification of ``java.util.Properties.load`` (Java 17): ISO 8859-1, natural and logical lines, escapes, separators.
 """
@@ -28,7 +28,7 @@ _FOUR_HEX = re.compile(r"[0-9a-fA-F]{4}")
 
 @dataclass(frozen=True)
 class Property:
-    """One key and its element; ``line`` is the natural line, from 1, that the key begins in."""
+    """A key and its value; ``line`` is the number of the natural line, from 1, in which the key begins."""
 
     line: int
     key: str
@@ -37,13 +37,13 @@ class Property:
 
 @dataclass(frozen=True)
 class LoadedSettings:
-    """Settings as they were found, before they are checked.
+    """Settings as read, before they are checked.
 
-    :param values: by our names.
+    :param values: values by name of the setting.
     :param origin: where each was set.
-    :param ignored: name -> why it was left out.
-    :param direction: the class of the settings.
-    :param findings: what is wrong with the names that were found.
+    :param ignored: ignored names, with the reason.
+    :param direction: class of the settings.
+    :param findings: errors about names.
     """
 
     values: Mapping[str, Any]
@@ -53,11 +53,11 @@ class LoadedSettings:
     findings: tuple[IgniteKafkaError, ...] = ()
 
     def with_values(self, values: Mapping[str, Any], origin: str) -> LoadedSettings:
-        """The same with other values on top, such as the command line's."""
+        """Override values, for example by those of the command line."""
         return replace(self, values={**self.values, **values}, origin={**self.origin, **dict.fromkeys(values, origin)})
 
     def settings(self) -> ConnectorSettings:
-        """The checked settings; logs event 15001 for each ignored name.
+        """Check the settings; emits event 15001 for each ignored name.
 
         :raises SettingsError: see :meth:`ConnectorSettings.from_dict`.
         """
@@ -80,12 +80,12 @@ class LoadedSettings:
 
 
 def load(path: str | Path) -> LoadedSettings:
-    """Read a file of settings.
+    """Read a settings file.
 
-    A `.properties` file holds the reference's and Kafka Connect's names, ours too. A `.json` file holds ours, or is what Connect's REST
-    interface takes (``{"name", "config"}``, or the config alone).
+    A `.properties` file holds names of the GridGain connector, of Kafka Connect and ours. A `.json` file holds ours, or the JSON of Kafka
+    Connect's REST interface (``{"name", "config"}``, or the config alone).
 
-    :raises SettingsError: it cannot be read, has another type, or holds a name that nobody knows.
+    :raises SettingsError: the file cannot be read, has another type, or holds an unknown name.
     """
     path = Path(path)
     try:
@@ -100,7 +100,7 @@ def load(path: str | Path) -> LoadedSettings:
 
 
 def from_properties(content: bytes, file: str) -> LoadedSettings:
-    """Settings from the bytes of a `.properties` file; a key that is there twice counts as it is there last, as in Java."""
+    """Read settings from the bytes of a `.properties` file; the last value of a key counts, as in Java."""
     try:
         entries = list(parse(content.decode("iso-8859-1")))
     except ValueError as error:
@@ -109,7 +109,7 @@ def from_properties(content: bytes, file: str) -> LoadedSettings:
 
 
 def from_json(content: bytes, file: str) -> LoadedSettings:
-    """Settings from the bytes of a `.json` file."""
+    """Read settings from the bytes of a `.json` file."""
     try:
         data = json.loads(content)
     except ValueError as error:
@@ -127,9 +127,9 @@ def from_json(content: bytes, file: str) -> LoadedSettings:
 
 
 def parse(text: str) -> Iterator[Property]:
-    r"""The properties of a text, in its order.
+    """Parse the properties of a text, in order.
 
-    :raises ValueError: a ``\uxxxx`` that is not four hexadecimal digits; the message names the line.
+    :raises ValueError: a Unicode escape without four hexadecimal digits; the message names the line.
     """
     for line, logical in _logical_lines(text):
         key, value = _split(logical)
@@ -140,13 +140,13 @@ def parse(text: str) -> Iterator[Property]:
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Lines with their continuations joined; without blank lines and comments, which are never continued."""
+    """Lines joined with their continuations; blank lines and comments, which are never continued, are dropped."""
     held: list[str] = []
     first = 0
     naturals = _NATURAL_LINE.split(text)
     for number, natural in enumerate(naturals if naturals[-1] else naturals[:-1], 1):
         line = natural.lstrip(_BLANK)
-        if not any(held):  # nothing of a logical line is there yet, not even by an empty line that is continued
+        if not any(held):  # no logical line has begun, not even by an empty continued line
             held, first = [], number
             if not line or line[0] in "#!":
                 continue
@@ -160,7 +160,7 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _split(logical: str) -> tuple[str, str]:
-    """Key and element, still escaped: the key ends before the first `=`, `:` or blank that is not escaped."""
+    """Key and value, still escaped: the key ends before the first unescaped `=`, `:` or blank."""
     end = 0
     while end < len(logical) and logical[end] not in "=:" + _BLANK:
         end += 2 if logical[end] == "\\" else 1
@@ -186,5 +186,5 @@ def _unescaped(text: str) -> str:
             else:
                 character = _ESCAPES.get(character, character)
         result.append(character)
-    # Java's characters are UTF-16 units: two of them can be one character here
+    # Java's characters are UTF-16 units, two of which can form one character here
     return "".join(result).encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

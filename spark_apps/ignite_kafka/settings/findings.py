@@ -1,4 +1,4 @@
-"""Collects what is wrong with settings, so that one look finds all of it."""
+"""Collection of errors about settings, so that one check reports all of them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from ..errors import IgniteKafkaError, NotAvailableYet, SettingsError
 
 
 class Findings:
-    """What checks have found so far.
+    """Errors found so far.
 
-    :param errors: what was found before, such as names that a file has and no setting.
+    :param errors: errors found before, such as unknown names in a file.
     """
 
     def __init__(self, errors: Iterable[IgniteKafkaError] = ()) -> None:
@@ -20,22 +20,21 @@ class Findings:
 
     @contextmanager
     def check(self, *names: str) -> Iterator[None]:
-        """One check: what it raises is kept, and the next check is made.
+        """Run one check and keep its error.
 
-        :param names: settings that it compares. Where one of them is wrong by itself, what this check finds only follows from that, and is
-            not kept.
+        :param names: settings that it compares. If one of them is wrong already, the error follows from that and is dropped.
         """
         try:
             yield
         except (SettingsError, NotAvailableYet) as error:
-            if error.findings:  # of a check that has checks of its own
+            if error.findings:  # a check that runs several checks
                 self.errors += error.findings
             elif not self._wrong.intersection(names):
                 self.errors.append(error)
             self._wrong.add(str(error.where.get("setting")))
 
     def raise_all(self) -> None:
-        """Raise what was found, if anything: one error as it is, several as one that holds them."""
+        """Raise the errors found: a single one unchanged, several as one error that holds them."""
         if len(self.errors) == 1:
             raise self.errors[0]
         if self.errors:

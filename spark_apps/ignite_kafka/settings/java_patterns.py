@@ -35,12 +35,15 @@ _CLASSES = {
 
 
 def check_pattern(pattern: str) -> None:
-    """Raise ValueError with the reason where a pattern cannot be used."""
+    """Check a pattern.
+
+    :raises ValueError: it cannot be used; the message has the reason.
+    """
     _compiled(pattern)
 
 
 def matches_whole(text: str, pattern: str) -> bool:
-    """Whether a regular expression, as Java writes it, matches the whole text.
+    """Whether a regular expression in Java's syntax matches the whole text.
 
     :raises ValueError: the pattern cannot be used, or not with a text of that length.
     """
@@ -48,7 +51,7 @@ def matches_whole(text: str, pattern: str) -> bool:
 
 
 def pattern_remedy(pattern: str) -> str:
-    """What to do about a pattern that does not compile."""
+    """Remedy for a pattern that does not compile."""
     if pattern.startswith("*"):
         return f"Lists hold regular expressions, not wildcards: write .{pattern}"
     return "A comma separates expressions in a text: in JSON, write a list where an expression holds a comma"
@@ -72,7 +75,7 @@ def _compiled(pattern: str) -> NamePattern:
 
 
 def _from_java(pattern: str) -> str:
-    """The same regular expression as Python writes it."""
+    """Translate a regular expression to Python's syntax."""
     inside = False
     result = []
     for token in _TOKEN.finditer(pattern):

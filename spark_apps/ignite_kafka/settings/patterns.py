@@ -1,9 +1,9 @@
 """Regular expressions for names, matched without backtracking, in a bounded number of steps.
 
-Python's own matcher takes exponential time for expressions such as ``(a+)+b``, and holds the interpreter's lock meanwhile: one expression
-among the arguments of a watcher would stop every trigger of its process. Here each pair of a step of the expression and a place in the
-name is visited once. Parsing, character classes and anchors are Python's, so an expression means the same. What cannot be matched so is
-refused: back references, and what depends on the order of trials (possessive quantifiers, atomic groups, conditions on groups).
+Python's matcher takes exponential time for expressions such as ``(a+)+b`` and holds the interpreter's lock meanwhile: one expression of a
+sensor would stop every trigger of its process. Here each pair of a step of the expression and a position in the name is visited once.
+Parsing, character classes and anchors are Python's, so expressions have the same meaning. Expressions that cannot be matched this way are
+refused: back references, possessive quantifiers, atomic groups and conditions on groups.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _REFUSED = {
 
 @dataclass
 class _Match:
-    """One text that is matched.
+    """A text during matching.
 
-    :param looks: what was found ahead of, or before, a place: by the look's number and the place.
+    :param looks: results of lookaheads and lookbehinds, by number of the assertion and position.
     """
 
     text: str
@@ -53,9 +53,9 @@ _Test = Callable[[_Match, int], object]
 class _Step:
     """One step of an expression.
 
-    :param test: of a character or a place; None: the step only leads on.
-    :param width: characters that the test takes.
-    :param follow: numbers of the steps behind it.
+    :param test: test of a character or a position; None: the step consumes nothing.
+    :param width: number of characters that the test consumes.
+    :param follow: numbers of the following steps.
     """
 
     test: _Test | None = None
@@ -67,14 +67,14 @@ class NamePattern:
     """A compiled expression.
 
     :raises re.error: it is no regular expression.
-    :raises ValueError: it is too large, or has a part that is refused.
+    :raises ValueError: it is too large, or has a refused part.
     """
 
     def __init__(self, expression: str, flags: int = 0) -> None:
         if len(expression) > MAX_LENGTH:
             raise ValueError(f"it has more than {MAX_LENGTH} characters")
         try:
-            re.compile(expression, flags)  # which refuses what the parser alone takes
+            re.compile(expression, flags)  # which refuses expressions that the parser alone accepts
             parsed = _parser.parse(expression, flags)
             self._steps = [_Step()]  # the first is where a match ends
             self._tests: dict[tuple[str, int], _Test] = {}
@@ -85,22 +85,22 @@ class NamePattern:
     def fullmatch(self, text: str) -> bool:
         """Whether the whole text matches.
 
-        :raises ValueError: the text is so long that it would take too many steps.
+        :raises ValueError: matching the text takes too many steps.
         """
         return len(text) in self._ends(_Match(text), self._entry, 0)
 
     def _ends(self, match: _Match, entry: int, start: int) -> set[int]:
-        """Places where matches that begin at a place can end."""
+        """Positions at which matches from a start position can end."""
         seen, waiting, ends = {(entry, start)}, [(entry, start)], set()
         while waiting:
             match.visit()
-            number, place = waiting.pop()
+            number, position = waiting.pop()
             if number == 0:
-                ends.add(place)
+                ends.add(position)
                 continue
             step = self._steps[number]
-            if step.test is None or (place + step.width <= len(match.text) and step.test(match, place)):
-                behind = {(following, place + step.width) for following in step.follow} - seen
+            if step.test is None or (position + step.width <= len(match.text) and step.test(match, position)):
+                behind = {(following, position + step.width) for following in step.follow} - seen
                 seen |= behind
                 waiting.extend(behind)
         return ends
@@ -112,7 +112,7 @@ class NamePattern:
         return len(self._steps) - 1
 
     def _sequence(self, items: Iterable[Any], behind: int, flags: int) -> int:
-        """The first step of items that follow one another; ``behind`` is the step that comes after them."""
+        """First step of a sequence of items; ``behind`` is the step after them."""
         for operation, argument in reversed(list(items)):
             behind = self._item(operation, argument, behind, flags)
         return behind
@@ -147,24 +147,24 @@ class NamePattern:
         return behind
 
     def _look(self, wanted: bool, direction: int, items: Any, flags: int) -> _Test:
-        """Whether what lies ahead of a place, or before it, matches."""
+        """Test of a lookahead or lookbehind."""
         entry, width = self._sequence(items, 0, flags), items.getwidth()[0] if direction < 0 else 0
         number = len(self._steps)
 
-        def test(match: _Match, place: int) -> bool:
-            if (number, place) not in match.looks:
-                ends = self._ends(match, entry, place - width) if place >= width else set()
-                match.looks[number, place] = (place in ends if direction < 0 else bool(ends)) is wanted
-            return match.looks[number, place]
+        def test(match: _Match, position: int) -> bool:
+            if (number, position) not in match.looks:
+                ends = self._ends(match, entry, position - width) if position >= width else set()
+                match.looks[number, position] = (position in ends if direction < 0 else bool(ends)) is wanted
+            return match.looks[number, position]
 
         return test
 
     def _python_test(self, operation: Any, argument: Any, flags: int) -> _Test:
-        """Python's own test of one character, or of a place between two."""
+        """Python's test of one character, or of the position between two."""
         key = f"{operation} {argument}", flags
         if key not in self._tests:
             state = _parser.State()
             state.flags = flags
             compiled: re.Pattern[str] = _compiler.compile(_parser.SubPattern(state, [(operation, argument)]), flags)
-            self._tests[key] = lambda match, place: compiled.match(match.text, place)
+            self._tests[key] = lambda match, position: compiled.match(match.text, position)
         return self._tests[key]

@@ -1,7 +1,7 @@
-"""Passwords and the like: kept apart from settings and plans, read from a file that only its owner can read.
+"""Secrets: separate from settings and plans, read from a file that only its owner can read.
 
-The file is JSON: ``{"ignite": {"username", "password", "key_password", "backlog_secret"}, "kafka": {"sasl.password": …}}``; both parts may
-be missing. ``backlog_secret`` is that of a data source's capture; connectors keep theirs in Kafka (:mod:`~ignite_kafka.state.configs`).
+The file is JSON: ``{"ignite": {"username", "password", "key_password", "backlog_secret"}, "kafka": {"sasl.password": …}}``; both parts are
+optional. ``backlog_secret`` protects the capture of a data source; connectors keep theirs in Kafka (:mod:`~ignite_kafka.state.configs`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _FORM = 'Its form is {"ignite": {"username": …, "password": …, "key_password
 
 @dataclass(frozen=True, repr=False)
 class Secrets:
-    """What no plan, log or command line may hold. ``kafka`` has librdkafka's names, such as ``sasl.password``."""
+    """Credentials, which no plan, log or command line may hold; ``kafka`` has librdkafka's names, such as ``sasl.password``."""
 
     ignite: IgniteCredentials = field(default_factory=IgniteCredentials)
     kafka: Mapping[str, str] = field(default_factory=dict)
@@ -45,12 +45,12 @@ class Secrets:
 
 
 def is_secret(name: str) -> bool:
-    """Whether a setting of that name holds a secret, by its name."""
+    """Whether a name is that of a secret."""
     return name not in _NOT_SECRET and _SECRET.search(name) is not None
 
 
 def split_kafka(config: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
-    """A Kafka connection's settings in two parts: what settings may hold, and what belongs beside the secrets."""
+    """Split a Kafka connection into properties that settings may hold, and secrets and other properties that belong with them."""
     hidden = {name: value for name, value in config.items() if is_secret(name) or kept_from_settings(name, value)}
     return {name: value for name, value in config.items() if name not in hidden}, hidden
 
@@ -58,8 +58,8 @@ def split_kafka(config: Mapping[str, str]) -> tuple[dict[str, str], dict[str, st
 def load(path: str | Path, allowed: Collection[str] = ()) -> Secrets:
     """Read a secrets file.
 
-    :param allowed: properties of Kafka clients that may act on the host, each ``name=value``; see :mod:`.client_properties`.
-    :raises SettingsError: it cannot be read, others can read it, or it has another form. The message never shows its content.
+    :param allowed: allowed Kafka properties that act on the host, each ``name=value``; see :mod:`.client_properties`.
+    :raises SettingsError: the file cannot be read, others can read it, or it has another form. The message never shows its content.
     """
     path = Path(path)
     try:
@@ -72,7 +72,7 @@ def load(path: str | Path, allowed: Collection[str] = ()) -> Secrets:
 
 
 def from_json(content: bytes | str, origin: str | Path = "secrets", allowed: Collection[str] = ()) -> Secrets:
-    """Secrets from JSON text; the same errors as :func:`load`."""
+    """Read secrets from JSON text; the same errors as :func:`load`."""
     try:
         data = json.loads(content)
     except ValueError:
@@ -93,14 +93,14 @@ def from_json(content: bytes | str, origin: str | Path = "secrets", allowed: Col
 
 
 def to_dict(secrets: Secrets) -> dict[str, Any]:
-    """The file's content."""
+    """Content of the file, JSON-ready."""
     return {"ignite": asdict(secrets.ignite), "kafka": dict(secrets.kafka)}
 
 
 def dump(secrets: Secrets, path: str | Path) -> None:
-    """Write a new file that its owner alone can read.
+    """Write a new file that only its owner can read.
 
-    :raises FileExistsError: something is there already; it is never written over, nor followed if it is a link.
+    :raises FileExistsError: the path exists; it is never overwritten, and a link is not followed.
     """
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     with os.fdopen(descriptor, "w") as file:
@@ -108,12 +108,12 @@ def dump(secrets: Secrets, path: str | Path) -> None:
 
 
 def restrict(path: str | Path) -> None:
-    """Take a file that a program copied here (Spark does, with the mode of its umask) from all but its owner."""
+    """Make a file readable by its owner only, such as a copy that Spark made with the mode of its umask."""
     os.chmod(path, 0o600)
 
 
 def _check_access(path: Path, found: os.stat_result) -> None:
-    """A mounted file may belong to another user and be readable by a group, as the orchestrator decides; no file may be open to all."""
+    """Check owner and mode. A mounted file may have another owner and be readable by its group, but no file by all users."""
     mode, mounted = stat.S_IMODE(found.st_mode), _is_mounted(path)
     if mode & (0o007 if mounted else 0o077):
         raise SettingsError(
@@ -121,7 +121,7 @@ def _check_access(path: Path, found: os.stat_result) -> None:
             "Give its mount a mode without rights for others: defaultMode 0400 of a Kubernetes secret, with fsGroup where the process is "
             "not root, or mode 0400 of a Docker secret"
             if mounted
-            else f"Take it from them: chmod 600 {path}",
+            else f"Restrict its mode: chmod 600 {path}",
             file=path,
         )
     if not mounted and found.st_uid not in _owners():
@@ -133,18 +133,18 @@ def _check_access(path: Path, found: os.stat_result) -> None:
 
 
 def _owners() -> set[int]:
-    """Users whose files are trusted: this process's, and root."""
+    """Users whose files are trusted: that of this process, and root."""
     return {0, os.geteuid()}
 
 
 def _is_mounted(path: Path) -> bool:
-    """Whether an orchestrator put the file there: on a read-only file system, or as a mount of its own."""
+    """Whether an orchestrator mounted the file: on a read-only file system, or as a separate mount."""
     real = os.path.realpath(path)
     return bool(os.statvfs(real).f_flag & os.ST_RDONLY) or real in _mount_points()
 
 
 def _mount_points(table: Path = Path("/proc/self/mountinfo")) -> frozenset[str]:
-    """Mount points of this process; none where the system has no such table (proc_pid_mountinfo(5), octal escapes for blanks)."""
+    """Mount points of this process; empty on systems without the table (proc_pid_mountinfo(5), octal escapes for blanks)."""
     if not table.exists():
         return frozenset()
     points = (line.split(" ")[4] for line in table.read_text().splitlines())

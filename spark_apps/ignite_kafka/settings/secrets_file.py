@@ -1,4 +1,4 @@
-"""Where a process of the run finds the secrets: in a file under the same path everywhere, or with its task."""
+"""Sources of the secrets for a process of a run: a file at the same path everywhere, or the task itself."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from .secrets import Secrets
 
 @dataclass(frozen=True)
 class SecretsFile:
-    """A file that is on the driver and on every executor. The reference holds no secret.
+    """A file on the driver and on every executor. This object holds no secret.
 
-    :param allowed: properties of Kafka clients in it that may act on the host, each ``name=value``.
+    :param allowed: allowed Kafka properties in it that act on the host, each ``name=value``.
     """
 
     path: str
     allowed: tuple[str, ...] = ()
 
     def load(self) -> Secrets:
-        """Read the secrets.
+        """Read the file.
 
         :raises SettingsError: the file is missing, has another form, or others can read it.
         """
@@ -28,7 +28,7 @@ class SecretsFile:
 
 @dataclass(frozen=True)
 class ShippedSecrets:
-    """The secrets themselves, which Spark hands to executors with their tasks: no file, no URL, no line of its UI or event log."""
+    """The secrets themselves, which Spark sends to executors inside tasks; they appear in no file, URL, UI or event log."""
 
     secrets: Secrets
 

@@ -23,7 +23,7 @@ def _one_or_none(*values: str) -> SettingType:
 
 
 def group_of(connector: str) -> str:
-    """The consumer group of a sink."""
+    """Name of a sink's consumer group."""
     return f"connect-{connector}"
 
 
@@ -101,16 +101,16 @@ class SinkSettings(ConnectorSettings):
 
     @property
     def carried_types_topic(self) -> str:
-        """The topic that holds the types of records in Ignite's binary format."""
+        """Topic with the types of records in Ignite's binary format."""
         return self.types_topic or topic_names.types_topic(self.internal_topic_prefix)
 
     @property
     def group_id(self) -> str:
-        """The consumer group that holds the offsets: that of a Kafka Connect sink of the same name."""
+        """Consumer group of the offsets, equal to that of a Kafka Connect sink of the same name."""
         return group_of(self.name)
 
     def check_together(self, found: Findings) -> None:
-        """Check that topics are chosen in one way, and settings that depend on one another."""
+        """Check topics, keys and caches too."""
         super().check_together(found)
         with found.check("topics", "topics_regex"):
             self._check_one_of_topics()
@@ -120,7 +120,7 @@ class SinkSettings(ConnectorSettings):
         for topic in self.topics:
             with found.check():
                 if not topic_names.is_topic_name(topic):
-                    raise self.wrong("topics", f"{topic!r} is no name of a topic")
+                    raise self.wrong("topics", f"{topic!r} is no topic name")
         with found.check("key_policy", "key_fields", "value_converter"):
             self._check_key()
         with found.check("dead_letter_topic", "topics"):
@@ -128,7 +128,7 @@ class SinkSettings(ConnectorSettings):
                 raise self.wrong("dead_letter_topic", "it is one of the topics that are read", "Choose another topic")
         with found.check("cache_fields", "cache_value_type"):
             if self.cache_fields and not self.cache_value_type:
-                raise self.wrong("cache_fields", "they are columns of a type without name", "Set cache_value_type")
+                raise self.wrong("cache_fields", "the columns belong to a type without a name", "Set cache_value_type")
 
     def _check_one_of_topics(self) -> None:
         if bool(self.topics) == bool(self.topics_regex):
@@ -138,14 +138,14 @@ class SinkSettings(ConnectorSettings):
     def _check_key(self) -> None:
         if self.key_policy == KAFKA and len(self.key_fields) not in (0, 3):
             remedy = "Name three, for topic, partition and offset, or none"
-            raise self.wrong("key_fields", "with key_policy kafka they are the names of a record's place", remedy)
+            raise self.wrong("key_fields", "with key_policy kafka they name a record's topic, partition and offset", remedy)
         if self.key_policy == VALUE and not self.key_fields:
             raise self.wrong("key_fields", "with key_policy value they are the fields that make the key", "Name them")
         if self.key_policy != KAFKA and self.key_fields and self.value_converter == "ignite-binary":
-            raise self.wrong("key_fields", "converter ignite-binary looks into no field", "Use json, or leave them out")
+            raise self.wrong("key_fields", "converter ignite-binary reads no fields", "Use json, or leave them out")
 
     def warnings(self) -> list[tuple[Event, dict[str, Any]]]:
-        """Events that a start logs, with those of a sink alone."""
+        """Events of both directions, and of updates and records that are not stored."""
         found = super().warnings()
         if not self.process_updates:
             found.append((UPDATES_NOT_APPLIED, {"reason": "process_updates is false", "setting": "process_updates"}))

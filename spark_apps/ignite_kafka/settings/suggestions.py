@@ -1,4 +1,4 @@
-"""The known name that a mistyped one most likely means."""
+"""Suggestions for mistyped names."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The closest known name, or None where none is close; upper and lower case, `_`, `.` and `-` count as alike."""
+    """The closest known name, or None if none is close; ignores case and the characters `_`, `.` and `-`."""
     spelled: dict[str, str] = {}
     for candidate in known:
         spelled.setdefault(_plain(candidate), candidate)
@@ -16,7 +16,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """'Did you mean …?' or an empty text."""
+    """The text 'Did you mean …?', or an empty text."""
     close = nearest(name, known)
     return f"Did you mean {close}?" if close else ""
 

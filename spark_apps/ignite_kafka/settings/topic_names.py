@@ -1,4 +1,4 @@
-"""Names of Kafka topics: which are allowed, and which belong to a connector or to the brokers."""
+"""Names of Kafka topics: valid names, and names of internal topics."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ _TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 
 def is_topic_name(text: str) -> bool:
-    """Whether Kafka takes it as the name of a topic."""
+    """Whether Kafka accepts a text as a topic's name."""
     return bool(_TOPIC.fullmatch(text)) and text not in (".", "..")
 
 
 def types_topic(internal_topic_prefix: str) -> str:
-    """The topic that holds the binary types of records in Ignite's binary format."""
+    """Name of the topic with the binary types of records in Ignite's binary format."""
     return f"{internal_topic_prefix}-types"
 
 
 def is_internal_topic(topic: str, internal_topic_prefix: str) -> bool:
-    """Whether a topic is one of the connectors' own, or of the brokers'."""
+    """Whether a topic is an internal topic of connectors or brokers."""
     own = (f"{internal_topic_prefix}-{name}" for name in _INTERNAL_TOPICS)
     return topic in _BROKER_TOPICS or any(topic == name or topic.startswith(f"{name}-") for name in own)

@@ -1,4 +1,4 @@
-"""Connections to other hosts that anybody between could read or answer: credentials without TLS, and TLS that verifies nothing."""
+"""Detection of insecure connections to other hosts: credentials without TLS, and TLS without verification."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 ALLOW = "allow_insecure_connections"
 _TOKEN_URL = "sasl.oauthbearer.token.endpoint.url"
-_SAFE_MECHANISMS = {"GSSAPI"}  # Kerberos sends no credential that could be used again
+_SAFE_MECHANISMS = {"GSSAPI"}  # Kerberos sends no reusable credential
 
 
 @dataclass(frozen=True)
 class Weakness:
-    """What is wrong with a connection.
+    """A weakness of a connection.
 
-    :param setting: the name that decides it.
+    :param setting: the setting that causes it.
     """
 
     reason: str
@@ -34,7 +34,7 @@ class Weakness:
 
 
 def kafka_weaknesses(config: Mapping[str, Any]) -> Iterator[Weakness]:
-    """Of Kafka clients with these properties, secrets included."""
+    """Weaknesses of Kafka clients with these properties, secrets included."""
     remote = _remote(str(config.get("bootstrap.servers", "")).split(","))
     protocol = str(config.get("security.protocol", "plaintext")).lower()
     mechanism = str(config.get("sasl.mechanisms") or config.get("sasl.mechanism") or "GSSAPI")
@@ -51,7 +51,7 @@ def kafka_weaknesses(config: Mapping[str, Any]) -> Iterator[Weakness]:
 
 
 def ignite_weaknesses(endpoint: IgniteEndpoint, credentials: IgniteCredentials) -> Iterator[Weakness]:
-    """Of connections to Ignite nodes."""
+    """Weaknesses of connections to Ignite nodes."""
     remote, tls = _remote(endpoint.addresses), endpoint.tls
     if not remote:
         return
@@ -64,21 +64,21 @@ def ignite_weaknesses(endpoint: IgniteEndpoint, credentials: IgniteCredentials) 
 
 
 def check_kafka(settings: ConnectorSettings, secrets: Secrets) -> None:
-    """:func:`check` of a connector's Kafka clients."""
+    """Check a connector's Kafka clients, see :func:`check`."""
     check(kafka_weaknesses({**settings.kafka_common, **secrets.kafka}), settings.allow_insecure_connections)
 
 
 def check_ignite(settings: ConnectorSettings, secrets: Secrets) -> None:
-    """:func:`check` of a connector's connections to Ignite."""
+    """Check a connector's connections to Ignite, see :func:`check`."""
     check(ignite_weaknesses(settings.ignite_endpoint, secrets.ignite), settings.allow_insecure_connections)
 
 
 def check(weaknesses: Iterable[Weakness], allowed: bool, how: str = f"set {ALLOW} to true") -> None:
-    """Refuse weaknesses, or say by event 15185, once in this process, that they are accepted.
+    """Refuse weaknesses, or report each by event 15185, once per process, if they are accepted.
 
-    :param allowed: whether somebody has accepted what these connections are.
-    :param how: how it is accepted, for the message.
-    :raises SettingsError: there is a weakness, and it is not allowed.
+    :param allowed: whether insecure connections are accepted.
+    :param how: how to accept them, for the message.
+    :raises SettingsError: there is a weakness, and it is not accepted.
     """
     for weakness in weaknesses:
         if not allowed:
@@ -93,12 +93,12 @@ def _report(weakness: Weakness) -> None:
 
 
 def _remote(addresses: Iterable[str]) -> str:
-    """The first address that is not of this host; empty where there is none."""
+    """The first address of another host; empty without one."""
     return next((address.strip() for address in addresses if address.strip() and not _is_loopback(address.strip())), "")
 
 
 def _is_loopback(address: str) -> bool:
-    text = address.rpartition("://")[2]  # librdkafka takes a protocol before the host
+    text = address.rpartition("://")[2]  # librdkafka accepts a protocol before the host
     try:
         host = split_address(text)[0]
     except ValueError:

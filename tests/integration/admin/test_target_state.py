@@ -344,7 +344,7 @@ def test_a_backlog_is_cleaned_up_after_a_graceful_stop(
     service.start("conn", run.backlog_settings, ["trades"])
     service.start("conn-2", run.backlog_settings, ["trades", "quotes"])
     assert command("backlog", "cleanup", "conn") == 1
-    assert "Kafka knows nothing of it" in command.error
+    assert "Kafka has no record of the connector" in command.error
     run.begin()
     assert command("backlog", "cleanup", "conn") == 1
     assert command.error.startswith("ignite-kafka: NotStopped the newest run of the connector has not ended")

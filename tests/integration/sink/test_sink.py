@@ -211,13 +211,13 @@ def test_a_bad_record_stops_the_run_with_all_before_it_stored(sink: Sink, kind: 
 
 
 def test_bad_records_go_to_the_dead_letters_as_kafka_connect_sends_them(sink: Sink) -> None:
-    offsets, letters = send_bad(sink), f"{sink.name}-letters"
-    counts = sink.run(error_handling_policy="DEAD_LETTER", dead_letter_topic=letters).caches[sink.cache]
+    offsets, dead_topic = send_bad(sink), f"{sink.name}-dead"
+    counts = sink.run(error_handling_policy="DEAD_LETTER", dead_letter_topic=dead_topic).caches[sink.cache]
     assert (counts.records, counts.entries, counts.bad) == (2 * len(BAD) + 1, len(BAD) + 1, len(BAD))
     assert sink.entries() == {number: expected(number) for number in range(100, 101 + len(BAD))}
     assert sink.group()[0] == 2 * len(BAD) + 1
     originals = {message.offset(): message for message in sink.messages(sink.topic) if message.partition() == 0}
-    found = sink.messages(letters)
+    found = sink.messages(dead_topic)
     exception = "ignite_kafka.errors.RecordRefused"
     for letter, offset, (kind, bad, stage, reason) in zip(found, offsets, BAD, strict=True):
         assert (letter.key(), letter.value(), letter.timestamp()) == (*bad, originals[offset].timestamp()), kind
@@ -250,20 +250,20 @@ def test_bad_records_are_skipped_and_counted(sink: Sink) -> None:
 
 def test_many_bad_records_of_a_batch_go_to_the_dead_letters_in_order(sink: Sink) -> None:
     sink.send([(b"%d" % number, b"{" if number % 3 else trade(number)[1]) for number in range(900)])
-    letters = f"{sink.name}-letters"
-    counts = sink.run(error_handling_policy="DEAD_LETTER", dead_letter_topic=letters).caches[sink.cache]
+    dead_topic = f"{sink.name}-dead"
+    counts = sink.run(error_handling_policy="DEAD_LETTER", dead_letter_topic=dead_topic).caches[sink.cache]
     assert (counts.records, counts.entries, counts.bad) == (900, 300, 600)
-    assert sorted(int(letter.key() or b"") for letter in sink.messages(letters)) == [number for number in range(900) if number % 3]
+    assert sorted(int(letter.key() or b"") for letter in sink.messages(dead_topic)) == [number for number in range(900) if number % 3]
     assert set(sink.entries()) == set(range(0, 900, 3))
 
 
 def test_a_dead_letter_topic_that_refuses_the_record_stops_the_run(sink: Sink) -> None:
-    letters = f"{sink.name}-letters"
-    sink.make_topic(letters, 1, **{"max.message.bytes": "2000"})
+    dead_topic = f"{sink.name}-dead"
+    sink.make_topic(dead_topic, 1, **{"max.message.bytes": "2000"})
     sink.send([trade(1), (b"2", random.Random(3).randbytes(6_000)), trade(3)], partition=0)
-    with pytest.raises(RecordTooLarge, match=f"{letters}"):
-        sink.run(error_handling_policy="DEAD_LETTER", dead_letter_topic=letters)
-    assert (sink.group()[0], sink.messages(letters)) == (0, [])
+    with pytest.raises(RecordTooLarge, match=f"{dead_topic}"):
+        sink.run(error_handling_policy="DEAD_LETTER", dead_letter_topic=dead_topic)
+    assert (sink.group()[0], sink.messages(dead_topic)) == (0, [])
 
 
 def cache_of_short_symbols(sink: Sink) -> None:
@@ -290,15 +290,15 @@ def test_values_that_a_column_refuses_are_bad_records(sink: Sink, policy: str) -
     records = [trade(number, symbol="far too long") if number in refused else trade(number) for number in range(300)]
     broken = [(b"50", b"{"), trade(60, symbol="far too long, and not the first of its key")]
     sink.send([*records, *broken], partition=0)
-    letters = f"{sink.name}-letters"
-    named = {"dead_letter_topic": letters} if policy == "DEAD_LETTER" else {}
+    dead_topic = f"{sink.name}-dead"
+    named = {"dead_letter_topic": dead_topic} if policy == "DEAD_LETTER" else {}
     counts = sink.run(error_handling_policy=policy, **named).caches[sink.cache]
     assert (counts.records, counts.entries, counts.bad) == (302, 296, 6)
     assert sink.entries() == {number: expected(number) for number in range(300) if number not in refused}
     assert sink.group()[0] == 302
     if named:
-        keys = [int(letter.key() or b"") for letter in sink.messages(letters)]
-        stages = [dict(cast(Any, letter.headers()))["__connect.errors.stage"] for letter in sink.messages(letters)]
+        keys = [int(letter.key() or b"") for letter in sink.messages(dead_topic)]
+        stages = [dict(cast(Any, letter.headers()))["__connect.errors.stage"] for letter in sink.messages(dead_topic)]
         assert keys == [*sorted(refused), 50, 60]
         assert stages == [b"TASK_PUT"] * 4 + [b"VALUE_CONVERTER", b"TASK_PUT"]
 

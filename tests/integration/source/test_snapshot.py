@@ -357,10 +357,10 @@ def test_keys_that_coincide_in_json_are_refused_by_the_setting(fresh: World) -> 
                 cache.put(1, kind.__name__, key_hint=kind)
             with pytest.raises(AmbiguousKeys, match="can give the same Kafka key"):
                 fresh.run("refused", cache_whitelist=(name,), coinciding_keys="REFUSE")
-            told = fresh.run("told", cache_whitelist=(name,))
+            sent = fresh.run("sent", cache_whitelist=(name,))
             (found,) = fresh.verify(cache_whitelist=(name,)).values()
         finally:
             cache.destroy()
-    assert (told.state, told.caches[name].records) == (status.COMPLETED, 3)
+    assert (sent.state, sent.caches[name].records) == (status.COMPLETED, 3)
     assert (found.equal, found.missing) == (False, 2)
     assert "two entries have the same Kafka key '1'" in found.differences

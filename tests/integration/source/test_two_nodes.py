@@ -60,12 +60,12 @@ def one_node(nodes: IgniteCluster, number: int) -> Cluster:
 
 
 def test_records_are_the_same_through_either_node(nodes: IgniteCluster) -> None:
-    told, records = [], []
+    metadata, records = [], []
     for number in range(2):
         with one_node(nodes, number) as cluster:
-            told.append([_metadata(cluster, f"orderkey{table}") for table in range(2)])
+            metadata.append([_metadata(cluster, f"orderkey{table}") for table in range(2)])
             records.append([_records(cluster, cache) for cache in CACHES])
-    assert told[0] != told[1], "the metadata of the two nodes must differ, or nothing is shown"
+    assert metadata[0] != metadata[1], "the metadata of the two nodes must differ, or nothing is shown"
     assert records[0] == records[1]
     for found in records[0]:
         assert len(found) == KEYS

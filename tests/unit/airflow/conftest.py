@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.support.airflow_home import use_private_home
+
+if TYPE_CHECKING:
+    from tests.unit.airflow.bench import Bench
 
 use_private_home()
 
@@ -23,3 +27,11 @@ def connect(monkeypatch: pytest.MonkeyPatch) -> Connect:
         monkeypatch.setenv(f"AIRFLOW_CONN_{conn_id.upper()}", json.dumps(fields))
 
     return set_connection
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, connect: Connect) -> Bench:
+    """Bench of the copy operators."""
+    from tests.unit.airflow.bench import make_bench  # it imports Airflow, after its home is set
+
+    return make_bench(tmp_path, monkeypatch, connect)

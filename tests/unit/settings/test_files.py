@@ -247,7 +247,7 @@ def test_later_features_are_refused_with_their_line(line: str, message: str) -> 
         ("cacheWhiteList=a", "Did you mean cacheWhitelist"),
         ("tasks.maximum=2", r"Did you mean tasks\.max"),
         ("frobnicate=2", "docs/settings.md"),
-        ("connector.class=org.apache.kafka.connect.file.FileStreamSourceConnector", "another connector's"),
+        ("connector.class=org.apache.kafka.connect.file.FileStreamSourceConnector", "belongs to another connector"),
         ("ignite.authenticator.basic.password=hunter2", "secrets file"),
         ("sasl.password=hunter2", "is a secret"),
         ("producer.override.sasl.jaas.config=hunter2", "is a secret"),
@@ -307,4 +307,4 @@ def test_an_empty_list_of_a_connector_file_is_the_reference_s_default_and_is_nam
     found = properties.from_properties(b"name=n\ncacheWhitelist=\n", "c.properties").settings()
     assert isinstance(found, SourceSettings)
     assert found.cache_whitelist == ()
-    assert "cacheWhitelist: it is empty and chooses all" in caplog.text
+    assert "cacheWhitelist: it is empty and selects all" in caplog.text

@@ -64,7 +64,8 @@ def test_lost_records_end_a_run_without_a_reset_policy() -> None:
 def test_retries_end_after_retry_timeout_ms() -> None:
     error, attempts = outcome(*[LOST] * 9, auto_offset_reset="earliest", retry_timeout_ms=1)
     assert isinstance(error, RecordsOvertaken)
-    assert (error.where, attempts) == ({**LOST.where, "waited": "0 s"}, 2)
+    assert error.where.keys() == {*LOST.where, "waited"}
+    assert attempts == 2
 
 
 @pytest.mark.parametrize("reset", ["none", "earliest"])

@@ -1,1 +1,1 @@
-"""Rules that hold for both directions: decimals, their scales, and value types. Imports ignite.types and settings."""
+"""Rules of types for both directions: bytes, decimals and times in JSON, declared scales. Imports common and ignite."""

@@ -1,4 +1,4 @@
-"""Decimals as Kafka Connect's Decimal logical type writes them: the unscaled integer, big-endian two's complement, shortest form.
+"""Decimals as Kafka Connect's Decimal logical type has them, both ways: the unscaled integer, big-endian two's complement, shortest form.
 
 Nothing passes through float. Source: java.math.BigInteger.toByteArray, org.apache.kafka.connect.data.Decimal.fromLogical.
 """
@@ -9,7 +9,9 @@ from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from ...common.arrays import Mask
 from ...common.redaction import in_message
 from ...errors import UnsupportedType
 
@@ -35,6 +37,32 @@ def unscaled_bytes(array: pa.Array, scale: int | None = None, name: str = "") ->
         array = array.cast(pa.string())
     # an empty text is what stands under an object that is null
     return pa.array([_shortest(_unscaled(text, scale, name)) if text else None for text in array.to_pylist()], pa.binary())
+
+
+def decimals_from_bytes(data: pa.BinaryArray, wrong: Mask, kind: pa.DataType) -> tuple[pa.Array, Mask]:
+    """Unscaled bytes as decimals of the scale of `kind`, a decimal128, and the rows that are none.
+
+    Values of 16 bytes or more are among those, as they may have more than 38 digits: the row path reads them.
+
+    :param wrong: rows already known to hold no bytes.
+    """
+    sizes = np.asarray(pc.fill_null(pc.binary_length(data), 0))
+    wrong = wrong | (sizes > 15) | (np.asarray(data.is_valid()) & (sizes == 0))
+    valid = np.asarray(data.is_valid()) & ~wrong
+    little = np.zeros((len(data), 16), np.uint8)
+    if valid.any():
+        flat = pc.filter(data, pa.array(valid))
+        sizes = sizes[valid]
+        letters = np.frombuffer(flat.buffers()[2], np.uint8, int(sizes.sum()))
+        ends = np.cumsum(sizes)
+        negative = letters[ends - sizes] >> 7
+        kept = np.repeat(negative[:, None] * np.uint8(255), 16, axis=1)
+        row = np.repeat(np.arange(sizes.size), sizes)
+        kept[row, np.repeat(ends, sizes) - 1 - np.arange(letters.size)] = letters
+        little[valid] = kept
+    mask = pa.py_buffer(np.packbits(valid, bitorder="little"))
+    made = pa.Array.from_buffers(kind, len(data), [mask, pa.py_buffer(little)])
+    return made, wrong
 
 
 def _unscaled(text: str, scale: int | None, name: str) -> int:

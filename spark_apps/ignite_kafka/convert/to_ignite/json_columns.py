@@ -7,7 +7,6 @@ allow is told by row; the row path (:mod:`.json_rows`) then says why, or, in the
 from __future__ import annotations
 
 import json
-import os
 
 import numpy as np
 import pyarrow as pa
@@ -15,14 +14,12 @@ import pyarrow.compute as pc
 
 from ...common.arrays import Mask
 from ...ignite.types.type_table import ENUM_VALUES, mark_of
+from ..rules.connect_decimals import decimals_from_bytes
+from ..rules.json_bytes import bytes_from_json
+from ..rules.json_times import sql_times_from_json, timestamps_from_json
 from ..to_kafka.json_columns import JsonFormat
 from .marked_fields import UNKNOWN, is_a, spelling
 
-os.environ.setdefault("POLARS_MAX_THREADS", "1")
-import polars as pl
-
-DAY_MS = 86_400_000
-MOST_MILLIS = (2**63 - 1) // 1000
 UUID_FORM = "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"
 _MARKED = {"char": pa.uint16(), "time": pa.int64(), "date": pa.int64(), "uuid": pa.string()}
 
@@ -67,21 +64,21 @@ def typed(array: pa.Array, field: pa.Field) -> tuple[pa.Array, Mask]:
     if mark == "char":
         return array.cast(pa.int32()), right
     if mark == "time":
-        return array, _outside(array, 0, DAY_MS)
+        return sql_times_from_json(array)
     if mark == "uuid":
         return array, ~_filled(pc.match_substring_regex(array, UUID_FORM), True)
     if mark == "enum":
         return _enum(array, field)
     if pa.types.is_timestamp(kind):
-        return _timestamp(array, kind)
+        return timestamps_from_json(array, kind)
     if pa.types.is_date32(kind):
         return array.view(kind), right
     if pa.types.is_floating(kind):
         return array, ~_filled(pc.is_finite(array), True)
     if pa.types.is_binary(kind):
-        return _bytes(array)
+        return bytes_from_json(array)
     if pa.types.is_decimal(kind):
-        return _decimal(array, kind)
+        return decimals_from_bytes(*bytes_from_json(array), kind)
     return array, right
 
 
@@ -118,44 +115,6 @@ def _list(array: pa.ListArray, field: pa.Field) -> tuple[pa.Array, Mask]:
     return pa.ListArray.from_arrays(pa.array(starts), values, type=kind, mask=mask), wrong
 
 
-def _timestamp(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, Mask]:
-    if kind.unit == "ms":
-        return array.view(kind), np.zeros(len(array), bool)
-    wrong = _outside(array, -MOST_MILLIS, MOST_MILLIS)
-    if wrong.any():
-        array = pc.if_else(pa.array(wrong), pa.scalar(0, pa.int64()), array)
-    return pc.multiply(array, 1000).view(kind), wrong
-
-
-def _bytes(array: pa.Array) -> tuple[pa.Array, Mask]:
-    decoded = pl.Series(values=array).str.decode("base64", strict=False).to_arrow().cast(pa.binary())
-    # what polars takes beyond padded base64 without line feeds is told by writing it back
-    again = pl.Series(values=decoded).bin.encode("base64").to_arrow()
-    return decoded, ~_filled(pc.equal(again, array.cast(again.type)), False) & np.asarray(array.is_valid())
-
-
-def _decimal(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, Mask]:
-    """Unscaled big-endian bytes of the field's scale; those of 16 bytes, which may have more than 38 digits, are left to rows."""
-    data, wrong = _bytes(array)
-    sizes = np.asarray(pc.fill_null(pc.binary_length(data), 0))
-    wrong |= (sizes > 15) | (np.asarray(array.is_valid()) & (sizes == 0))
-    valid = np.asarray(data.is_valid()) & ~wrong
-    little = np.zeros((len(array), 16), np.uint8)
-    if valid.any():
-        flat = pc.filter(data, pa.array(valid))
-        sizes = sizes[valid]
-        letters = np.frombuffer(flat.buffers()[2], np.uint8, int(sizes.sum()))
-        ends = np.cumsum(sizes)
-        negative = letters[ends - sizes] >> 7
-        kept = np.repeat(negative[:, None] * np.uint8(255), 16, axis=1)
-        row = np.repeat(np.arange(sizes.size), sizes)
-        kept[row, np.repeat(ends, sizes) - 1 - np.arange(letters.size)] = letters
-        little[valid] = kept
-    mask = pa.py_buffer(np.packbits(valid, bitorder="little"))
-    made = pa.Array.from_buffers(kind, len(array), [mask, pa.py_buffer(little)])
-    return made, wrong
-
-
 def _enum(array: pa.Array, field: pa.Field) -> tuple[pa.Array, Mask]:
     labels = enum_values(field)
     found = pc.index_in(array, value_set=pa.array(list(labels), pa.string()))
@@ -169,12 +128,6 @@ def enum_values(field: pa.Field) -> dict[str, int]:
     """Names and ordinals of an enum's constants."""
     values: dict[str, int] = json.loads(field.metadata[ENUM_VALUES])
     return values
-
-
-def _outside(array: pa.Array, low: int, high: int) -> Mask:
-    values = array.fill_null(low).to_numpy(zero_copy_only=False)
-    outside: Mask = (values < low) | (values > high)
-    return outside
 
 
 def _filled(flags: pa.BooleanArray, value: bool) -> Mask:

@@ -10,7 +10,6 @@ Source of the forms: org.apache.kafka.connect.json.JsonConverter.convertToJson (
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -25,16 +24,13 @@ from ...ignite.types.type_table import mark_of
 from ...kafka.records import gather
 from ..rules.connect_decimals import unscaled_bytes
 from ..rules.decimal_scales import is_decimal, scale_of
-
-# Spark tasks already share the cores; polars reads this once, when it is first imported
-os.environ.setdefault("POLARS_MAX_THREADS", "1")
-import polars as pl
+from ..rules.json_bytes import bytes_to_json
+from ..rules.json_times import instants_to_json, sql_times_to_json
+from ..rules.polars import pl
 
 _BINARY = pa.binary()
 _NOTHING = pa.scalar(b"", _BINARY)
 _NULL = pa.scalar(b"null", _BINARY)
-_DAY_MS = 86_400_000
-_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
 
 @dataclass(frozen=True)
@@ -126,17 +122,17 @@ def plain(array: pa.Array, field: pa.Field, form: JsonFormat) -> pa.Array | None
     array = _decoded(array)
     kind = array.type
     if is_decimal(field):
-        return _base64(unscaled_bytes(array, scale_of(field), field.name)) if form.decimal_format == "BASE64" else None
+        return bytes_to_json(unscaled_bytes(array, scale_of(field), field.name)) if form.decimal_format == "BASE64" else None
     if mark_of(field) == "time":
-        return _time_of_day(array)
+        return sql_times_to_json(array)
     if pa.types.is_string(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind):
         return array
     if pa.types.is_floating(kind):
         return array if _all_finite(array) else None
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind):
-        return _base64(array)
-    if pa.types.is_temporal(kind):
-        return _instant(array, field)
+        return bytes_to_json(array)
+    if pa.types.is_temporal(kind) and not pa.types.is_duration(kind):
+        return instants_to_json(array)
     if pa.types.is_map(kind) or pa.types.is_union(kind):
         return None
     if pa.types.is_struct(kind):
@@ -165,12 +161,8 @@ def _run(indexes: Sequence[int], easy: Sequence[pa.Array | None], fields: Sequen
 
 
 def _encode(rows: pa.StructArray) -> pa.Array:
-    """polars' JSON of each row as ``pa.binary()``."""
+    """JSON of each row, as polars writes it, as ``pa.binary()``."""
     return pl.Series(values=rows).struct.json_encode().to_arrow().cast(_BINARY)
-
-
-def _base64(array: pa.Array) -> pa.Array:
-    return pl.Series(values=array.cast(_BINARY)).bin.encode("base64").to_arrow()
 
 
 def _name(name: str) -> bytes:
@@ -212,35 +204,6 @@ def _floats(array: pa.Array) -> pa.Array:
     for found, name in ((pc.is_nan(array), "NaN"), (pc.equal(array, infinity), "Infinity"), (pc.equal(array, -infinity), "-Infinity")):
         made = pc.if_else(found.fill_null(False), pa.scalar(f'"{name}"'.encode(), _BINARY), made)
     return made
-
-
-def _instant(array: pa.Array, field: pa.Field) -> pa.Array:
-    """Timestamp to milliseconds of the epoch (rounded down, as java.util.Date), date to days, time to milliseconds of the day."""
-    kind = array.type
-    if pa.types.is_date32(kind):
-        return array.view(pa.int32())
-    if pa.types.is_date64(kind):
-        return _divided(array, _DAY_MS)
-    if pa.types.is_timestamp(kind) or pa.types.is_time64(kind):
-        return _divided(array, _PER_SECOND[kind.unit] // 1000) if kind.unit != "s" else pc.multiply(array.view(pa.int64()), 1000)
-    if pa.types.is_time32(kind):
-        return array.view(pa.int32()) if kind.unit == "ms" else pc.multiply(array.view(pa.int32()), 1000)
-    raise _no_form(field)
-
-
-def _time_of_day(array: pa.Array) -> pa.Array:
-    """java.sql.Time's milliseconds since 1970 to those of the UTC day; Connect's Time takes 0 to 86,400,000 and refuses the rest."""
-    units = np.asarray(array.fill_null(0))
-    inside = (units >= 0) & (units <= _DAY_MS)
-    return pa.array(np.where(inside, units, units % _DAY_MS), mask=np.asarray(array.is_null()))
-
-
-def _divided(array: pa.Array, divisor: int) -> pa.Array:
-    """A 64-bit column divided and rounded down; nulls stay."""
-    valid, data = array.buffers()
-    units = np.frombuffer(data, np.int64) if data is not None else np.zeros(0, np.int64)
-    made = pa.py_buffer(units // divisor if divisor > 1 else units)
-    return pa.Array.from_buffers(pa.int64(), len(array), [valid, made], offset=array.offset)
 
 
 def _flat_list(array: pa.Array) -> tuple[pa.Array, pa.Array]:

@@ -46,7 +46,7 @@ def main() -> int:
     for line in orders.get("print", []):
         print(line, flush=True)
     while orders.get("until_stopped"):
-        time.sleep(60)
+        time.sleep(600)
     return int(orders.get("exit_code", 0))
 
 

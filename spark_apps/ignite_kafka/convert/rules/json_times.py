@@ -1,0 +1,69 @@
+"""Dates, times and timestamps as Kafka Connect's JSON integers, both ways: days, milliseconds of the day, milliseconds of the epoch."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...common.arrays import Mask
+
+DAY_MS = 86_400_000
+MOST_MILLIS = (2**63 - 1) // 1000  # a column of timestamps counts microseconds in 64 bits
+_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
+
+
+def instants_to_json(array: pa.Array) -> pa.Array:
+    """Timestamps to milliseconds of the epoch (rounded down, as java.util.Date), dates to days, times to milliseconds of the day.
+
+    :param array: of a date, time or timestamp type.
+    :returns: int32 or int64 of the same length; nulls stay.
+    """
+    kind = array.type
+    if pa.types.is_date32(kind):
+        return array.view(pa.int32())
+    if pa.types.is_date64(kind):
+        return _divided(array, DAY_MS)
+    if pa.types.is_time32(kind):
+        return array.view(pa.int32()) if kind.unit == "ms" else pc.multiply(array.view(pa.int32()), 1000)
+    return _divided(array, _PER_SECOND[kind.unit] // 1000) if kind.unit != "s" else pc.multiply(array.view(pa.int64()), 1000)
+
+
+def timestamps_from_json(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, Mask]:
+    """Milliseconds of the epoch (int64) to timestamps, and the rows beyond the range of microseconds in 64 bits.
+
+    :param kind: a timestamp type in milliseconds or microseconds.
+    """
+    if kind.unit == "ms":
+        return array.view(kind), np.zeros(len(array), bool)
+    wrong = outside(array, -MOST_MILLIS, MOST_MILLIS)
+    if wrong.any():
+        array = pc.if_else(pa.array(wrong), pa.scalar(0, pa.int64()), array)
+    return pc.multiply(array, 1000).view(kind), wrong
+
+
+def sql_times_to_json(array: pa.Array) -> pa.Array:
+    """java.sql.Time's milliseconds since 1970 to those of the UTC day; Connect's Time takes 0 to 86,400,000 and refuses the rest."""
+    units = np.asarray(array.fill_null(0))
+    inside = (units >= 0) & (units <= DAY_MS)
+    return pa.array(np.where(inside, units, units % DAY_MS), mask=np.asarray(array.is_null()))
+
+
+def sql_times_from_json(array: pa.Array) -> tuple[pa.Array, Mask]:
+    """Milliseconds of the day (int64) as java.sql.Time's milliseconds, and the rows outside of the day."""
+    return array, outside(array, 0, DAY_MS)
+
+
+def outside(array: pa.Array, low: int, high: int) -> Mask:
+    """The rows of an integer array whose values are below `low` or above `high`; a null is in neither."""
+    values = array.fill_null(low).to_numpy(zero_copy_only=False)
+    wrong: Mask = (values < low) | (values > high)
+    return wrong
+
+
+def _divided(array: pa.Array, divisor: int) -> pa.Array:
+    """A 64-bit column divided and rounded down; nulls stay."""
+    valid, data = array.buffers()
+    units = np.frombuffer(data, np.int64) if data is not None else np.zeros(0, np.int64)
+    made = pa.py_buffer(units // divisor if divisor > 1 else units)
+    return pa.Array.from_buffers(pa.int64(), len(array), [valid, made], offset=array.offset)

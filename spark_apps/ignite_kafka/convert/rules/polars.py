@@ -1,0 +1,11 @@
+"""The library polars, limited to one thread."""
+
+from __future__ import annotations
+
+import os
+
+# Spark tasks already share the cores; polars reads this once, when it is first imported
+os.environ.setdefault("POLARS_MAX_THREADS", "1")
+import polars as pl
+
+__all__ = ["pl"]

@@ -1,0 +1,139 @@
+"""Bench of the copy operators: a fake spark-submit, a fake monitor, Airflow connections, and tasks to run."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from airflow.sdk import DAG
+
+from airflow_provider_ignite_kafka.operators.ignite_to_kafka import IgniteToKafkaOperator
+from airflow_provider_ignite_kafka.operators.kafka_to_ignite import KafkaToIgniteOperator
+from airflow_provider_ignite_kafka.operators.spark_copy import SparkCopyOperator
+from airflow_provider_ignite_kafka.run_monitor import RunMonitor
+from airflow_provider_ignite_kafka.spark.request import Request
+from ignite_kafka.errors import IgniteKafkaError
+from ignite_kafka.state.status import COMPLETED, CacheStatus, RunStatus
+
+FAKE = Path(__file__).with_name("fake_spark_submit.py")
+
+
+PASSWORDS = ("ignite-sesame", "kafka-sesame", "key-sesame")
+
+
+CONFIG = {
+    "bootstrap.servers": "broker:9092",
+    "sasl.mechanism": "PLAIN",
+    "sasl.username": "app",
+    "sasl.password": "kafka-sesame",
+    "group.id": "g",
+}
+
+
+@dataclass
+class Bench:
+    """Orders and notes of the fake spark-submit, and the answers of the run's monitor."""
+
+    folder: Path
+    status: Callable[[], RunStatus | None]
+    awaited: Callable[[Request], RunStatus | None] | None = None
+    has_ended: bool = False
+    request_stop: Callable[[Request], bool] | None = None
+    check_clusters: Callable[[bool], None] = lambda _ignite: None
+    superseded_by: Callable[[str], RunStatus | None] = lambda _own_runs: None
+
+    def order(self, **orders: Any) -> None:
+        (self.folder / "orders.json").write_text(json.dumps(orders))
+
+    @property
+    def seen(self) -> dict[str, Any]:
+        return json.loads((self.folder / "seen.json").read_text())
+
+
+class FakeMonitor(RunMonitor):
+    """A monitor with the answers of the bench; it never calls Kafka."""
+
+    def __init__(self, bench: Bench, request: Request) -> None:
+        super().__init__(request)
+        self._bench = bench
+
+    def check_clusters(self, *, ignite: bool, timeout_s: float = 0.0) -> None:
+        self._bench.check_clusters(ignite)
+
+    def status(self) -> RunStatus | None:
+        return self._bench.status()
+
+    def has_ended(self) -> bool:
+        return self._bench.has_ended
+
+    def await_end(self, *, stopped: Callable[[], bool], poll_s: float = 0.0) -> RunStatus | None:
+        if self._bench.awaited is None:
+            return self._bench.status()
+        assert not stopped()
+        return self._bench.awaited(self._request)
+
+    def request_stop(self) -> bool:
+        assert self._bench.request_stop is not None
+        return self._bench.request_stop(self._request)
+
+    def superseded_by(self, own_runs: str) -> RunStatus | None:
+        return self._bench.superseded_by(own_runs)
+
+
+def make_bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, connect: Any) -> Bench:
+    """The bench of one test, with connections to clusters that do not exist."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "java").symlink_to(sys.executable)  # spark-submit becomes a process of this name
+    write_program(programs / "spark-submit", f'exec {programs}/java {FAKE} "$@"')
+    write_program(programs / "yarn", f'echo "$@" > {tmp_path}/yarn')
+    private = tmp_path / "tmp"
+    private.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(private))
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    monkeypatch.setenv("AIRFLOW__IGNITE_KAFKA__ALLOW_INSECURE_CONNECTIONS", "True")  # the node has a password and no TLS
+    monkeypatch.setenv("FAKE_ORDERS", str(tmp_path / "orders.json"))
+    for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
+        monkeypatch.delenv(name, raising=False)
+    connect(
+        "ignite_default", conn_type="ignite", host="node", login="ignite", password="ignite-sesame", extra={"key_password": "key-sesame"}
+    )
+    connect("kafka_default", conn_type="kafka", extra=CONFIG)
+    connect("spark_default", conn_type="spark", host="local[2]")
+    made = Bench(tmp_path, lambda: run_status(COMPLETED))
+    made.order()
+    monkeypatch.setattr(SparkCopyOperator, "monitor_of", lambda _operator, request: FakeMonitor(made, request))
+    return made
+
+
+def write_program(path: Path, line: str) -> None:
+    path.write_text(f"#!/bin/sh\n{line}\n")
+    path.chmod(0o755)
+
+
+def run_status(state: str, error: IgniteKafkaError | None = None) -> RunStatus:
+    caches = {"flights": CacheStatus("t-flights", 10, 10, 1000, 4, 4, 0.5)}
+    return RunStatus(state, "c", "r", "s", 3, started_ms=1000, ended_ms=3500, caches=caches, error=error.to_dict() if error else None)
+
+
+def operator(settings: Mapping[str, Any] | str | None = None, **arguments: Any) -> IgniteToKafkaOperator:
+    with DAG("nightly", schedule=None):
+        return IgniteToKafkaOperator(task_id="copy", settings={} if settings is None else settings, **arguments)
+
+
+def sink(settings: Mapping[str, Any] | None = None, **arguments: Any) -> KafkaToIgniteOperator:
+    with DAG("nightly", schedule=None):
+        return KafkaToIgniteOperator(task_id="copy", settings={"topics": ["t-flights"], **(settings or {})}, **arguments)
+
+
+def context(try_number: int = 1, map_index: int = -1, run_id: str = "manual__2025-01-01") -> Any:
+    task = SimpleNamespace(dag_id="nightly", task_id="copy", run_id=run_id, map_index=map_index, try_number=try_number)
+    return {"ti": task, "params": {"prefix": "p-"}, "run_id": run_id}
