@@ -35,7 +35,14 @@ def cluster(mode: str, nodes: int, jars: Jars, directory: Path, **options: Any) 
     logging.getLogger("pyignite").setLevel(logging.CRITICAL)
     with IgniteCluster(directory, jars=jars, nodes=nodes, properties=properties, **options) as started:
         yield started
-    gc.collect()  # sockets that pyignite left open: here their warnings are ignored, at the end of the session they are an error
+
+
+@pytest.fixture(autouse=True)
+def sockets_collected() -> Iterator[None]:
+    """Collect the sockets that pyignite leaves open: a test may ignore their warnings, the end of the session does not."""
+    yield
+    for _ in range(5):  # a finalizer may leave more garbage
+        gc.collect()
 
 
 # pyignite leaves the socket of an unreachable node open

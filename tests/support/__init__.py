@@ -1,4 +1,4 @@
-"""Tools of the tests that start real processes: a Kafka proxy, an oracle of topics, processes that can be killed."""
+"""Helpers of the tests: real processes, a Kafka proxy, oracles that compare topics with caches, fakes, waits."""
 
-# JVMs that run for seconds or serve a few records: compiling well costs more than it gives
+# for JVMs that run for seconds: the optimizing compiler costs more than it saves
 QUICK_JVM = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")

@@ -32,7 +32,7 @@ def use_private_home() -> None:
 
 @dataclass
 class AirflowHome:
-    """A home folder. Connections stand in a file, so that no process has them in its arguments or its environment.
+    """A home folder. Connections are in a file, so that no process has them in its arguments or its environment.
 
     :param python: the interpreter whose packages are used.
     :param python_path: of the runs; empty where the provider is installed.

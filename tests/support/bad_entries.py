@@ -1,4 +1,4 @@
-"""Entries that no record can be made of, put as the bytes that they are."""
+"""Entries that cannot be converted to records, put as raw bytes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tools.servers import IgniteCluster
 
 OF_UNKNOWN_TYPE = binary(Types().add("NobodyRegisteredThis", {"x": codes.LONG}), {"x": number(codes.LONG, 1)})
 NULL_KEY = mapping([(NULL, string("v"))])
-"""A map that JSON, and a map column, has no form for."""
+"""A map with a null key, which neither JSON nor a map column can represent."""
 
 
 def long(value: int) -> bytes:
@@ -23,7 +23,7 @@ def long(value: int) -> bytes:
 
 
 def put_bytes(ignite: IgniteCluster, cache: str, entries: Mapping[bytes, bytes]) -> None:
-    """Put entries given in Ignite's binary format into a cache that is there."""
+    """Put entries in Ignite's binary format into an existing cache."""
     with Cluster(IgniteEndpoint(tuple(ignite.addresses))) as cluster, CacheWriter(cluster, cluster.cache(cache), overwrite=True) as writer:
         writer.put(pa.array(list(entries), pa.binary()), pa.array(list(entries.values()), pa.binary()))
         writer.flush()

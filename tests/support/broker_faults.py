@@ -1,4 +1,4 @@
-"""What happens to a cluster of three brokers: leaders move, brokers and the controller are killed, replicas in sync become too few."""
+"""Faults of a cluster of three brokers: moved leaders, killed brokers or controller, too few in-sync replicas."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _TRANSACTION_STATE = "__transaction_state"
 
 @dataclass
 class BrokerFaults:
-    """Faults of one cluster, with moments and brokers that a seed gives. After each all brokers run again, and replicas are in sync.
+    """Faults of one cluster, at moments and on brokers chosen by a seed. After each, all brokers run and replicas are in sync.
 
-    :param mark: a part of the names of the connector's topics: those whose leaders move.
+    :param mark: part of the names of the connector's topics, whose leaders move.
     """
 
     cluster: KafkaCluster
@@ -26,18 +26,18 @@ class BrokerFaults:
     mark: str
 
     def topics(self) -> list[str]:
-        """The connector's topics that exist, and that of the transaction coordinators."""
+        """Existing topics of the connector, and the topic of the transaction coordinators."""
         names = self.cluster.admin.list_topics(timeout=REQUEST_S).topics
         return [name for name in names if self.mark in name or name == _TRANSACTION_STATE]
 
     def move_leaders(self) -> None:
-        """Of all partitions, several times."""
+        """Move the leaders of all partitions, several times."""
         for _ in range(3):
             assert self.cluster.move_leaders(self.topics(), self.chance)
             self._a_while(2)
 
     def kill_in_turn(self) -> None:
-        """Each broker, when the one before it is back."""
+        """Kill each broker after the one before has restarted."""
         for node in self.chance.sample(list(self.cluster.brokers), len(self.cluster.brokers)):
             self._killed(node)
 
@@ -45,11 +45,11 @@ class BrokerFaults:
         self._killed(self.cluster.controller())
 
     def kill_two(self) -> None:
-        """No quorum of controllers is left, and no partition has enough replicas in sync."""
+        """Kill two brokers: no controller quorum remains, and no partition has enough in-sync replicas."""
         self._killed(*self.chance.sample(list(self.cluster.brokers), 2))
 
     def too_few_in_sync(self) -> None:
-        """The topics demand three replicas in sync, and one broker is away; then it is back, and two are enough again."""
+        """Require three in-sync replicas while one broker is down; then restart it and require two again."""
         topics = self.topics()
         self.cluster.require_in_sync(topics, 3)
         self._killed(self.chance.choice(list(self.cluster.brokers)), most_s=15)
@@ -62,7 +62,7 @@ class BrokerFaults:
         self.cluster.await_in_sync()
 
     def _a_while(self, most_s: float) -> None:
-        time.sleep(self.chance.random() * most_s)  # anywhere in what the connector does
+        time.sleep(self.chance.random() * most_s)  # a random point of the connector's work
 
 
 Fault: TypeAlias = Callable[[BrokerFaults], None]

@@ -1,4 +1,4 @@
-"""Messages of internal topics that come from no broker."""
+"""Fake messages of internal topics, without a broker."""
 
 from __future__ import annotations
 
@@ -35,12 +35,15 @@ class FakeMessage:
 
 
 def message(key: bytes | None, value: bytes | None, format: int | None = 1) -> Message:
-    """:param format: None: as 0.1.0 wrote it."""
+    """Make a message.
+
+    :param format: of the record; None: without a format header, as 0.1.0 wrote it.
+    """
     return cast(Message, FakeMessage(key, value, None if format is None else [(FORMAT_HEADERS[0][0], str(format).encode())]))
 
 
 def record(key: bytes, value: bytes | None, format: int | None = 1) -> Any:
-    """The record of such a message; its key is one of this program."""
+    """Return the record of a message with these contents."""
     found = InternalRecord.of(message(key, value, format))
     assert found is not None
     return found

@@ -1,4 +1,4 @@
-"""Topics made and asked for at once by the project's own classes: what fails because a broker does not know a new topic yet.
+"""First starts of connectors: topics are created and used at once, while some brokers do not know them yet.
 
 ``python -m tests.support.first_starts 30`` starts three brokers and prints the counts of thirty rounds.
 """
@@ -36,7 +36,7 @@ _PARTITIONS, _SLOTS, _CONNECTOR = 4, 4, "c"
 
 @dataclass
 class FirstStarts:
-    """Rounds of first starts, and what failed of them.
+    """Rounds of first starts, with their failures.
 
     :param bootstrap: addresses of all brokers.
     """
@@ -51,21 +51,23 @@ class FirstStarts:
         self._others = KafkaClients({"bootstrap.servers": ",".join(reversed(self.bootstrap.split(",")))})
 
     def round(self) -> None:
-        """Four first questions for new topics, and the start of a new connector; each failure is noted."""
-        self._asked("describe", lambda topics, name: len(topics.describe([name])) == 1)
-        self._asked("ends", lambda topics, name: len(topics.ends(name, list(range(_PARTITIONS)))) == _PARTITIONS)
-        self._asked("ends, by another client", lambda _, name: len(Topics(self._others).ends(name, [0, 1, 2, 3])) == _PARTITIONS)
-        self._asked("read to the end, by another client", lambda topics, name: not list(read_to_end(self._others, topics, name, [0, 1])))
+        """Look up new topics in four ways and start a new connector; record each failure."""
+        self._looked_up("describe", lambda topics, name: len(topics.describe([name])) == 1)
+        self._looked_up("ends", lambda topics, name: len(topics.ends(name, list(range(_PARTITIONS)))) == _PARTITIONS)
+        self._looked_up("ends, by another client", lambda _, name: len(Topics(self._others).ends(name, [0, 1, 2, 3])) == _PARTITIONS)
+        self._looked_up(
+            "read to the end, by another client", lambda topics, name: not list(read_to_end(self._others, topics, name, [0, 1]))
+        )
         self._start()
 
-    def _asked(self, what: str, question: Callable[[Topics, str], bool]) -> None:
+    def _looked_up(self, what: str, question: Callable[[Topics, str], bool]) -> None:
         topics, name = Topics(self._driver), f"{what.split(',')[0].replace(' ', '-')}-{uuid.uuid4().hex[:8]}"
         specs = [TopicSpec(f"{name}-{number}", _PARTITIONS) for number in range(3)]
         if self._try("ensure", lambda: set(topics.ensure(specs).values()) == {_PARTITIONS}):
             self._try(what, lambda: question(topics, specs[-1].name))
 
     def _start(self) -> None:
-        """What a driver, its tasks and the command line do first."""
+        """Make the first requests of a driver, its tasks and the command line."""
         topics, prefix = Topics(self._driver), f"in-{uuid.uuid4().hex[:8]}"
         self._try("status topic", lambda: StatusWriter.ensure_topic(topics, prefix, -1) is None)
         self._try("control records", lambda: read_connector(self._driver, topics, prefix, _CONNECTOR).connector is None)

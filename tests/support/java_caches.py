@@ -36,7 +36,7 @@ def compile_java(sources: Sequence[Path], jars: Path, target: Path) -> None:
 
 @contextmanager
 def java_caches(ignite: IgniteCluster, jars: Jars, classes: Path) -> Iterator[Callable[[str], Read]]:
-    """Write the caches, and give what reads one by its name without the prefix."""
+    """Write the caches and yield a reader of one cache, by its name without the prefix."""
     compile_java([SOURCE], jars.ignite, classes)
     arguments = [ignite.address, PREFIX, str(classes / "expected.txt")]
     options = [*IGNITE_JAVA_OPTIONS, "-Duser.timezone=UTC"]
@@ -46,6 +46,6 @@ def java_caches(ignite: IgniteCluster, jars: Jars, classes: Path) -> Iterator[Ca
 
 
 def read(cluster: Cluster, name: str) -> Read:
-    """All pages of a cache that hold entries."""
+    """Scan all pages of a cache that have entries."""
     info = cluster.cache(name)
     return Read(cluster, info, [page for page in scan_partitions(cluster, info, range(info.partitions)) if page.rows])

@@ -1,11 +1,11 @@
-"""A TCP proxy that stands between Kafka clients and one broker and can hold, lose or delay a single request or its reply.
+"""A TCP proxy between Kafka clients and one broker that holds, drops or delays single requests or replies.
 
 The broker has a listener of its own for the proxy, which advertises the proxy's port (``advertised.listeners``), so every client that
-bootstraps from the proxy stays behind it and no response need be rewritten. Tests that judge the outcome use the broker's other listener.
+bootstraps from the proxy stays behind it and no response is rewritten. Oracles use the broker's other listener.
 
 Frames: https://kafka.apache.org/protocol (size int32; request: api key int16, version int16, correlation id int32, client id; response:
 correlation id int32). A broker answers the requests of one connection in their order, so holding one frame holds what follows it on the
-same connection, as a slow network does; other connections go on.
+same connection, as a slow network does; other connections are not affected.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Connection(NamedTuple):
 
 @dataclass(frozen=True)
 class Request:
-    """One request as the proxy saw it; ``connection`` tells which process sent it."""
+    """One request as the proxy saw it; ``connection`` identifies the process that sent it."""
 
     api: int
     version: int
@@ -60,7 +60,7 @@ class Request:
 
 
 def parse_request(frame: bytes, connection: Connection) -> Request:
-    """The head of a request frame (without its size); the transactional id where it stands first in the body."""
+    """The head of a request frame (without its size); with the transactional id if the body begins with it."""
     api, version, correlation, name_length = struct.unpack_from(">hhih", frame)
     position = 10 + max(0, name_length)
     transactional_id = None
@@ -102,7 +102,7 @@ class Rule:
             self._answer = Rule(api, transactional_id, nth, count, "answer", 0)
 
     def takes(self, request: Request) -> bool:
-        """Whether this rule governs the request; counts it."""
+        """Count the request and return whether this rule applies to it."""
         if request.api != self._api or (self._pattern and not self._pattern.fullmatch(request.transactional_id or "")):
             return False
         with self._lock:
@@ -135,11 +135,11 @@ class Rule:
         return self._answer
 
     def release(self) -> None:
-        """Let the held frame go on, even if its client is dead by now."""
+        """Forward the held frame, even if its client is dead by now."""
         self._decided.set()
 
     def drop(self) -> None:
-        """Lose the held frame and cut its connection."""
+        """Drop the held frame and cut its connection."""
         self._forward = False
         self._decided.set()
 
@@ -200,7 +200,7 @@ class KafkaProxy:
             link.close()
 
     def clear(self) -> None:
-        """Forget all rules, and let what they hold go on."""
+        """Remove all rules and forward the frames that they hold."""
         with self._lock:
             rules, self._rules = self._rules, []
         for rule in rules:

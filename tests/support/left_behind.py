@@ -1,7 +1,7 @@
-"""Ends what a test run leaves behind, however the run ends: by itself, interrupted, terminated or killed.
+"""Ends the processes that a test run leaves behind, even if the run is interrupted, terminated or killed.
 
-Every process that a run starts inherits the environment variable :data:`MARK`. A process beside the run waits for the run's end on a
-pipe, then ends all processes that carry the run's mark, whatever session or process group they are in.
+Every process that a run starts inherits the environment variable :data:`MARK`. A watcher process waits on a pipe for the end of the run,
+then ends all processes with the run's mark, in whatever session or process group.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MARK = "IGNITE_KAFKA_TEST_RUN"
 
 
 def watch() -> int:
-    """Mark this process's future children and start the process that ends them; returns that one's process id."""
+    """Mark this process's future children, start the watcher and return its process id."""
     os.environ[MARK] = run = uuid.uuid4().hex
     kept = {name: value for name, value in os.environ.items() if name != MARK}
     # the pipe's other end closes with this process; a session of its own, so that Ctrl-C does not reach the watcher

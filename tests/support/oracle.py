@@ -1,6 +1,6 @@
-"""What a read_committed consumer sees, judged: every key exactly once and equal to its entry, no half unit, offsets that tell the truth.
+"""Compares a snapshot's topic with its cache: every key exactly once and equal to its entry, no half unit, offsets that match the data.
 
-Independent of the code under test: it reads with a plain consumer and parses the documented record layouts itself.
+Independent of the code under test: it reads with a plain read_committed consumer and parses the documented record layouts itself.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _read(client: dict[str, Any], topic: str, places: Mapping[int, tuple[int, in
                 if error is None and offset < places[partition][0]:
                     records.append(TopicRecord(_bytes(message.key()), _bytes(message.value()), partition, offset))
                 elif error is None:
-                    left.discard(partition)  # a topic that goes on growing may never show its end
+                    left.discard(partition)  # a topic that grows may never report its end
                 elif error is not None and error.code() != KafkaError._PARTITION_EOF:
                     raise AssertionError(f"{topic} {partition}@{offset}: {error}")
                 elif error is not None and offset >= places[partition][0]:  # past the last commit marker, which is no message
@@ -117,7 +117,7 @@ def _client(bootstrap: str | Mapping[str, Any]) -> dict[str, Any]:
 
 
 def faults_of(contents: TopicContents, entries: Mapping[bytes, bytes | Any], *, parse: Callable[[bytes], Any] | None = None) -> list[str]:
-    """Every way in which a topic differs from its cache; an empty list is a pass.
+    """Return all differences between a topic and its cache; an empty list is a pass.
 
     :param entries: record key -> record value as the cache has it (parsed, where ``parse`` is given).
     """
@@ -149,7 +149,7 @@ def assert_exactly_once(
     *,
     parse: Callable[[bytes], Any] | None = None,
 ) -> TopicContents:
-    """Every key of the cache is in the topic once and equal to its entry, and nothing else is."""
+    """Assert that the topic has every key of the cache once, equal to its entry, and no other key."""
     contents = read_committed(bootstrap, topic)
     faults = faults_of(contents, entries, parse=parse)
     assert not faults, "\n".join(faults)
@@ -157,7 +157,10 @@ def assert_exactly_once(
 
 
 def half_units(contents: TopicContents, unit_of: Mapping[bytes, int]) -> list[str]:
-    """Units of which some keys are visible and some are not. ``unit_of``: record key -> Ignite partition, for all entries of the cache."""
+    """Return the units of which only some keys are visible.
+
+    :param unit_of: record key -> Ignite partition, for all entries of the cache.
+    """
     whole = Counter(unit_of.values())
     seen = Counter(unit_of[key] for key in contents.counts() if key is not None and key in unit_of)
     return [
@@ -192,7 +195,7 @@ def units_done(bootstrap: str | Mapping[str, Any], topic: str, connector: str, s
 
 
 def assert_offsets_match(done: UnitsDone, cache: str, contents: TopicContents, unit_of: Mapping[bytes, int]) -> None:
-    """Offsets are neither ahead of the data nor behind it: a unit is marked done with exactly the records that are visible."""
+    """Assert that offsets are neither ahead of nor behind the data: a unit is marked done with exactly its visible records."""
     marked = done.of_cache(cache)
     seen = Counter(unit_of[key] for key in contents.counts() if key is not None)
     wrong = [

@@ -1,4 +1,4 @@
-"""Real processes that tests start, find, kill and stop, each by its own id: the app, a Spark standalone cluster, its executors."""
+"""Real processes that tests start, find, kill and stop by process id: the app, a Spark standalone cluster, its executors."""
 
 from __future__ import annotations
 
@@ -36,9 +36,7 @@ _SHOWN_LINES, _SHOWN_CHARACTERS = 20, 260
 
 
 def output_tail(output: str, *files: Path | str) -> str:
-    """The end of an output, short enough to be read in a log that is cut: of the lines about progress only the last, long lines without
-    their ends, then the files to look at.
-    """
+    """Return the end of an output, short enough for a truncated log: the last progress line only, long lines cut, then the log files."""
     lines = [line for line in output.splitlines() if line.strip()]
     progress = [line for line in lines if _PROGRESS.match(line)]
     kept = [line for line in lines if not _PROGRESS.match(line)][-_SHOWN_LINES:] + progress[-1:]
@@ -47,13 +45,13 @@ def output_tail(output: str, *files: Path | str) -> str:
 
 
 class ManagedProcess:
-    """A process with its output in a file; it and what it started end with :meth:`stop`."""
+    """A process with its output in a file; :meth:`stop` ends it and its descendants."""
 
     def __init__(self, command: Sequence[str | Path], log: Path, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> None:
         self.log = log
         log.parent.mkdir(parents=True, exist_ok=True)
         with log.open("ab") as output:
-            # a session of its own, so that what a killed parent leaves behind can still be found
+            # its own session, so that orphans of a killed parent are found
             self._process = subprocess.Popen(
                 [str(part) for part in command], stdout=output, stderr=output, env=dict(env or os.environ), cwd=cwd, start_new_session=True
             )
@@ -68,18 +66,18 @@ class ManagedProcess:
         return self.log.read_text(errors="replace")
 
     def output_tail(self) -> str:
-        """The end of the output, and where it and those of its servers are."""
+        """End of the output, with the paths of its log and of the servers' logs."""
         return output_tail(self.output(), self.log, *self.servers)
 
     def family(self) -> list[psutil.Process]:
-        """This process and all that descends from it, as far as it was seen while its parents lived."""
+        """This process and its living descendants, including orphans that were seen before their parents died."""
         with contextlib.suppress(psutil.NoSuchProcess):
             for member in [psutil.Process(self.pid), *psutil.Process(self.pid).children(recursive=True)]:
                 self._family[member.pid] = member
         return [member for member in self._family.values() if alive(member)]
 
     def kill(self) -> None:
-        """kill -9 of this process alone."""
+        """Kill this process alone (SIGKILL)."""
         self.family()
         self._process.send_signal(signal.SIGKILL)
         self._process.wait()
@@ -112,13 +110,13 @@ def alive(process: psutil.Process) -> bool:
 
 
 def kill_process(process: psutil.Process) -> None:
-    """kill -9; a process that has gone by itself is fine."""
+    """Kill a process (SIGKILL) unless it has ended."""
     with contextlib.suppress(psutil.NoSuchProcess):
         process.kill()
 
 
 def client_of(connection: Connection) -> psutil.Process:
-    """The process at the client's end of a TCP connection on loopback."""
+    """Return the process at the client's end of a TCP connection on loopback."""
 
     def find() -> psutil.Process | None:
         for end in psutil.net_connections("tcp"):
@@ -130,7 +128,7 @@ def client_of(connection: Connection) -> psutil.Process:
 
 
 def ancestor(process: psutil.Process, text: str) -> psutil.Process:
-    """The nearest process above whose command line holds ``text``."""
+    """Return the nearest ancestor whose command line contains ``text``."""
     for parent in process.parents():
         if text in " ".join(parent.cmdline()):
             return parent
@@ -158,7 +156,7 @@ class AppResult:
         return (lines[-1][1], lines[-1][2]) if lines else None
 
     def assert_exit(self, code: int) -> AppResult:
-        """The exit code is as wanted, else the end of the output is shown."""
+        """Assert the exit code; the error shows the end of the output."""
         assert self.exit_code == code, f"exit code {self.exit_code}, wanted {code}:\n{output_tail(self.output, *self.files)}"
         return self
 
@@ -172,7 +170,7 @@ class App(ManagedProcess):
     def reaches(self, rule: Rule) -> Request:
         """Wait until a rule of the proxy is reached.
 
-        :raises AssertionError: the app ended before, or goes on without it; its output is shown.
+        :raises AssertionError: the app ended before, or runs without reaching it; the error shows its output.
         """
 
         def reached() -> bool:
@@ -186,7 +184,7 @@ class App(ManagedProcess):
         return rule.wait(0)
 
     def executors(self) -> list[psutil.Process]:
-        """Executor processes of this app on a standalone cluster, told by the driver's port in their command line."""
+        """Executor processes of this app on a standalone cluster, identified by the driver's port in their command line."""
         drivers = [member for member in self.family() if member.name() == "java"]
         ports = {place.laddr.port for driver in drivers for place in driver.net_connections("tcp") if place.status == psutil.CONN_LISTEN}
         found = []
@@ -198,7 +196,7 @@ class App(ManagedProcess):
 
 
 def killed_at(app: App, rule: Rule) -> None:
-    """Kill the driver and all that it started, as a machine that goes away does, and lose the held frame."""
+    """Kill the driver and its descendants, as the loss of a machine does, and drop the held frame."""
     try:
         app.reaches(rule)
         for process in app.family():

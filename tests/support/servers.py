@@ -1,4 +1,4 @@
-"""Servers of the fault tests: a broker with a second listener that stands behind the proxy, an Ignite cluster with small caches."""
+"""Servers of the fault tests: a broker with a second listener behind the proxy, an Ignite cluster with small caches."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class Brokers(Protocol):
 
 
 class ProxiedBroker:
-    """One broker: :attr:`bootstrap` for those who judge, :attr:`proxy` for the clients under test.
+    """One broker: :attr:`bootstrap` for the oracles, :attr:`proxy` for the clients under test.
 
-    :param users: user to password; clients that come through the proxy log in by SASL/PLAIN, and ACLs hold for them.
+    :param users: user to password; clients behind the proxy log in by SASL/PLAIN and are subject to ACLs.
     """
 
     def __init__(self, directory: Path, jars: Jars, users: Mapping[str, str] | None = None) -> None:
@@ -85,13 +85,13 @@ class ProxiedBroker:
 
     @property
     def admin(self) -> AdminClient:
-        """An admin client; it must live until its answers have come."""
+        """A shared admin client: a client must live until its answers have arrived."""
         if self._admin is None:
             self._admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 2})
         return self._admin
 
     def kill(self) -> None:
-        """kill -9."""
+        """Kill the broker (SIGKILL)."""
         self._broker.kill()
 
     def stop(self) -> None:
@@ -108,14 +108,14 @@ class ProxiedBroker:
 def small_caches(
     directory: Path, jars: Jars, nodes: int = 1, *, data_region_mib: int = 128, properties: Mapping[str, str] | None = None, **options: Any
 ) -> IgniteCluster:
-    """A cluster with a template for caches of few partitions; the thin protocol cannot ask for a partition count."""
-    told = {"cacheConfiguration": _TEMPLATE, **(properties or {})}
-    options = {"data_region_mib": data_region_mib, "properties": tuple(told.items()), "java_options": QUICK_JVM, **options}
+    """A cluster with a template for caches of few partitions; the thin protocol cannot set a partition count."""
+    configuration = {"cacheConfiguration": _TEMPLATE, **(properties or {})}
+    options = {"data_region_mib": data_region_mib, "properties": tuple(configuration.items()), "java_options": QUICK_JVM, **options}
     return IgniteCluster(directory, jars=jars, nodes=nodes, **options)
 
 
 def fill(ignite: IgniteCluster, cache: str, entries: Mapping[int, Any]) -> None:
-    """Make a cache of that name and put the entries in; keys are Java longs."""
+    """Get or create the cache and put the entries; keys are Java longs."""
     with ignite.client() as client:
         made = client.get_or_create_cache(cache)
         if entries:

@@ -31,7 +31,7 @@ _JITTER_S = 0.1
 
 @dataclass
 class SinkCase:
-    """One topic and its cache. Records of a key stand in one partition, in an order; the seed gives keys, removals and moments."""
+    """One topic and its cache. Records of a key are in one partition, in order; the seed gives keys, removals and moments."""
 
     broker: Brokers
     ignite: IgniteCluster
@@ -124,13 +124,13 @@ class SinkCase:
         return done
 
     def assert_not_ahead(self) -> None:
-        """Nothing is committed that is not stored. For what happens now and is not happening any more while this looks."""
+        """Assert that everything committed is stored; to be called while no run is active."""
         committed = self.committed()
         wrong = ahead(self.broker.bootstrap, self.topic, committed, self.entries())
         assert not wrong, f"seed {self.seed}: {len(wrong)} keys are behind what is committed: {wrong[:5]}"
 
     def assert_same(self) -> SinkVerdict:
-        """The cache is the topic's fold, and the group stands at the topic's end."""
+        """Assert that the cache equals the topic's fold and the group's offsets are at the topic's end."""
         sunk = compare(self.broker.bootstrap, self.topic, self.entries())
         assert not sunk.faults, f"seed {self.seed}: {'; '.join(sunk.faults)}"
         assert sunk.tombstones

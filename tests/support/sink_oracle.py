@@ -1,4 +1,4 @@
-"""A cache that follows a topic, judged: it is the topic's fold, and no committed offset is ahead of it.
+"""Compares a sink's cache with its topic: it equals the topic's fold, and no committed offset is ahead of it.
 
 Independent of the code under test: the topic is read by a plain consumer, the cache by pyignite, offsets by Kafka's admin client.
 A record's key is a number, its value an object whose ``seq`` is the record's place among all that were sent, or nothing: a tombstone.
@@ -28,7 +28,7 @@ _NOT_YET = {
 
 @dataclass(frozen=True)
 class SinkVerdict:
-    """How a cache compares with the fold of its topic; each list names keys."""
+    """Differences between a cache and the fold of its topic; each list names keys."""
 
     records: int
     tombstones: int
@@ -39,7 +39,7 @@ class SinkVerdict:
 
     @property
     def faults(self) -> list[str]:
-        """A line a kind of fault, empty for a pass."""
+        """One line per kind of fault; empty for a pass."""
         kinds = {"missing": self.missing, "extra": self.extra, "different": self.different}
         return [f"{len(keys)} {kind}: {', '.join(keys[:_SHOWN])}" for kind, keys in kinds.items() if keys]
 
@@ -95,13 +95,13 @@ def ahead(bootstrap: str, topic: str, committed: Mapping[int, int], entries: Map
 
 
 def group_offsets(group: Consumer, topic: str, partitions: int) -> dict[int, int]:
-    """Committed next offset of each partition that has one, as any tool sees it.
+    """Return the committed next offset of each partition that has one.
 
-    :param group: a consumer of the group that joins it not. (The admin client's list_consumer_group_offsets, asked while the group's
-        coordinator loads, fails or crashes: confluent-kafka 2.)
+    :param group: a consumer of the group that has not joined it. (The admin client's list_consumer_group_offsets fails or crashes while
+        the group's coordinator loads: confluent-kafka 2.)
     """
 
-    def told() -> list[TopicPartition] | None:
+    def committed() -> list[TopicPartition] | None:
         try:
             return group.committed([TopicPartition(topic, partition) for partition in range(partitions)], REQUEST_S)
         except KafkaException as error:
@@ -109,4 +109,4 @@ def group_offsets(group: Consumer, topic: str, partitions: int) -> dict[int, int
                 return None
             raise
 
-    return {place.partition: place.offset for place in wait_until(told, f"the group's offsets of {topic}") if place.offset >= 0}
+    return {place.partition: place.offset for place in wait_until(committed, f"the group's offsets of {topic}") if place.offset >= 0}

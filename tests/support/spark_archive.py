@@ -1,6 +1,6 @@
-"""A class data archive of Spark's JVM, made once a checkout: with it an app takes 6 s of CPU to start instead of 11 s.
+"""A class data archive of Spark's JVM, made once per checkout: it reduces the start of an app from 11 s of CPU to 6 s.
 
-The JVM checks the archive against the jars it was made from, and goes on without where it does not fit.
+The JVM compares the archive with the jars it was made from, and ignores an archive that does not match.
 https://docs.oracle.com/en/java/javase/17/vm/class-data-sharing.html
 """
 
@@ -29,9 +29,9 @@ spark.stop()
 
 
 def archive_options(options: Sequence[str], environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Options that give a driver or executor with these ``options`` the archive; none where it could not be made."""
+    """Return the JVM options that load the archive; none if it could not be made."""
     archive = _archive(options, environment)
-    # a JVM whose class path differs says so on standard output, which is the app's
+    # a JVM whose class path differs logs this to standard output, which is the app's
     return (f"-XX:SharedArchiveFile={archive}", "-Xlog:disable") if archive else ()
 
 
@@ -42,14 +42,14 @@ def _archive(options: Sequence[str], environment: Mapping[str, str]) -> Path | N
     archive = WORK / f"spark-{fingerprint}.jsa"
     WORK.mkdir(exist_ok=True)
     with (WORK / "spark-archive.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # processes that run tests side by side need it at the same time
+        fcntl.flock(lock, fcntl.LOCK_EX)  # parallel test processes need it at the same time
         if not archive.exists():
             _make(archive, options, environment)
     return archive if archive.stat().st_size else None
 
 
 def _make(archive: Path, options: Sequence[str], environment: Mapping[str, str]) -> None:
-    """An empty file where this JVM cannot make one: it is not tried again."""
+    """Make the archive; an empty file if this JVM cannot, so that it is not tried again."""
     for old in WORK.glob("spark-*.jsa"):
         old.unlink()
     app, made = WORK / "spark-archive.py", archive.with_suffix(f".{os.getpid()}")

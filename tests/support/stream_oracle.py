@@ -1,4 +1,4 @@
-"""A topic that follows a cache, judged: its fold is the cache, no key steps back, and what came twice is told.
+"""Compares a stream's topic with its cache: its fold equals the cache, no key steps back, repetitions are counted.
 
 For values that only grow for each key, as those of `tests/support/traffic.py`; negative ones were rolled back and must never be seen.
 Independent of the code under test: records are read by a plain consumer, entries by pyignite, the documented layouts are parsed here.
@@ -19,15 +19,15 @@ from tests.support.waiting import REQUEST_S, wait_until
 from tools.servers import IgniteCluster
 
 _SHOWN = 5
-_POLL_S = 1.0  # each look makes clients of its own and reads everything
+_POLL_S = 1.0  # each poll makes its own clients and reads everything
 _JUST_MADE = {KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE, KafkaError.UNKNOWN_TOPIC_OR_PART}
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """How a topic compares with its cache; each list names keys and places.
+    """Differences between a topic and its cache; each list names keys and places.
 
-    ``missing``: entries without a record, or whose last record is a tombstone. ``extra``: last records of keys that the cache has not.
+    ``missing``: entries without a record, or whose last record is a tombstone. ``extra``: last records of keys that are not in the cache.
     ``different``: last records that are not the entry. ``repeated``: records equal to the record before of their key, tombstones too.
     ``steps_back``: values not above one that their key had before, other than such a repetition. ``rolled_back``: negative values.
     ``scattered``: keys in more than one partition, which have no order.
@@ -46,7 +46,7 @@ class Verdict:
     scattered: list[str] = field(default_factory=list)
 
     def faults(self, *, besides: Collection[str] = ()) -> list[str]:
-        """A line a kind of fault, empty for a pass.
+        """One line per kind of fault; empty for a pass.
 
         :param besides: kinds that are none here; ``repeated`` where a unit is sent again, or a client of Ignite may have written twice
             when a node died.
@@ -56,7 +56,7 @@ class Verdict:
 
     @property
     def same(self) -> bool:
-        """Whether the fold is the cache, whatever the way there."""
+        """Whether the fold equals the cache, whatever the intermediate records."""
         return not (self.missing or self.extra or self.different)
 
     def _line(self, kind: str, found: list[str]) -> str:
@@ -114,7 +114,7 @@ def entries_of(ignite: IgniteCluster, cache: str) -> dict[bytes, Any]:
 
 
 def read_now(bootstrap: str, topic: str) -> TopicContents:
-    """What is visible of a topic; nothing of one that is not there yet."""
+    """Return the visible records of a topic; none if it does not exist yet."""
     nothing = TopicContents(topic, (), frozenset())
     if topic not in AdminClient({"bootstrap.servers": bootstrap, "log_level": 2}).list_topics(timeout=REQUEST_S).topics:
         return nothing

@@ -1,4 +1,4 @@
-"""A link that can be cut, slowed, or left half open: a TCP proxy in front of one port of this machine."""
+"""A TCP proxy in front of a local port that cuts, delays or silences connections."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class _Link:
 class TcpProxy:
     """Forwards each connection to ``port``; a context manager.
 
-    :attr:`delay_s` holds back whatever comes, each way.
+    :attr:`delay_s` delays all data, in both directions.
     """
 
     def __init__(self, port: int) -> None:
@@ -38,16 +38,16 @@ class TcpProxy:
 
     @property
     def links(self) -> int:
-        """Connections made so far."""
+        """Number of connections made so far."""
         return len(self._links)
 
     def cut(self) -> None:
-        """Close what is connected."""
+        """Close all connections."""
         for link in self._links:
             link.close()
 
     def silence(self) -> None:
-        """Let what is connected stand half open: nothing comes through any more. New connections are not concerned."""
+        """Leave existing connections half open: they transmit nothing any more. New connections work."""
         for link in self._links:
             link.silent.set()
 

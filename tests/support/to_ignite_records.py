@@ -1,4 +1,4 @@
-"""A cluster's binary types without a cluster, and records for the conversion to entries."""
+"""Binary types without a cluster, and Kafka records to convert to entries."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TRADE = {
 
 
 class GrowingTypes(Types):
-    """Types that can be registered, merged as a cluster does; clashes are found by the code that asks a cluster."""
+    """Types that accept registrations and merge them as a cluster does, without its check for conflicts."""
 
     def register(self, kind: BinaryType, *, unless_known: bool = False) -> BinaryType:
         held = self.known.get(kind.type_id)
@@ -40,19 +40,19 @@ class GrowingTypes(Types):
 
 
 def cache_of(fields: Mapping[str, str], *, key: str = "java.lang.Long", value: str = "Trade", scale: int = -1) -> CacheInfo:
-    """A cache with a query entity of these columns: name to Java class."""
+    """Return a cache with a query entity of these columns: name to Java class."""
     columns = tuple(QueryField(name, kind, scale=scale) for name, kind in fields.items())
     return CacheInfo("tested", 1, query_entities=(QueryEntity(key, value, fields=columns),))
 
 
 def consumed(values: Sequence[bytes | None], keys: Sequence[bytes | None] | None = None) -> Consumed:
-    """Records with these values and, where no keys are given, the keys 0, 1, 2, ..."""
+    """Return records with these values, and by default the keys 0, 1, 2, ..."""
     given = [str(row).encode() for row in range(len(values))] if keys is None else keys
     return Consumed("topic", 3, pa.array(given, pa.binary()), pa.array(values, pa.binary()), np.arange(len(values)) + 100)
 
 
 def decoded(entries: Entries, types: TypeSource) -> list[tuple[Any, Any]]:
-    """Keys and values by the row decoder; a removal is None."""
+    """Decode keys and values by the row decoder; a removal is None."""
     data = [
         (key, NULL if value is None else value) for key, value in zip(entries.keys.to_pylist(), entries.values.to_pylist(), strict=True)
     ]

@@ -1,4 +1,4 @@
-"""Writers of caches that never pause: `tests/java/Traffic.java` as a process, a client node that goes on over the death of nodes."""
+"""Continuous writers of caches: `tests/java/Traffic.java` as a process, a client node that survives the death of server nodes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SOURCE = Path(__file__).parents[1] / "java" / "Traffic.java"
 
 @dataclass(frozen=True)
 class Counts:
-    """What the writers did: ``operations`` were answered, ``failures`` ended with an exception, whatever became of them.
+    """Counts of the writers: ``operations`` were answered; ``failures`` ended with an exception, with unknown outcome.
 
     ``highest``: no value written so far is greater.
     """
@@ -77,19 +77,19 @@ class Traffic:
 
     def counts(self) -> Counts:
         """As of some hundred milliseconds ago."""
-        told = self._told()
-        return Counts(**{name: told[name] for name in Counts.__annotations__})
+        report = self._report()
+        return Counts(**{name: report[name] for name in Counts.__annotations__})
 
     def await_operations(self, more: int) -> Counts:
         """Wait until as many operations more were answered.
 
         :raises AssertionError: the process ended.
         """
-        wanted = self._told().get("operations", 0) + more
+        wanted = self._report().get("operations", 0) + more
 
         def reached() -> bool:
             self._assert_running()
-            return bool(self._told().get("operations", 0) >= wanted)
+            return bool(self._report().get("operations", 0) >= wanted)
 
         wait_until(reached, f"{more} operations of the traffic (see {self._process.log})")
         return self.counts()
@@ -100,7 +100,7 @@ class Traffic:
 
         def ended() -> bool:
             self._assert_running()
-            return bool(self._told()["ended"])
+            return bool(self._report()["ended"])
 
         wait_until(ended, f"the end of the writers (see {self._process.log})")
         return self.counts()
@@ -112,7 +112,7 @@ class Traffic:
     def _assert_running(self) -> None:
         assert self._process.running(), f"the traffic ended:\n{self._process.output()[-3000:]}"
 
-    def _told(self) -> dict[str, Any]:
+    def _report(self) -> dict[str, Any]:
         lines = [line for line in self._process.output().split("\n")[:-1] if line.startswith('{"ended"')]
         found: dict[str, Any] = json.loads(lines[-1]) if lines else {}
         return found

@@ -115,11 +115,6 @@ class Cluster:
         """Ask again for every binary type: a type may have got new fields and schemas."""
         self._types.clear()
 
-    def primary_nodes(self, cache_id: int) -> dict[int, uuid.UUID]:
-        """Partition to the node that holds its primary copy; empty for REPLICATED caches, which every node holds. Asked each time."""
-        self._partitions.pop(cache_id, None)
-        return dict(self.partitions(cache_id).primary)
-
     def partitions(self, cache_id: int, connection: ThinConnection | None = None) -> Partitions:
         """Owners of the cache's partitions, as that node (else any) sees them; asked again once a reply told of an affinity change."""
         source = connection or self.connection()

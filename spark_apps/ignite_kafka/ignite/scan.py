@@ -93,6 +93,7 @@ class Scan:
         return max(self.window, min(self.window * _MORE_IF_SMALL, self.size.page_bytes // self.size.page_mean))
 
     def pages(self) -> Iterator[Page]:
+        """The pages of all partitions, in the order of their replies."""
         while self.left or self.outstanding:
             self.begin()
             scan = self.outstanding.popleft()
@@ -211,6 +212,7 @@ class Scan:
         return scan.checked
 
     def ask(self, scan: _PartitionScan, op: int, payload: bytes) -> None:
+        """Send the next request of a partition's scan."""
         try:
             scan.request_id = scan.connection.send(op, payload)
         except IgniteUnreachable as error:
@@ -218,6 +220,7 @@ class Scan:
         self.outstanding.appendleft(scan)  # before the partitions after it: their first pages wait
 
     def drop(self, scan: _PartitionScan) -> None:
+        """Close the cursor of a partition's scan."""
         if scan.cursor is not None:
             close_cursor(scan.connection, scan.cursor)
             scan.cursor = None

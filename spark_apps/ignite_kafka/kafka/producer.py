@@ -18,7 +18,7 @@ from confluent_kafka import TopicPartition as TopicPartitionOffset
 
 from ..common.redaction import in_message
 from ..errors import Fenced, IgniteKafkaError, KafkaUnavailable
-from ..settings.client_config import one_name
+from ..settings.client_config import canonical
 from . import batch_produce as native
 from .clients import NO_NEW_TOPICS, QUICK, ErrorMemory, KafkaClients, make_client, translate
 from .record_size import RECORD_OVERHEAD, SizeLimit, too_large
@@ -83,7 +83,7 @@ class TransactionalProducer:
         self.outcome_unknown = False
         self.written: dict[tuple[str, int], int] = {}
         given = {**DEFAULTS, **(settings or {}), **clients.common, **clients.producer}
-        config = {one_name(name): value for name, value in given.items()}  # librdkafka takes the last of two names of one setting
+        config = canonical(given)
         config |= {"transactional.id": transactional_id, "transaction.timeout.ms": timeout_ms, "error_cb": self._memory, **NO_NEW_TOPICS}
         config["message.timeout.ms"] = _message_timeout_ms(config.get("message.timeout.ms"), timeout_ms)
         self.size_limit = SizeLimit.of(config)

@@ -82,7 +82,7 @@ def test_a_failure_is_the_app_s_own_and_is_not_tried_again(secured: Secured, air
     assert "not-this-one" not in output
 
 
-def test_on_kill_stops_the_app_and_the_retry_goes_on(secured: Secured, airflow: AirflowHome, unique: Callable[[str], str]) -> None:
+def test_on_kill_stops_the_app_and_the_retry_resumes(secured: Secured, airflow: AirflowHome, unique: Callable[[str], str]) -> None:
     name = unique("killed")
     process = airflow.start(RETRYING, {"name": name})
     try:

@@ -96,7 +96,7 @@ def test_cleaning_up_after_the_stream_is_not_forced() -> None:
     assert (task.connector, task.force) == ("stream", False)
 
 
-def test_watch_beside_the_stream_asks_whether_new_caches_are_taken_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_watch_beside_the_stream_waits_until_new_caches_are_copied(monkeypatch: pytest.MonkeyPatch) -> None:
     dag = read("ignite_to_kafka_stream", "watch_dag")
     found = SimpleNamespace(xcom_pull=lambda **_: {"created": ["air", "flights-2"]})
     task = rendered(dag, "taken_up", ti=found)
@@ -175,7 +175,7 @@ def test_form_of_a_sink_refuses_what_no_setting_can_be(wrong: dict[str, object])
 
 
 @pytest.mark.parametrize("name", ["2024", "1e5", "007", "None", "True", "1_000", "[1]"])
-def test_what_looks_like_a_literal_stays_a_text(name: str) -> None:
+def test_text_that_looks_like_a_literal_stays_text(name: str) -> None:
     for dag, fields in (
         (read("ignite_to_kafka_manual"), ("name", "topic_prefix")),
         (read("kafka_to_ignite_manual"), ("name", "topic_prefix", "cache_prefix")),

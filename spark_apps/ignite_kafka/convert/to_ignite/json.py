@@ -42,7 +42,8 @@ class Side:
 class Reader(Protocol):
     """Reads the bytes of one side of records, none null."""
 
-    def read(self, texts: pa.BinaryArray) -> Side: ...
+    def read(self, texts: pa.BinaryArray) -> Side:
+        """Read texts, one per record; `texts` has no nulls."""
 
 
 def read_rows(reader: Reader, data: pa.BinaryArray, wanted: Mask) -> Side:

@@ -179,18 +179,6 @@ def declared_field(name: str, code: int) -> pa.Field:
     return field_of(name, entry.arrow or pa.null(), entry.mark)
 
 
-def arrow_type(code: int, binary: BinaryType | None = None) -> pa.DataType:
-    """Arrow type of a type code; an object needs its `binary` metadata and gives a struct of the type's fields, nested ones as null.
-
-    :raises UnsupportedType: for an object without metadata.
-    """
-    if code == codes.OBJECT:
-        if binary is None:
-            raise UnsupportedType("An object has no Arrow type without its binary type", "Give its binary metadata")
-        return pa.struct([declared_field(field.name, field.type_code) for field in binary.fields])
-    return declared_field("", code).type
-
-
 _JAVA_NAMES = {
     "java.lang.Byte": codes.BYTE, "java.lang.Short": codes.SHORT, "java.lang.Integer": codes.INT, "java.lang.Long": codes.LONG,
     "java.lang.Float": codes.FLOAT, "java.lang.Double": codes.DOUBLE, "java.lang.Character": codes.CHAR,

@@ -73,7 +73,7 @@ def test_credentials_are_masked_when_shown(connect: Any) -> None:
     assert "mellon" not in repr(credentials)
 
 
-def test_time_outs_that_a_connection_gives_are_told_from_defaults(connect: Any) -> None:
+def test_timeouts_of_a_connection_are_distinct_from_defaults(connect: Any) -> None:
     connect("some", conn_type="ignite", host="n", extra={"request_timeout_ms": "20", "connect_timeout_ms": ""})
     assert IgniteHook("some").get_timeouts() == {"request_timeout_ms": 20}
     assert IgniteHook("some").get_endpoint() == IgniteEndpoint(("n:10800",), request_timeout_ms=20)
@@ -190,7 +190,7 @@ def test_a_secrets_file_takes_the_place_of_the_connection_s_login(connect: Any, 
         IgniteHook().connect(str(path))
 
 
-def test_a_login_goes_to_another_host_by_tls_or_by_leave_of_an_administrator(
+def test_a_login_needs_tls_or_permission_of_an_administrator_to_leave_the_host(
     connect: Any, opened: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     connect("ignite_default", conn_type="ignite", host="node", login="user", password="sesame")

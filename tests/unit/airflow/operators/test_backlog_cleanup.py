@@ -38,7 +38,7 @@ def operator(**arguments: Any) -> BacklogCleanupOperator:
         return BacklogCleanupOperator(task_id="clean_up", **arguments)
 
 
-def test_connector_and_clusters_are_named_and_what_was_removed_is_told(asked: list[tuple[SourceSettings, Secrets, bool]]) -> None:
+def test_arguments_reach_the_cleanup_and_its_result_is_returned(asked: list[tuple[SourceSettings, Secrets, bool]]) -> None:
     task = operator(connector="{{ params.name }}", force="{{ params.force }}", settings={"internal_topic_prefix": "{{ params.prefix }}"})
     task.render_template_fields({"params": {"name": "stream", "force": True, "prefix": "own"}})
     assert task.execute({}) == {"connector": "stream", "service": "the service", "cache": None}

@@ -17,7 +17,7 @@ from ignite_kafka.state.status import RUNNING, RunStatus
 from tests.unit.airflow.bench import Bench, context, operator, run_status
 
 
-def test_secrets_are_gone_even_where_the_app_cannot_be_ended(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_secrets_are_removed_even_if_the_app_cannot_be_ended(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     class StillAlive(Exception):
         pass
 
@@ -40,7 +40,7 @@ def test_snapshot_id_is_the_same_for_every_try_and_new_for_every_run() -> None:
     assert RunNames.of(context(run_id="manual__2025-01-02")).snapshot_id != first.snapshot_id
 
 
-def test_mapped_tasks_have_snapshots_and_connectors_of_their_own() -> None:
+def test_each_mapped_task_has_its_snapshot_and_connector() -> None:
     names = [RunNames.of(context(map_index=index)) for index in (-1, 0, 1)]
     assert len({name.snapshot_id for name in names}) == len({name.connector for name in names}) == 3
 
@@ -92,9 +92,7 @@ def test_a_dag_with_letters_beyond_ascii_has_a_connector(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("error", "kind"), [(KafkaUnavailable("nobody answers"), AirflowException), (SettingsError("no"), AirflowFailException)]
 )
-def test_clusters_are_asked_before_spark_starts(
-    bench: Bench, connect: Any, monkeypatch: pytest.MonkeyPatch, error: IgniteKafkaError, kind: type[Exception]
-) -> None:
+def test_clusters_are_checked_before_spark_starts(bench: Bench, connect: Any, error: IgniteKafkaError, kind: type[Exception]) -> None:
     asked: list[bool] = []
 
     def check(ignite: bool) -> None:
@@ -112,7 +110,7 @@ def test_clusters_are_asked_before_spark_starts(
     assert list((bench.folder / "tmp").iterdir()) == []
 
 
-def test_a_retry_does_not_end_a_newer_run(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_retry_does_not_end_a_newer_run(bench: Bench) -> None:
     asked: list[str] = []
 
     def superseding(own: str) -> RunStatus:

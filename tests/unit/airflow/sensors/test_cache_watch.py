@@ -103,12 +103,12 @@ def test_deferred_sensor_returns_what_the_trigger_saw(cluster: Any) -> None:
     assert resumed(deferral, [AWAY, caches("a"), caches("a", "b")], run)["created"] == ["b"]
 
 
-def test_deferred_sensor_does_not_wait_for_what_is_there(cluster: Any) -> None:
+def test_deferred_sensor_returns_an_existing_difference_at_once(cluster: Any) -> None:
     cluster(caches("a"))
     assert sensor(deferrable=True, known={}).execute(Run().context)["created"] == ["a"]
 
 
-def test_deferred_sensor_goes_on_after_another_kind_of_change(cluster: Any) -> None:
+def test_deferred_sensor_waits_again_after_another_kind_of_change(cluster: Any) -> None:
     run = Run()
     cluster(caches("a"))
     deferral = deferred(sensor(deferrable=True), run)
@@ -118,7 +118,7 @@ def test_deferred_sensor_goes_on_after_another_kind_of_change(cluster: Any) -> N
     assert resumed(again.value, [caches("a")], run)["created"] == ["a"]
 
 
-def test_deferred_sensor_that_never_looked_keeps_the_trigger_s_first_poll(cluster: Any) -> None:
+def test_deferred_sensor_without_a_poll_keeps_the_trigger_s_first_poll(cluster: Any) -> None:
     run = Run()
     cluster(AWAY)
     deferral = deferred(sensor(deferrable=True), run)
@@ -149,7 +149,7 @@ def test_time_out_and_soft_fail_while_poking(cluster: Any) -> None:
 
 
 @pytest.mark.parametrize("arguments", [{}, {"deferrable": True}])
-def test_what_waiting_does_not_mend_fails_without_a_retry(cluster: Any, arguments: dict[str, Any]) -> None:
+def test_an_error_that_no_later_poll_cures_fails_without_a_retry(cluster: Any, arguments: dict[str, Any]) -> None:
     cluster(AuthenticationFailed("who are you"))
     with pytest.raises(AirflowFailException, match="AuthenticationFailed: who are you"):
         sensor(**arguments).execute(Run().context)

@@ -31,7 +31,7 @@ def test_request_holds_settings_and_addresses_and_no_secret(bench: Bench) -> Non
     assert not [password for password in PASSWORDS if password in text]
 
 
-def test_secrets_are_shipped_in_a_file_of_their_own_that_is_gone_after(bench: Bench) -> None:
+def test_secrets_are_shipped_in_a_separate_file_that_is_removed_afterwards(bench: Bench) -> None:
     operator().execute(context())
     text = json.dumps(bench.seen["secrets"])
     assert all(password in text for password in PASSWORDS)
@@ -78,7 +78,7 @@ def replaced(caplog: pytest.LogCaptureFixture) -> Callable[[], list[str]]:
     return lambda: [vars(record)["event_fields"]["setting"] for record in caplog.records if vars(record).get("event_id") == 15001]
 
 
-def test_what_a_connection_does_not_name_is_left_to_the_settings(bench: Bench, replaced: Callable[[], list[str]]) -> None:
+def test_settings_fill_in_what_a_connection_lacks(bench: Bench, replaced: Callable[[], list[str]]) -> None:
     settings = {"ignite_request_timeout_ms": 600_000, "ignite_connect_timeout_ms": "7000", "kafka_config": {}}
     settings["kafka_config"] = {"socket.timeout.ms": 90_000}
     sink(settings).execute(context())
@@ -88,7 +88,7 @@ def test_what_a_connection_does_not_name_is_left_to_the_settings(bench: Bench, r
     assert replaced() == []
 
 
-def test_what_a_connection_names_wins_and_says_so(bench: Bench, connect: Any, replaced: Callable[[], list[str]]) -> None:
+def test_a_connection_overrides_settings_and_reports_it(bench: Bench, connect: Any, replaced: Callable[[], list[str]]) -> None:
     connect("ignite_default", conn_type="ignite", host="node", extra={"request_timeout_ms": 20_000, "connect_timeout_ms": 3_000})
     plain = {"bootstrap.servers": "broker:9092", "sasl.mechanism": "SCRAM-SHA-512", "socket.send.buffer.bytes": "4096", "client.id": "same"}
     connect("kafka_default", conn_type="kafka", extra=plain)
@@ -182,7 +182,7 @@ def test_secrets_of_the_connections_that_a_mounted_file_replaces_are_named(
 
 @pytest.mark.parametrize("name", ["security.protocol", "sasl.mechanisms", "ssl.ca.location", "enable.ssl.certificate.verification"])
 @pytest.mark.parametrize("theirs", [{"security.protocol": "SASL_SSL"}, {"sasl.password": "kafka-sesame"}])
-def test_settings_say_nothing_of_security_where_the_connection_does(bench: Bench, connect: Any, name: str, theirs: dict[str, str]) -> None:
+def test_security_in_settings_is_refused_if_the_connection_has_any(bench: Bench, connect: Any, name: str, theirs: dict[str, str]) -> None:
     connect("kafka_default", conn_type="kafka", extra={"bootstrap.servers": "broker:9092", **theirs})
     with pytest.raises(AirflowFailException, match=f"{name} is in kafka_config, and the Kafka connection decides about security"):
         sink({"kafka_config": {name: "PLAIN"}}).execute(context())
@@ -196,13 +196,13 @@ def test_a_password_is_not_sent_in_the_clear(bench: Bench, monkeypatch: pytest.M
     assert bench.seen["request"]["settings"]["allow_insecure_connections"] is True
 
 
-def test_settings_may_say_it_where_the_connection_is_silent(bench: Bench, connect: Any) -> None:
+def test_security_in_settings_is_accepted_if_the_connection_has_none(bench: Bench, connect: Any) -> None:
     connect("kafka_default", conn_type="kafka", extra={"bootstrap.servers": "broker:9092"})
     sink({"kafka_config": {"security.protocol": "SSL"}}).execute(context())
     assert bench.seen["request"]["settings"]["kafka_config"] == {"security.protocol": "SSL"}
 
 
-def test_a_connection_acts_on_the_host_only_with_leave_of_an_administrator(
+def test_a_connection_acts_on_the_host_only_with_permission_of_an_administrator(
     bench: Bench, connect: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     connect("kafka_default", conn_type="kafka", extra={"bootstrap.servers": "broker:9092", "ssl.engine.location": "/tmp/evil.so"})
@@ -254,7 +254,7 @@ def test_a_wrong_value_is_refused_although_a_connection_replaces_it(bench: Bench
         sink({"ignite_tls_enabled": "perhaps"}).execute(context())
 
 
-def test_settings_with_an_argument_of_their_own(bench: Bench) -> None:
+def test_arguments_override_settings(bench: Bench) -> None:
     task = operator({"failover_policy": "NONE"}, run_mode="{{ params.mode }}", failover_policy="FULL_SNAPSHOT")
     given = context()
     given["params"]["mode"] = "once"

@@ -38,12 +38,12 @@ def test_result_holds_counts_per_cache(bench: Bench) -> None:
     }
 
 
-def test_a_sink_that_was_asked_to_stop_is_done(bench: Bench) -> None:
+def test_a_stopped_continuous_sink_is_a_success(bench: Bench) -> None:
     bench.status = lambda: run_status(STOPPED)
     assert sink(run_mode="continuous").execute(context())["state"] == "STOPPED"
 
 
-def test_a_stream_that_was_asked_to_stop_is_done(bench: Bench) -> None:
+def test_a_stopped_stream_is_a_success(bench: Bench) -> None:
     bench.status = lambda: run_status(STOPPED)
     result = operator(run_mode="continuous", failover_policy="BACKLOG").execute(context())
     assert (result["state"], result["records"]) == ("STOPPED", 10)
@@ -109,21 +109,21 @@ def test_failure_without_a_status_record_is_the_app_s_last_line(bench: Bench, li
     assert failed.type is kind
 
 
-def test_failure_without_a_word_shows_the_last_lines(bench: Bench) -> None:
+def test_failure_without_an_error_message_shows_the_last_lines(bench: Bench) -> None:
     bench.order(print=["java.lang.OutOfMemoryError: Java heap space"], exit_code=1)
     bench.status = lambda: None
     with pytest.raises(AirflowException, match=r"exit code 1(.|\n)*OutOfMemoryError"):
         operator().execute(context())
 
 
-def test_done_but_kafka_cannot_be_asked_is_tried_again(bench: Bench) -> None:
+def test_success_while_kafka_does_not_answer_is_retried(bench: Bench) -> None:
     bench.status = unavailable
     with pytest.raises(AirflowException, match="KafkaUnavailable") as failed:
         operator().execute(context())
     assert failed.type is AirflowException
 
 
-def test_failed_and_kafka_cannot_be_asked_tells_the_first_reason(bench: Bench) -> None:
+def test_failure_while_kafka_does_not_answer_has_the_app_s_reason(bench: Bench) -> None:
     bench.order(print=["ignite-kafka: CacheNotFound no such cache"], exit_code=1)
     bench.status = unavailable
     with pytest.raises(AirflowFailException, match="no such cache"):

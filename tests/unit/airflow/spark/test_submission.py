@@ -35,7 +35,7 @@ def test_app_is_submitted_with_its_library_and_its_python(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize(("master", "remedy"), [("spark://m:7077", "deploy-mode .* to client"), ("k8s://https://m", "cncf-kubernetes")])
-def test_places_that_cannot_work_are_refused(bench: Bench, connect: Any, master: str, remedy: str) -> None:
+def test_masters_that_cannot_run_the_app_are_refused(bench: Bench, connect: Any, master: str, remedy: str) -> None:
     connect("spark_default", conn_type="spark", host=master, extra={"deploy-mode": "cluster"})
     with pytest.raises(AirflowFailException, match=remedy):
         operator().execute(context())
@@ -66,7 +66,7 @@ def test_spark_submit_waits_for_the_end_of_the_app(bench: Bench, master: str) ->
 
 
 @pytest.mark.parametrize("name", ["numexecutors", "application_args", "conf", "yarn_track_via_rm_api"])
-def test_arguments_that_spark_submit_has_not_are_refused_when_the_dag_is_read(name: str) -> None:
+def test_unknown_arguments_of_spark_submit_are_refused_when_the_dag_is_parsed(name: str) -> None:
     with pytest.raises(ValueError, match=name):
         operator(spark_submit={name: "x"})
 
@@ -79,7 +79,7 @@ def test_arguments_that_spark_submit_has_not_are_refused_when_the_dag_is_read(na
         ("--conf spark.jars=x", "must be a mapping"),
     ],
 )
-def test_they_are_checked_again_when_the_templates_are_rendered(bench: Bench, rendered: Any, message: str) -> None:
+def test_arguments_of_spark_submit_are_checked_again_when_rendered(bench: Bench, rendered: Any, message: str) -> None:
     task = operator(spark_submit="{{ params.spark_submit }}")
     rendering: Any = {**context(), "params": {"spark_submit": "x"}}
     task.render_template_fields(rendering)
@@ -108,7 +108,7 @@ def test_yarn_cluster_mode_ships_request_and_secrets(bench: Bench, connect: Any)
     assert "spark.yarn.appMasterEnv.MY_ZONE=a" in argv
 
 
-def test_variables_of_airflow_stay_with_airflow(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_variables_of_airflow_are_not_passed_to_the_app(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AIRFLOW__DATABASE__SQL_ALCHEMY_CONN", "postgresql://user:sesame@db/airflow")
     operator(spark_submit={"env_vars": {"MY_ZONE": "a"}}).execute(context())
     assert sorted(bench.seen["environment"]) == ["MY_ZONE", "PYSPARK_DRIVER_PYTHON", "PYSPARK_PYTHON", "SPARK_SUBMIT_OPTS"]
@@ -127,7 +127,7 @@ def test_variables_of_airflow_stay_with_airflow(bench: Bench, monkeypatch: pytes
         ),
     ],
 )
-def test_driver_beside_the_task_has_the_task_s_python(
+def test_a_driver_on_the_worker_has_the_worker_s_python(
     bench: Bench, connect: Any, master: str, conf: dict[str, str], expected: tuple[str, str | None]
 ) -> None:
     connect("spark_default", conn_type="spark", host=master)

@@ -76,14 +76,14 @@ def test_first_poll_is_stored_before_anything_changed() -> None:
     assert names(fired([caches("a", "b")], store=store)) == [(["b"], [])]
 
 
-def test_known_is_the_beginning_and_the_store_goes_before_it() -> None:
+def test_known_is_the_initial_state_unless_one_is_stored() -> None:
     store = Store()
     assert names(fired([caches("a")], store=store, known={})) == [(["a"], [])]
     assert fired([caches("a")], store=store, known={}) == []
     assert fired([caches("a")], store=store, known=state_to_dict(caches("a"))) == []
 
 
-def test_kinds_that_are_not_asked_for_move_what_is_known() -> None:
+def test_other_kinds_of_change_only_update_the_state() -> None:
     polls = [caches("a"), caches(), caches("a")]
     assert names(fired(polls, kinds=["created"])) == [(["a"], [])]
 
@@ -94,7 +94,7 @@ def test_once_begins_with_its_first_poll_and_fires_the_next_change() -> None:
 
 
 @pytest.mark.parametrize("error", [AuthenticationFailed("no"), SettingsError("no")])
-def test_a_task_is_told_what_waiting_does_not_mend_and_a_watcher_waits(error: Exception) -> None:
+def test_a_task_gets_an_error_that_no_later_poll_cures_and_a_watcher_waits(error: Exception) -> None:
     assert names(fired([caches(), error, caches("a")])) == [(["a"], [])]
     [event] = fired([error], once=True)
     assert event == {"error": f"{type(error).__name__}: no", "final": True}
@@ -170,7 +170,7 @@ def test_equal_triggers_of_two_assets_are_one_trigger_that_keeps_the_state_of_bo
     assert names(fired([caches("b")], store=both)) == [([], ["a"])]
 
 
-def test_an_asset_that_joins_a_trigger_takes_part_in_what_is_known() -> None:
+def test_an_asset_that_joins_a_trigger_gets_its_state() -> None:
     one = stores_of("two")
     assert fired([caches("a")], store=one) == []
     both = stores_of("one", "two")
