@@ -33,7 +33,7 @@ _NONE = np.zeros(0, np.int64)
 
 @dataclass(frozen=True)
 class Side:
-    """Texts read: `data[i]` (binary, null where the JSON is null) is that of row `rows[i]`, rising; `bad` has the others and why."""
+    """Converted texts: `data[i]` (binary, null for a JSON null) belongs to row `rows[i]`, rising; `bad` has the other rows and reasons."""
 
     rows: RowIndex
     data: pa.BinaryArray
@@ -48,7 +48,7 @@ class Reader(Protocol):
 
 
 def read_rows(reader: Reader, data: pa.BinaryArray, wanted: Mask) -> Side:
-    """What the reader makes of the rows wanted."""
+    """Read the rows of a binary array for which `wanted` is True."""
     if wanted.all():
         return reader.read(data)
     rows = np.flatnonzero(wanted)
@@ -56,12 +56,12 @@ def read_rows(reader: Reader, data: pa.BinaryArray, wanted: Mask) -> Side:
 
 
 class JsonReader:
-    """Reads texts as one field. It learns: fields that the records add are kept in `objects`.
+    """Reads JSON texts as values of one field, and adds fields that the records introduce to `objects`.
 
-    :param root: the type of all values, which may be a reference (shapes.py).
-    :param chosen: members of the objects that alone are read, and must be there; empty for all.
-    :param alone: take the one chosen member itself, not an object of it.
-    :param enveloped: the side of the records, key or value, of which an envelope of Kafka Connect is refused; None: such objects are data.
+    :param root: the type of all values, which may be a reference (marked_fields.py).
+    :param chosen: names of the only members that are read, each required; empty for all members.
+    :param alone: the value is the one chosen member itself, not an object of it.
+    :param enveloped: key or value: refuse envelopes of Kafka Connect on that side of the records; None: such objects are data.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class JsonReader:
         raise AssertionError("the types of a batch change each time it is read")
 
     def _by_kind(self, texts: pa.BinaryArray) -> Side:
-        """Values that tell their own type: all of a kind are read as one column."""
+        """Values whose JSON kind gives their type: all of one kind are read as one column."""
         name = str(self._root.metadata[TYPE_NAME], "utf-8")
         kinds = self._with_floats(texts, _kinds(texts), name)
         sides, places = [], []
@@ -146,7 +146,7 @@ class JsonReader:
 
 @dataclass(frozen=True)
 class _Choice:
-    """Which members of the objects are read, see :class:`JsonReader`."""
+    """Selection of the members that are read, see :class:`JsonReader`."""
 
     names: tuple[str, ...]
     alone: bool
@@ -173,7 +173,7 @@ class _Choice:
 
 
 class _Batch:
-    """One attempt to read the texts with the types as they are known now."""
+    """One attempt to read the texts with the types known so far."""
 
     def __init__(self, texts: pa.BinaryArray, root: pa.Field, objects: ObjectTypes, form: JsonFormat, choice: _Choice) -> None:
         self._texts, self._root, self._objects, self._form = texts, root, objects, form
@@ -184,7 +184,7 @@ class _Batch:
         self._columns: tuple[RowIndex, pa.BinaryArray] = (_NONE, pa.array([], pa.binary()))
 
     def by_columns(self) -> bool:
-        """Whether a field was learned, so that all must be read again."""
+        """Read the texts as columns; True if a field was learned, so that all must be read again."""
         field = self._choice.of_field(self._objects.expanded(self._root))
         plain = parsed_as(field, self._form)
         if plain is None:
@@ -220,7 +220,7 @@ class _Batch:
         return False
 
     def by_rows(self, rows: Iterable[int]) -> bool:
-        """Read these rows one by one; the same answer."""
+        """Read these rows one by one; True if a field was learned."""
         for row in rows:
             version = self._objects.version
             try:
@@ -232,7 +232,7 @@ class _Batch:
         return self._objects.version != self._version
 
     def side(self) -> Side:
-        """What was read, in the order of the rows."""
+        """The converted texts in the order of the rows."""
         rows, data = self._columns
         if self._single:
             made, field = array_of([value for _, value in self._single], self._root, self._objects)
@@ -244,13 +244,13 @@ class _Batch:
 
 
 def _encoded(array: pa.Array, field: pa.Field) -> pa.BinaryArray:
-    """Encoded values, null where there is none."""
+    """Encoded values, null for null."""
     data = encoded(array, field)
     return pc.if_else(array.is_valid(), data, pa.scalar(None, pa.binary())) if array.null_count else data
 
 
 def concat_sides(sides: Sequence[Side], places: Sequence[RowIndex]) -> Side:
-    """Sides of several sets of rows as one."""
+    """Concatenate sides of several sets of rows, by rising row."""
     rows = np.concatenate([place[side.rows] for side, place in zip(sides, places, strict=True)])
     order = np.argsort(rows)
     bad = [(int(place[row]), why) for side, place in zip(sides, places, strict=True) for row, why in side.bad]
