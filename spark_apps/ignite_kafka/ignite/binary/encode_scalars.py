@@ -1,6 +1,7 @@
 """Columns of values without inner values as bytes: each with its type code, Ignite's null where the column has none.
 
-The inverse of scalars.py and decimals.py. Each function takes an array and its field, and returns pieces (see pieces.py).
+The inverse of decode_scalars.py and decode_decimals.py. Each function takes an array and its field, and returns columns of bytes
+(byte_columns.py).
 """
 
 from __future__ import annotations

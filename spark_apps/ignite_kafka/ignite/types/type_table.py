@@ -15,7 +15,7 @@ time         int64                      java.sql.Time: milliseconds since 1970-0
 decimal      decimal128(38, s), string  BigDecimal; a string where values differ in scale or do not fit 38 digits
 date         timestamp(ms, UTC)         java.util.Date, all of its range; Spark columns take it as timestamp(us, UTC)
 mixed        dense union                values of several kinds in one column: rows can hold them, Spark columns cannot
-order        dictionary of string       last child of a struct: which children an object has, in its order (codec/field_order.py)
+order        dictionary of string       last child of a struct: which children an object has, in its order (binary/field_order.py)
 encoded      binary                     values of any type in Ignite's binary format, each with its type code: written as they are
 collection   list                       java.util.ArrayList; without it a list is written as an array. A decoded field has no such mark
 ===========  =========================  ==================================================================================
