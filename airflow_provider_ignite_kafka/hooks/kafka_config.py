@@ -12,7 +12,7 @@ from airflow_provider_ignite_kafka.options import allowed_kafka_options
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.events import CONFIG_CHANGED, emit
 from ignite_kafka.kafka.clients import KafkaClients
-from ignite_kafka.settings.client_config import by_client
+from ignite_kafka.settings.client_config import by_client, canonical
 from ignite_kafka.settings.client_properties import check_trusted
 from ignite_kafka.settings.secrets import split_kafka
 
@@ -57,8 +57,8 @@ def kafka_config(kafka_conn_id: str) -> KafkaConfig:
     if not extra.get("bootstrap.servers"):
         raise SettingsError("bootstrap.servers is missing", "Set it in the extra of the Kafka connection.", connection=kafka_conn_id)
     callbacks = [name for name in CALLBACK_CONFIG_KEYS if name in extra]
-    mechanism = extra.get("sasl.mechanism") or extra.get("sasl.mechanisms")
-    if mechanism == "OAUTHBEARER" and extra.get("sasl.oauthbearer.method") != "oidc":
+    login = canonical(extra)
+    if login.get("sasl.mechanisms") == "OAUTHBEARER" and login.get("sasl.oauthbearer.method") != "oidc":
         callbacks.append("oauth_cb")
     if callbacks:
         raise SettingsError(

@@ -1,4 +1,4 @@
-"""The broker dies during the copy: the run goes on when it is back, and says what it does not know when it is not."""
+"""The broker dies during the copy: the run continues when it is back, and otherwise reports what is unknown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""kill -9 of the driver, then a second run under the same snapshot id: it goes on from what was committed."""
+"""The driver is killed; a second run with the same snapshot id continues from the committed records."""
 
 from __future__ import annotations
 

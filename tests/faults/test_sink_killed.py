@@ -1,4 +1,4 @@
-"""What may die while topics go into caches: afterwards each cache is the fold of its topic, and the group stands at the topic's end.
+"""Processes killed while a sink runs: afterwards each cache equals its topic's fold, and the group's offsets are at the topic's end.
 
 Moments are random, by a seed that a failure names; SINK_FAULT_SEED sets it. SINK_FAULT_ROUNDS are the rounds of each kind.
 """

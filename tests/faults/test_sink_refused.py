@@ -1,4 +1,4 @@
-"""Servers that refuse a sink: one clear error, nothing committed that is not stored, and the next run goes on."""
+"""Servers that refuse a sink: one clear error, no commit ahead of the cache, and the next run continues."""
 
 from __future__ import annotations
 

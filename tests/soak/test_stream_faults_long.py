@@ -150,7 +150,7 @@ def persistent_pair(jars: Jars, tmp_path: Path) -> Iterator[IgniteCluster]:
 def test_all_nodes_killed_and_started_again(
     persistent_pair: IgniteCluster, kafka: KafkaBroker, stream: MakeStream, traffic: TrafficProgram
 ) -> None:
-    """The connector waits and goes on; what only stood in the nodes' buffers is found in the cache, for its units are sent again."""
+    """The connector waits and continues; changes that were only in the nodes' buffers arrive, because their units are sent again."""
     followed = stream(persistent_pair, kafka, *KINDS)
     with traffic.start(persistent_pair, followed.writers(*WRITERS), seed=35, rate=RATE) as writers, followed.running() as app:
         followed.await_records(app, KINDS)
@@ -179,7 +179,7 @@ def test_a_deactivation_empties_caches_in_memory(mortal_pair: IgniteCluster, kaf
 
 
 def test_the_cluster_is_deactivated_and_activated_again(persistent_pair: IgniteCluster, kafka: KafkaBroker, stream: MakeStream) -> None:
-    """The connector waits and goes on; what is written before the capture is back is found, its units are sent again."""
+    """The connector waits and continues; writes before the capture is back arrive, because their units are sent again."""
     followed = stream(persistent_pair, kafka, *KINDS)
     with followed.running() as app, persistent_pair.client() as client:
         assert_right(followed.await_same(app, *KINDS))

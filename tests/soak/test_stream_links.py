@@ -1,4 +1,4 @@
-"""Links and tasks that stand still: requests end in time, a transaction that was open too long ends its run, and the next one goes on."""
+"""Stalled links and tasks: requests time out, a transaction open for too long ends its run, and the next run continues."""
 
 from __future__ import annotations
 

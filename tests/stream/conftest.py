@@ -94,7 +94,7 @@ def spark_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkClu
 
 @dataclass
 class Stream:
-    """One connector that follows caches, and how its topics are judged."""
+    """One streaming connector, and the comparison of its topics with the caches."""
 
     ignite: IgniteCluster
     kafka: Broker
@@ -166,14 +166,14 @@ class Stream:
         wait_until(reached, f"records {wanted} of {app.log}", poll_s=1)  # each poll reads everything
 
     def await_same(self, app: App, *kinds: str) -> dict[str, Verdict]:
-        """Wait until the topics' folds are the caches, which nobody writes to; the app goes on meanwhile."""
+        """Wait until the topics' folds equal the caches, which nobody writes to, while the app runs."""
 
-        def goes_on() -> None:
+        def check() -> None:
             assert app.running(), f"the connector ended:\n{app.output_tail()}"
 
         entries = {kind: entries_of(self.ignite, self.cache(kind)) for kind in kinds}
         assert all(entries.values())
-        return {kind: await_fold(self.kafka.bootstrap, self.topic(kind), entries[kind], goes_on) for kind in kinds}
+        return {kind: await_fold(self.kafka.bootstrap, self.topic(kind), entries[kind], check) for kind in kinds}
 
     def verdicts(self, *kinds: str, besides: Mapping[str, Collection[bytes]] | None = None) -> dict[str, Verdict]:
         """The topics as they are when no transaction is open on them.
@@ -190,7 +190,7 @@ class Stream:
         return verdicts
 
     def unsent(self) -> int:
-        """Changes that stand in the connector's backlog."""
+        """Number of changes in the connector's backlog."""
         with self._service() as service:
             service.barrier(self.name)
             return int(service.units(self.name).count.sum())
@@ -202,7 +202,7 @@ class Stream:
             return int(((service.units(self.name).marks & GIVEN_UP) != 0).sum())
 
     def unsent_keys(self, kind: str) -> frozenset[bytes]:
-        """Record keys of the cache's changes that stand in the backlog: the others are acknowledged, so they were sent."""
+        """Record keys of the cache's changes in the backlog; all other changes are acknowledged, so they were sent."""
         with self._service() as service:
             service.barrier(self.name)
             changes = service.read(self.name, self._units(service, kind), 1 << 26)

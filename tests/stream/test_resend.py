@@ -1,4 +1,4 @@
-"""Units that are sent again bring their removals too: after `clear()`, which Ignite tells nobody, and after a time without capture."""
+"""Units that are sent again include removals: after `clear()`, which is not captured, and after a time without capture."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def world(spark: SparkSession, ignite: IgniteCluster, kafka: KafkaBroker) -> Ite
 
 def units_of(world: World, cache: str) -> np.ndarray[Any, np.dtype[np.void]]:
     name = f"{world.stem}-{cache}"
-    told = world.service(lambda service: service.status(world.stem))
-    units = np.zeros(told[f"partitions.{name}"], UNIT)
+    state = world.service(lambda service: service.status(world.stem))
+    units = np.zeros(state[f"partitions.{name}"], UNIT)
     units["cache_id"], units["partition"] = protocol.cache_id(name), range(len(units))
-    units["incarnation"] = told[f"incarnation.{name}"]
+    units["incarnation"] = state[f"incarnation.{name}"]
     return units
 
 

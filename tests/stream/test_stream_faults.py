@@ -37,7 +37,7 @@ def test_driver_killed_and_started_again(
 def test_what_was_acknowledged_is_in_the_topics(
     pair: IgniteCluster, kafka: KafkaBroker, stream: MakeStream, traffic: TrafficProgram
 ) -> None:
-    """The connector is killed and the writers end: each key is as in the cache, or its change still stands in the backlog."""
+    """The connector is killed and the writers end: each key is as in the cache, or its change is still in the backlog."""
     followed = stream(pair, kafka, *KINDS, transaction_timeout_ms=10_000, transaction_max_ms=5_000)
     with traffic.start(pair, followed.writers(*WRITERS), seed=26, rate=RATE) as writers:
         with followed.running() as app:

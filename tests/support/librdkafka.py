@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import logging
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
-from confluent_kafka import cimpl
+from confluent_kafka import Producer, cimpl
 
 
 def table(path: Path) -> str:
@@ -32,3 +34,19 @@ def names(path: Path) -> dict[str, set[str]]:
 def aliases(path: Path) -> list[tuple[str, str]]:
     """Return pairs of alias and property name."""
     return re.findall(r"^([a-z0-9._]+) +\|.*Alias for `([a-z0-9._]+)`", table(path), re.MULTILINE)
+
+
+def read_settings(config: Mapping[str, str]) -> dict[str, str]:
+    """A producer's settings as the library has read them: those that differ from its defaults or were given, by name."""
+    lines: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: lines.append(record.getMessage())  # type: ignore[method-assign]
+    logger = logging.Logger("librdkafka")
+    logger.addHandler(handler)
+    producer = Producer({**config, "debug": "conf"}, logger=logger)
+    for _ in range(100):
+        producer.poll(0.05)
+        if any("Client configuration" in line for line in lines):
+            break
+    producer.poll(0.2)
+    return {found[1]: found[2] for line in lines if (found := re.search(r"  ([a-z0-9._]+) = (.*)$", line))}

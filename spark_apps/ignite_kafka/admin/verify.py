@@ -8,10 +8,12 @@ topics of some millions of records.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
+
+from confluent_kafka import Message
 
 from ..common.redaction import in_message
 from ..convert import converter
@@ -54,28 +56,43 @@ def verify(
     plan: TransferPlan, cluster: Cluster, clients: KafkaClients, done: Callable[[Verified], None] = lambda _: None
 ) -> list[Verified]:
     """Compare each cache of a plan with its topic; ``done`` is called with each result."""
-    results = []
+    results, topics = [], Topics(clients)
     for cache in plan.caches:
-        result = _verify_cache(plan, cache, cluster, clients)
+        info = cluster.cache(cache.name)
+        messages = read_to_end(clients, topics, cache.topic, list(range(topics.partitions(cache.topic))))
+        pages = scan_partitions(cluster, info, range(info.partitions), page_bytes=plan.settings.page_bytes)
+        result = compare(plan, cache, cluster, messages, pages)
         results.append(result)
         done(result)
     return results
 
 
-def _verify_cache(plan: TransferPlan, cache: CachePlan, cluster: Cluster, clients: KafkaClients) -> Verified:
+def compare(
+    plan: TransferPlan,
+    cache: CachePlan,
+    cluster: Cluster,
+    messages: Iterable[Message],
+    pages: Iterable[Page],
+    decode: Callable[..., Iterable[tuple[Any, Any]]] = decode_rows,
+) -> Verified:
+    """Compare the records of a topic with the entries of its cache.
+
+    :param messages: all records, in the order of each partition; read before the pages.
+    :param pages: all entries.
+    :param decode: decodes keys and values of pages row by row.
+    """
     result = Verified(cache.name, cache.topic)
-    topics = Topics(clients)
-    partitions = topics.partitions(cache.topic)
     last: dict[bytes, bytes | None] = {}
     raw = plan.settings.value_converter == "ignite-binary"
-    for message in read_to_end(clients, topics, cache.topic, list(range(partitions))):
+    for message in messages:
         key = message.key() or b""
         result.records += 1
         result.repeated += key in last
         last[key] = message.value()
-    entries = _raw_entries if raw else _json_entries
+    info = cluster.cache(cache.name)
+    entries = _raw_entries(info, pages) if raw else _json_entries(_JsonReader(plan, cluster, info, decode), pages, plan)
     seen: set[bytes] = set()
-    for entry in entries(plan, cluster, cluster.cache(cache.name)):
+    for entry in entries:
         result.entries += 1
         if isinstance(entry, IgniteKafkaError):
             result.missing += 1
@@ -142,16 +159,15 @@ def _has_decimal(value: Any) -> bool:
     return isinstance(value, Decimal) or any(map(_has_decimal, items))
 
 
-def _json_entries(plan: TransferPlan, cluster: Cluster, info: CacheInfo) -> Iterator[tuple[bytes, Any] | IgniteKafkaError]:
+def _json_entries(reader: _JsonReader, pages: Iterable[Page], plan: TransferPlan) -> Iterator[tuple[bytes, Any] | IgniteKafkaError]:
     """Key and value of each entry; the error of an entry that cannot be converted, unless the error policy is to stop."""
-    reader = _JsonReader(plan, cluster, info)
-    for page in scan_partitions(cluster, info, range(info.partitions), page_bytes=plan.settings.page_bytes):
+    for page in pages:
         try:
             yield from reader.entries(page)
         except ENTRY_ERRORS:
             if plan.settings.error_handling_policy == STOP:
                 raise
-            cuts = entry_cuts(page, info.name)
+            cuts = entry_cuts(page, reader.info.name)
             for start, end in zip(cuts[:-1:2], cuts[2::2], strict=True):
                 try:
                     yield from reader.entries(Page(page.partition, 1, page.data[start:end], True))
@@ -162,37 +178,37 @@ def _json_entries(plan: TransferPlan, cluster: Cluster, info: CacheInfo) -> Iter
 class _JsonReader:
     """Reads entries as JSON: values from decoded rows, keys as the converter's bytes, which must equal the decoded rows."""
 
-    def __init__(self, plan: TransferPlan, cluster: Cluster, info: CacheInfo) -> None:
+    def __init__(self, plan: TransferPlan, cluster: Cluster, info: CacheInfo, decode: Callable[..., Iterable[tuple[Any, Any]]]) -> None:
         self._forms = plan.settings.decimal_format, plan.settings.enum_policy
         self._converter = converter("json", decimal_format=self._forms[0], enum_policy=self._forms[1])
-        self._cluster, self._info = cluster, info
+        self._cluster, self.info, self._decode = cluster, info, decode
 
     def entries(self, page: Page) -> list[tuple[bytes, Any]]:
         """Key bytes and JSON value of each entry of a page."""
-        decoded = decode_rows([page], self._info, self._cluster)
+        decoded = self._decode([page], self.info, self._cluster)
         rows = [(self._json(key, is_key=True), self._json(value, is_key=False)) for key, value in decoded]
         found = []
         for text, (key, value) in zip(self._keys(page), rows, strict=True):
             if not _same(key, text, False):
                 what = f"the columns make the key {_shown(text)} of an entry, the rows {in_message(repr(key))}"
                 remedy = "This is a bug: report it with the type of the key."
-                raise DecodeError(what, remedy, cache=self._info.name, partition=page.partition)
+                raise DecodeError(what, remedy, cache=self.info.name, partition=page.partition)
             found.append((text, value))
         return found
 
     def _json(self, value: Any, *, is_key: bool) -> Any:
-        scales = declared_scales(self._info, value.type_id if isinstance(value, Document) else None, key=is_key)
+        scales = declared_scales(self.info, value.type_id if isinstance(value, Document) else None, key=is_key)
         return json_value(value, *self._forms, scales, is_key=is_key)
 
     def _keys(self, page: Page) -> list[bytes]:
-        cuts = entry_cuts(page, self._info.name)
+        cuts = entry_cuts(page, self.info.name)
         null = bytes([codes.NULL])
         data = b"".join(bytes(page.data[start:end]) + null for start, end in zip(cuts[:-1:2], cuts[1::2], strict=True))
         keys = Page(page.partition, page.rows, memoryview(data), True)
-        found: list[bytes] = self._converter.convert([keys], self._info, self._cluster, in_order=True).keys.to_pylist()
+        found: list[bytes] = self._converter.convert([keys], self.info, self._cluster, in_order=True).keys.to_pylist()
         return found
 
 
-def _raw_entries(plan: TransferPlan, cluster: Cluster, info: CacheInfo) -> Iterator[tuple[bytes, bytes]]:
-    for page in scan_partitions(cluster, info, range(info.partitions), page_bytes=plan.settings.page_bytes):
+def _raw_entries(info: CacheInfo, pages: Iterable[Page]) -> Iterator[tuple[bytes, bytes]]:
+    for page in pages:
         yield from raw_entries(page, info.name)

@@ -1,4 +1,4 @@
-"""Entries to the bytes of Kafka records. One converter a file; :func:`converter` finds it by its name in the settings.
+"""Conversion between Ignite entries and Kafka records; :func:`converter` returns the converter that the settings name.
 
 Imports ignite and kafka; source, sink, admin and datasources import it.
 """
@@ -20,7 +20,7 @@ def converter(name: str, *, decimal_format: str = "BASE64", enum_policy: str = "
 
     :param decimal_format: BASE64 or NUMERIC, as ``decimal.format`` of Kafka Connect's JsonConverter.
     :param enum_policy: ORDINAL, SHORT_NAME, LONG_NAME or FULL_NAME.
-    :raises SettingsError: one of them is none of these.
+    :raises SettingsError: an argument has another value.
     """
     _one_of("value_converter", name, NAMES)
     _one_of("decimal_format", decimal_format, ("BASE64", "NUMERIC"))

@@ -1,4 +1,4 @@
-"""Arguments and answers of the backlog service as bytes, and requests in parts that any node takes."""
+"""Arguments and results of the backlog service as bytes, and requests split to a size that any node accepts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .protocol import Reader
 from .types import type_codes as codes
 
 REQUEST_BYTES = 4 << 20
-"""Most bytes of one request. A node takes a sixteenth of its heap, so every heap from 64 MiB on does."""
+"""Maximum bytes of one request. A node accepts a sixteenth of its heap, so every heap of 64 MiB or more is enough."""
 
 _MIN_INT, _MAX_INT = -(1 << 31), (1 << 31) - 1
 _MAP_KIND = 1  # HASH_MAP of GridBinaryMarshaller
@@ -22,12 +22,12 @@ _CHANGE_BYTES = 16  # number and hash
 
 
 def framed(keys: Sequence[bytes]) -> bytes:
-    """Keys, each with its length before it."""
+    """Keys, each after its int32 length."""
     return b"".join(struct.pack("<i", len(key)) + key for key in keys)
 
 
 def first_keys(keys: Sequence[bytes], at: int) -> Sequence[bytes]:
-    """As many keys from a position on as one request takes; at least one."""
+    """As many keys, starting at a position, as fit into one request; at least one."""
     end, size = at, 0
     while end < len(keys) and (end == at or size + 4 + len(keys[end]) <= REQUEST_BYTES):
         size += 4 + len(keys[end])
@@ -36,7 +36,7 @@ def first_keys(keys: Sequence[bytes], at: int) -> Sequence[bytes]:
 
 
 def values_of(data: memoryview) -> list[bytes | None]:
-    """The values in an answer of `lookup`."""
+    """The values in a result of `lookup`; None for a key that the cache does not hold."""
     (count,) = struct.unpack_from("<i", data)
     lengths = np.frombuffer(data, "<i4", count, 4)
     ends = 4 + 4 * count + np.cumsum(np.maximum(lengths, 0), dtype=np.int64)
@@ -44,7 +44,7 @@ def values_of(data: memoryview) -> list[bytes | None]:
 
 
 def acknowledgements(sent: bytes, most_bytes: int = REQUEST_BYTES) -> Iterator[bytes]:
-    """An acknowledgement as requests of at most so many bytes, or one; a unit with more changes comes in several of them."""
+    """An acknowledgement split into requests of at most that many bytes; a unit with more changes is in several of them."""
     if len(sent) <= most_bytes:
         yield sent
         return
@@ -64,7 +64,10 @@ def acknowledgements(sent: bytes, most_bytes: int = REQUEST_BYTES) -> Iterator[b
 
 
 def encode(value: Any) -> bytes:
-    """A typed value: what the service takes as argument."""
+    """An argument of the service as a typed value.
+
+    :raises TypeError: the service takes no argument of that type.
+    """
     if value is None:
         return bytes([codes.NULL])
     if isinstance(value, bool):
@@ -84,7 +87,10 @@ def encode(value: Any) -> bytes:
 
 
 def decode(reader: Reader) -> Any:
-    """A typed value: what the service answers."""
+    """A result of the service from a typed value.
+
+    :raises ValueError: the service returns no value of that type code.
+    """
     code = reader.byte()
     if code == codes.NULL:
         return None

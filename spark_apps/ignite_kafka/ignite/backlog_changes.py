@@ -27,10 +27,19 @@ _WRAPPER = np.array([5, -4])  # type code and length before an object, offset of
 
 @dataclass(frozen=True)
 class Changes:
-    """Answer of :meth:`BacklogService.read`: columns of U units, in the order asked for, then of N changes, unit after unit.
+    """Reply of :meth:`BacklogService.read`: columns of U units in the order of the request, then of N changes, unit after unit.
 
-    `entries` is what a scan page holds: key and value of each change, a binary object wrapped (code 27), a missing value as code 101;
-    the two length columns give their bytes there. A page of one's own can be made of any run of it. `kind` tells whether there is a value.
+    :param topology: topology version of the reply.
+    :param mark_number: U items: number of the newest mark.
+    :param expired_stamp: U items: stamp of the expired keys, 0 without any.
+    :param count: U items: changes in this reply.
+    :param marks: U items: bit set of the marks in `backlog_units.py`.
+    :param more: U items: True if the unit has more changes.
+    :param number: N items: number of the change in its unit; so are `time_ms` (epoch milliseconds), `hash` and `kind`.
+    :param kind: CREATED, UPDATED, REMOVED or EXPIRED; the first two have a value.
+    :param key_length: N items: bytes of the key in `entries`, and `value_length` those of the value.
+    :param entries: keys and values in the layout of a scan page: a binary object is wrapped (code 27), a missing value is code 101. Any run
+        of entries is a valid page.
     """
 
     topology: int
@@ -49,7 +58,7 @@ class Changes:
 
     @classmethod
     def decode(cls, data: memoryview) -> Changes:
-        """`ValueError` when the bytes are not such an answer."""
+        """Parse a reply; raises ValueError for other bytes."""
         if len(data) < _HEADER.size:
             raise ValueError("the bytes are not changes of the backlog service")
         magic, units, changes, topology, entry_bytes = _HEADER.unpack_from(data)
@@ -65,34 +74,35 @@ class Changes:
 
     @classmethod
     def none(cls, topology: int) -> Changes:
-        """Of no units."""
+        """The reply for no units."""
         return cls.decode(memoryview(_HEADER.pack(_MAGIC, 0, 0, topology, 0)))
 
     def entry_offsets(self) -> Int64Array:
-        """N + 1 offsets into `entries`."""
+        """N + 1 byte offsets of the changes in `entries`."""
         offsets = np.zeros(len(self.number) + 1, np.int64)
         np.cumsum(self.key_length + self.value_length, dtype=np.int64, out=offsets[1:])
         return offsets
 
     def keys(self) -> pa.BinaryArray:
-        """The key of each change in Ignite's binary form with type code, an object without its wrapper."""
+        """The N keys in Ignite's binary format with type code, objects not wrapped."""
         cuts = np.empty((len(self.number), 2), np.int32)  # start and end of each key; entries are below 2 GiB
         cuts[:, 0] = self.entry_offsets()[:-1]
         cuts[:, 1] = cuts[:, 0] + self.key_length
         wrapped = np.frombuffer(self.entries, np.uint8)[cuts[:, 0]] == codes.WRAPPED
         cuts += np.where(wrapped[:, None], _WRAPPER, 0).astype(np.int32)
-        pieces = pa.Array.from_buffers(pa.binary(), max(cuts.size - 1, 0), [None, pa.py_buffer(cuts), pa.py_buffer(self.entries)])
-        return pieces.take(pa.array(np.arange(0, cuts.size, 2, dtype=np.int32)))
+        spans = pa.Array.from_buffers(pa.binary(), max(cuts.size - 1, 0), [None, pa.py_buffer(cuts), pa.py_buffer(self.entries)])
+        return spans.take(pa.array(np.arange(0, cuts.size, 2, dtype=np.int32)))
 
     def acknowledgement(self, units: npt.NDArray[np.void], rows: Mask | None = None, stamps: Mask | None = None) -> bytes:
-        """What acknowledges the changes of this answer, which came for these units.
+        """Bytes that acknowledge changes of this reply.
 
-        :param rows: N flags: which changes; None is all. Expired keys are not told by them.
-        :param stamps: U flags: of which units the expired keys, all that came; None is all.
+        :param units: the U units of the request, dtype UNIT.
+        :param rows: N flags, True for changes to acknowledge; None for all. Flags of expired keys have no effect.
+        :param stamps: U flags, True for units whose expired keys are acknowledged, all of this reply; None for all.
         """
-        taken = self.kind != EXPIRED if rows is None else rows & (self.kind != EXPIRED)
+        chosen = self.kind != EXPIRED if rows is None else rows & (self.kind != EXPIRED)
         unit_of = np.repeat(np.arange(len(units)), self.count)
-        counts = np.bincount(unit_of[taken], minlength=len(units))
+        counts = np.bincount(unit_of[chosen], minlength=len(units))
         stamp = self.expired_stamp if stamps is None else np.where(stamps, self.expired_stamp, 0)
         concerned = (counts > 0) | (stamp > 0)
         heads = np.zeros(int(concerned.sum()), _ACKNOWLEDGED)
@@ -105,5 +115,5 @@ class Changes:
         head = 4 * np.arange(len(heads)) + 2 * (np.cumsum(heads["count"]) - heads["count"])
         words = np.empty(4 * len(heads) + 2 * len(head_of), "<i8")
         words[head[:, None] + np.arange(4)] = heads.view("<i8").reshape(-1, 4)
-        words[change], words[change + 1] = self.number[taken], self.hash[taken]
+        words[change], words[change + 1] = self.number[chosen], self.hash[chosen]
         return words.tobytes()

@@ -29,12 +29,16 @@ _MARKED_UNIT = np.dtype([*UNIT.descr, ("mark_number", "<i8")])
 
 
 class BacklogService:
-    """The backlog service as one connection reaches it; for the thread of that connection.
+    """Client of the backlog service over one connection, for that connection's thread.
 
-    :param secret: of the capture; calls that change it need the one that it was started with. None: it has none.
+    :param secret: the capture's secret, required by calls that change the capture; None if it has none.
 
-    Each call raises BacklogRefused (it can never succeed as it is: `code` says why), BacklogUnavailable (nodes could not do it now),
-    BacklogMissing (no node has the jar), or IgniteUnreachable.
+    Every call raises these errors:
+
+    :raises BacklogRefused: the call cannot succeed as it is; `code` is the reason.
+    :raises BacklogUnavailable: the nodes cannot execute the call now.
+    :raises BacklogMissing: no node has the jar.
+    :raises IgniteUnreachable: the connection is lost.
     """
 
     def __init__(self, connection: ThinConnection, secret: str | None = None) -> None:
@@ -48,8 +52,12 @@ class BacklogService:
         return int(self._call("version"))
 
     def start(self, connector: str, settings: Mapping[str, str], caches: Sequence[str]) -> dict[str, Any]:
-        """Capture caches, from before it returns on; the settings have the names of the GridGain Kafka Connector. A new capture, or one
-        without a secret, has this object's secret from then on."""
+        """Start a capture of caches; changes made after the return are captured.
+
+        A new capture, or one without a secret, takes this object's secret.
+
+        :param settings: by the names of the GridGain Kafka Connector.
+        """
         return dict(self._call("start", connector, dict(settings), list(caches), self._secret))
 
     def update(self, connector: str, caches: Sequence[str]) -> dict[str, Any]:
@@ -57,43 +65,59 @@ class BacklogService:
         return dict(self._call("update", connector, list(caches), self._secret))
 
     def connectors(self) -> list[str]:
-        """Names of the connectors that capture."""
+        """Names of the connectors that have a capture."""
         return list(self._call("connectors"))
 
     def status(self, connector: str) -> dict[str, Any]:
-        """How a capture is, on the whole and on each node."""
+        """State of a capture, in all and per node."""
         return dict(self._call("status", connector))
 
     def units(self, connector: str) -> UnitStates:
-        """The backlog of each unit that has one or is marked; reads all of it on the nodes."""
+        """State of each unit that has a backlog or marks. The nodes read the whole backlog for it."""
         return UnitStates.decode(self._call("units", connector))
 
     def changed(self, connector: str, place: bytes) -> ChangedUnits:
-        """Units that have changed since the answer that gave this place; empty: every unit."""
+        """Units that changed since an earlier reply.
+
+        :param place: :attr:`ChangedUnits.place` of that reply; empty for all units.
+        """
         return ChangedUnits.decode(self._call("changed", connector, place))
 
     def read(self, connector: str, units: npt.NDArray[np.void], max_bytes: int) -> Changes:
-        """Changes of these units (dtype UNIT), lowest numbers first."""
+        """Changes of units, lowest numbers first.
+
+        :param units: U units, dtype UNIT.
+        :param max_bytes: of entries in the reply.
+        """
         return Changes.decode(self._call("read", connector, units.astype(UNIT, copy=False).tobytes(), max_bytes))
 
     def acknowledge(self, connector: str, sent: bytes) -> None:
-        """Remove what was sent; `sent` as of :meth:`Changes.acknowledgement`."""
+        """Remove sent changes from the backlog.
+
+        :param sent: from :meth:`Changes.acknowledgement`.
+        """
         for part in service_calls.acknowledgements(sent):
             self._call("acknowledge", connector, part, self._secret)
 
     def lookup(self, connector: str, cache: str, keys: Sequence[bytes]) -> list[bytes | None]:
-        """Values of keys as their primary nodes have them, None for a key that the cache has not; all without wrapper."""
+        """Values of keys, read on their primary nodes; None for a key that the cache does not hold.
+
+        :param keys: in Ignite's binary format, not wrapped, as are the values.
+        """
         values: list[bytes | None] = []
         while len(values) < len(keys):
             part = service_calls.first_keys(keys, len(values))
             found = service_calls.values_of(self._call("lookup", connector, cache, service_calls.framed(part)))
             if not 0 < len(found) <= len(part):
                 raise ValueError(f"the backlog service answered {len(found)} values for {len(part)} keys")
-            values += found  # fewer than asked for where the values are larger than one answer may be
+            values += found  # fewer than requested if the values exceed the size of one reply
         return values
 
     def locate(self, connector: str, cache: str, keys: Sequence[bytes]) -> tuple[Int32Array, Mask]:
-        """Partition of each key, and whether its primary node has it; keys without wrapper."""
+        """Partition of each key (int32), and whether its primary node holds it (bool).
+
+        :param keys: in Ignite's binary format, not wrapped.
+        """
         partitions, present, at = [np.empty(0, np.int32)], [np.empty(0, bool)], 0
         while at < len(keys):
             part = service_calls.first_keys(keys, at)
@@ -105,11 +129,15 @@ class BacklogService:
         return np.concatenate(partitions), np.concatenate(present)
 
     def barrier(self, connector: str) -> None:
-        """Return when all that was captured before stands in the backlog."""
+        """Return once every change captured before the call is in the backlog."""
         self._call("barrier", connector)
 
     def clear(self, connector: str, units: npt.NDArray[np.void], mark_number: Int64Array) -> None:
-        """Take marks away, of units that are now sent again."""
+        """Remove marks of units that were sent again.
+
+        :param units: U units, dtype UNIT.
+        :param mark_number: number of the marks that are removed, U items; later marks stay.
+        """
         marked = np.empty(len(units), _MARKED_UNIT)
         for name in UNIT.names or ():
             marked[name] = units[name]
@@ -117,7 +145,7 @@ class BacklogService:
         self._call("clear", connector, marked.tobytes(), self._secret)
 
     def mark(self, connector: str, units: npt.NDArray[np.void]) -> None:
-        """Mark units (dtype UNIT) as ASKED: they are to be sent again from the cache."""
+        """Mark units (dtype UNIT) as ASKED, so that they are sent again from the cache."""
         self._call("mark", connector, units.astype(UNIT, copy=False).tobytes(), self._secret)
 
     def caches(self) -> list[tuple[str, int, str, int, int, str]]:
@@ -126,11 +154,11 @@ class BacklogService:
         return [(name, int(id_), deployment, int(started), int(parts), group) for name, id_, deployment, started, parts, group in rows]
 
     def stop(self, connector: str, destroy: bool) -> dict[str, Any]:
-        """End a capture; says what was removed: the connector's own service and backlog cache, never others of their names."""
+        """End a capture and return what was removed: the connector's own service and backlog cache, never others of their names."""
         return dict(self._call("stop", connector, destroy, self._secret))
 
     def force_stop(self, connector: str, destroy: bool) -> dict[str, Any]:
-        """The same for an administrator, whatever the capture's secret."""
+        """End a capture as an administrator, without its secret."""
         return dict(self._call("forceStop", connector, destroy))
 
     def _call(self, method: str, *arguments: Any) -> Any:
@@ -143,7 +171,7 @@ class BacklogService:
 
 
 def has_service(connection: ThinConnection) -> bool:
-    """Whether the cluster has the backlog service and lets this user see it; unlike a call, asking leaves no warning in a node's log."""
+    """True if the cluster has the backlog service and this user may see it. Unlike a call, this leaves no warning in a node's log."""
     try:
         reader = Reader(connection.request(SERVICE_DESCRIPTORS, b""))
     except ThinError as error:

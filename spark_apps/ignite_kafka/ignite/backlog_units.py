@@ -27,10 +27,11 @@ _CHANGED_HEADER = struct.Struct("<iiiii")
 
 @dataclass(frozen=True)
 class ChangedUnits:
-    """Answer of :meth:`BacklogService.changed`.
+    """Reply of :meth:`BacklogService.changed`.
 
-    :param units: those that have changed (dtype UNIT), in no order; None: any may have.
-    :param place: what to ask with next time.
+    :param topology: topology version of the reply.
+    :param units: the units that changed (dtype UNIT), in no order; None if any may have changed.
+    :param place: position for the next call.
     """
 
     topology: int
@@ -39,7 +40,7 @@ class ChangedUnits:
 
     @classmethod
     def decode(cls, data: memoryview) -> ChangedUnits:
-        """`ValueError` when the bytes are not such an answer."""
+        """Parse a reply; raises ValueError for other bytes."""
         magic, topology, every, units, place_bytes = _CHANGED_HEADER.unpack_from(data)
         if magic != _CHANGED or len(data) != _CHANGED_HEADER.size + UNIT.itemsize * units + place_bytes:
             raise ValueError("the bytes are not changed units of the backlog service")
@@ -49,7 +50,15 @@ class ChangedUnits:
 
 @dataclass(frozen=True)
 class UnitStates:
-    """Answer of :meth:`BacklogService.units`, a row a unit that has a backlog or marks; `low` and `high` are -1 where it has no numbers."""
+    """Reply of :meth:`BacklogService.units`: columns of one row per unit that has a backlog or marks.
+
+    :param unit: dtype UNIT.
+    :param low: lowest number of a change; `high` the highest. Both are -1 without changes.
+    :param count: changes.
+    :param stored_bytes: bytes of the stored changes.
+    :param mark_number: number of the newest mark.
+    :param marks: bit set of GIVEN_UP, MISSED, LOST, GONE and ASKED.
+    """
 
     unit: npt.NDArray[np.void]
     low: Int64Array
@@ -61,7 +70,7 @@ class UnitStates:
 
     @classmethod
     def decode(cls, data: memoryview) -> UnitStates:
-        """`ValueError` when the bytes are not such an answer."""
+        """Parse a reply; raises ValueError for other bytes."""
         magic, units = struct.unpack_from("<ii", data)
         if magic != _UNITS or len(data) != 8 + 60 * units:
             raise ValueError("the bytes are not units of the backlog service")
@@ -74,12 +83,13 @@ class UnitStates:
 
 
 class ColumnReader:
-    """Takes columns off a buffer, one after the other, without a copy."""
+    """Reads columns from a buffer one after the other, without a copy."""
 
     def __init__(self, data: memoryview, position: int) -> None:
         self.data, self.position = data, position
 
     def __call__(self, kind: str, count: int) -> npt.NDArray[Any]:
+        """The next column: `count` items of dtype `kind`."""
         column = np.frombuffer(self.data, kind, count, self.position)
         self.position += column.nbytes
         return column

@@ -1,10 +1,10 @@
-"""Whether a cache is still the one that a scan began with, told from the thin side.
+"""Detects that a cache was destroyed or created again during a scan.
 
-Thin clients see neither a cache's deployment id nor its start time. What they do see, tried on real nodes:
-- Each reply tells a changed affinity version, and destroying or making any cache changes it: no change, no doubt, no cost.
-- A cursor opened with the local flag fails with CacheStoppedException once its cache is destroyed, also when a cache of the same name
-  is there again. So one such cursor, kept open with rows left to read, is the proof when the version did change.
-- A cursor whose rows come from another node does *not* fail then: it ends early, without a word. Such scans are checked in `scan.py`.
+The thin client protocol has neither a cache's deployment id nor its start time. It has this, as tried on real nodes:
+- Each reply reports a changed affinity version, and destroying or creating any cache changes it: without a change nothing is to check.
+- A cursor opened with the local flag fails with CacheStoppedException once its cache is destroyed, even if a cache of the same name
+  exists again. So one such cursor, kept open with rows left to read, is the proof after a change of the version.
+- A cursor whose rows come from another node does *not* fail: it ends early, without an error. `scan.py` checks such scans.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ class _Pin:
 
 
 class CacheWatch:
-    """Watches one cache from the affinity version on that it is given; for the thread of its cluster.
+    """Watches the identity of one cache from an affinity version on; for the thread of its cluster.
 
-    While nothing is pinned (no partition read yet held two entries on a node of its own) a changed version only leads to the question
-    whether the cache still exists.
+    Until a cursor is pinned (a partition with two entries was read from its primary), a changed version only leads to a check that a
+    cache of that name exists.
     """
 
     def __init__(self, cluster: Cluster, cache: CacheInfo, affinity: tuple[int, int]) -> None:
@@ -48,17 +48,17 @@ class CacheWatch:
 
     @property
     def pinned(self) -> bool:
-        """Whether a cursor is kept open as proof."""
+        """True if a cursor is kept open as proof."""
         return self._pin is not None
 
     def pin(self, connection: ThinConnection, partition: int, cursor: int) -> None:
-        """Keep this local cursor, which has rows left, as proof; it belongs to the watch from now on."""
+        """Keep this local cursor, which has rows left, as proof; the watch closes it."""
         self._pin = _Pin(connection, partition, cursor)
 
     def pin_partition(self, connection: ThinConnection, partition: int) -> bool:
         """Open a cursor of one row a page on a partition of that node, and keep it when more rows follow.
 
-        :returns: False where the node allows this connection no further cursor.
+        :returns: False if the node allows this connection no further cursor.
         """
         try:
             cursor = self._open(connection, partition)
@@ -69,7 +69,10 @@ class CacheWatch:
         return True
 
     def check(self, connection: ThinConnection) -> None:
-        """Raise CacheDestroyed when a version newer than the last one seen has come and the cache is another or gone."""
+        """Check the cache after a change of the affinity version.
+
+        :raises CacheDestroyed: the cache was destroyed, or created again.
+        """
         if connection.affinity is None or connection.affinity <= self.affinity:
             return
         if self._pin is None:
@@ -91,7 +94,7 @@ class CacheWatch:
             raise CacheDestroyed("the cache was destroyed while it was read", cache=self.cache.name) from error
 
     def _prove(self, pin: _Pin) -> None:
-        """The successor is opened before the old cursor answers: so its cache is the old one's; without room for one the old stays."""
+        """Replace the pinned cursor. The new one opens first, so both are of one cache; the old one stays if none is free."""
         room, successor = True, None
         try:
             successor = self._open(pin.connection, pin.partition)
@@ -122,15 +125,15 @@ class CacheWatch:
 
 
 def close_cursor(connection: ThinConnection, cursor: int) -> None:
-    """Close a cursor without waiting for the answer; a connection that is gone has none left."""
+    """Close a cursor without waiting for the reply; a closed connection has none left."""
     if not connection.closed:
         connection.forget(connection.send(protocol.RESOURCE_CLOSE, CURSOR.pack(cursor)))
 
 
 def failure(cache: CacheInfo, partition: int, connection: ThinConnection, error: ThinError) -> IgniteKafkaError:
-    """What a node's refusal to read a partition means: CacheDestroyed, or ScanFailed.
+    """CacheDestroyed or ScanFailed for a node's refusal to read a partition.
 
-    A node that stops reports its caches as stopped too; only one that still answers for the cache tells of the cache itself.
+    A stopping node reports its caches as stopped too, so the error is CacheDestroyed only if the node still answers for the cache.
     """
     if error.status == protocol.CACHE_DOES_NOT_EXIST or _STOPPED in error.message:
         exists = _exists(cache, connection)
@@ -147,13 +150,13 @@ def failure(cache: CacheInfo, partition: int, connection: ThinConnection, error:
 
 
 def unreachable(cache: CacheInfo, partition: int, error: IgniteUnreachable) -> ScanFailed:
-    """A partition whose node went away while it was read."""
+    """The error of a partition whose node was lost during the scan."""
     place = {"cache": cache.name, "partition": partition, **error.where}
     return ScanFailed(f"a partition could not be read: {error.what}", "Read the partition again", **place)
 
 
 def _exists(cache: CacheInfo, connection: ThinConnection) -> bool | None:
-    """Whether this node knows a cache of that name; None when it cannot answer."""
+    """True if this node knows a cache of that name; None if it cannot reply."""
     try:
         connection.request(protocol.CACHE_CONFIGURATION, struct.pack("<iB", cache.cache_id, 0))
     except ThinError as error:

@@ -1,4 +1,4 @@
-"""Entries by key: op 1003 (get all), whose reply has the same form as a scan page."""
+"""Reads entries by key (op 1003, get all), whose reply has the format of a scan page."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _INTEGERS = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
 
 
 def encodable(key: object, column: pa.Field) -> bool:
-    """Whether all keys that such a column shows as this one can be asked for; not where it stands for another type (a UUID, a char)."""
+    """True if every key that the column shows as this value can be requested; False for columns of marked types (UUID, char)."""
     kind = column.type
     if column.metadata:
         return False
@@ -31,7 +31,12 @@ def encodable(key: object, column: pa.Field) -> bool:
 
 
 def get_all(cluster: Cluster, cache: CacheInfo, keys: Sequence[object], kind: pa.DataType) -> list[Page]:
-    """The entries of some keys, as one page; keys that are not there are left out. See :func:`encodable`."""
+    """The entries of keys as one page, without keys that the cache does not hold.
+
+    :param keys: each :func:`encodable`.
+    :raises ThinError: the node reports an error.
+    :raises IgniteUnreachable: the connection is lost.
+    """
     count, wanted = wire_keys(keys, kind)
     payload = struct.pack("<i", cache.cache_id) + _KEEP_BINARY + struct.pack("<i", count) + wanted
     body = cluster.connection().request(_GET_ALL, payload)
@@ -39,9 +44,9 @@ def get_all(cluster: Cluster, cache: CacheInfo, keys: Sequence[object], kind: pa
 
 
 def wire_keys(keys: Sequence[object], kind: pa.DataType) -> tuple[int, bytes]:
-    """How many keys, and their bytes, that entries may have which a column of that type shows with one of these keys.
+    """Count and bytes of all keys that a column of that type shows as one of these values.
 
-    Integers widen in a column, and to Ignite a Long 5 is another key than an Integer 5: each is asked for in every width that holds it.
+    Integers widen in a column, and for Ignite a Long 5 and an Integer 5 are different keys: each is requested in every width that holds it.
     """
     distinct = list(dict.fromkeys(keys))
     if kind not in _INTEGERS:

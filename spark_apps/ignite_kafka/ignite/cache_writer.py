@@ -1,14 +1,14 @@
-"""Entries into a cache, many a request, several requests on their way to each node.
+"""Writes entries into a cache in batches, with several requests in flight to each node.
 
-Entries go to the primary node of their partition, which spares a hop; any other node would pass them on.
+Entries go to the primary node of their partition, which saves a hop; any other node would forward them.
 
-A request without an answer must not be done twice: the first may come after newer entries of its keys. A node carries out requests in any
-order, also those of a connection that was closed since, and tells nothing of them by any other one. So:
-- A node that is slow is waited for, on the same connection, for `retry_timeout_ms`. Then nobody knows: OutcomeUnknown.
-- A node that left the topology can put nothing any more: the request is sent again, to another one.
-- So it is where the connection broke, as that of a node that died does. Only there a node may live that has read the request and not yet
-  done it: what it does then comes late, and stays until the next entry of the key.
-- An insert leaves what is there, so one that comes late does no harm: it is sent again at once.
+A request without a reply must not be repeated blindly: the first one may execute after newer entries of its keys. A node executes requests
+in any order, also those of a connection that was closed since, and reports their outcome on no other connection. So:
+- A slow node: wait on the same connection for `retry_timeout_ms`. After that the outcome is unknown: OutcomeUnknown.
+- A node that left the topology cannot execute the request any more: send it to another node.
+- A broken connection, as after the death of a node: send it to another node. If the first node is alive, has read the request and executes
+  it late, that stale entry stays until the next entry of the key.
+- An insert leaves existing entries as they are, so a late one does no harm: send it again at once.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ _WRITE = struct.Struct("<iBi")
 _CLUSTER_DEFAULT = -1
 _NULL = 101
 _MOST_TRIES = 3
-_LOOK_S = 2.0  # between two looks whether a node that does not answer has left
+_LOOK_S = 2.0  # between two checks whether a node that does not reply has left
 _UPDATE_FAILED = "retry update if possible"
 _MAY_PASS = (_UPDATE_FAILED, "retry transaction", "topology")
 _MAY_PASS_REMEDY = "Check the cluster's nodes: their logs say whether one has left, or the cache's data region is out of memory"
 _OF_A_COLUMN = re.compile(r"for (a )?column '")
-"""What a node says of a value that a column does not take: too long, out of range, null, of another type (QueryTypeDescriptorImpl); then it
-has taken no entry of the request."""
+"""Message of a node for a value that a column does not accept: too long, out of range, null, of another type (QueryTypeDescriptorImpl).
+The node then has stored no entry of the request."""
 _CAUSES = {
     "read-only": "Activate the cluster for writing (control.sh --set-state ACTIVE)",
     "inactive": "Activate the cluster (control.sh --set-state ACTIVE)",
@@ -61,7 +61,12 @@ _CAUSES = {
 
 @dataclass(frozen=True)
 class WriteLimits:
-    """How much one request holds, and how many requests may wait for their answer at one node."""
+    """Limits of a batch, and of the requests in flight to one node.
+
+    :param entries: maximum entries per request.
+    :param size_bytes: maximum bytes of entries per request; a larger entry goes alone.
+    :param in_flight: maximum requests in flight to one node.
+    """
 
     entries: int = 20_000
     size_bytes: int = 8 << 20
@@ -71,10 +76,10 @@ class WriteLimits:
 class CacheWriter:
     """Puts and removes entries of one cache. For one thread; a context manager.
 
-    Between two flushes a key may be given once only: requests on their way have no order among them, nor has one that is sent again.
+    Between two flushes a key may be given only once: requests in flight have no order, nor has one that is repeated.
 
-    :param overwrite: False: an entry that is there stays as it is. A data streamer of the node does it, which may lose entries while nodes
-        come or go, although it says that they are there: then :meth:`flush` says so.
+    :param overwrite: False: existing entries stay as they are. A data streamer of the node inserts then, which may lose entries that it has
+        confirmed while nodes join or leave: :meth:`flush` raises in that case.
     """
 
     def __init__(self, cluster: Cluster, cache: CacheInfo, *, overwrite: bool, limits: WriteLimits | None = None) -> None:
@@ -85,25 +90,27 @@ class CacheWriter:
         self._topology = 0
 
     def put(self, keys: pa.BinaryArray, values: pa.BinaryArray) -> None:
-        """Send entries, encoded as :func:`ignite_kafka.thin.codec.encoded` gives them; the answers are awaited by :meth:`flush`.
+        """Send entries; :meth:`flush` awaits the replies.
 
+        :param keys: N keys in Ignite's binary format, as :func:`~ignite_kafka.ignite.binary.encode.encoded` returns them.
+        :param values: N values in the same format.
         :raises IgniteUnreachable, OutcomeUnknown, WriteFailed, CacheDestroyed: as :meth:`flush`, also for entries of earlier calls.
         """
         self._write(protocol.CACHE_PUT_ALL if self.overwrite else protocol.STREAMER_START, keys, values)
 
     def remove(self, keys: pa.BinaryArray) -> None:
-        """Send keys whose entries shall go; raises as :meth:`put`."""
+        """Remove the entries of N keys; raises as :meth:`put`."""
         self._write(protocol.CACHE_REMOVE_KEYS, keys, None)
 
     def flush(self) -> None:
-        """Return once everything that was given is in the cache.
+        """Return once everything given so far is in the cache.
 
-        :raises IgniteUnreachable: no node took some entries in the endpoint's time-out, or none answers; or nodes came or went while
-            entries were inserted: all since the last flush must be given again.
-        :raises OutcomeUnknown: a node has not answered in the endpoint's `retry_timeout_ms`, and has not left the cluster either.
-        :raises WriteFailed: a node refused some entries: cache, node, address; says why.
-        :raises EntriesRefused: that was for what they are; the answers to all other requests have come.
-        :raises CacheDestroyed: the cache is not there any more.
+        :raises IgniteUnreachable: no node accepted some entries in the endpoint's time-out, or no node replies; or nodes joined or left
+            while entries were inserted: give all entries since the last flush again.
+        :raises OutcomeUnknown: a node did not reply in the endpoint's `retry_timeout_ms` and has not left the cluster.
+        :raises WriteFailed: a node refused some entries; the message has its reason.
+        :raises EntriesRefused: a node refused the values of some entries; all other requests have their replies.
+        :raises CacheDestroyed: the cache no longer exists.
         """
         refused = None
         for waiting in self._waiting.values():
@@ -123,7 +130,7 @@ class CacheWriter:
             )
 
     def close(self) -> None:
-        """Return once nothing is on its way, whatever became of it: it must not come after what is put next.
+        """Wait until no request is in flight, whatever its outcome: none may execute after later puts.
 
         :raises OutcomeUnknown: as :meth:`flush`.
         """
@@ -154,7 +161,7 @@ class CacheWriter:
                 self._send(node, op, self._head(op, len(piece)) + data_of(piece).data)
 
     def _by_node(self, keys: pa.BinaryArray) -> Iterator[tuple[uuid.UUID | None, pa.Array | None]]:
-        """Nodes and the rows of the keys that they are primary for, in their order; None for any node, None for all rows as they are."""
+        """Nodes and the rows of their primary keys, in the order to send; node None is any node, rows None are all rows in their order."""
         if not len(keys):
             return
         owners = self.cluster.partitions(self.cache.cache_id)
@@ -168,17 +175,17 @@ class CacheWriter:
             in_order = bool((np.diff(rows) > 0).all())
             yield (nodes[0] if nodes else None), None if in_order else pa.array(rows)
             return
-        owner_of = np.full(max(owners.primary) + 2, -1)  # the last one for keys of unknown partition
+        owner_of = np.full(max(owners.primary) + 2, -1)  # the last item is for keys of unknown partition
         owner_of[list(owners.primary)] = [nodes.index(node) for node in owners.primary.values()]
         owner = owner_of[partitions[rows]]
         for number in np.unique(owner):
             yield (nodes[number] if number >= 0 else None), pa.array(rows[owner == number])
 
     def _order(self, keys: pa.BinaryArray, partitions: npt.NDArray[np.int32], hashes: Hashes) -> npt.NDArray[np.int64]:
-        """The rows in the order in which a node holds them: each partition has a tree of its keys, by their hash codes (CacheDataTree).
+        """The rows in the order of a node's storage: each partition has a tree of its keys, ordered by hash code (CacheDataTree).
 
-        A node takes 7 µs an entry for 20,000 in this order, 10 µs in any other: neighbours find the tree's pages in the processor's cache.
-        Equal ones of a TRANSACTIONAL cache go by their bytes: two writers that lock the same keys in one order do not wait for each other.
+        A node needs 7 µs per entry for 20,000 in this order and 10 µs in any other: neighbours find the tree's pages in the CPU cache.
+        Keys of one hash in a TRANSACTIONAL cache are ordered by their bytes: writers that lock the same keys in one order cannot deadlock.
         """
         places = (partitions.astype(np.int64) << 32) + hashes
         if self.cache.atomicity != "TRANSACTIONAL":
@@ -188,7 +195,7 @@ class CacheWriter:
         return rows
 
     def _cuts(self, entries: pa.BinaryArray) -> Iterator[tuple[int, int]]:
-        """Ranges of rows for one request each; an entry that is larger than a request may be goes alone."""
+        """Ranges of rows, one per request; an entry above the size limit goes alone."""
         ends = np.cumsum(lengths_of([entries]))
         start = 0
         while start < len(entries):
@@ -212,7 +219,7 @@ class CacheWriter:
         connection = self.cluster.connection(node)
         try:
             waiting.append(self._sent(connection, op, payload))
-        except IgniteUnreachable as error:  # a node does nothing of a request that has not come whole
+        except IgniteUnreachable as error:  # a node does not execute a request that arrived in part
             self._again(op, payload, error)
 
     def _sent(self, connection: ThinConnection, op: int, payload: bytes) -> _Request:
@@ -228,11 +235,11 @@ class CacheWriter:
             self._again(request.op, request.payload, error)
 
     def _reply(self, request: _Request) -> None:
-        """Await the answer to a request for as long as it may still be carried out.
+        """Await the reply to a request for as long as it may still execute.
 
-        :raises ThinError: the node has refused it.
-        :raises IgniteUnreachable: there will be none, and the request may be sent again.
-        :raises OutcomeUnknown: there was none in time.
+        :raises ThinError: the node refused it.
+        :raises IgniteUnreachable: no reply will come, and the request may be sent again.
+        :raises OutcomeUnknown: no reply came in time.
         """
         connection, endpoint = request.connection, self.cluster.endpoint
         most_s = max(endpoint.request_timeout_ms, endpoint.retry_timeout_ms) / 1000
@@ -240,7 +247,7 @@ class CacheWriter:
         while request.op != protocol.STREAMER_START and not _answered(request, wait_s):
             if self.cluster.has_left(connection, request.topology):
                 connection.close()
-                what = "a node left the cluster before it told whether it has taken entries"
+                what = "a node left the cluster before it confirmed entries"
                 raise IgniteUnreachable(what, "Send them again, to another node", **self._place(connection))
             waited_s = time.monotonic() - request.sent_at
             if waited_s > most_s:
@@ -258,7 +265,7 @@ class CacheWriter:
             self._inserting.connections.add(connection)
 
     def _again(self, op: int, payload: bytes, error: IgniteKafkaError) -> None:
-        """Send a request once more and wait for its answer, until the endpoint's time for a request is over before it is sent."""
+        """Send a request again and wait for its reply, at most three times and not after the endpoint's request time-out."""
         deadline = time.monotonic() + self.cluster.endpoint.request_timeout_ms / 1000
         for _ in range(_MOST_TRIES):
             if error.final or time.monotonic() > deadline:
@@ -292,13 +299,13 @@ class CacheWriter:
 
 
 def _without_keys(message: str) -> str:
-    """Of a failed update a node tells every key, and not the cause, which it keeps to its log."""
+    """The message without the keys: for a failed update a node lists every key, and has the cause in its log only."""
     head, found, _ = message.partition(_UPDATE_FAILED)
     return f"{head}{found})" if found else message
 
 
 def _answered(request: _Request, wait_s: float) -> bool:
-    """Whether the answer has come; it never will by a connection that was given up, whose node may still be at it."""
+    """True if the reply arrived. An abandoned connection never replies, though its node may still execute the request."""
     try:
         return request.connection.answered(request.request_id, wait_s)
     except IgniteUnreachable:
@@ -310,13 +317,13 @@ def _answered(request: _Request, wait_s: float) -> bool:
 
 @dataclass
 class _Inserting:
-    """Entries that data streamers insert: the affinity's version before, and the connections of the nodes that have taken them."""
+    """Inserts by data streamers since the last flush: the affinity version before them, and the connections of the nodes that confirmed."""
 
     since: tuple[int, int]
     connections: set[ThinConnection] = field(default_factory=set)
 
     def changed(self) -> bool:
-        """Whether one of those nodes knows of another version now, which any reply tells, or is gone."""
+        """True if one of the nodes reports a newer affinity version, which any reply carries, or cannot be reached."""
         try:
             for connection in self.connections:
                 connection.request(protocol.CLUSTER_STATE, b"")
@@ -327,7 +334,7 @@ class _Inserting:
 
 @dataclass(frozen=True)
 class _Request:
-    """One request on its way, with all that is needed to send it again."""
+    """One request in flight, with everything needed to send it again."""
 
     op: int
     payload: bytes

@@ -1,8 +1,8 @@
-"""The control side of a cluster: its caches, their configurations, binary types, nodes and partition owners.
+"""Metadata of a cluster: its caches, their configurations, binary types, nodes and partition owners.
 
-pyignite is not used here, though it knows these operations: its sockets wrap TLS without a server name, so that neither the host name
-can be checked nor a node told apart by SNI, speak TLS 1.2 and IPv4 only, and parse each reply value by value. The six operations needed
-are read in `metadata_replies.py`. The Test button of the Airflow connection uses pyignite, and so do tests and loaders.
+pyignite is not used here, though it has these operations: its sockets wrap TLS without a server name, so that the host name cannot be
+checked and SNI does not work, support TLS 1.2 and IPv4 only, and parse each reply value by value. `metadata_replies.py` parses the six
+operations needed. The Test button of the Airflow connection uses pyignite, and so do tests and loaders.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Self, TypeVar
 
 from ..errors import CacheNotFound, IgniteKafkaError, IgniteUnreachable, UnknownBinaryType
-from . import metadata_replies as control
+from . import metadata_replies as replies
 from . import protocol
 from .backlog_service import BacklogService, has_service
 from .connection import ThinConnection
@@ -31,9 +31,9 @@ T = TypeVar("T")
 
 
 class Cluster:
-    """A cluster as its thin clients see it; a context manager that owns the connections. For one thread.
+    """A cluster's metadata and connections; a context manager that closes the connections. For one thread.
 
-    Control requests change nothing, so one that loses its node is sent once more, to another address.
+    Metadata requests change nothing, so one whose connection is lost is sent once more, to another address.
 
     :raises IgniteUnreachable, AuthenticationFailed: from every method, as a connection is made when it is first needed.
     """
@@ -64,45 +64,51 @@ class Cluster:
     def cache_names(self) -> list[str]:
         """Names of the user's caches in alphabetical order; nodes do not list Ignite's own."""
         try:
-            return sorted(control.read_names(self._request(protocol.CACHE_NAMES, b"")))
+            return sorted(replies.read_names(self._request(protocol.CACHE_NAMES, b"")))
         except ThinError as error:
             raise IgniteKafkaError(f"Ignite does not list its caches: {error.message}") from error
 
     def active(self) -> bool:
-        """Whether the cluster is active, for reading at least; also where a node is too old to tell."""
+        """True if the cluster is active, at least for reading, or if the node is too old to report it."""
         try:
             return bool(self._request(protocol.CLUSTER_STATE, b"")[0])
         except ThinError:
             return True
 
     def cache(self, name: str) -> CacheInfo:
-        """What the cluster says of one cache. Raises CacheNotFound.
+        """Configuration of a cache.
 
-        `incarnation` is the cache's deployment id where the nodes have the backlog service, else empty: thin clients are told neither
-        that nor a start time (`watch.py` says how a scan still finds out). `partitions` of a LOCAL cache (before Ignite 2.14) is 0: no
-        other node can read it.
+        `incarnation` is the cache's deployment id if the nodes have the backlog service, else empty: the thin client protocol has neither
+        that nor a start time (`cache_identity.py` explains how a scan detects a new cache). `partitions` of a LOCAL cache (before Ignite
+        2.14) is 0: no other node can read it.
+
+        :raises CacheNotFound: the cluster has no such cache.
         """
         cache_id = protocol.cache_id(name)
         try:
             body = self._request(protocol.CACHE_CONFIGURATION, struct.pack("<iB", cache_id, 0))
         except ThinError as error:
             raise _cache_error(name, error) from error
-        info = control.read_cache(body, cache_id, lambda mode: 0 if mode == "LOCAL" else self._partition_count(name, cache_id))
+        info = replies.read_cache(body, cache_id, lambda mode: 0 if mode == "LOCAL" else self._partition_count(name, cache_id))
         return replace(info, incarnation=self._deployment_ids().get(name, ""))
 
     def _deployment_ids(self) -> Mapping[str, str]:
-        """Of all caches, by name; asked again once the affinity has changed, as it does whenever a cache is made or destroyed."""
-        affinity = self.connection().affinity  # taken first: a cache that comes while the nodes are asked makes it old
+        """Deployment ids by cache name, requested again after each creation or destruction of a cache, which changes the affinity."""
+        affinity = self.connection().affinity  # read first: a cache created during the request makes it outdated
         if self._deployed is None or affinity != self._deployed[0]:
             rows = self.ask(lambda connection: BacklogService(connection).caches() if has_service(connection) else [])
             self._deployed = affinity, {name: deployment for name, _, deployment, *_ in rows}
         return self._deployed[1]
 
     def binary_type(self, type_id: int) -> BinaryType:
-        """Metadata of a binary type, asked for once. Raises UnknownBinaryType; IgniteUnreachable where a node does not tell it now."""
+        """Metadata of a binary type, requested once.
+
+        :raises UnknownBinaryType: the cluster does not hold the type.
+        :raises IgniteUnreachable: a node cannot report it now.
+        """
         if type_id not in self._types:
             try:
-                found = control.read_binary_type(self._request(protocol.BINARY_TYPE, struct.pack("<i", type_id)))
+                found = replies.read_binary_type(self._request(protocol.BINARY_TYPE, struct.pack("<i", type_id)))
             except ThinError as error:
                 raise _type_error(type_id, error) from error
             if found is None:
@@ -112,16 +118,14 @@ class Cluster:
         return self._types[type_id]
 
     def forget_types(self) -> None:
-        """Ask again for every binary type: a type may have got new fields and schemas."""
+        """Request every binary type again when next needed: a type may have new fields and schemas."""
         self._types.clear()
 
-    def primary_nodes(self, cache_id: int) -> dict[int, uuid.UUID]:
-        """Partition to the node that holds its primary copy; empty for REPLICATED caches, which every node holds. Asked each time."""
-        self._partitions.pop(cache_id, None)
-        return dict(self.partitions(cache_id).primary)
-
     def partitions(self, cache_id: int, connection: ThinConnection | None = None) -> Partitions:
-        """Owners of the cache's partitions, as that node (else any) sees them; asked again once a reply told of an affinity change."""
+        """Owners of the cache's partitions, requested again after a reply reported an affinity change.
+
+        :param connection: the node to ask; None for any.
+        """
         source = connection or self.connection()
         known = self._partitions.get(cache_id)
         if known is None or source.affinity is None or source.affinity > known.affinity:
@@ -131,13 +135,13 @@ class Cluster:
             try:
                 body = ask(protocol.CACHE_PARTITIONS, payload)
             except ThinError as error:
-                raise IgniteKafkaError(f"Ignite does not tell the owners of partitions: {error.message}", cache_id=cache_id) from error
-            known = control.read_partitions(body, cache_id, all_mappings=mappings)
+                raise IgniteKafkaError(f"Ignite does not report the owners of partitions: {error.message}", cache_id=cache_id) from error
+            known = replies.read_partitions(body, cache_id, all_mappings=mappings)
             self._partitions[cache_id] = known
         return known
 
     def connection(self, node: uuid.UUID | None = None) -> ThinConnection:
-        """A live connection, made once: to that node if one of its addresses answers, else to any node."""
+        """A live connection, opened once: to that node if one of its addresses replies, else to any node."""
         if node is not None:
             found = self._to_node(node)
             if found is not None:
@@ -148,11 +152,11 @@ class Cluster:
         return self._any
 
     def has_left(self, connection: ThinConnection, since: int) -> bool:
-        """Whether the node of a connection has left the topology, as another node says; False where none can tell.
+        """True if another node reports that the node of a connection has left the topology; False if none can report it.
 
-        Asked over a connection of its own, with short waits: one that others send by must not be given up for this question.
+        Uses a separate connection with short time-outs: a connection in use must not be abandoned for this request.
 
-        :param since: a topology version in which the node was; not of one that came later it is said that it left.
+        :param since: a topology version that the node belonged to.
         """
         endpoint = replace(
             self.endpoint,
@@ -168,7 +172,7 @@ class Cluster:
                     body = other.request(protocol.NODE_ENDPOINTS, struct.pack("<qq", since, _NEWEST))
             except (IgniteUnreachable, ThinError):
                 continue
-            return connection.node_id in control.read_left(body)
+            return connection.node_id in replies.read_left(body)
         return False
 
     def _to_node(self, node: uuid.UUID) -> ThinConnection | None:
@@ -185,11 +189,11 @@ class Cluster:
         return None
 
     def _addresses(self, node: uuid.UUID) -> list[str]:
-        """Where the node may answer: where it says, the listed addresses first, then listed ones that no node has been met at."""
+        """Addresses to try for a node: those it announces, listed ones first, then listed addresses that were not tried yet."""
         any_connection = self.connection()
         said: tuple[str, ...] = ()
         if protocol.FEATURE_NODE_ENDPOINTS in any_connection.features:
-            said = control.read_endpoints(self._request(protocol.NODE_ENDPOINTS, struct.pack("<qq", _NEWEST, _NEWEST))).get(node, ())
+            said = replies.read_endpoints(self._request(protocol.NODE_ENDPOINTS, struct.pack("<qq", _NEWEST, _NEWEST))).get(node, ())
         listed = [address for address in said if address in self.endpoint.addresses]
         return list(dict.fromkeys([*listed, *said, *self._untried]))
 
@@ -213,7 +217,7 @@ class Cluster:
         return connection
 
     def _partition_count(self, name: str, cache_id: int) -> int:
-        """As many as have a primary; where the node gives no owners, the first number that it calls invalid."""
+        """Number of partitions with a primary; if the node reports no owners, the first number that it calls invalid."""
         owners = self.partitions(cache_id).primary
         if owners:
             return len(owners)
@@ -242,7 +246,7 @@ class Cluster:
         return self.ask(lambda connection: connection.request(op, payload))
 
     def ask(self, question: Callable[[ThinConnection], T]) -> T:
-        """What a node answers; asked once more, of another one, where the first goes away: so the question must be repeatable."""
+        """Result of a request, repeated once on another node if the first connection is lost; so the request must be repeatable."""
         try:
             return question(self.connection())
         except IgniteUnreachable:
@@ -260,7 +264,7 @@ def _cache_error(name: str, error: ThinError) -> IgniteKafkaError:
 
 
 def _type_error(type_id: int, error: ThinError) -> IgniteKafkaError:
-    what = f"Ignite does not tell the metadata of a binary type: {error.message}"
+    what = f"Ignite does not report the metadata of a binary type: {error.message}"
     if error.status == protocol.SECURITY_VIOLATION:
         return IgniteKafkaError(what, "Give the user the right to read it", type_id=type_id)
-    return IgniteUnreachable(what, "The node's log says more", type_id=type_id)  # a node that stops refuses whatever it is asked
+    return IgniteUnreachable(what, "The node's log says more", type_id=type_id)  # a stopping node refuses every request

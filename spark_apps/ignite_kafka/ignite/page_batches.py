@@ -1,4 +1,4 @@
-"""Pages of a scan, collected into batches that are worth decoding at once."""
+"""Groups pages of a scan into batches that are decoded together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many rows to ask for, so that a page is about so many bytes: pure arithmetic."""
+"""Rows to request per scan page for a target page size in bytes."""
 
 from __future__ import annotations
 

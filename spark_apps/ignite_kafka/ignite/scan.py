@@ -1,9 +1,9 @@
 """Scans of a cache's partitions over the thin protocol (op 2000 with keep-binary, then 2001), several outstanding at a time.
 
-A page's bytes are the node's own: key, value, key, value ...; a binary object stands wrapped as type code 27 (length, payload, offset).
+A page has the node's bytes: key, value, key, value ...; a binary object is wrapped as type code 27 (length, payload, offset).
 
-A partition is read from its primary node with the local flag: that node's own copy, where a cache that is destroyed or a node that stops
-gives an error. Where the primary's address cannot be reached, another node fetches the rows; such a scan can end early without an error
+A partition is read from its primary node with the local flag, from that node's own copy: a destroyed cache or a stopping node gives an
+error there. If the primary's address cannot be reached, another node fetches the rows; such a scan can end early without an error
 (seen with Ignite 2.17 when the cache is destroyed), so it counts only if the partition can still be opened afterwards and the affinity
 version has not changed since it began.
 """
@@ -33,14 +33,15 @@ _NOT_HERE = "No queryable nodes for partition"
 def scan_partitions(
     cluster: Cluster, cache: CacheInfo, partitions: Sequence[int], *, page_bytes: int = 4 << 20, window: int = 8
 ) -> Generator[Page, None, None]:
-    """Every entry of the partitions; the pages of one come in order and together, the partitions in about the order given.
+    """Every entry of the partitions; the pages of one partition come in order and together, the partitions in about the given order.
 
-    The next page is asked for before one is yielded, and so are the first pages of the `window` partitions that follow: at most
-    `window` pages of about `page_bytes` are held or on their way; of small ones four times as many, if they hold no more than one page
-    may. A page may be larger where rows suddenly are. Closing the generator closes the open cursors.
+    The next page is requested before one is yielded, and so are the first pages of the next `window` partitions. Small pages may be four
+    times as many, if together they hold no more than one full page. Closing the generator closes the open cursors.
 
-    :raises ScanFailed: a partition could not be read to its end; pages of it already yielded do not count, the caller reads it again.
-    :raises CacheDestroyed: the cache is not there any more, or was made again.
+    :param page_bytes: target page size in bytes; a page is larger if its rows are larger than those before.
+    :param window: maximum full pages held or in flight.
+    :raises ScanFailed: a partition could not be read to its end; the caller must discard its pages and read it again.
+    :raises CacheDestroyed: the cache no longer exists, or was created again.
     """
     scan = Scan(cluster, cache, partitions, PageSize(page_bytes), window)
     try:
@@ -51,7 +52,7 @@ def scan_partitions(
 
 @dataclass
 class _PartitionScan:
-    """One partition on its way: the request outstanding, and how it was opened; its cursor once known; its last page while in doubt."""
+    """Scan of one partition: its outstanding request, how it was opened, its cursor once known, and its last page until it is confirmed."""
 
     connection: ThinConnection
     partition: int
@@ -66,11 +67,11 @@ class _PartitionScan:
 
 
 class Scan:
-    """The state of one :func:`scan_partitions`: what is left, what is asked for, who owns what, and how large pages are.
+    """State of one :func:`scan_partitions`: partitions left, outstanding requests, partition owners and page size.
 
-    Used by itself where the nodes shall begin before the pages can be taken: :meth:`begin`, later :meth:`pages`, :meth:`close` at last.
+    Use it directly to let the nodes begin before the pages are needed: :meth:`begin`, later :meth:`pages`, finally :meth:`close`.
 
-    :param size: may come from an earlier scan of the cache: partitions need not be opened again with larger pages then.
+    :param size: of an earlier scan of the cache, if any: partitions need not be opened again with larger pages then.
     """
 
     def __init__(self, cluster: Cluster, cache: CacheInfo, partitions: Sequence[int], size: PageSize, window: int = 8) -> None:
@@ -83,16 +84,17 @@ class Scan:
         self.watch = CacheWatch(cluster, cache, self.owners.affinity)
 
     def begin(self) -> None:
-        """Ask for as many first pages as may be on their way."""
+        """Request as many first pages as may be in flight."""
         while self.left and len(self.outstanding) < self.room:
             self.open(self.left.popleft())
 
     @property
     def room(self) -> int:
-        """How many pages may be on their way: `window` of any size, more where they are small and together no more than a full one."""
+        """Maximum pages in flight: `window` of any size, more if they are small and together no larger than a full one."""
         return max(self.window, min(self.window * _MORE_IF_SMALL, self.size.page_bytes // self.size.page_mean))
 
     def pages(self) -> Iterator[Page]:
+        """The pages of all partitions, in the order of their replies."""
         while self.left or self.outstanding:
             self.begin()
             scan = self.outstanding.popleft()
@@ -105,7 +107,7 @@ class Scan:
                 yield page
 
     def open(self, partition: int) -> None:
-        """Ask the partition's primary for its first page; of a node that must fetch it, only where it is known to be elsewhere."""
+        """Request the first page from the partition's primary, or from another node if the primary does not hold it."""
         owner = self.owners.primary.get(partition)
         try:
             connection = self.cluster.connection(owner)
@@ -117,7 +119,7 @@ class Scan:
         self.outstanding.append(_PartitionScan(connection, partition, local, self.size.rows, self.window, request_id))
 
     def receive(self, scan: _PartitionScan) -> Page | None:
-        """The page asked for, or None when the partition was put back."""
+        """The requested page; None if the partition must be opened again."""
         try:
             body = scan.connection.receive(scan.request_id)
         except ThinError as error:
@@ -211,6 +213,7 @@ class Scan:
         return scan.checked
 
     def ask(self, scan: _PartitionScan, op: int, payload: bytes) -> None:
+        """Send the next request of a partition's scan."""
         try:
             scan.request_id = scan.connection.send(op, payload)
         except IgniteUnreachable as error:
@@ -218,12 +221,13 @@ class Scan:
         self.outstanding.appendleft(scan)  # before the partitions after it: their first pages wait
 
     def drop(self, scan: _PartitionScan) -> None:
+        """Close the cursor of a partition's scan."""
         if scan.cursor is not None:
             close_cursor(scan.connection, scan.cursor)
             scan.cursor = None
 
     def close(self) -> None:
-        """Take the replies that are still to come, because they hold the cursors to close; a lost connection has none."""
+        """Close all cursors. Outstanding replies are received first, because they hold cursors too; a lost connection has none."""
         for scan in self.outstanding:
             if scan.connection.closed:
                 continue

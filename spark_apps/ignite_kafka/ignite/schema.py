@@ -1,4 +1,4 @@
-"""What a cluster must have before entries are put: binary types (ops 3001, 3003) and caches (op 1054). Nothing that is there is changed.
+"""Creates binary types (ops 3001, 3003) and caches (op 1054) before entries are put. Existing ones are not changed.
 
 Formats: `PlatformUtils.readBinaryMetadata`, `ClientBinaryTypeNamePutRequest` and `ClientCacheConfigurationSerializer` of Ignite 2.17.
 """
@@ -30,7 +30,7 @@ _DATA_REGION, _QUERY_ENTITIES, _GROUP = 100, 200, 400
 
 @dataclass(frozen=True)
 class NewCache:
-    """How a missing cache is made; None leaves a setting to the cluster.
+    """Settings of a cache that is created; None leaves a setting to the cluster.
 
     :param mode: PARTITIONED or REPLICATED. :param atomicity: ATOMIC or TRANSACTIONAL.
     :param write_synchronization: FULL_SYNC, so that what is acknowledged is on all backups and survives its primary node; the cluster's
@@ -48,7 +48,7 @@ class NewCache:
 
 
 def get_or_create_cache(cluster: Cluster, wanted: NewCache) -> CacheInfo:
-    """The cache of that name, made now if it was missing; one that is there stays as it is.
+    """The cache of that name, created if it is missing; an existing cache stays as it is.
 
     :raises WriteFailed: the cluster did not make it; says why.
     """
@@ -61,7 +61,7 @@ def get_or_create_cache(cluster: Cluster, wanted: NewCache) -> CacheInfo:
 
 
 def query_entity(table: str, key: pa.Field, value: pa.Field) -> QueryEntity:
-    """What makes SQL see a cache as a table: the fields of keys and values that are objects as columns of their types.
+    """Query entity of a cache, which makes it a table in SQL: the fields of object keys and values are its columns.
 
     A key or value that is no object is the column of its field's name; without a name it is SQL's own _KEY or _VAL only. A name that key
     and value share is the key's column. Decimals have precision and scale, which Ignite then checks of every value that is put.
@@ -110,7 +110,7 @@ def cache_configuration(wanted: NewCache) -> bytes:
 
 
 def register_type(cluster: Cluster, wanted: BinaryType, *, unless_known: bool = False) -> None:
-    """Make the cluster know a binary type's fields, schemas and, so that Java's clients find their class, its name.
+    """Register a binary type's fields, schemas and, so that Java's clients find their class, its name.
 
     :param unless_known: leave a type as it is that the cluster knows, looked at last right before the type is sent. Another client that
         sends it in that moment is not kept from it: then the cluster holds the schemas of both, and the later one at least sees them.
@@ -142,7 +142,7 @@ def register_type(cluster: Cluster, wanted: BinaryType, *, unless_known: bool = 
 
 
 def _await_type(cluster: Cluster, wanted: BinaryType) -> None:
-    """Ask until the node that is asked shows what was registered: it need not be the one that took it, and learns of it a little later."""
+    """Request the type until the reply shows what was registered: another node may reply, and learns of it a little later."""
     deadline = time.monotonic() + cluster.endpoint.request_timeout_ms / 1000
     while True:
         cluster.forget_types()
@@ -154,7 +154,7 @@ def _await_type(cluster: Cluster, wanted: BinaryType) -> None:
 
 
 def _check_form(cluster: Cluster) -> None:
-    """Nodes before 2.10 do not tell their form: it is taken for the default one, compact footers and full names."""
+    """Nodes before 2.10 do not report their format: the default is assumed, compact footers and full names."""
     try:
         compact, names = cluster.ask(lambda connection: connection.request(protocol.BINARY_CONFIGURATION, b""))
     except ThinError as error:
@@ -167,7 +167,7 @@ def _check_form(cluster: Cluster) -> None:
 
 
 def known_type(cluster: Cluster, type_id: int) -> BinaryType | None:
-    """What the cluster holds of a type, None where it holds nothing."""
+    """The cluster's metadata of a type; None if it has none."""
     try:
         return cluster.binary_type(type_id)
     except UnknownBinaryType:
@@ -175,7 +175,7 @@ def known_type(cluster: Cluster, type_id: int) -> BinaryType | None:
 
 
 def merged_type(known: BinaryType, wanted: BinaryType) -> BinaryType:
-    """The wanted type where the cluster knows one of its id: a field that is Object there stays so, it takes values of any type.
+    """The wanted type merged with the cluster's of the same id: a field that is Object there stays so, as it holds values of any type.
 
     :raises TypeClash: a field of both has another type in each, or two types have one id; one is an enum and the other is none, a
         constant has two ordinals or names, or another field than the cluster's gives the affinity key.
@@ -198,7 +198,7 @@ def merged_type(known: BinaryType, wanted: BinaryType) -> BinaryType:
 
 
 def _check_same_kind(known: BinaryType, wanted: BinaryType) -> None:
-    """Raise TypeClash where the cluster refuses to merge two types though their fields fit."""
+    """Raise TypeClash if the cluster refuses to merge two types though their fields are compatible."""
     if known.is_enum != wanted.is_enum:
         kinds = ["an enum" if one.is_enum else "no enum" for one in (known, wanted)]
         _clash(wanted, f"is {kinds[0]} in the cluster, and {kinds[1]} is to be written")
@@ -218,7 +218,7 @@ def _clash(wanted: BinaryType, what: str) -> NoReturn:
 
 
 def binary_type_bytes(binary: BinaryType) -> bytes:
-    """Payload of op 3003; the inverse of `control.read_binary_type`."""
+    """Payload of op 3003; the inverse of `metadata_replies.read_binary_type`."""
     fields = [protocol.string(one.name) + struct.pack("<ii", one.type_code, one.field_id) for one in binary.fields]
     values = [protocol.string(label) + struct.pack("<i", ordinal) for ordinal, label in binary.enum_values.items()]
     schemas = [struct.pack(f"<ii{len(ids)}i", schema_id, len(ids), *ids) for schema_id, ids in binary.schemas.items()]

@@ -10,6 +10,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 
 from ..errors import AuthenticationFailed, IgniteKafkaError, KafkaUnavailable, RecordTooLarge, SettingsError, TopicError
+from ..settings.client_config import canonical
 
 if TYPE_CHECKING:
     from ..settings.connector import ConnectorSettings
@@ -83,7 +84,7 @@ def make_client(kind: Callable[[dict[str, Any]], C], config: Mapping[str, Any]) 
     :raises KafkaUnavailable: the machine lacks a resource of the client, such as threads.
     """
     try:
-        return kind(dict(config))
+        return kind(canonical(config))
     except KafkaException as cause:
         error: KafkaError = cause.args[0]
         if error.code() == KafkaError._INVALID_ARG:

@@ -8,7 +8,7 @@ what was committed (docs/delivery.md).
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -18,7 +18,7 @@ from confluent_kafka import TopicPartition as TopicPartitionOffset
 
 from ..common.redaction import in_message
 from ..errors import Fenced, IgniteKafkaError, KafkaUnavailable
-from ..settings.client_config import one_name
+from ..settings.client_config import canonical
 from . import batch_produce as native
 from .clients import NO_NEW_TOPICS, QUICK, ErrorMemory, KafkaClients, make_client, translate
 from .record_size import RECORD_OVERHEAD, SizeLimit, too_large
@@ -62,6 +62,8 @@ class TransactionalProducer:
     :attr:`written` holds the last offset per topic and partition if ``delivery.report.only.error`` is False.
 
     :param queue_bytes: limit of librdkafka's queue, in bytes; :meth:`produce_records` waits beyond it.
+    :param settings: librdkafka settings, which those of the clients override.
+    :param client: creates the producer of librdkafka.
     """
 
     def __init__(
@@ -72,6 +74,7 @@ class TransactionalProducer:
         *,
         queue_bytes: int = 8 << 20,
         settings: Mapping[str, Any] | None = None,
+        client: Callable[[dict[str, Any]], Producer] = Producer,
     ) -> None:
         self.transactional_id = transactional_id
         self._memory = ErrorMemory()
@@ -80,11 +83,11 @@ class TransactionalProducer:
         self.outcome_unknown = False
         self.written: dict[tuple[str, int], int] = {}
         given = {**DEFAULTS, **(settings or {}), **clients.common, **clients.producer}
-        config = {one_name(name): value for name, value in given.items()}  # librdkafka takes the last of two names of one setting
+        config = canonical(given)
         config |= {"transactional.id": transactional_id, "transaction.timeout.ms": timeout_ms, "error_cb": self._memory, **NO_NEW_TOPICS}
         config["message.timeout.ms"] = _message_timeout_ms(config.get("message.timeout.ms"), timeout_ms)
         self.size_limit = SizeLimit.of(config)
-        self._producer = make_client(Producer, config)
+        self._producer = make_client(client, config)
         self._topics: dict[str, native.NativeTopic] = {}
         # after the transaction's timeout the broker has ended it either way
         self._patience_s = min(timeout_ms / 1000, clients.patience_s)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from .client_properties import COMMON, CONSUMER, PRODUCER, is_security, kept_from_settings
 from .fields import MAPPING, SettingType
@@ -30,7 +31,12 @@ _RENAMED = {
     "max.partition.fetch.bytes": "fetch.message.max.bytes",
     "auto.commit.enable": "enable.auto.commit",
 }
-_ALIASES = {"sasl.mechanism": "sasl.mechanisms"}  # aliases of librdkafka that the project never sets
+# aliases of librdkafka that the project never sets
+_ALIASES = {"sasl.mechanism": "sasl.mechanisms", "metadata.broker.list": "bootstrap.servers"}
+_BOOLEANS = {"true": "true", "t": "true", "1": "true", "false": "false", "f": "false", "0": "false"}
+_SECURITY_BOOLEANS = ("enable.ssl.certificate.verification",)
+_SECURITY_CHOICES = ("security.protocol", "ssl.endpoint.identification.algorithm", "sasl.oauthbearer.method")
+_MECHANISM = "sasl.mechanisms"
 _BUFFER_MEMORY = "buffer.memory"
 _INSTEAD = {
     "key.serializer": "use key_converter",
@@ -158,6 +164,23 @@ def one_name(name: str) -> str:
     """The name that this project uses for a setting with several names."""
     name = _RENAMED.get(name, name)
     return _ALIASES.get(name, name)
+
+
+def canonical(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A client's settings as librdkafka reads them: one name each, of which the last wins, and one form of values that decide security.
+
+    Both the check of a connection's protection and every client use this, so the check judges exactly what a client gets.
+
+    :param config: librdkafka settings by name, in the order in which librdkafka would set them.
+    """
+    result = {one_name(name): value for name, value in config.items()}
+    for name in result.keys() & {*_SECURITY_BOOLEANS, *_SECURITY_CHOICES, _MECHANISM}:
+        text = str(result[name])
+        if name in _SECURITY_BOOLEANS:
+            result[name] = _BOOLEANS.get(text.lower(), text)
+        else:
+            result[name] = text.strip() if name == _MECHANISM else text.strip().lower()
+    return result
 
 
 def _renamed(name: str, value: str) -> tuple[str, str]:

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from ..errors import SettingsError
 from ..events import INSECURE_CONNECTION, emit
 from ..ignite.endpoint import IgniteCredentials, IgniteEndpoint, split_address
+from .client_config import canonical
 from .secrets import Secrets
 
 if TYPE_CHECKING:
@@ -34,18 +35,19 @@ class Weakness:
 
 
 def kafka_weaknesses(config: Mapping[str, Any]) -> Iterator[Weakness]:
-    """Weaknesses of Kafka clients with these properties, secrets included."""
+    """Weaknesses of Kafka clients with these properties, secrets included, in the order in which librdkafka would set them."""
+    config = canonical(config)
     remote = _remote(str(config.get("bootstrap.servers", "")).split(","))
-    protocol = str(config.get("security.protocol", "plaintext")).lower()
-    mechanism = str(config.get("sasl.mechanisms") or config.get("sasl.mechanism") or "GSSAPI")
+    protocol, mechanism = config.get("security.protocol", "plaintext"), config.get("sasl.mechanisms", "GSSAPI")
     if remote and protocol == "sasl_plaintext" and mechanism not in _SAFE_MECHANISMS:
         yield Weakness(f"credentials are sent to Kafka at {remote} without TLS", "security.protocol")
     if remote and protocol in ("ssl", "sasl_ssl"):
-        if str(config.get("enable.ssl.certificate.verification", "true")).lower() == "false":
+        if config.get("enable.ssl.certificate.verification") == "false":
             yield Weakness(f"the certificate of Kafka at {remote} is not verified", "enable.ssl.certificate.verification")
-        elif str(config.get("ssl.endpoint.identification.algorithm", "https")).lower() == "none":
+        elif config.get("ssl.endpoint.identification.algorithm") == "none":
             yield Weakness(f"the host name of Kafka at {remote} is not verified", "ssl.endpoint.identification.algorithm")
-    url = urlsplit(str(config.get(_TOKEN_URL, "")))
+    token_url = str(config.get(_TOKEN_URL, "")).strip()
+    url = urlsplit(token_url if "://" in token_url else f"http://{token_url}")  # as libcurl reads it
     if url.scheme == "http" and (host := _remote([url.netloc.rpartition("@")[2]])):
         yield Weakness(f"the client secret is sent to {host} without TLS", _TOKEN_URL)
 

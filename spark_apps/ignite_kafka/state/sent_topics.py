@@ -6,7 +6,7 @@ in it would leave it incomplete for ever.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from .. import events
 from ..errors import TopicError
 from ..kafka.clients import KafkaClients
 from ..kafka.topics import Topics
-from ..plan.slots import UnitOffset
+from ..plan.slots import SlotState, UnitOffset
 from ..plan.source_plan import CachePlan, TransferPlan
 from ..settings.source import SourceSettings
 from .configs import SnapshotRecord
@@ -39,10 +39,17 @@ def check_units(plan: TransferPlan, cache: CachePlan, units: Mapping[int, UnitOf
             raise _incomplete(cache, sent_to, before, send_again(plan.settings, cache))
 
 
-def check_plan(plan: TransferPlan, before: SnapshotRecord | None, clients: KafkaClients, topics: Topics) -> None:
+def check_plan(
+    plan: TransferPlan,
+    before: SnapshotRecord | None,
+    clients: KafkaClients,
+    topics: Topics,
+    read: Callable[..., Iterable[SlotState]] = read_slots,
+) -> None:
     """Refuse a run that would continue in another topic than before; called before topics are created.
 
     :param before: the newest snapshot or stream.
+    :param read: reads the offsets of all slots.
     :raises TopicError: a cache's records are in another topic, and it is not sent again.
     """
     if before is None:
@@ -52,7 +59,7 @@ def check_plan(plan: TransferPlan, before: SnapshotRecord | None, clients: Kafka
         return
     if plan.snapshot_id == before.id:
         prefix = plan.settings.internal_topic_prefix
-        for state in read_slots(clients, topics, prefix, plan.connector, plan.slots):  # rare; usually only tasks read offsets
+        for state in read(clients, topics, prefix, plan.connector, plan.slots):  # rare; usually only tasks read offsets
             for cache, old in replaced:
                 check_units(plan, cache, state.by_cache.get(cache.name, {}), old)
         return

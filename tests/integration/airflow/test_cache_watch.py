@@ -120,7 +120,7 @@ def test_killed_triggerer_loses_no_event_and_repeats_none(secured: Secured, airf
     command(airflow, "scheduler", "--num-runs", "2")
     command(airflow, "dags", "reserialize")  # gives the asset, which the scheduler has activated, its trigger
     with triggerer(airflow):
-        wait_until(lambda: len(stored(airflow)) == BOTH, "first look")
+        wait_until(lambda: len(stored(airflow)) == BOTH, "first poll")
         make(secured, "asset-one")
         wait_until(lambda: len(events(airflow)) == 1, "first event")
         wait_until(lambda: str(stored(airflow)).count("asset-one") >= BOTH, "state after the first event")
@@ -130,9 +130,9 @@ def test_killed_triggerer_loses_no_event_and_repeats_none(secured: Secured, airf
         wait_until(lambda: len(events(airflow)) > 1, "second event")
         make(secured, "asset-three")
         wait_until(lambda: len(events(airflow)) > 2, "third event")
-    told = [(event["created"], event["destroyed"]) for event in events(airflow)]
+    fired = [(event["created"], event["destroyed"]) for event in events(airflow)]
     assert events(airflow, "watched-too") == events(airflow)
-    assert told == [(["asset-one"], []), (["asset-two"], ["asset-old"]), (["asset-three"], [])]
+    assert fired == [(["asset-one"], []), (["asset-two"], ["asset-old"]), (["asset-three"], [])]
     assert secured.passwords[0] not in str(airflow.query("select * from trigger")) + str(airflow.query("select * from asset_event"))
 
 

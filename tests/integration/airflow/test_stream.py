@@ -91,7 +91,7 @@ def running(home: AirflowHome, name: str, cache: str) -> Iterator[ManagedProcess
 
 
 @pytest.mark.parametrize(
-    ("state", "settings", "asked"),
+    ("state", "settings", "accepted"),
     [
         (RUNNING, {"run_mode": "continuous"}, True),
         (RUNNING, {"failover_policy": "BACKLOG"}, True),
@@ -101,26 +101,26 @@ def running(home: AirflowHome, name: str, cache: str) -> Iterator[ManagedProcess
     ],
 )
 def test_a_running_stream_is_stopped_through_kafka(
-    secured: Secured, run: WriteRun, unique: Callable[[str], str], state: str | None, settings: dict[str, str], asked: bool
+    secured: Secured, run: WriteRun, unique: Callable[[str], str], state: str | None, settings: dict[str, str], accepted: bool
 ) -> None:
-    name, clients = unique("asked"), KafkaClients(secured.kafka.client_config)
+    name, clients = unique("accepted"), KafkaClients(secured.kafka.client_config)
     run_id = run(name, state) if state else "has not begun"
     plain, secrets = split_kafka(secured.kafka.client_config)
     given = {"name": name, "bootstrap_servers": plain.pop("bootstrap.servers"), "kafka_config": plain, **settings}
     request = Request(SourceSettings.from_dict(given), run_id, "s", Secrets(kafka=secrets))
-    assert RunMonitor(request).request_stop() is asked
-    assert read_target(clients, Topics(clients), PREFIX, name) == (STOPPED if asked else None)
+    assert RunMonitor(request).request_stop() is accepted
+    assert read_target(clients, Topics(clients), PREFIX, name) == (STOPPED if accepted else None)
 
 
 def test_status_of_a_connector(secured: Secured, run: WriteRun, unique: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> None:
-    name = unique("told")
+    name = unique("status")
     monkeypatch.setenv("AIRFLOW_CONN_KAFKA_DEFAULT", json.dumps({"conn_type": "kafka", "extra": secured.kafka.client_config}))
     assert connector_status(name) is None
     for state in (FAILED, RUNNING):
         run(name, state)
-        told = connector_status(name)
-        assert told is not None
-        assert told.state == state
+        status = connector_status(name)
+        assert status is not None
+        assert status.state == state
 
 
 def newest(clients: KafkaClients, connector: str) -> RunStatus:

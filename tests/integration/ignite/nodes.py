@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -55,6 +56,12 @@ class OneNodeCluster(Cluster):
 
     def connection(self, node: object = None) -> ThinConnection:
         return super().connection()
+
+
+def primary_nodes(cluster: Cluster, cache_id: int) -> dict[int, uuid.UUID]:
+    """Partition to the node of its primary copy at this moment: a cluster that was used before may hold older owners."""
+    with Cluster(cluster.endpoint, cluster.credentials) as fresh:
+        return fresh.partitions(cache_id).primary
 
 
 def endpoint_of(nodes: IgniteCluster, tls: TlsSettings | None = None) -> IgniteEndpoint:

@@ -26,7 +26,7 @@ from ignite_kafka.ignite.endpoint import IgniteEndpoint
 from ignite_kafka.ignite.scan import scan_partitions
 from ignite_kafka.ignite.schema import NewCache, get_or_create_cache, register_type
 from ignite_kafka.ignite.types.model import BinaryType, CacheInfo
-from tests.integration.ignite.nodes import THIRD, OneNodeCluster, endpoint_of
+from tests.integration.ignite.nodes import THIRD, OneNodeCluster, endpoint_of, primary_nodes
 from tests.integration.ignite.nodes import writer as writer_of
 from tests.support import QUICK_JVM
 from tests.support.tcp_proxy import TcpProxy
@@ -289,7 +289,7 @@ def test_entries_go_to_the_primary_node_of_their_partition(cluster: Cluster, new
         writer.put(keys, keys)
         writer.flush()
     assert len(parts) == 2
-    primary = cluster.primary_nodes(cache.cache_id)
+    primary = primary_nodes(cluster, cache.cache_id)
     for node, rows in parts:
         mine = {row.as_py() for row in keys.take(rows)}
         held = {
@@ -325,7 +325,7 @@ def await_owners(cluster: Cluster, cache: CacheInfo, nodes: int) -> None:
 
     def spread() -> bool:
         cluster.cache(cache.name)  # refreshes the map of partitions
-        return len(set(cluster.primary_nodes(cache.cache_id).values())) >= nodes
+        return len(set(primary_nodes(cluster, cache.cache_id).values())) >= nodes
 
     wait_until(spread, f"partitions on {nodes} nodes")
 

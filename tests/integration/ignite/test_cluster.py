@@ -14,7 +14,7 @@ from ignite_kafka.ignite.endpoint import IgniteEndpoint
 from ignite_kafka.ignite.protocol import cache_id
 from ignite_kafka.ignite.types.model import QueryField
 from tests.integration.ignite.conftest import MakeCache
-from tests.integration.ignite.nodes import endpoint_of, writer
+from tests.integration.ignite.nodes import endpoint_of, primary_nodes, writer
 from tools.servers import IgniteCluster
 
 
@@ -82,20 +82,20 @@ def test_unknown_binary_type(cluster: Cluster) -> None:
 
 
 def test_owners_and_connections_to_them(cluster: Cluster) -> None:
-    owners = cluster.primary_nodes(cache_id("parts-32"))
+    owners = primary_nodes(cluster, cache_id("parts-32"))
     assert sorted(owners) == list(range(32))
     assert len(set(owners.values())) == 2
     for node in set(owners.values()):
         connection = cluster.connection(node)
         assert connection.node_id == node
         assert cluster.connection(node) is connection
-    assert cluster.primary_nodes(cache_id("copies")) == {}
+    assert primary_nodes(cluster, cache_id("copies")) == {}
 
 
 def test_other_nodes_are_found_from_one_address(pair: IgniteCluster) -> None:
     endpoint = IgniteEndpoint((pair.addresses[0],))
     with Cluster(endpoint) as cluster:
-        for node in set(cluster.primary_nodes(cache_id("parts-32")).values()):
+        for node in set(primary_nodes(cluster, cache_id("parts-32")).values()):
             assert cluster.connection(node).node_id == node
 
 

@@ -18,7 +18,7 @@ from ignite_kafka.ignite.cluster import Cluster
 from ignite_kafka.ignite.scan import scan_partitions
 from ignite_kafka.ignite.types.model import CacheInfo, Page
 from tests.integration.ignite.conftest import MakeCache, fill
-from tests.integration.ignite.nodes import THIRD, OneNodeCluster, endpoint_of, writer
+from tests.integration.ignite.nodes import THIRD, OneNodeCluster, endpoint_of, primary_nodes, writer
 from tests.support.waiting import wait_until
 from tools.servers import IgniteCluster
 
@@ -142,7 +142,7 @@ def test_cache_destroyed_while_another_node_fetches_it(pair: IgniteCluster, make
     name = make_cache(ENTRIES, "single")
     with OneNodeCluster(endpoint_of(pair)) as cluster:
         info = cluster.cache(name)
-        remote = [number for number, node in cluster.primary_nodes(info.cache_id).items() if node != cluster.connection().node_id]
+        remote = [number for number, node in primary_nodes(cluster, info.cache_id).items() if node != cluster.connection().node_id]
         pages = scan_partitions(cluster, info, remote[:8], page_bytes=60)
         first = next(pages)
         with writer(pair) as connected:
@@ -198,7 +198,7 @@ def test_node_ends_while_it_is_read(third: IgniteCluster, make_cache: MakeCache,
 
     with Cluster(endpoint_of(third)) as cluster:
         info = cluster.cache(name)
-        wait_until(lambda: len(set(cluster.primary_nodes(info.cache_id).values())) == 3, "partitions on the third node")
+        wait_until(lambda: len(set(primary_nodes(cluster, info.cache_id).values())) == 3, "partitions on the third node")
         found, errors = scan_with_redo(cluster, info, after_some_pages())
     assert found == once_each(5 * ENTRIES)
     assert errors
@@ -211,11 +211,11 @@ def test_lost_partitions_are_an_error(third: IgniteCluster, unique: Callable[[st
         safe = {PROP_NAME: name, PROP_BACKUPS_NUMBER: 0, PROP_PARTITION_LOSS_POLICY: PartitionLossPolicy.READ_WRITE_SAFE}
         cache = connected.create_cache(safe)
         info = cluster.cache(name)
-        wait_until(lambda: len(set(cluster.primary_nodes(info.cache_id).values())) == 3, "partitions on the third node")
+        wait_until(lambda: len(set(primary_nodes(cluster, info.cache_id).values())) == 3, "partitions on the third node")
         cache.put_all(dict.fromkeys(range(1_000), "x"))
         assert all_keys(scan_partitions(cluster, info, range(info.partitions))) == once_each(1_000)
         third.kill(THIRD)
-        wait_until(lambda: len(set(cluster.primary_nodes(info.cache_id).values())) == 2, "the third node to be gone")
+        wait_until(lambda: len(set(primary_nodes(cluster, info.cache_id).values())) == 2, "the third node to be gone")
 
         def refused(partition: int) -> str | None:
             try:

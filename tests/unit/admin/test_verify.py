@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from types import SimpleNamespace
@@ -10,10 +10,10 @@ from typing import Any, cast
 
 import pytest
 
-from ignite_kafka.admin import verify as module
-from ignite_kafka.admin.verify import Verified, verify
+from ignite_kafka.admin.verify import Verified, compare
 from ignite_kafka.convert import converter
 from ignite_kafka.errors import DecodeError
+from ignite_kafka.ignite.binary import decode_rows
 from ignite_kafka.ignite.binary.java_classes import java_hash
 from ignite_kafka.ignite.binary.row_values import EnumValue
 from ignite_kafka.ignite.types import type_codes as codes
@@ -39,12 +39,12 @@ class OneCache(Types):
 
 
 def copied(
-    monkeypatch: pytest.MonkeyPatch,
     types: OneCache,
     entries: Sequence[tuple[bytes, bytes]],
     changed: bytes = b"",
     key: bytes = b"",
     more: Sequence[tuple[bytes, bytes | None]] = (),
+    decode: Callable[..., Iterable[tuple[Any, Any]]] = decode_rows,
     **settings: Any,
 ) -> Verified:
     """The verdict about a topic that has what the columns make of the entries, and `more`; `changed` and `key` are of the first record."""
@@ -58,11 +58,7 @@ def copied(
         SimpleNamespace(key=lambda key=key: key, value=lambda value=value: value)
         for key, value in [*zip([key or keys[0], *keys[1:]], values, strict=True), *more]
     ]
-    monkeypatch.setattr(module, "Topics", lambda _: SimpleNamespace(partitions=lambda _: 1))
-    monkeypatch.setattr(module, "read_to_end", lambda *_: iter(messages))
-    monkeypatch.setattr(module, "scan_partitions", lambda *_, **__: iter(pages))
-    (result,) = verify(plan, cast(Any, types), cast(Any, None))
-    return result
+    return compare(plan, plan.caches[0], cast(Any, types), cast(Any, messages), pages, decode)
 
 
 def is_equal(found: Verified, count: int) -> None:
@@ -71,26 +67,26 @@ def is_equal(found: Verified, count: int) -> None:
 
 @pytest.mark.parametrize("name", ["Color", "org.example.Color", "org.example.Paint$Color"])
 @pytest.mark.parametrize("policy", ["ORDINAL", "SHORT_NAME", "LONG_NAME", "FULL_NAME"])
-def test_enums_in_keys_and_values(monkeypatch: pytest.MonkeyPatch, policy: str, name: str) -> None:
+def test_enums_in_keys_and_values(policy: str, name: str) -> None:
     types = OneCache()
     color = types.add(name, {}, enum=("RED", "BLUE"))
     car = types.add("Car", {"color": codes.ENUM})
     red, blue = (enum(EnumValue(color.type_id, ordinal, "")) for ordinal in (0, 1))
     entries = [(red, binary(car, {"color": blue})), (blue, binary(car, {"color": red}))]
-    is_equal(copied(monkeypatch, types, entries, enum_policy=policy), 2)
-    wrong = copied(monkeypatch, types, entries, b'{"color":"GREEN"}', enum_policy=policy)
+    is_equal(copied(types, entries, enum_policy=policy), 2)
+    wrong = copied(types, entries, b'{"color":"GREEN"}', enum_policy=policy)
     assert (wrong.different, wrong.missing, wrong.unexpected) == (1, 0, 0)
 
 
 @pytest.mark.parametrize("decimal_format", ["BASE64", "NUMERIC"])
-def test_decimals_of_any_scale(monkeypatch: pytest.MonkeyPatch, decimal_format: str) -> None:
+def test_decimals_of_any_scale(decimal_format: str) -> None:
     entries = [(long(row), decimal(value)) for row, value in enumerate(DECIMALS)]
-    is_equal(copied(monkeypatch, OneCache(), entries, decimal_format=decimal_format), len(DECIMALS))
+    is_equal(copied(OneCache(), entries, decimal_format=decimal_format), len(DECIMALS))
 
-    assert copied(monkeypatch, OneCache(), entries, b"7", decimal_format=decimal_format).different == 1
+    assert copied(OneCache(), entries, b"7", decimal_format=decimal_format).different == 1
 
 
-def test_decimals_of_a_declared_scale(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_decimals_of_a_declared_scale() -> None:
     columns = (QueryField("ID", "java.math.BigDecimal", is_key=True, scale=1), QueryField("IN.D", "java.math.BigDecimal", scale=2))
     types = OneCache(info=replace(CACHE, query_entities=(QueryEntity("Key", "Price", fields=columns),)))
     key, price, inner = (
@@ -102,23 +98,23 @@ def test_decimals_of_a_declared_scale(monkeypatch: pytest.MonkeyPatch) -> None:
         (binary(key, {"ID": decimal(Decimal(row))}), binary(price, {"IN": binary(inner, {"D": decimal(value)})}))
         for row, value in enumerate(map(Decimal, ("12.5", "3", "-0.010", "1E+3")))
     ]
-    is_equal(copied(monkeypatch, types, entries), 4)
+    is_equal(copied(types, entries), 4)
     as_it_was_written_before = b'{"IN":{"D":"fQ=="}}'  # 12.5 at its own scale
-    assert copied(monkeypatch, types, entries, as_it_was_written_before).different == 1
+    assert copied(types, entries, as_it_was_written_before).different == 1
 
 
-def test_decimals_beside_floats(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_decimals_beside_floats() -> None:
     types = OneCache()
     kind = types.add("Price", {"price": codes.DECIMAL, "rate": codes.DOUBLE})
     value = binary(kind, {"price": decimal(Decimal("5")), "rate": number(codes.DOUBLE, 0.1)})
-    is_equal(copied(monkeypatch, types, [(long(1), value)], decimal_format="NUMERIC"), 1)
+    is_equal(copied(types, [(long(1), value)], decimal_format="NUMERIC"), 1)
 
 
-def test_keys_that_are_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_that_are_numbers() -> None:
     decimals = [(decimal(value), long(1)) for value in DECIMALS]
-    is_equal(copied(monkeypatch, OneCache(), decimals, decimal_format="NUMERIC"), len(DECIMALS))
+    is_equal(copied(OneCache(), decimals, decimal_format="NUMERIC"), len(DECIMALS))
     floats = [(number(codes.DOUBLE, value), long(1)) for value in (0.1, 5.0, 1e15, 1e16, 1e5, 1e300, 5e-324, -1.5, 0.0)]
-    is_equal(copied(monkeypatch, OneCache(), floats), len(floats))
+    is_equal(copied(OneCache(), floats), len(floats))
 
 
 ORDER_KEY = {"shop": codes.LONG, "id": codes.LONG, "line": codes.LONG}
@@ -128,30 +124,29 @@ def order(types: OneCache, *names: str) -> bytes:
     return binary(types.known[java_hash("orderkey")], {name: long(at) for at, name in enumerate(names)})
 
 
-def test_keys_are_compared_by_their_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_are_compared_by_their_bytes() -> None:
     types = OneCache()
     types.add("OrderKey", ORDER_KEY, ["shop", "id"], list(ORDER_KEY))
     entries = [(order(types, "shop", "id"), long(1))]
-    is_equal(copied(monkeypatch, types, entries), 1)
+    is_equal(copied(types, entries), 1)
     for other in (b'{"id":1,"shop":0}', b'{"shop":0,"id":1,"line":null}', b'{"id":1,"line":null,"shop":0}'):
-        found = copied(monkeypatch, types, entries, key=other)
+        found = copied(types, entries, key=other)
         assert (found.missing, found.unexpected, found.other_bytes, found.equal) == (1, 1, 1, False)
         assert "in other bytes" in found.differences
         assert "send the cache to a new topic" in found.differences
-        both = copied(monkeypatch, types, entries, more=[(other, b"1")])
+        both = copied(types, entries, more=[(other, b"1")])
         assert (both.missing, both.unexpected, both.other_bytes, both.equal) == (0, 1, 1, False), "beside the right one"
-    assert copied(monkeypatch, types, entries, key=b'{"id":2,"shop":0}').other_bytes == 0
-    gone = copied(monkeypatch, types, entries, more=[(b'{"id":1,"shop":0}', b"1"), (b'{"id":1,"shop":0}', None)])
+    assert copied(types, entries, key=b'{"id":2,"shop":0}').other_bytes == 0
+    gone = copied(types, entries, more=[(b'{"id":1,"shop":0}', b"1"), (b'{"id":1,"shop":0}', None)])
     assert (gone.equal, gone.unexpected) == (True, 0), "its tombstone is the last"
 
 
-def test_two_entries_of_one_kafka_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = copied(monkeypatch, OneCache(), [(number(codes.BYTE, 1), long(5)), (long(1), long(5))])
+def test_two_entries_of_one_kafka_key() -> None:
+    found = copied(OneCache(), [(number(codes.BYTE, 1), long(5)), (long(1), long(5))])
     assert (found.equal, found.missing) == (False, 1)
     assert "two entries have the same Kafka key '1'" in found.differences
 
 
-def test_a_key_that_the_two_decoders_read_differently_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "decode_rows", lambda *_: iter([(7, 1)]))
+def test_a_key_that_the_two_decoders_read_differently_is_an_error() -> None:
     with pytest.raises(DecodeError, match="the columns make the key '1' of an entry, the rows 7"):
-        copied(monkeypatch, OneCache(), [(long(1), long(1))])
+        copied(OneCache(), [(long(1), long(1))], decode=lambda *_: [(7, 1)])

@@ -9,7 +9,6 @@ import pytest
 from confluent_kafka import Producer
 
 from ignite_kafka.errors import SettingsError
-from ignite_kafka.kafka import producer
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.producer import TransactionalProducer
 
@@ -17,8 +16,8 @@ Made = Callable[[dict[str, str], int], dict[str, Any]]
 
 
 @pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> Made:
-    """Makes a producer, and gives the configuration that librdkafka took."""
+def made() -> Made:
+    """Creates a producer and returns the configuration that librdkafka got."""
     taken: list[dict[str, Any]] = []
 
     def recorded(config: dict[str, Any]) -> Producer:
@@ -27,10 +26,9 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Made:
 
     def make(override: dict[str, str], timeout_ms: int) -> dict[str, Any]:
         clients = KafkaClients({"bootstrap.servers": "127.0.0.1:1", "log_level": 0}, override)
-        TransactionalProducer(clients, "id", timeout_ms).close()
+        TransactionalProducer(clients, "id", timeout_ms, client=recorded).close()
         return taken[-1]
 
-    monkeypatch.setattr(producer, "Producer", recorded)
     return make
 
 

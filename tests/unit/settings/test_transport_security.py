@@ -9,10 +9,13 @@ import pytest
 from ignite_kafka import events
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.ignite.endpoint import IgniteCredentials, IgniteEndpoint, TlsSettings
+from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.runtime.clients import ignite_cluster, kafka_clients
 from ignite_kafka.settings import transport_security as transport
+from ignite_kafka.settings.client_config import canonical, one_name
 from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.source import SourceSettings
+from tests.support import librdkafka
 
 ANN, NOBODY = IgniteCredentials("ann", "hunter2"), IgniteCredentials()
 SASL = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanisms": "PLAIN", "sasl.password": "hunter2"}
@@ -39,6 +42,7 @@ def ignite(address: str, tls: TlsSettings | None = None, credentials: IgniteCred
         ({**SASL, "security.protocol": "SASL_SSL", "enable.ssl.certificate.verification": "False"}, "enable.ssl.certificate.verification"),
         ({"security.protocol": "ssl", "ssl.endpoint.identification.algorithm": "none"}, "ssl.endpoint.identification.algorithm"),
         ({**OIDC, TOKEN: "http://id.example/token"}, TOKEN),
+        ({**OIDC, TOKEN: "id.example/token"}, TOKEN),  # libcurl takes HTTP where a URL names no protocol
     ],
 )
 def test_kafka(config: dict[str, str], setting: str) -> None:
@@ -63,6 +67,54 @@ def test_kafka(config: dict[str, str], setting: str) -> None:
 )
 def test_kafka_that_is_protected_or_has_nothing_to_hide(config: dict[str, str]) -> None:
     assert kafka(**{"bootstrap.servers": "broker:9092"}, **config) == []
+
+
+TRUST = "ssl.endpoint.identification.algorithm"
+VERIFY = "enable.ssl.certificate.verification"
+LOGIN = {"sasl.username": "ann", "sasl.password": "hunter2"}
+FORMS = [
+    *({"security.protocol": "ssl", VERIFY: text} for text in ("0", "f", "F", "false", "False", "FALSE", "1", "t", "T", "true", "True")),
+    *({"security.protocol": "ssl", TRUST: text} for text in ("none", " none", "\tNONE", "https", " https")),
+    *({"security.protocol": text, "sasl.mechanisms": "PLAIN"} for text in (" sasl_plaintext", "\tSASL_PLAINTEXT", " sasl_ssl", "ssl")),
+    {"security.protocol": "sasl_plaintext", "sasl.mechanisms": " PLAIN"},
+    {"security.protocol": "sasl_plaintext", "sasl.mechanisms": "GSSAPI", "sasl.mechanism": "PLAIN"},
+    {"security.protocol": "sasl_plaintext", "sasl.mechanism": "GSSAPI", "sasl.mechanisms": "PLAIN"},
+    {"security.protocol": "sasl_plaintext", "sasl.mechanism": "SCRAM-SHA-256", "sasl.mechanisms": "PLAIN"},
+    {"metadata.broker.list": "other:9092", "security.protocol": "sasl_plaintext", "sasl.mechanisms": "PLAIN"},
+]
+
+
+@pytest.mark.parametrize("config", FORMS, ids=str)
+def test_kafka_settings_are_read_as_librdkafka_reads_them(config: dict[str, str]) -> None:
+    given = {"bootstrap.servers": "127.0.0.1:1", **LOGIN, **config}
+    read = librdkafka.read_settings(given)
+    seen = {one_name(name): read.get(one_name(name), read.get(name)) for name in given if name not in LOGIN}
+    seen["bootstrap.servers"] = read["metadata.broker.list"]
+    assert {name: value for name, value in canonical(given).items() if name not in LOGIN} == seen
+    remote = {**given, "bootstrap.servers": "broker:9092"}
+    protocol, mechanism = seen["security.protocol"], seen.get("sasl.mechanisms")
+    wanted = ["security.protocol"] if protocol == "sasl_plaintext" and mechanism != "GSSAPI" else []
+    wanted += [VERIFY] if seen.get(VERIFY) == "false" else []
+    wanted += [TRUST] if seen.get(TRUST) == "none" else []
+    assert kafka(**remote) == wanted
+
+
+@pytest.mark.parametrize("config", [{VERIFY: text} for text in ("no", " false", "2")] + [{"security.protocol": "2"}, {TRUST: "false"}])
+def test_a_form_that_librdkafka_refuses_is_refused_by_every_client(config: dict[str, str]) -> None:
+    with pytest.raises(SettingsError, match="librdkafka refuses"):
+        KafkaClients({"bootstrap.servers": "127.0.0.1:1", "security.protocol": "ssl", **config}).admin()
+
+
+def test_a_client_gets_what_was_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[dict[str, Any]] = []
+    monkeypatch.setattr("ignite_kafka.kafka.clients.AdminClient", given.append)
+    KafkaClients({"bootstrap.servers": "a:1", "metadata.broker.list": "b:1", "security.protocol": " SSL", VERIFY: "F"}).admin()
+    assert {name: given[0][name] for name in ("bootstrap.servers", "security.protocol", VERIFY)} == {
+        "bootstrap.servers": "b:1",
+        "security.protocol": "ssl",
+        VERIFY: "false",
+    }
+    assert "metadata.broker.list" not in given[0]
 
 
 def test_ignite() -> None:

@@ -13,7 +13,6 @@ from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.plan.slots import SlotState, UnitKey, UnitOffset
 from ignite_kafka.plan.source_plan import CachePlan, TransferPlan
 from ignite_kafka.settings.source import SourceSettings
-from ignite_kafka.state import sent_topics
 from ignite_kafka.state.configs import SnapshotRecord
 from ignite_kafka.state.sent_topics import check_complete, check_plan, check_units
 from tests.support.fake_topics import described
@@ -29,17 +28,14 @@ def record(cache: CachePlan, snapshot_id: str = "s") -> SnapshotRecord:
     return SnapshotRecord(snapshot_id, replace(PLAN, caches=(cache,)).to_dict())
 
 
-def check(
-    monkeypatch: pytest.MonkeyPatch, plan: TransferPlan, before: SnapshotRecord | None, offset: UnitOffset | None, *existing: str
-) -> None:
+def check(plan: TransferPlan, before: SnapshotRecord | None, offset: UnitOffset | None, *existing: str) -> None:
     def slots(*_: object) -> Iterator[SlotState]:
         state = SlotState(0)
         if offset is not None:
             state.apply(UnitKey("c", "trades", 4).to_json(), offset.to_json())
         yield state
 
-    monkeypatch.setattr(sent_topics, "read_slots", slots)
-    check_plan(plan, before, KafkaClients({}), described({name: {} for name in existing}))
+    check_plan(plan, before, KafkaClients({}), described({name: {} for name in existing}), slots)
 
 
 def test_an_offset_counts_for_its_own_topic_alone() -> None:
@@ -65,42 +61,39 @@ def test_what_is_sent_again_may_go_to_another_topic(sent_again: UnitOffset) -> N
 
 @pytest.mark.parametrize(("existing", "why"), [((), "was deleted, and"), (("p.trades",), "deleted and made again")])
 @pytest.mark.parametrize("offset", [SENT, replace(SENT, topic_id="")])
-def test_a_run_that_goes_on_is_refused_before_a_topic_is_made(
-    monkeypatch: pytest.MonkeyPatch, existing: tuple[str, ...], why: str, offset: UnitOffset
-) -> None:
+def test_a_run_that_goes_on_is_refused_before_a_topic_is_made(existing: tuple[str, ...], why: str, offset: UnitOffset) -> None:
     with pytest.raises(TopicError, match=why) as caught:
-        check(monkeypatch, PLAN, record(OLD), offset, *existing)
+        check(PLAN, record(OLD), offset, *existing)
     assert COMMAND in caught.value.remedy
 
 
-def test_it_goes_on_after_its_offsets_were_reset(monkeypatch: pytest.MonkeyPatch) -> None:
-    check(monkeypatch, PLAN, record(OLD), None)
+def test_it_goes_on_after_its_offsets_were_reset() -> None:
+    check(PLAN, record(OLD), None)
 
 
-def test_it_goes_on_in_the_same_topic_and_reads_no_offsets(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sent_topics, "read_slots", lambda *_: pytest.fail("read"))
+def test_it_goes_on_in_the_same_topic_and_reads_no_offsets() -> None:
     for before in (None, record(NOW), record(replace(OLD, topic_id=""))):
-        check_plan(PLAN, before, KafkaClients({}), described({"p.trades": {}}))
+        check_plan(PLAN, before, KafkaClients({}), described({"p.trades": {}}), lambda *_: pytest.fail("read"))
 
 
-def test_a_cache_that_is_routed_to_another_topic_is_incomplete_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cache_that_is_routed_to_another_topic_is_incomplete_there() -> None:
     with pytest.raises(TopicError, match=r"was sent to topic q\.trades until now"):
-        check(monkeypatch, PLAN, record(replace(OLD, topic="q.trades")), SENT, "p.trades")
+        check(PLAN, record(replace(OLD, topic="q.trades")), SENT, "p.trades")
 
 
-def test_a_new_snapshot_fills_a_new_topic_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_snapshot_fills_a_new_topic_and_says_so() -> None:
     events.reset_counts()
-    check(monkeypatch, replace(PLAN, snapshot_id="new"), record(OLD), SENT)
+    check(replace(PLAN, snapshot_id="new"), record(OLD), SENT)
     assert events.counts() == {events.TOPIC_REPLACED.id: 1}
 
 
-def test_policy_none_does_not_go_on_where_the_initial_load_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_policy_none_does_not_go_on_where_the_initial_load_is_lost() -> None:
     events.reset_counts()
     unloaded = replace(PLAN, snapshot_id="new", caches=(replace(NOW, load=False),))
     with pytest.raises(TopicError, match="failover_policy FULL_SNAPSHOT"):
-        check(monkeypatch, unloaded, record(OLD), None)
+        check(unloaded, record(OLD), None)
     changes_alone = replace(unloaded, settings=replace(PLAN.settings, load_initial_data=False))
-    check(monkeypatch, changes_alone, record(OLD), None)
+    check(changes_alone, record(OLD), None)
     assert events.counts() == {events.TOPIC_REPLACED.id: 1}
 
 

@@ -1,4 +1,4 @@
-"""What goes into the conversion of Kafka records to Ignite entries, and what comes out: plain frozen values."""
+"""Input and output of the conversion of Kafka records to Ignite entries, as frozen values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..rules.stage import Stage
 
 @dataclass(frozen=True)
 class BadRecord:
-    """A record that is no entry: its row in the :class:`Consumed`, and why, with the name of the field at fault."""
+    """A record that cannot be converted: its row in the :class:`Consumed`, and the reason with the field's name."""
 
     row: int
     stage: Stage
@@ -27,8 +27,8 @@ class BadRecord:
 class Entries:
     """Entries of a batch in the order of their records: `rows` (rising) are the records' rows in the :class:`Consumed`.
 
-    `keys` and `values` are ``pa.binary()`` arrays of values in Ignite's binary format, each with its type code; a null value removes
-    its key. `bad` are the records that are no entries, in the order of their rows: every record is in one of the two.
+    `keys` and `values` are ``pa.binary()`` arrays of N values in Ignite's binary format, each with its type code; a null value removes
+    its key. `bad` has the records that cannot be converted, by rising row: every record is in one of the two.
     """
 
     rows: RowIndex
@@ -44,11 +44,11 @@ class Entries:
         return len(self.keys)
 
     def part(self, first: int, last: int) -> Entries:
-        """The entries from the one to the other (excluded), without bad records."""
+        """The entries from `first` to `last` (excluded), without bad records."""
         return Entries(self.rows[first:last], self.keys[first:last], self.values[first:last])
 
     def without(self, refused: Sequence[BadRecord]) -> Entries:
-        """The entries without those of some records, which are bad ones then."""
+        """The entries without those of the refused records, which are added to `bad`."""
         good = ~np.isin(self.rows, [record.row for record in refused])
         mask = pa.array(good)
         bad = sorted([*self.bad, *refused], key=lambda record: record.row)
@@ -57,7 +57,7 @@ class Entries:
 
 @dataclass(frozen=True)
 class EntryTypes:
-    """Types of a cache's keys and values as marked Arrow fields (convert/types.py, shapes.py).
+    """Types of a cache's keys and values as marked Arrow fields (ignite/types/type_table.py, marked_fields.py).
 
     :param objects: name of a binary type to the fields that a query entity declares.
     :param key_objects: which of them are keys.

@@ -11,15 +11,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...common.arrays import Mask, RowIndex
+from ...events import FLOAT_GUESSED, emit
 from ...ignite.binary.encode import encoded
-from ...ignite.types.type_table import TYPE_NAME
+from ...ignite.types.type_table import TYPE_NAME, code_name, type_code
 from ..to_kafka.json_columns import JsonFormat
 from .envelopes import envelopes, refusal
 from .exact_numbers import doubtful, is_strict
 from .json_columns import parsed_as, typed
 from .json_parser import parsed
 from .json_rows import RowReader, parse
-from .json_values import Number, Refused
+from .json_values import QUOTED_FLOATS, Number, Refused
 from .marked_fields import ANY, is_a
 from .object_types import ObjectTypes
 from .row_encoder import array_of
@@ -32,7 +33,7 @@ _NONE = np.zeros(0, np.int64)
 
 @dataclass(frozen=True)
 class Side:
-    """Texts read: `data[i]` (binary, null where the JSON is null) is that of row `rows[i]`, rising; `bad` has the others and why."""
+    """Converted texts: `data[i]` (binary, null for a JSON null) belongs to row `rows[i]`, rising; `bad` has the other rows and reasons."""
 
     rows: RowIndex
     data: pa.BinaryArray
@@ -42,11 +43,12 @@ class Side:
 class Reader(Protocol):
     """Reads the bytes of one side of records, none null."""
 
-    def read(self, texts: pa.BinaryArray) -> Side: ...
+    def read(self, texts: pa.BinaryArray) -> Side:
+        """Read texts, one per record; `texts` has no nulls."""
 
 
 def read_rows(reader: Reader, data: pa.BinaryArray, wanted: Mask) -> Side:
-    """What the reader makes of the rows wanted."""
+    """Read the rows of a binary array for which `wanted` is True."""
     if wanted.all():
         return reader.read(data)
     rows = np.flatnonzero(wanted)
@@ -54,12 +56,12 @@ def read_rows(reader: Reader, data: pa.BinaryArray, wanted: Mask) -> Side:
 
 
 class JsonReader:
-    """Reads texts as one field. It learns: fields that the records add are kept in `objects`.
+    """Reads JSON texts as values of one field, and adds fields that the records introduce to `objects`.
 
-    :param root: the type of all values, which may be a reference (shapes.py).
-    :param chosen: members of the objects that alone are read, and must be there; empty for all.
-    :param alone: take the one chosen member itself, not an object of it.
-    :param enveloped: the side of the records, key or value, of which an envelope of Kafka Connect is refused; None: such objects are data.
+    :param root: the type of all values, which may be a reference (marked_fields.py).
+    :param chosen: names of the only members that are read, each required; empty for all members.
+    :param alone: the value is the one chosen member itself, not an object of it.
+    :param enveloped: key or value: refuse envelopes of Kafka Connect on that side of the records; None: such objects are data.
     """
 
     def __init__(
@@ -74,6 +76,7 @@ class JsonReader:
     ) -> None:
         self._root, self._objects, self._form, self._choice = root, objects, form, _Choice(chosen, alone)
         self._enveloped = enveloped
+        self._met: set[str] = set()
 
     def read(self, texts: pa.BinaryArray) -> Side:
         """All texts, which are not null.
@@ -100,23 +103,50 @@ class JsonReader:
         raise AssertionError("the types of a batch change each time it is read")
 
     def _by_kind(self, texts: pa.BinaryArray) -> Side:
-        """Values that tell their own type: all of a kind are read as one column."""
+        """Values whose JSON kind gives their type: all of one kind are read as one column."""
         name = str(self._root.metadata[TYPE_NAME], "utf-8")
-        kinds = _kinds(texts)
+        kinds = self._with_floats(texts, _kinds(texts), name)
         sides, places = [], []
         if not len(texts):
             return Side(_NONE, texts, ())
         for kind in np.unique(kinds):
             rows = np.flatnonzero(kinds == kind)
+            if kind == _UNCLEAR:
+                sides.append(Side(_NONE, texts.slice(0, 0), tuple((row, _UNCLEAR_REASON) for row in range(len(rows)))))
+                places.append(rows)
+                continue
             side = self._read(texts.take(pa.array(rows)), self._objects.kind_of(_EXAMPLES[kind], name))
             sides.append(side)
             places.append(rows)
         return concat_sides(sides, places)
 
+    def _with_floats(self, texts: pa.BinaryArray, kinds: np.ndarray, name: str) -> np.ndarray:
+        """The kinds, with those of "NaN", "Infinity" and "-Infinity" by what else was met: converter `json` writes such doubles so.
+
+        What was met is kept between batches, as no metadata of the cluster has the type of a whole value. Keys become no double, since
+        the same key would have two forms if its first batch had no number.
+        """
+        trimmed = pc.ascii_trim(texts.view(pa.string()), " \t\r\n")
+        quoted = np.asarray(pc.is_in(trimmed, value_set=pa.array([f'"{text}"' for text in QUOTED_FLOATS])))
+        if np.isin(kinds, ("1", ".")).any():
+            self._met.add(".")
+        if np.any((kinds == '"') & ~quoted & np.asarray(pc.starts_with(trimmed, '"'))):
+            self._met.add('"')
+        if not quoted.any():
+            return kinds
+        of_key = self._objects.of_key(name)
+        if not self._met:
+            guess = '"' if of_key else "."
+            self._met.add(guess)
+            kind = code_name(type_code(self._objects.kind_of(_EXAMPLES[guess], name)))
+            emit(FLOAT_GUESSED, type=name, field=f"(whole {'key' if of_key else 'value'})", kind=kind)
+        clear = self._met == {'"'} or (self._met == {"."} and not of_key)
+        return np.where(quoted, next(iter(self._met)) if clear else _UNCLEAR, kinds)
+
 
 @dataclass(frozen=True)
 class _Choice:
-    """Which members of the objects are read, see :class:`JsonReader`."""
+    """Selection of the members that are read, see :class:`JsonReader`."""
 
     names: tuple[str, ...]
     alone: bool
@@ -143,7 +173,7 @@ class _Choice:
 
 
 class _Batch:
-    """One attempt to read the texts with the types as they are known now."""
+    """One attempt to read the texts with the types known so far."""
 
     def __init__(self, texts: pa.BinaryArray, root: pa.Field, objects: ObjectTypes, form: JsonFormat, choice: _Choice) -> None:
         self._texts, self._root, self._objects, self._form = texts, root, objects, form
@@ -154,7 +184,7 @@ class _Batch:
         self._columns: tuple[RowIndex, pa.BinaryArray] = (_NONE, pa.array([], pa.binary()))
 
     def by_columns(self) -> bool:
-        """Whether a field was learned, so that all must be read again."""
+        """Read the texts as columns; True if a field was learned, so that all must be read again."""
         field = self._choice.of_field(self._objects.expanded(self._root))
         plain = parsed_as(field, self._form)
         if plain is None:
@@ -190,7 +220,7 @@ class _Batch:
         return False
 
     def by_rows(self, rows: Iterable[int]) -> bool:
-        """Read these rows one by one; the same answer."""
+        """Read these rows one by one; True if a field was learned."""
         for row in rows:
             version = self._objects.version
             try:
@@ -202,7 +232,7 @@ class _Batch:
         return self._objects.version != self._version
 
     def side(self) -> Side:
-        """What was read, in the order of the rows."""
+        """The converted texts in the order of the rows."""
         rows, data = self._columns
         if self._single:
             made, field = array_of([value for _, value in self._single], self._root, self._objects)
@@ -214,13 +244,13 @@ class _Batch:
 
 
 def _encoded(array: pa.Array, field: pa.Field) -> pa.BinaryArray:
-    """Encoded values, null where there is none."""
+    """Encoded values, null for null."""
     data = encoded(array, field)
     return pc.if_else(array.is_valid(), data, pa.scalar(None, pa.binary())) if array.null_count else data
 
 
 def concat_sides(sides: Sequence[Side], places: Sequence[RowIndex]) -> Side:
-    """Sides of several sets of rows as one."""
+    """Concatenate sides of several sets of rows, by rising row."""
     rows = np.concatenate([place[side.rows] for side, place in zip(sides, places, strict=True)])
     order = np.argsort(rows)
     bad = [(int(place[row]), why) for side, place in zip(sides, places, strict=True) for row, why in side.bad]
@@ -228,6 +258,11 @@ def concat_sides(sides: Sequence[Side], places: Sequence[RowIndex]) -> Side:
     return Side(rows[order], data, tuple(sorted(bad)))
 
 
+_UNCLEAR = "?"
+_UNCLEAR_REASON = (
+    "it is a text that is a String or a double that is not finite, and the records before do not decide: declare java.lang.Double or"
+    " java.lang.String as the class of the whole key or value in the cache's query entity"
+)
 _EXAMPLES = {"{": {}, "[": [], "t": True, "1": Number("1"), ".": Number("1.0"), '"': ""}
 _FIRST = np.full(256, '"')
 _FIRST[list(b"{[")] = ["{", "["]

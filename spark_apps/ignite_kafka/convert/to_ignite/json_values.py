@@ -159,6 +159,7 @@ def _bytes(item: Any) -> bytes:
 
 
 def constant_of(type_name: str, values: dict[str, int], by_name: bool, item: Any) -> Any:
+    """The name or the ordinal of an enum constant given by its name; raises Refused if the enum has none of that name."""
     if type(item) is not str or item not in values:
         refuse(f"is no constant of {type_name}")
     return item if by_name else values[item]
@@ -169,6 +170,7 @@ def _digits(item: Any) -> str:
 
 
 def text_of(item: Any) -> str:
+    """The item as text; raises Refused if it is no text or has half of a surrogate pair."""
     text: str = expect(str, "text", item)
     if not text.isascii():
         try:
@@ -182,25 +184,29 @@ _JSON_KINDS = {Number: "number", str: "text", bool: "boolean", dict: "object", l
 
 
 def expect(kind: type, wanted: str, item: Any) -> Any:
+    """The item if it is of that type; else raises Refused, which names the JSON type `wanted`."""
     if type(item) is not kind:
         refuse(f"is a JSON {_JSON_KINDS[type(item)]} where a{'n' if wanted[0] in 'ao' else ''} {wanted} is due")
     return item
 
 
 def no_value(item: Any) -> None:
-    return None
+    """None for any item: reads members that are not stored."""
+    return
 
 
 def no_null() -> NoReturn:
+    """Raise Refused because a null is not allowed."""
     raise null_error()
 
 
 def null_error() -> Refused:
+    """The error of a null that its type does not allow."""
     return Refused("is null, which its type does not allow", of_value=True)
 
 
 def refuse(what: str) -> NoReturn:
-    """Say why an item is no value of its type."""
+    """Raise Refused for an item that is no value of its type."""
     raise Refused(what, of_value=True)
 
 

@@ -1,4 +1,4 @@
-"""Keys of entries by key policy: of the records' keys, of fields of their values, or of where they stood in Kafka.
+"""Keys of entries by key policy: from the records' keys, from fields of their values, or from topic, partition and offset.
 
 Source: settings keyPolicy and keyFields of the reference. One field makes a plain key, unless the cache's key type is an object.
 """
@@ -30,7 +30,8 @@ _NOT_TEXT = "; converter json reads text in quotes only: plain text needs a conv
 class Keys(Protocol):
     """Makes the keys of a batch."""
 
-    def read(self, consumed: Consumed) -> Side: ...
+    def read(self, consumed: Consumed) -> Side:
+        """The key of each record in Ignite's binary format, and the records without one."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ class RecordKeys:
     reader: Reader
 
     def read(self, consumed: Consumed) -> Side:
+        """The records' keys; a record without a key is bad."""
         there = np.asarray(consumed.keys.is_valid())
         missing = [(int(row), "the record has no key, and key_policy is key") for row in np.flatnonzero(~there)]
         return _none_null(read_rows(self.reader, consumed.keys, there), missing)
@@ -52,6 +54,7 @@ class ValueKeys:
     reader: Reader
 
     def read(self, consumed: Consumed) -> Side:
+        """Keys from the records' values; a record without a value is bad."""
         there = np.asarray(consumed.values.is_valid())
         missing = [(int(row), "a tombstone has no fields to make a key of: key_policy is value") for row in np.flatnonzero(~there)]
         return _none_null(read_rows(self.reader, consumed.values, there), missing)

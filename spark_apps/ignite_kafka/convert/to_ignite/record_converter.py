@@ -1,4 +1,4 @@
-"""Records of a topic to entries of a cache: both sides read, the key found by its policy, bad records told apart."""
+"""Converts records of a topic to entries of a cache: reads both sides, makes the key by its policy, separates bad records."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _NULL_JSON = pa.scalar(b"null", pa.binary())
 
 @dataclass(frozen=True)
 class ConversionRules:
-    """How records are read.
+    """Rules of the conversion.
 
-    :param key_policy: what an entry's key is made of: the record's `key`, fields of its `value`, or `kafka` (topic, partition, offset).
-    :param key_fields: `key` and `value`: names of the fields that make the key, all of the key when empty; `kafka`: the names of its three.
+    :param key_policy: source of an entry's key: the record's `key`, fields of its `value`, or `kafka` (topic, partition, offset).
+    :param key_fields: for `key` and `value` the names of the key's fields, empty for the whole key; for `kafka` names for its three fields.
     :param decimal_format: BASE64 or NUMERIC, as ``decimal.format`` of Kafka Connect's JsonConverter.
-    :raises SettingsError: a value that is none of these.
+    :raises SettingsError: an option has another value, or the options contradict each other.
     """
 
     key_converter: str = "json"
@@ -61,10 +61,10 @@ class ConversionRules:
 
 
 class RecordConverter:
-    """Converts the records of one topic for one cache. It keeps the types it has learned: one for all batches, for one thread.
+    """Converts the records of one topic for one cache. It learns types from batch to batch. For one thread.
 
-    :param carried: where the types of values in Ignite's binary format are known; None: `types`.
-    :raises UnsupportedType: the cache's types cannot be read from such records; says why.
+    :param carried: source of the types of values in Ignite's binary format; None: `types`.
+    :raises UnsupportedType: the cache's types cannot be read from such records.
     """
 
     def __init__(self, cache: CacheInfo, types: Types, rules: ConversionRules | None = None, carried: TypeSource | None = None) -> None:
@@ -83,9 +83,9 @@ class RecordConverter:
             self._keys = keys_by_policy(rules.key_policy, rules.key_fields, known, objects, form, enveloped)
 
     def convert(self, consumed: Consumed) -> Entries:
-        """The records as entries, in their order; those that are none, and why, in `bad`.
+        """The records as entries, in their order, and the bad records with their reasons.
 
-        A null value removes its key, and so does the JSON value null where values are JSON, as Kafka Connect hands both to a sink alike.
+        A null value removes its key. So does JSON's null with the json converter, as Kafka Connect passes both to a sink alike.
 
         :raises TypeClash: a query entity declares a field otherwise than the cluster's binary metadata.
         """
@@ -99,15 +99,15 @@ class RecordConverter:
         place = value_of[rows]
         return Entries(
             rows,
-            _taken(keys.data, key_of[rows]),
-            _taken(values.data, place),
+            _take_or_null(keys.data, key_of[rows]),
+            _take_or_null(values.data, place),
             tuple(bad[row] for row in sorted(bad)),
         )
 
     def _with_value(self, values: pa.BinaryArray) -> Mask:
-        """Which records have a value; the others remove their keys."""
+        """True for records with a value; the others remove their keys."""
         there: Mask = np.array(values.is_valid())
-        if self._rules.value_converter == "json":  # in any other form these four letters are no null
+        if self._rules.value_converter == "json":  # in other formats these four letters are not null
             there &= ~np.asarray(pc.fill_null(pc.equal(values, _NULL_JSON), True))
         return there
 
@@ -117,14 +117,14 @@ def _enveloped(cache: CacheInfo, side: str) -> str | None:
 
 
 def _places(side: Side, count: int) -> RowIndex:
-    """Where each row of the batch is among those read, -1 where it is not."""
+    """Position of each row of the batch in the side's data, -1 if it has none."""
     places = np.full(count, -1, np.int64)
     places[side.rows] = np.arange(len(side.rows))
     return places
 
 
-def _taken(data: pa.BinaryArray, places: RowIndex) -> pa.BinaryArray:
-    """Values of these places, null for -1."""
+def _take_or_null(data: pa.BinaryArray, places: RowIndex) -> pa.BinaryArray:
+    """Values at these positions, null for -1."""
     if places.size == len(data) and np.array_equal(places, np.arange(places.size)):
         return data
     missing = places < 0

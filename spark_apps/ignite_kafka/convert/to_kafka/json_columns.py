@@ -161,7 +161,7 @@ def _run(indexes: Sequence[int], easy: Sequence[pa.Array | None], fields: Sequen
 
 
 def _encode(rows: pa.StructArray) -> pa.Array:
-    """polars' JSON of each row as ``pa.binary()``."""
+    """JSON of each row, as polars writes it, as ``pa.binary()``."""
     return pl.Series(values=rows).struct.json_encode().to_arrow().cast(_BINARY)
 
 

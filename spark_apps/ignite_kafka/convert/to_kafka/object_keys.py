@@ -2,7 +2,7 @@
 
 A key is found by its bytes, so they must come out exactly as the client that wrote the key made them. What its fields do not tell is its
 kind: type, schema (the fields that are written, and their order), and flags. Ignite's hash of a binary object is that of its fields' bytes.
-Layout: `thin/codec/objects.py`.
+Layout: `ignite/binary/object_headers.py`.
 """
 
 from __future__ import annotations

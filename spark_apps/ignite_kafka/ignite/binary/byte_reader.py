@@ -25,10 +25,12 @@ class ByteReader:
     limit: int = 0
 
     def error(self, position: int, what: str, type_id: int | None = None) -> DecodeError:
+        """The error of broken bytes at a position."""
         place = {"cache": self.cache, "partition": self.partition, "type_id": type_id, "position": position}
         return DecodeError(what, "The bytes are broken or of an unknown format; nothing was skipped", **place)
 
     def unsupported(self, position: int, what: str, type_id: int | None = None) -> UnsupportedType:
+        """The error of a valid value at a position that this library cannot read."""
         place = {"cache": self.cache, "partition": self.partition, "type_id": type_id, "position": position}
         return UnsupportedType(what, "Copy this cache with the ignite-binary converter", **place)
 
@@ -52,12 +54,14 @@ class ScalarReader(ByteReader):
     """Bodies of values without inner values; `position` is behind the type code."""
 
     def boolean(self) -> bool:
+        """A boolean: one byte, 0 or 1."""
         byte = self.number("<B")
         if byte > 1:
             raise self.error(self.position - 2, "A boolean is neither 0 nor 1")
         return bool(byte)
 
     def string(self) -> str:
+        """A string: int32 length and UTF-8."""
         start = self.position - 1
         data = bytes(self.take(self.number("<i")))
         try:
@@ -66,10 +70,12 @@ class ScalarReader(ByteReader):
             raise self.error(start, "A String is no valid UTF-8") from None
 
     def uuid(self) -> uuid.UUID:
+        """A UUID: two int64, the most significant first."""
         high, low = self.number("<Q"), self.number("<Q")
         return uuid.UUID(int=high << 64 | low)
 
     def timestamp(self) -> Timestamp:
+        """A timestamp: int64 milliseconds and int32 nanoseconds to add."""
         start = self.position - 1
         millis, nanos = self.number("<q"), self.number("<i")
         seconds, rest = divmod(millis, 1000)
@@ -78,6 +84,7 @@ class ScalarReader(ByteReader):
         return Timestamp(seconds, rest * 1_000_000 + nanos)
 
     def decimal(self) -> Decimal:
+        """A decimal: int32 scale, int32 length and magnitude, whose top bit is the sign."""
         start = self.position - 1
         scale = self.number("<i")
         magnitude = self.take(self.number("<i"))
@@ -88,10 +95,12 @@ class ScalarReader(ByteReader):
         return decimal_value(magnitude, scale)
 
     def primitive_array(self, form: str) -> list[Any]:
+        """An array of numbers: int32 count and items of a struct format."""
         count = self.number("<i")
         return list(struct.unpack(f"<{count}{form}", self.take(count * struct.calcsize("<" + form))))
 
     def booleans(self) -> list[bool]:
+        """An array of booleans: int32 count and bytes."""
         start = self.position - 1
         data = self.take(self.number("<i"))
         if any(byte > 1 for byte in data):

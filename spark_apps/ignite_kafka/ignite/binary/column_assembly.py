@@ -13,6 +13,7 @@ from .unify_types import cast_exactly
 
 
 def list_of(offsets: npt.NDArray[np.int32], inner: Column) -> Column:
+    """A column of n lists from n + 1 offsets into a column of elements."""
     kind = pa.list_(field_of("item", inner.data.type, inner.mark))
     return Column(pa.ListArray.from_arrays(pa.array(offsets), inner.data, type=kind))
 

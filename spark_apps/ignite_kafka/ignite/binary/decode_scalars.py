@@ -54,11 +54,13 @@ def fixed(wire: Wire, code: int, at: Positions, end: Positions) -> Column:
 
 
 def chars(wire: Wire, at: Positions, end: Positions) -> Column:
+    """UTF-16 code units as int32."""
     wire.require(at, at + 3, end, "A value of type char")
     return Column(pa.array(wire.at(at + 1, "<u2").astype(np.int32)), "char")
 
 
 def booleans(wire: Wire, at: Positions, end: Positions) -> Column:
+    """Booleans of one byte."""
     wire.require(at, at + 2, end, "A value of type boolean")
     return Column(packed(wire, at, wire.data[at + 1]))
 
@@ -95,11 +97,13 @@ def strings(wire: Wire, at: Positions, end: Positions) -> Column:
 
 
 def binaries(wire: Wire, at: Positions, end: Positions) -> Column:
+    """Byte arrays."""
     offsets, data = wire.ragged(at + 5, lengths(wire, at, end, 5, 1, "A byte[]"))
     return Column(pa.Array.from_buffers(pa.binary(), at.size, [None, pa.py_buffer(offsets), pa.py_buffer(data)]))
 
 
 def uuids(wire: Wire, at: Positions, end: Positions) -> Column:
+    """UUIDs as text of 36 characters."""
     wire.require(at, at + 17, end, "A UUID")
     wire.spend(36 * at.size, int(at[0]))
     raw = wire.at(at + 1, "V16").view(np.uint8).reshape(-1, 16)[:, _UUID_BYTES]

@@ -1,6 +1,7 @@
 """Columns of values without inner values as bytes: each with its type code, Ignite's null where the column has none.
 
-The inverse of scalars.py and decimals.py. Each function takes an array and its field, and returns pieces (see pieces.py).
+The inverse of decode_scalars.py and decode_decimals.py. Each function takes an array and its field, and returns columns of bytes
+(byte_columns.py).
 """
 
 from __future__ import annotations
@@ -63,11 +64,13 @@ def fixed(array: pa.Array, field: pa.Field) -> ByteColumns:
 
 
 def booleans(array: pa.Array, field: pa.Field) -> ByteColumns:
+    """Booleans of one byte."""
     values = pc.fill_null(array, False).to_numpy(zero_copy_only=False)
     return [or_null(fixed_rows(structured(len(array), code=("u1", codes.BOOL), value=("u1", values))), valid_of(array))]
 
 
 def chars(array: pa.Array, field: pa.Field) -> ByteColumns:
+    """UTF-16 code units from integers; raises UnsupportedType beyond 0 to 65,535."""
     values = numbers(array, np.int64)
     refuse(field, (values < 0) | (values > 0xFFFF), "A number that is no UTF-16 code unit")
     return [or_null(fixed_rows(structured(len(array), code=("u1", codes.CHAR), value=("<u2", values))), valid_of(array))]
@@ -91,10 +94,12 @@ def sql_dates(array: pa.Array, field: pa.Field) -> ByteColumns:
 
 
 def strings(array: pa.Array, field: pa.Field) -> ByteColumns:
+    """Strings as UTF-8 with their length."""
     return sized(array.cast(pa.binary()), codes.STRING)
 
 
 def binaries(array: pa.Array, field: pa.Field) -> ByteColumns:
+    """Byte arrays with their length."""
     return sized(array, codes.BYTE_ARRAY)
 
 
@@ -193,10 +198,12 @@ def classes(array: pa.Array, field: pa.Field) -> ByteColumns:
 
 
 def nulls(array: pa.Array, field: pa.Field) -> ByteColumns:
+    """Nulls, whatever the array holds."""
     return [fixed_rows(np.full((len(array), 1), codes.NULL, np.uint8))]
 
 
 def as_they_are(array: pa.Array, field: pa.Field) -> ByteColumns:
+    """Values that are already encoded."""
     return [or_null(array, valid_of(array))]
 
 

@@ -49,10 +49,12 @@ class ObjectLayout:
 
     @cached_property
     def type_id(self) -> int:
+        """Type id: Java's hash of the lower-cased type name."""
         return java_hash(self.type_name.lower())
 
     @cached_property
     def field_ids(self) -> tuple[int, ...]:
+        """Field ids: Java's hashes of the lower-cased field names."""
         return tuple(java_hash(field.name.lower()) for field in self.fields)
 
     @cached_property

@@ -102,4 +102,5 @@ def _ordered(fields: Iterable[BinaryField], schemas: Mapping[int, tuple[int, ...
 class TypeSource(Protocol):
     """Where binary type metadata comes from; raises UnknownBinaryType for a type the cluster does not hold."""
 
-    def binary_type(self, type_id: int) -> BinaryType: ...
+    def binary_type(self, type_id: int) -> BinaryType:
+        """Metadata of a binary type; raises UnknownBinaryType."""

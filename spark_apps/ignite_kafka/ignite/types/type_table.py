@@ -15,7 +15,7 @@ time         int64                      java.sql.Time: milliseconds since 1970-0
 decimal      decimal128(38, s), string  BigDecimal; a string where values differ in scale or do not fit 38 digits
 date         timestamp(ms, UTC)         java.util.Date, all of its range; Spark columns take it as timestamp(us, UTC)
 mixed        dense union                values of several kinds in one column: rows can hold them, Spark columns cannot
-order        dictionary of string       last child of a struct: which children an object has, in its order (codec/field_order.py)
+order        dictionary of string       last child of a struct: which children an object has, in its order (binary/field_order.py)
 encoded      binary                     values of any type in Ignite's binary format, each with its type code: written as they are
 collection   list                       java.util.ArrayList; without it a list is written as an array. A decoded field has no such mark
 ===========  =========================  ==================================================================================
@@ -177,18 +177,6 @@ def declared_field(name: str, code: int) -> pa.Field:
     if entry.element is not None:
         return pa.field(name, pa.list_(declared_field("item", entry.element)))
     return field_of(name, entry.arrow or pa.null(), entry.mark)
-
-
-def arrow_type(code: int, binary: BinaryType | None = None) -> pa.DataType:
-    """Arrow type of a type code; an object needs its `binary` metadata and gives a struct of the type's fields, nested ones as null.
-
-    :raises UnsupportedType: for an object without metadata.
-    """
-    if code == codes.OBJECT:
-        if binary is None:
-            raise UnsupportedType("An object has no Arrow type without its binary type", "Give its binary metadata")
-        return pa.struct([declared_field(field.name, field.type_code) for field in binary.fields])
-    return declared_field("", code).type
 
 
 _JAVA_NAMES = {

@@ -60,24 +60,22 @@ def on_yarn(bench: Bench, connect: Any) -> Bench:
     return bench
 
 
-def test_on_kill_in_the_cluster_requests_a_stop_through_kafka(on_yarn: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
+def test_on_kill_in_the_cluster_requests_a_stop_through_kafka(on_yarn: Bench) -> None:
+    requested: list[str] = []
 
     def ask(request: Request) -> bool:
-        asked.append(request.run_id)
+        requested.append(request.run_id)
         os.kill(on_yarn.seen["pid"], signal.SIGTERM)  # what spark-submit does once the app has ended
         return True
 
     on_yarn.request_stop = ask
     assert killed_at_work(operator(stop_timeout_ms=60_000)) == 0
-    assert asked == [on_yarn.seen["request"]["run_id"]]
+    assert requested == [on_yarn.seen["request"]["run_id"]]
     assert not (on_yarn.folder / "yarn").exists()
 
 
 @pytest.mark.parametrize(("answer", "timeout_ms"), [("does not end", 500), ("has not begun", 60_000), ("no broker answers", 60_000)])
-def test_on_kill_in_the_cluster_kills_what_does_not_end(
-    on_yarn: Bench, monkeypatch: pytest.MonkeyPatch, answer: str, timeout_ms: int
-) -> None:
+def test_on_kill_in_the_cluster_kills_what_does_not_end(on_yarn: Bench, answer: str, timeout_ms: int) -> None:
     def ask(_request: Request) -> bool:
         if answer == "no broker answers":
             raise KafkaUnavailable(answer)
@@ -118,7 +116,7 @@ def left_on_yarn(on_yarn: Bench) -> Bench:
     return on_yarn
 
 
-def test_the_end_of_spark_submit_is_not_the_app_s_end_in_the_cluster(left_on_yarn: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_end_of_spark_submit_is_not_the_app_s_end_in_the_cluster(left_on_yarn: Bench) -> None:
     records = [run_status(RUNNING), run_status(RUNNING), run_status(COMPLETED)]
     left_on_yarn.status = lambda: replace(run_status(RUNNING), ended_ms=None)
     followed: list[str] = []
@@ -133,27 +131,25 @@ def test_the_end_of_spark_submit_is_not_the_app_s_end_in_the_cluster(left_on_yar
     assert not (left_on_yarn.folder / "yarn").exists()
 
 
-@pytest.mark.parametrize(("asked", "ends"), [(True, True), (True, False), (False, False)])
-def test_an_app_that_is_not_awaited_any_more_is_stopped(
-    left_on_yarn: Bench, monkeypatch: pytest.MonkeyPatch, asked: bool, ends: bool
-) -> None:
+@pytest.mark.parametrize(("accepted", "ends"), [(True, True), (True, False), (False, False)])
+def test_an_app_that_is_not_awaited_any_more_is_stopped(left_on_yarn: Bench, accepted: bool, ends: bool) -> None:
     left_on_yarn.status = lambda: replace(run_status(RUNNING), ended_ms=None)
-    told: list[str] = []
+    requested: list[str] = []
 
     def ask(request: Request) -> bool:
-        told.append(request.run_id)
-        return asked
+        requested.append(request.run_id)
+        return accepted
 
     left_on_yarn.request_stop, left_on_yarn.has_ended = ask, ends
     with pytest.raises(AirflowException, match="spark-submit ended without reporting the app's end") as failed:
         operator(stop_timeout_ms=500).execute(context())
     assert failed.type is AirflowException
-    assert told == [left_on_yarn.seen["request"]["run_id"]]
+    assert requested == [left_on_yarn.seen["request"]["run_id"]]
     killed = (left_on_yarn.folder / "yarn").read_text() if (left_on_yarn.folder / "yarn").exists() else ""
-    assert killed == ("" if asked and ends else "application -kill application_17_0001\n")
+    assert killed == ("" if accepted and ends else "application -kill application_17_0001\n")
 
 
-def test_an_app_whose_end_the_cluster_has_reported_is_not_awaited(left_on_yarn: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_app_whose_end_the_cluster_has_reported_is_not_awaited(left_on_yarn: Bench) -> None:
     left_on_yarn.order(print=["Submitted application application_17_0001", "\t final status: FAILED", "java.lang.Error"], exit_code=1)
     left_on_yarn.status = lambda: replace(run_status(RUNNING), ended_ms=None)
     left_on_yarn.awaited = lambda _request: pytest.fail("awaited")

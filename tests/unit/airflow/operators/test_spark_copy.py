@@ -92,9 +92,7 @@ def test_a_dag_with_letters_beyond_ascii_has_a_connector(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("error", "kind"), [(KafkaUnavailable("nobody answers"), AirflowException), (SettingsError("no"), AirflowFailException)]
 )
-def test_clusters_are_checked_before_spark_starts(
-    bench: Bench, connect: Any, monkeypatch: pytest.MonkeyPatch, error: IgniteKafkaError, kind: type[Exception]
-) -> None:
+def test_clusters_are_checked_before_spark_starts(bench: Bench, connect: Any, error: IgniteKafkaError, kind: type[Exception]) -> None:
     asked: list[bool] = []
 
     def check(ignite: bool) -> None:
@@ -112,7 +110,7 @@ def test_clusters_are_checked_before_spark_starts(
     assert list((bench.folder / "tmp").iterdir()) == []
 
 
-def test_a_retry_does_not_end_a_newer_run(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_retry_does_not_end_a_newer_run(bench: Bench) -> None:
     asked: list[str] = []
 
     def superseding(own: str) -> RunStatus:
