@@ -19,7 +19,7 @@ from .envelopes import envelopes, refusal
 from .exact_numbers import doubtful, is_strict
 from .json_columns import parsed_as, typed
 from .json_parser import parsed
-from .json_rows import RowReader, parse
+from .json_rows import RowReader, parse, report_list_guesses
 from .json_values import QUOTED_FLOATS, Number, Refused
 from .marked_fields import ANY, is_a
 from .object_types import ObjectTypes
@@ -99,6 +99,7 @@ class JsonReader:
             batch = _Batch(texts, root, self._objects, self._form, self._choice)
             learned = batch.by_columns() if restart < _MOST_RESTARTS else batch.by_rows(range(len(texts)))
             if not learned and self._objects.register():
+                report_list_guesses(self._objects)
                 return batch.side()
         raise AssertionError("the types of a batch change each time it is read")
 

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 import pyarrow as pa
 
+from ...events import FLOAT_GUESSED, emit
 from ...ignite.binary.page_buffer import MAX_DEPTH
 from ...ignite.types.type_table import TYPE_NAME, mark_of
 from ..to_kafka.json_columns import JsonFormat
@@ -105,7 +106,10 @@ class RowReader:
             why = str(metadata[REASON], "utf-8")
             return lambda item: refuse(why)
         if pa.types.is_list(kind):
-            return partial(_any_list if is_a(kind.value_field, ANY) else _list, self.reader(kind.value_field))
+            element = kind.value_field
+            if not is_a(element, ANY):
+                return partial(_list, self.reader(element))
+            return partial(self._any_list, str(element.metadata[TYPE_NAME], "utf-8"), self.reader(element))
         if pa.types.is_map(kind):
             return partial(_map, self.reader(kind.key_field), self.reader(kind.item_field))
         if mark == "enum":
@@ -113,6 +117,20 @@ class RowReader:
         if mark == "decimal" or pa.types.is_decimal(kind):
             return partial(decimal_of, kind if pa.types.is_decimal(kind) else None, self._form.decimal_format == "NUMERIC")
         return scalar_reader(kind, mark, strict=is_strict(field))
+
+    def _any_list(self, type_name: str, read: Read, item: Any) -> list[Any]:
+        """A list whose elements determine their own types: NaN is a number unless other texts are met, in it or in lists before."""
+        if type(item) is list and any(type(one) is str for one in item):
+            met, numbers = self._objects.lists.get(type_name), any(type(one) is Number for one in item)
+            others = any(one not in QUOTED_FLOATS for one in item if type(one) is str)
+            alone = not numbers and all(one is None or type(one) is str for one in item)
+            if others and met != "text":
+                self._objects.remember(type_name, "text")
+            elif not others and (numbers or (alone and met != "text" and not self._objects.of_key(type_name))):
+                if met is None or (numbers and met == "guess"):
+                    self._objects.remember(type_name, "number" if numbers else "guess")
+                item = [QuotedFloat(one) if type(one) is str else one for one in item]
+        return _list(read, item)
 
     def _any(self, type_name: str, item: Any) -> Typed:
         field = self._objects.kind_of(item, type_name)
@@ -200,13 +218,12 @@ def _list(read: Read, item: Any) -> list[Any]:
     return made
 
 
-def _any_list(read: Read, item: Any) -> list[Any]:
-    """A list whose elements tell their own types: NaN among numbers, and no other texts, is a number."""
-    if type(item) is list and any(type(one) is Number for one in item):
-        texts = [one for one in item if type(one) is str]
-        if texts and all(one in QUOTED_FLOATS for one in texts):
-            item = [QuotedFloat(one) if type(one) is str else one for one in item]
-    return _list(read, item)
+def report_list_guesses(objects: ObjectTypes) -> None:
+    """Warn, once for each, of lists that were read as doubles because of texts such as NaN alone."""
+    for type_name, met in objects.lists.items():
+        if met == "guess":
+            emit(FLOAT_GUESSED, type=type_name, field="(list element)", kind="double")
+            objects.lists[type_name] = "number"
 
 
 def _map(read_key: Read, read_item: Read, item: Any) -> list[tuple[Any, Any]]:

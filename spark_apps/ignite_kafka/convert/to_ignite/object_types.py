@@ -82,6 +82,7 @@ class ObjectTypes:
         self._undo: list[Callable[[], object]] = []
         self.version = 0
         self.guessing = False
+        self.lists: dict[str, str | None] = {}
 
     def fields(self, type_name: str) -> tuple[pa.Field, ...]:
         """All fields in the order written."""
@@ -200,6 +201,11 @@ class ObjectTypes:
             self._hints[type_name] = kind if useful else None
             if useful:
                 self._note(lambda: self._hints.pop(type_name))
+
+    def remember(self, type_name: str, met: str) -> None:
+        """Note what lists of elements of that type hold: `text`, `number`, or only such texts as NaN: `guess`."""
+        old, self.lists[type_name] = self.lists.get(type_name), met
+        self._note(lambda: self.lists.update({type_name: old}))
 
     def expanded(self, root: pa.Field, within: tuple[str, ...] = ()) -> pa.Field:
         """The field with references as structs, and any kind as the kind first met; a type within itself stays a reference."""

@@ -112,7 +112,9 @@ def test_of_keys_a_text_is_a_text_unless_a_number_tells_otherwise() -> None:
         ('[1.5,"NaN","-Infinity"]', [1.5, "nan", -INFINITE]),
         ('[2,"Infinity"]', [2, INFINITE]),
         ('[1.5,"NaN","x"]', [1.5, "NaN", "x"]),
-        ('["NaN"]', ["NaN"]),
+        ('["NaN"]', ["nan"]),
+        ('["Infinity",null]', [INFINITE, None]),
+        ('["NaN",true]', ["NaN", True]),
     ],
 )
 def test_among_numbers_of_a_list_it_is_a_number(text: str, wanted: list[Any]) -> None:
@@ -174,3 +176,17 @@ def test_a_whole_key_is_a_text_unless_there_are_numbers() -> None:
         assert [key for key, _ in decoded(found, types)] == wanted
         assert len(found.bad) == bad
     assert guesses() == 1
+
+
+def test_of_lists_that_have_only_such_texts_the_others_tell_the_type() -> None:
+    types = GrowingTypes()
+    to_ignite = RecordConverter(FREE, types)
+    assert values(to_ignite, types, '{"a":["Infinity"]}', '{"a":["x"]}') == [["Infinity"], ["x"]]
+    assert values(to_ignite, types, '{"a":["Infinity"]}') == [["Infinity"]]
+    assert not guesses()
+    to_ignite = RecordConverter(FREE, types)
+    for _ in range(2):
+        assert values(to_ignite, types, '{"a":["Infinity"]}', '{"a":["-Infinity"]}') == [[INFINITE], [-INFINITE]]
+    assert guesses() == 1
+    assert wholes(RecordConverter(FREE, types), types, '["Infinity"]') == [[INFINITE]]
+    assert guesses() == 2
