@@ -235,7 +235,7 @@ def test_bad_records_go_to_the_dead_letters_as_kafka_connect_sends_them(sink: Si
             "__connect.errors.connector.name": sink.name.encode(),
             "__connect.errors.task.id": b"%d" % slot_of(sink.topic, 0, 2),
             "__connect.errors.stage": stage.encode(),
-            "__connect.errors.class.name": b"ignite_kafka.convert.to_ignite.conversion.RecordConverter",
+            "__connect.errors.class.name": b"ignite_kafka.convert.to_ignite.record_converter.RecordConverter",
             "__connect.errors.exception.class.name": exception.encode(),
         }, kind
 

@@ -31,7 +31,7 @@ def test_names_and_order_are_those_of_kafka_connect() -> None:
         "__connect.errors.connector.name": b"c",
         "__connect.errors.task.id": b"4",
         "__connect.errors.stage": b"VALUE_CONVERTER",
-        "__connect.errors.class.name": b"ignite_kafka.convert.to_ignite.conversion.RecordConverter",
+        "__connect.errors.class.name": b"ignite_kafka.convert.to_ignite.record_converter.RecordConverter",
         "__connect.errors.exception.class.name": b"ignite_kafka.errors.RecordRefused",
         "__connect.errors.exception.message": b"no JSON",
         "__connect.errors.exception.stacktrace": f"ignite_kafka.errors.RecordRefused: {error}".encode(),

@@ -11,15 +11,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...common.arrays import Mask, RowIndex
+from ...events import FLOAT_GUESSED, emit
 from ...ignite.binary.encode import encoded
-from ...ignite.types.type_table import TYPE_NAME
+from ...ignite.types.type_table import TYPE_NAME, code_name, type_code
 from ..to_kafka.json_columns import JsonFormat
 from .envelopes import envelopes, refusal
 from .exact_numbers import doubtful, is_strict
 from .json_columns import parsed_as, typed
 from .json_parser import parsed
 from .json_rows import RowReader, parse
-from .json_values import Number, Refused
+from .json_values import QUOTED_FLOATS, Number, Refused
 from .marked_fields import ANY, is_a
 from .object_types import ObjectTypes
 from .row_encoder import array_of
@@ -75,6 +76,7 @@ class JsonReader:
     ) -> None:
         self._root, self._objects, self._form, self._choice = root, objects, form, _Choice(chosen, alone)
         self._enveloped = enveloped
+        self._met: set[str] = set()
 
     def read(self, texts: pa.BinaryArray) -> Side:
         """All texts, which are not null.
@@ -103,16 +105,43 @@ class JsonReader:
     def _by_kind(self, texts: pa.BinaryArray) -> Side:
         """Values whose JSON kind gives their type: all of one kind are read as one column."""
         name = str(self._root.metadata[TYPE_NAME], "utf-8")
-        kinds = _kinds(texts)
+        kinds = self._with_floats(texts, _kinds(texts), name)
         sides, places = [], []
         if not len(texts):
             return Side(_NONE, texts, ())
         for kind in np.unique(kinds):
             rows = np.flatnonzero(kinds == kind)
+            if kind == _UNCLEAR:
+                sides.append(Side(_NONE, texts.slice(0, 0), tuple((row, _UNCLEAR_REASON) for row in range(len(rows)))))
+                places.append(rows)
+                continue
             side = self._read(texts.take(pa.array(rows)), self._objects.kind_of(_EXAMPLES[kind], name))
             sides.append(side)
             places.append(rows)
         return concat_sides(sides, places)
+
+    def _with_floats(self, texts: pa.BinaryArray, kinds: np.ndarray, name: str) -> np.ndarray:
+        """The kinds, with those of "NaN", "Infinity" and "-Infinity" by what else was met: converter `json` writes such doubles so.
+
+        What was met is kept between batches, as no metadata of the cluster has the type of a whole value. Keys become no double, since
+        the same key would have two forms if its first batch had no number.
+        """
+        trimmed = pc.ascii_trim(texts.view(pa.string()), " \t\r\n")
+        quoted = np.asarray(pc.is_in(trimmed, value_set=pa.array([f'"{text}"' for text in QUOTED_FLOATS])))
+        if np.isin(kinds, ("1", ".")).any():
+            self._met.add(".")
+        if np.any((kinds == '"') & ~quoted & np.asarray(pc.starts_with(trimmed, '"'))):
+            self._met.add('"')
+        if not quoted.any():
+            return kinds
+        of_key = self._objects.of_key(name)
+        if not self._met:
+            guess = '"' if of_key else "."
+            self._met.add(guess)
+            kind = code_name(type_code(self._objects.kind_of(_EXAMPLES[guess], name)))
+            emit(FLOAT_GUESSED, type=name, field=f"(whole {'key' if of_key else 'value'})", kind=kind)
+        clear = self._met == {'"'} or (self._met == {"."} and not of_key)
+        return np.where(quoted, next(iter(self._met)) if clear else _UNCLEAR, kinds)
 
 
 @dataclass(frozen=True)
@@ -229,6 +258,11 @@ def concat_sides(sides: Sequence[Side], places: Sequence[RowIndex]) -> Side:
     return Side(rows[order], data, tuple(sorted(bad)))
 
 
+_UNCLEAR = "?"
+_UNCLEAR_REASON = (
+    "it is a text that is a String or a double that is not finite, and the records before do not decide: declare java.lang.Double or"
+    " java.lang.String as the class of the whole key or value in the cache's query entity"
+)
 _EXAMPLES = {"{": {}, "[": [], "t": True, "1": Number("1"), ".": Number("1.0"), '"': ""}
 _FIRST = np.full(256, '"')
 _FIRST[list(b"{[")] = ["{", "["]

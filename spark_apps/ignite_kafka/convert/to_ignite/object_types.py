@@ -120,7 +120,7 @@ class ObjectTypes:
         self._note(lambda: known.restore(*before))
         known.fields, known.learned = dict(known.fields), known.learned | {name.lower()}
         known.fields[name.lower()] = made if label == name else spelled(made, name)
-        if self._of_key(type_name) and not known.fixed:  # tasks that learn a key type side by side must write the same key alike
+        if self.of_key(type_name) and not known.fixed:  # tasks that learn a key type side by side must write the same key alike
             known.fields = dict(sorted(known.fields.items()))
         return known.fields[name.lower()]
 
@@ -128,7 +128,7 @@ class ObjectTypes:
         """The field of a first value. Of a text such as NaN it is a guess: a double, as converter `json` writes floats; in keys String."""
         if type(value) is str and value in QUOTED_FLOATS:
             self.guessing = True
-            return guessed(pa.field(label, pa.string() if self._of_key(type_name) else pa.float64()))
+            return guessed(pa.field(label, pa.string() if self.of_key(type_name) else pa.float64()))
         return self.kind_of(value, f"{type_name}.{label}", label)
 
     def reconsider(self, type_name: str, name: str, value: Any) -> pa.Field | None:
@@ -240,7 +240,7 @@ class ObjectTypes:
             for one, number in zip(fields, layout.field_ids, strict=True)
         )
         wanted = BinaryType(layout.type_id, type_name, None, coded, {layout.schema_id: layout.field_ids})
-        of_key = self._of_key(type_name)
+        of_key = self.of_key(type_name)
         undeclared_key = of_key and not self._declared.get(type_name)  # known to the cluster alone
         if undeclared_key and known.fixed:
             require_one_form(self.types.binary_type(layout.type_id))
@@ -281,15 +281,15 @@ class ObjectTypes:
         try:
             binary = self.types.binary_type(java_hash(type_name.lower()))
         except UnknownBinaryType:
-            return _Known(declared, fixed=self._of_key(type_name) and bool(declared))
+            return _Known(declared, fixed=self.of_key(type_name) and bool(declared))
         found = {}
         for one in binary.fields:
             name = one.name.lower()
             found[name] = self._field(one, type_name, declared.get(name))
         held = {one.name.lower(): one.type_code for one in binary.fields}
-        return _Known(found | {name: one for name, one in declared.items() if name not in found}, held, self._of_key(type_name))
+        return _Known(found | {name: one for name, one in declared.items() if name not in found}, held, self.of_key(type_name))
 
-    def _of_key(self, type_name: str) -> bool:
+    def of_key(self, type_name: str) -> bool:
         """True if objects of the type are keys or parts of keys: such types are named after their parent."""
         others = self._declared.keys() - self._keys
         return _within(type_name, self._keys) and not _within(type_name, others)

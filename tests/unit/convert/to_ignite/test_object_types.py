@@ -126,3 +126,51 @@ def test_objects_within() -> None:
     found = values(RecordConverter(FREE, types), types, '{"a":{"b":"NaN"}}', '{"a":{"b":"x"}}', '{"a":{"c":"Infinity"}}')
     assert [one.fields.get("b") for one in found] == ["NaN", "x", None]
     assert found[2].fields["c"] == INFINITE
+
+
+def wholes(to_ignite: RecordConverter, types: GrowingTypes, *texts: str) -> list[Any]:
+    """Of each record the whole value, or why the record is bad."""
+    found = to_ignite.convert(consumed([text.encode() for text in texts]))
+    made: dict[int, Any] = {bad.row: bad.reason for bad in found.bad}
+    made |= {int(row): value for row, (_, value) in zip(found.rows, decoded(found, types), strict=True)}
+    return [made[row] for row in range(len(texts))]
+
+
+def test_whole_doubles_that_our_snapshot_wrote_are_read_whatever_comes_first() -> None:
+    source, types, numbers = Types(), GrowingTypes(), [-INFINITE, 1.5, INFINITE, 3.0, -0.0]
+    to_ignite, found = RecordConverter(FREE, types), []
+    for row, one in enumerate(numbers):  # a batch each
+        records = converter("json").convert([page([(number(codes.LONG, row), number(codes.DOUBLE, one))])], FREE, source)
+        found += wholes(to_ignite, types, records.values[0].as_py().decode())
+    assert [struct.pack("<d", one) for one in found] == [struct.pack("<d", one) for one in numbers]
+    assert guesses() == 1
+
+
+def test_of_whole_values_the_rest_of_the_batch_tells_the_type() -> None:
+    types = GrowingTypes()
+    assert wholes(RecordConverter(FREE, types), types, ' "-Infinity" ', "1.5") == [-INFINITE, 1.5]
+    texts = RecordConverter(FREE, types)
+    assert wholes(texts, types, '"Infinity"', '"x"') == ["Infinity", "x"]
+    assert wholes(texts, types, '"Infinity"') == ["Infinity"]
+    assert not guesses()
+    bad, *good = wholes(RecordConverter(FREE, types), types, '"Infinity"', '"x"', "1.5")
+    assert "declare java.lang.Double or java.lang.String" in bad
+    assert good == ["x", 1.5]
+
+
+def test_a_whole_text_after_a_guess_is_read_and_such_texts_are_bad_from_then_on() -> None:
+    types = GrowingTypes()
+    to_ignite = RecordConverter(FREE, types)
+    assert wholes(to_ignite, types, '"Infinity"') == [INFINITE]
+    text, bad = wholes(to_ignite, types, '"x"', '"Infinity"')
+    assert text == "x"
+    assert "declare" in bad
+
+
+def test_a_whole_key_is_a_text_unless_there_are_numbers() -> None:
+    for texts, wanted, bad in ((['"NaN"'], ["NaN"], 0), (['"NaN"', '"x"'], ["NaN", "x"], 0), (['"NaN"', "1.5"], [1.5], 1)):
+        types = GrowingTypes()
+        found = RecordConverter(FREE, types).convert(consumed([b'{"v":1}'] * len(texts), [text.encode() for text in texts]))
+        assert [key for key, _ in decoded(found, types)] == wanted
+        assert len(found.bad) == bad
+    assert guesses() == 1

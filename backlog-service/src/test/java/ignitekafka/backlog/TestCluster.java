@@ -1,7 +1,6 @@
 package ignitekafka.backlog;
 
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.lang.reflect.Proxy;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -11,7 +10,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.UUID;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import javax.cache.Cache;
@@ -50,6 +51,13 @@ final class TestCluster implements AutoCloseable {
 
     /** Bounds a hang only: a busy machine needs minutes for what takes seconds. */
     private static final long DEADLINE_S = 300;
+
+    private static final int FIRST_PORT = 20_000;
+    private static final int PORTS = 12_000;
+
+    /** Begins at a random port, because other processes search for free ports at the same time. */
+    private static final AtomicInteger NEXT_PORT =
+            new AtomicInteger(ThreadLocalRandom.current().nextInt(PORTS));
 
     private final TcpDiscoveryVmIpFinder finder = new TcpDiscoveryVmIpFinder(true);
     private final List<Ignite> nodes = new ArrayList<>();
@@ -287,11 +295,20 @@ final class TestCluster implements AutoCloseable {
         }
     }
 
+    /** A port that is free now. It is below the kernel's range for outgoing connections, so that none can take it. */
     private static int freePort() {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
+        for (int tried = 0; tried < PORTS; tried++) {
+            int port = FIRST_PORT + Math.floorMod(NEXT_PORT.getAndIncrement(), PORTS);
+
+            try {
+                new ServerSocket(port, 1, InetAddress.getLoopbackAddress()).close();
+
+                return port;
+            } catch (IOException e) {
+                // In use: try the next one.
+            }
         }
+
+        throw new IllegalStateException("no port is free");
     }
 }
