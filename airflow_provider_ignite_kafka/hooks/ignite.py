@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import BaseHook, mask_secret
 
 from airflow_provider_ignite_kafka.hooks.pyignite_client import pyignite_client
+from airflow_provider_ignite_kafka.hooks.unused_secrets import report_unused_secrets
 from airflow_provider_ignite_kafka.options import INSECURE_REMEDY, allow_insecure_connections, allowed_kafka_options
 from ignite_kafka.errors import IgniteKafkaError, SettingsError
 from ignite_kafka.ignite.endpoint import IgniteCredentials, IgniteEndpoint, TlsSettings
@@ -77,14 +79,18 @@ class IgniteHook(BaseHook):
     def connect(self, secrets_file: str | None = None) -> Cluster:
         """The cluster, as a context manager that closes its connections.
 
-        :param secrets_file: path of a secrets file, whose part `ignite` overrides the connection's user and passwords.
+        :param secrets_file: path of a secrets file, whose part `ignite` overrides the connection's user and passwords. Event 15001
+            names what is not used of the connection, once in a process.
         :raises SettingsError: a field of the connection or the file cannot be read, or the connection is not protected and no
             administrator allows that.
         """
         from ignite_kafka.ignite.cluster import Cluster
 
         endpoint = self.get_endpoint()
-        credentials = _credentials_of(secrets_file) if secrets_file else self.get_credentials()
+        credentials = self.get_credentials()
+        if secrets_file:
+            given, credentials = credentials, _credentials_of(secrets_file)
+            _report_unused(given, credentials, secrets_file)
         check(ignite_weaknesses(endpoint, credentials), allow_insecure_connections(), INSECURE_REMEDY)
         return Cluster(endpoint, credentials)
 
@@ -121,6 +127,12 @@ def _answer(client: Any) -> str:
     names = sorted(client.get_cache_names())
     shown = ", ".join(names[:_SHOWN_CACHES]) + (", ..." if len(names) > _SHOWN_CACHES else "")
     return f"the cluster is {state}, {len(names)} cache{'' if len(names) == 1 else 's'}{': ' if names else ''}{shown}"
+
+
+@lru_cache(maxsize=1024)
+def _report_unused(given: IgniteCredentials, used: IgniteCredentials, secrets_file: str) -> None:
+    """Once in a process, because sensors and triggers connect for every poll."""
+    report_unused_secrets(secrets.Secrets(given), secrets.Secrets(used), secrets_file, "this connection")
 
 
 def _credentials_of(secrets_file: str) -> IgniteCredentials:

@@ -12,6 +12,7 @@ from airflow.providers.common.compat.sdk import mask_secret
 
 from airflow_provider_ignite_kafka.hooks.ignite import IgniteHook
 from airflow_provider_ignite_kafka.hooks.kafka_config import KafkaConfig, kafka_config
+from airflow_provider_ignite_kafka.hooks.unused_secrets import report_unused_secrets
 from airflow_provider_ignite_kafka.options import INSECURE_REMEDY, allow_insecure_connections, allowed_kafka_options
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.events import CONFIG_CHANGED, emit
@@ -234,17 +235,7 @@ def resolve_secrets(secrets_file: str | Path | None, connections: Connections) -
     if mounted is not None:
         mask_secrets(mounted)
         _check_all_mounted(connections.kafka, mounted, secrets_file)
-    used = secret_files.to_dict(mounted or Secrets())
-    given = secret_files.to_dict(connections.secrets)
-    unused = [
-        f"{name} of the {side.capitalize()} connection"
-        for side in ("ignite", "kafka")
-        for name, value in given[side].items()
-        if value and value != used[side].get(name)
-    ]
-    if unused:
-        reason = f"{', '.join(unused)}: not used by the app, which reads its secrets only from {secrets_file}"
-        emit(CONFIG_CHANGED, reason=reason, setting="secrets_file", set_in="operator")
+    report_unused_secrets(connections.secrets, mounted or Secrets(), secrets_file)
     return mounted or connections.secrets
 
 

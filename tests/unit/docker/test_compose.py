@@ -120,9 +120,19 @@ def test_a_container_has_no_capability_and_a_read_only_root(name: str) -> None:
     assert "/tmp" in service["tmpfs"]
 
 
-def test_packages_of_images_are_installed_by_hash_and_jars_by_checksum() -> None:
+def test_packages_of_images_are_installed_by_hash() -> None:
     text = "".join(file.read_text() for file in DOCKERFILES)
     installs = re.findall(r"pip install [^&\n]*", text)
     assert installs
     assert all("--require-hashes" in install or install.endswith("/tmp/wheels/*.whl") for install in installs)
-    assert all("--strict-checksums" in line for line in re.findall(r"mvn .*", text))
+
+
+def test_maven_checks_checksums_wherever_it_runs() -> None:
+    calls = re.compile(r"""\bmvn["']?,?(?= +["']?--?[A-Za-z]).*""")  # of a shell, and of a list of Python
+    files = [CHECKOUT / "Makefile", *(CHECKOUT / ".ci").rglob("*"), *DOCKER.rglob("*"), *(CHECKOUT / "tools").rglob("*.py")]
+    files += (CHECKOUT / "tests").rglob("*.py")
+    found = {file: calls.findall(file.read_text(errors="replace")) for file in files if file.is_file() and file != Path(__file__).resolve()}
+    assert {CHECKOUT / "Makefile", CHECKOUT / "tests" / "backlog" / "test_junit.py", DOCKER / "ignite" / "Dockerfile"} <= {
+        file for file, lines in found.items() if lines
+    }
+    assert [(str(file), line) for file, lines in found.items() for line in lines if "--strict-checksums" not in line] == []

@@ -383,3 +383,15 @@ def test_brokers_without_a_port_are_refused(given: str, told: str) -> None:
         SourceSettings.from_dict({"name": "c", "bootstrap_servers": given})
     assert told in str(caught.value)
     assert caught.value.where["allowed"] == "host:port of one broker or more, with commas between"
+
+
+@pytest.mark.parametrize(
+    ("direction", "name"), [(SourceSettings, "page_bytes"), (SourceSettings, "batch_bytes"), (SinkSettings, "batch_bytes")]
+)
+def test_sizes_have_a_limit_of_256_mib(direction: type[ConnectorSettings], name: str) -> None:
+    least = {"name": "c"} if direction is SourceSettings else {"name": "c", "topics": "t"}
+    assert getattr(direction.from_dict({**least, name: 256 << 20}), name) == 256 << 20
+    for size in ((256 << 20) + 1, (1 << 10) - 1):
+        with pytest.raises(SettingsError, match=r"out of range.*from 1024 to 268435456") as caught:
+            direction.from_dict({**least, name: size})
+        assert caught.value.where["setting"] == name

@@ -1,0 +1,27 @@
+"""Event for the secrets of Airflow connections that a secrets file replaces."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ignite_kafka.events import CONFIG_CHANGED, emit
+from ignite_kafka.settings.secrets import Secrets, to_dict
+
+
+def report_unused_secrets(given: Secrets, used: Secrets, secrets_file: str | Path, user: str = "the app") -> None:
+    """Emit event 15001, which names the secrets of the connections that are not used, without values.
+
+    :param given: secrets of the connections.
+    :param used: secrets of the secrets file.
+    :param user: what reads the secrets, for the message.
+    """
+    held, replaced = to_dict(used), to_dict(given)
+    unused = [
+        f"{name} of the {side.capitalize()} connection"
+        for side in ("ignite", "kafka")
+        for name, value in replaced[side].items()
+        if value and value != held[side].get(name)
+    ]
+    if unused:
+        reason = f"{', '.join(unused)}: not used by {user}, which reads its secrets only from {secrets_file}"
+        emit(CONFIG_CHANGED, reason=reason, setting="secrets_file", set_in="operator")
