@@ -1,4 +1,4 @@
-"""Replies of the control operations as values: cache names, configurations, binary types, partition owners, node addresses.
+"""Parses replies of the metadata operations: cache names, configurations, binary types, partition owners, node addresses.
 
 Formats: `ClientCacheConfigurationSerializer`, `ClientBinaryTypeGetResponse`, `ClientCachePartitionAwarenessGroup` and
 `ClientClusterGroupGetNodesEndpointsResponse` in apache/ignite.
@@ -21,7 +21,7 @@ ATOMICITIES = {0: "TRANSACTIONAL", 1: "ATOMIC", 2: "TRANSACTIONAL_SNAPSHOT"}
 
 @dataclass(frozen=True)
 class Partitions:
-    """Owners of a cache's partitions (op 1101) at one affinity version; `primary` is empty where the node gives no mapping.
+    """Owners of a cache's partitions (op 1101) at one affinity version; `primary` is empty if the node gives no mapping.
 
     `affinity_keys`: type id of a key to the id of the field that its partition is taken from, where it is not the whole key.
     """
@@ -38,7 +38,7 @@ def read_names(body: memoryview) -> list[str]:
 
 
 def read_cache(body: memoryview, cache_id: int, partitions: Callable[[str], int]) -> CacheInfo:
-    """Reply of op 1055; the fields come in the serializer's fixed order. `partitions` tells the partition count, given the mode."""
+    """Reply of op 1055; the fields come in the serializer's fixed order. `partitions` returns the partition count for a mode."""
     reader = Reader(body)
     reader.int32()
     atomicity, backups, mode = reader.int32(), reader.int32(), reader.int32()

@@ -2,7 +2,7 @@
 
 A frame is a little-endian int32 length and that many bytes. A request holds op (int16), request id (int64) and the payload. A reply holds
 the request id, flags (int16; bit 0 error, bit 1 affinity version follows, bit 2 notification), what the flags announce, and the body.
-Older versions (Ignite before 2.8) tell no affinity version, without which a scan cannot know that its cache was destroyed under it.
+Older versions (Ignite before 2.8) report no affinity version, without which a scan cannot detect that its cache was destroyed.
 Source: `ClientListenerNioListener`, `ClientConnectionContext`, `ClientResponse` and `ClientStatus` in apache/ignite.
 """
 
@@ -71,7 +71,7 @@ class ThinError(Exception):
 
 @dataclass(frozen=True)
 class Reply:
-    """One reply frame, header taken off. `affinity` is (topology version, minor version) when the node says that it changed."""
+    """One reply frame, header taken off. `affinity` is (topology version, minor version) if the node reports a change."""
 
     request_id: int
     error: ThinError | None

@@ -35,14 +35,14 @@ def unscaled_bytes(array: pa.Array, scale: int | None = None, name: str = "") ->
             except pa.ArrowInvalid:
                 pass  # a value that is not exact at this scale: found below
         array = array.cast(pa.string())
-    # an empty text is what stands under an object that is null
+    # the text under a null object is empty
     return pa.array([_shortest(_unscaled(text, scale, name)) if text else None for text in array.to_pylist()], pa.binary())
 
 
 def decimals_from_bytes(data: pa.BinaryArray, wrong: Mask, kind: pa.DataType) -> tuple[pa.Array, Mask]:
-    """Unscaled bytes as decimals of the scale of `kind`, a decimal128, and the rows that are none.
+    """Unscaled bytes as decimals of the scale of `kind`, a decimal128, and the rows that cannot be converted.
 
-    Values of 16 bytes or more are among those, as they may have more than 38 digits: the row path reads them.
+    Values of 16 bytes or more are among them, as they may have more than 38 digits: the row path reads them.
 
     :param wrong: rows already known to hold no bytes.
     """

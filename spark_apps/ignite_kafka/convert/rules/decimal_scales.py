@@ -69,12 +69,12 @@ def scale_of(field: pa.Field) -> int | None:
 
 
 def is_decimal(field: pa.Field) -> bool:
-    """Whether the field holds BigDecimals, as decimals or as their text."""
+    """True if the field holds BigDecimals, as decimals or as their text."""
     return pa.types.is_decimal(field.type) or (pa.types.is_string(field.type) and mark_of(field) == "decimal")
 
 
 def without_scale(field: pa.Field, path: str = "") -> Iterator[str]:
-    """Names of the decimals within the field of which no scale is declared, such as ``total``, ``prices[]`` or ``place.height``."""
+    """Names of the decimals within the field without a declared scale, such as ``total``, ``prices[]`` or ``place.height``."""
     kind = field.type
     if pa.types.is_struct(kind):
         for one in kind:

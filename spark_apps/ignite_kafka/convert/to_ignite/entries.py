@@ -75,6 +75,6 @@ class Types(TypeSource, Protocol):
     def register(self, kind: BinaryType, *, unless_known: bool = False) -> BinaryType:
         """Add a type, or the fields and schemas that it lacks, and give the type as the cluster holds it then.
 
-        :param unless_known: add nothing to a type that is there.
+        :param unless_known: add nothing to an existing type.
         :raises UnsupportedType: the cluster has a field of the type under another type code.
         """

@@ -47,7 +47,7 @@ def holds(digits: str, value: float) -> bool:
 
 
 def is_strict(field: pa.Field) -> bool:
-    """Whether a value of the field, or of one within it, is a double that no query entity declares."""
+    """True if the field, or one within it, is a double that no query entity declares."""
     kind = field.type
     if pa.types.is_struct(kind):
         return any(map(is_strict, kind))

@@ -7,7 +7,7 @@ from ...ignite.types.model import BinaryType
 
 
 def alike(held: BinaryType, wanted: BinaryType) -> bool:
-    """Whether the cluster holds the type of a key as it is wanted: the same schema, no field more, none of another type."""
+    """True if the cluster holds a key type as wanted: the same schema, no more fields, no field of another type."""
     mine = {one.field_id: one.type_code for one in wanted.fields}
     return wanted.schemas.keys() <= held.schemas.keys() and {one.field_id: one.type_code for one in held.fields} == mine
 

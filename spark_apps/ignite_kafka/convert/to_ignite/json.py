@@ -272,7 +272,7 @@ _FIRST[list(b"-0123456789")] = "1"
 
 
 def _kinds(texts: pa.BinaryArray) -> np.ndarray:
-    """The kind of JSON value that each text begins as, by its first letter; text where it begins as none."""
+    """The kind of JSON value that each text begins with, by its first letter; text if it begins with none."""
     trimmed = pc.ascii_trim(texts.view(pa.string()), " \t\r\n")
     first = pc.binary_slice(trimmed.view(pa.binary()), 0, 1)
     letters = np.array([letter[0] if letter else 0 for letter in first.dictionary_encode().dictionary.to_pylist()], np.uint8)

@@ -1,7 +1,7 @@
 """JSON forms of the type table read back, column by column: the inverse of :mod:`~ignite_kafka.convert.to_kafka.json_columns`.
 
-A column is parsed as a plain JSON type (:func:`parsed_as`) and then made what its field says (:func:`typed`). Whatever a form does not
-allow is told by row; the row path (:mod:`.json_rows`) then says why, or, in the few forms that columns do not know, finds the value.
+A column is parsed as a plain JSON type (:func:`parsed_as`) and then converted to its field's type (:func:`typed`). Rows that do not
+match are returned as a mask; the row path (:mod:`.json_rows`) then finds the reason or, for the few forms that columns lack, the value.
 """
 
 from __future__ import annotations

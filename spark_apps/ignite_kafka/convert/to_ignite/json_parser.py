@@ -95,7 +95,7 @@ def _trimmed(texts: pa.BinaryArray) -> pa.BinaryArray:
 
 
 def _are_objects(texts: pa.BinaryArray) -> Mask:
-    """Whether each text's first byte is { and its last one }."""
+    """True for texts whose first byte is { and whose last is }."""
     offsets = np.frombuffer(texts.buffers()[1], np.int32, len(texts) + 1, texts.offset * 4)
     data = texts.buffers()[2]
     if data is None or not data.size:

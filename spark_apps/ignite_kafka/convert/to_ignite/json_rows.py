@@ -1,4 +1,4 @@
-"""JSON records one by one: for types that columns cannot hold, and to tell why a record is bad."""
+"""JSON records one by one: for types that columns cannot hold, and for the reason why a record is bad."""
 
 from __future__ import annotations
 
@@ -85,11 +85,11 @@ class RowReader:
         self._members = {}
 
     def value(self, item: Any, field: pa.Field) -> Any:
-        """What :func:`~ignite_kafka.convert.to_ignite.row_encoder.array_of` takes. Raises Refused, which names the field."""
+        """The value for :func:`~ignite_kafka.convert.to_ignite.row_encoder.array_of`; raises Refused, which names the field."""
         return self.reader(field)(item)
 
     def reader(self, field: pa.Field) -> Read:
-        """What reads the field's values."""
+        """The reader of the field's values."""
         read = self._not_null(field)
         if field.nullable:
             return lambda item: None if item is None else read(item)
@@ -170,7 +170,7 @@ class RowReader:
         return made
 
     def _read(self, type_name: str, label: str, read: Read, member: Any) -> Any:
-        """The member's value; of a field whose type is a guess the first other text, or number, tells the type."""
+        """The member's value; the first other text, or number, settles a guessed type."""
         try:
             value = read(member)
         except Refused:
@@ -183,7 +183,7 @@ class RowReader:
         return value
 
     def _known(self, type_name: str) -> dict[str, tuple[str, Read]]:
-        """What reads the members of a type's objects, by their names in JSON; forgotten when a type changes."""
+        """Readers of the members of a type's objects, by their names in JSON; dropped when a type changes."""
         if self._version != self._objects.version:
             self._members, self._version = {}, self._objects.version
         return self._members.setdefault(type_name, {})

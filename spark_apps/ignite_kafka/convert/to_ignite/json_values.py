@@ -34,7 +34,7 @@ _MOST_DIGITS = 10_000  # a number like 1E+999999999 is a few bytes here and a gi
 
 
 class Refused(Exception):
-    """What is wrong with a record; the names of the objects that hold the value at fault are added on its way out."""
+    """A record cannot be converted; the names of the enclosing objects are added while the error propagates."""
 
     def __init__(self, what: str, *, of_value: bool = False) -> None:
         super().__init__(what)
@@ -60,13 +60,13 @@ class Number(str):
 
 
 class QuotedFloat(str):
-    """NaN, Infinity or -Infinity in quotes, where it stands for a float."""
+    """NaN, Infinity or -Infinity in quotes as a float."""
 
     __slots__ = ()
 
 
 def decimal_of(kind: pa.DataType | None, numeric: bool, item: Any) -> Any:
-    """Its text where each value has a scale of its own (`kind` None), else a Decimal of the type's scale."""
+    """A decimal as text if each value has its own scale (`kind` None), else as a Decimal of the type's scale."""
     if numeric:
         number = _digits(item)
         value = _decimal(number)
@@ -96,7 +96,7 @@ def _decimal(number: str) -> Decimal | None:
 
 
 def scalar_reader(kind: pa.DataType, mark: str | None, *, strict: bool = False) -> Read:
-    """What reads values of a type that is no container; `strict`: refuse numbers that a double does not hold."""
+    """The reader of values of a type that is no container; `strict` refuses numbers that a double does not hold."""
     if mark in _MARKED_RANGES:
         return partial(_integer, *_MARKED_RANGES[mark])
     if mark == "uuid":

@@ -93,7 +93,7 @@ class KafkaKeys:
 def keys_by_policy(
     policy: str, names: tuple[str, ...], known: EntryTypes, objects: ObjectTypes, form: JsonFormat, enveloped: str | None = None
 ) -> Keys:
-    """What makes the keys. Raises SettingsError where `names` do not make a key of the cache's key type.
+    """The source of keys for a policy. Raises SettingsError if `names` do not form a key of the cache's key type.
 
     :param enveloped: see :class:`~ignite_kafka.convert.to_ignite.json.JsonReader`.
     """
@@ -134,7 +134,7 @@ def _kafka_keys(names: tuple[str, ...], root: pa.Field, objects: ObjectTypes) ->
 
 
 def _wrong_places(names: tuple[str, ...], fields: tuple[pa.Field, ...]) -> bool:
-    """Whether these are not the fields of a record's place."""
+    """True if these are not the fields for topic, partition and offset."""
     found = {one.name.lower(): one for one in fields}
     wrong = [label for label, kind in zip(names, _KAFKA_TYPES, strict=True) if _plain(found.get(label.lower())) != kind]
     return bool(wrong) or len(found) != len(names)
@@ -154,7 +154,7 @@ def _same_names(names: tuple[str, ...], root: pa.Field, objects: ObjectTypes) ->
 
 
 def _none_null(side: Side, missing: list[tuple[int, str]]) -> Side:
-    """The side without keys that are null, which are told as bad with those that are missing."""
+    """The side without null keys; those and the missing ones are bad."""
     bad = [(row, why + _NOT_TEXT if why.startswith("not JSON") else why) for row, why in side.bad] + missing
     data, rows = side.data, side.rows
     if data.null_count:

@@ -1,8 +1,8 @@
-"""Fields of the way in whose Arrow type is not enough, or not known yet: references to binary types, values that tell their own type.
+"""Arrow fields with marks for types that Arrow lacks or that are not known yet: references to binary types, values of any type.
 
 They carry the null type and a mark. `object` refers to a binary type by its name, which may get new fields, or hold itself; `any` is a
-field whose values tell their own type (its objects get the type named); `unknown` has shown nothing but null so far; `refused` holds
-no value at all, and says why.
+field whose values have their own types (its objects get the named type); `unknown` has had only nulls so far; `refused` holds no value
+and has the reason.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def reference(name: str, type_name: str) -> pa.Field:
 
 
 def any_kind(name: str, type_name: str) -> pa.Field:
-    """Values that tell their own type; objects among them are of the type named."""
+    """A field whose values have their own types; objects among them are of the named type."""
     return _null(name, ANY, {TYPE_NAME: type_name.encode()})
 
 
@@ -32,12 +32,12 @@ def unknown(name: str) -> pa.Field:
 
 
 def refused(name: str, reason: str) -> pa.Field:
-    """A field that can be null only; `reason` says why, as the predicate of a sentence."""
+    """A field that can only be null; `reason` is the predicate of a sentence."""
     return _null(name, REFUSED, {REASON: reason.encode()})
 
 
 def is_a(field: pa.Field, mark: str) -> bool:
-    """Whether it is such a field."""
+    """True if the field has that mark."""
     return pa.types.is_null(field.type) and mark_of(field) == mark
 
 
@@ -58,7 +58,7 @@ def declared(field: pa.Field) -> pa.Field:
 
 
 def is_declared(field: pa.Field) -> bool:
-    """Whether a query entity declares the field's class."""
+    """True if a query entity declares the field's class."""
     return DECLARED in (field.metadata or {})
 
 
@@ -68,7 +68,7 @@ def guessed(field: pa.Field) -> pa.Field:
 
 
 def is_guessed(field: pa.Field) -> bool:
-    """Whether the field's type was guessed from such texts alone."""
+    """True if the field's type was guessed from such texts alone."""
     return _GUESSED in (field.metadata or {})
 
 

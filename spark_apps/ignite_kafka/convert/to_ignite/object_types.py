@@ -1,6 +1,6 @@
 """The binary types that records are read to: what query entities and the cluster know of them, and the fields that records add.
 
-The cluster's metadata is the truth for all tasks and runs: a field that is there keeps its type, whatever a record says. Only a field
+The cluster's metadata is the truth for all tasks and runs: an existing field keeps its type, whatever a record holds. Only a field
 that it lacks is learned from the first value that is not null: integers are long, other numbers double, arrays collections, objects
 binary types of their own, named ``<type>.<field>``.
 """
@@ -66,7 +66,7 @@ class ObjectTypes:
     :param declared: type name to the fields that query entities declare.
     :param keys: types of keys: once the cluster knows one, or it is declared, no record adds a field, as all keys would become others.
         So it is with the types of objects within keys.
-    :param local: types that are never written: the cluster is not told of them.
+    :param local: types that are never written and never registered.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class ObjectTypes:
         return self._type(type_name).fields.get(name.lower())
 
     def same_id(self, type_name: str, name: str) -> str | None:
-        """Another field of the type, of the id that a field of this name would have: for Ignite a hash of the name tells fields apart."""
+        """Another field of the type whose id equals that of this name: Ignite identifies fields by a hash of the name."""
         others = (one.name for label, one in self._type(type_name).fields.items() if label != name.lower() and not is_a(one, UNKNOWN))
         return next((other for other in others if java_hash(other.lower()) == java_hash(name.lower())), None)
 
@@ -107,7 +107,7 @@ class ObjectTypes:
         fields[name.lower()] = spelled(found, name)
 
     def learn(self, type_name: str, name: str, value: Any) -> pa.Field | None:
-        """Add the field that a record's member shows, or give one its type that had none; None where the type takes no new field.
+        """Add the field of a record's member, or give an unknown field its type; None if the type accepts no new field.
 
         A member that is null adds nothing to what is written, so any type takes it.
         """
@@ -133,7 +133,7 @@ class ObjectTypes:
         return self.kind_of(value, f"{type_name}.{label}", label)
 
     def reconsider(self, type_name: str, name: str, value: Any) -> pa.Field | None:
-        """The field as a value shows it that does not fit a guess; None where its type is none."""
+        """The field with the type of a value that contradicts a guess; None if its type was not guessed."""
         known = self._type(type_name)
         old = known.fields[name.lower()]
         kind = pa.string() if type(value) is str else pa.float64() if type(value) is Number else None
@@ -194,7 +194,7 @@ class ObjectTypes:
     def hint(self, type_name: str, kind: pa.Field) -> None:
         """Note the kind of the first value met where any may be: columns are tried with it, rows hold whatever it does not fit.
 
-        Not double, of which a column would also take integers, nor arrays, which may go on within each other.
+        Not double, of which a column would also take integers, nor arrays, which may be nested.
         """
         if type_name not in self._hints:
             useful = not (pa.types.is_list(kind.type) or pa.types.is_floating(kind.type))
@@ -225,7 +225,7 @@ class ObjectTypes:
         return root.with_type(pa.struct(inner)).with_metadata(metadata)
 
     def written(self, type_name: str) -> tuple[pa.Field, ...]:
-        """The fields that objects of the type have: all but those of which nothing is known."""
+        """The fields of the type's objects: all but those of unknown type."""
         return tuple(one for one in self.fields(type_name) if not is_a(one, UNKNOWN))
 
     def register(self) -> bool:
@@ -247,8 +247,8 @@ class ObjectTypes:
         )
         wanted = BinaryType(layout.type_id, type_name, None, coded, {layout.schema_id: layout.field_ids})
         of_key = self.of_key(type_name)
-        told = of_key and not self._declared.get(type_name)  # by nothing but the cluster
-        if told and known.fixed:
+        undeclared_key = of_key and not self._declared.get(type_name)  # known to the cluster alone
+        if undeclared_key and known.fixed:
             require_one_form(self.types.binary_type(layout.type_id))
         try:
             held = self.types.register(wanted, unless_known=of_key and not known.fixed)
@@ -258,7 +258,7 @@ class ObjectTypes:
                 raise
             del self._known[type_name]
             return False
-        if told:
+        if undeclared_key:
             require_one_form(held)
         if of_key and not alike(held, wanted):
             del self._known[type_name]  # another task has registered the key type meanwhile: keys are written as it has them
@@ -296,7 +296,7 @@ class ObjectTypes:
         return _Known(found | {name: one for name, one in declared.items() if name not in found}, held, self.of_key(type_name))
 
     def of_key(self, type_name: str) -> bool:
-        """Whether objects of the type are keys, or stand within keys: such types are named after what holds them."""
+        """True if objects of the type are keys or parts of keys: such types are named after their parent."""
         others = self._declared.keys() - self._keys
         return _within(type_name, self._keys) and not _within(type_name, others)
 

@@ -1,4 +1,4 @@
-"""The types of a cache's keys and values: from its query entity, and where that says nothing, from the entries themselves."""
+"""The types of a cache's keys and values: from its query entity, and without one from the entries themselves."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PRIMITIVES = {"S": "short", "I": "int", "J": "long", "F": "float", "D": "double
 
 
 def entry_types(cache: CacheInfo, types: TypeSource) -> EntryTypes:
-    """Types by the cache's query entity; without one keys and values tell their own, and objects are ``<cache>.Key`` and ``<cache>.Value``.
+    """Types by the cache's query entity; without one keys and values have their own, and objects are ``<cache>.Key`` and ``<cache>.Value``.
 
     :raises UnsupportedType: several query entities, of which records do not say one; a Java class that no JSON is turned into.
     """

@@ -1,4 +1,4 @@
-"""Values of the row path to encoded columns: for fields that refer to types, or whose values tell their own."""
+"""Values of the row path to encoded columns: for fields that refer to types or whose values have their own types."""
 
 from __future__ import annotations
 

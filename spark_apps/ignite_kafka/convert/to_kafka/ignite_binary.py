@@ -1,6 +1,6 @@
 """Converter `ignite-binary`: keys and values exactly as Ignite marshalled them, not decoded.
 
-Each is a value of Ignite's binary format with its type code first; an object that travels wrapped (code 27) stands without its wrapper.
+Each is a value of Ignite's binary format with its type code first; objects are not wrapped (code 27).
 A reader needs the binary types: they are on the types topic before a type's first record.
 """
 

@@ -1,7 +1,7 @@
 """Arrow columns to JSON text in the form of Kafka's JsonConverter (schemas.enable=false), without a Python object a row.
 
 A column is either *plain*: polars' serializer writes it right after a cheap change in Arrow (timestamps to milliseconds, bytes to
-base64), or it becomes *text* of its own: one JSON fragment a row, spliced between the plain columns. Maps, NUMERIC decimals and floats
+base64), or it becomes *text*: one JSON fragment per row, spliced between the plain columns. Maps, NUMERIC decimals and floats
 that are not finite are text; so is whatever holds one of them. Measured against joining all columns with pyarrow:
 docs/decisions/0003-json-from-columns.md.
 
@@ -118,7 +118,7 @@ def _ordered_objects(array: pa.StructArray, fields: Sequence[pa.Field], form: Js
 
 
 def plain(array: pa.Array, field: pa.Field, form: JsonFormat) -> pa.Array | None:
-    """The column in a type that polars writes as Connect does, or None where there is none."""
+    """The column as a type that polars writes as Connect does; None if there is no such type."""
     array = _decoded(array)
     kind = array.type
     if is_decimal(field):
@@ -197,7 +197,7 @@ def _all_finite(array: pa.Array) -> bool:
 
 
 def _floats(array: pa.Array) -> pa.Array:
-    """Floats of which some are not finite: those are the strings NaN, Infinity and -Infinity."""
+    """JSON of floats; those that are not finite become the strings NaN, Infinity and -Infinity."""
     finite = pc.if_else(pc.is_finite(array), array, pa.scalar(None, array.type))
     made = text(finite, pa.field("", array.type), JsonFormat())
     infinity = float("inf")
@@ -260,7 +260,7 @@ def _maps(array: pa.MapArray, field: pa.Field, form: JsonFormat) -> pa.Array:
 
 
 def _are_text(keys: pa.Array, field: pa.Field) -> npt.NDArray[np.bool_]:
-    """Whether each key is a string in Connect's terms: strings, UUIDs, names of enums and classes."""
+    """True for keys that are strings in Connect's terms: strings, UUIDs, names of enums and classes."""
     kind = field.type
     if pa.types.is_union(kind):
         by_code = np.zeros(128, bool)

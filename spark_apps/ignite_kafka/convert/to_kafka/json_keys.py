@@ -1,7 +1,7 @@
 """Keys of JSON records back to keys of Ignite: the inverse of converter `json`, for keys of simple types and objects of such fields.
 
 JSON does not tell an int from a long, nor a UUID from a string: the kinds of a cache's keys decide. Decimals, timestamps (their
-nanoseconds are not in JSON), enums and containers cannot be turned back, nor objects that have one.
+nanoseconds are not in JSON), enums and containers cannot be converted back, nor objects that contain one.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ SIMPLE_KINDS = frozenset((code,) for code in _ENCODERS)
 
 
 def key_forms(text: bytes, kinds: Collection[KeyKind], types: TypeSource) -> list[bytes]:
-    """Every key in Ignite's binary form, of these kinds, that the record's key may stand for."""
+    """Every key in Ignite's binary format, of these kinds, that converts to the record's key."""
     try:
         value = json.loads(text)
     except ValueError:
@@ -94,21 +94,21 @@ def _form(value: Any, kind: KeyKind, types: TypeSource) -> bytes | None:
 
 
 def declared_kinds(cache: CacheInfo) -> set[KeyKind]:
-    """Kinds of a cache's keys as far as its query entities tell them: simple ones."""
+    """Kinds of a cache's keys that its query entities declare; simple ones only."""
     return {(code,) for entity in cache.query_entities if (code := java_code(entity.key_type)) is not None}
 
 
 def proved_kind(key: bytes, text: bytes, types: TypeSource) -> KeyKind:
-    """The kind of a key, given the record's key that stands for it; of an object that does not come back the same, its type code alone."""
+    """The kind of a key if the record's key converts back to it; for any other object its type code alone."""
     kind = kind_of(key)
     return kind if kind[0] != codes.OBJECT or key_forms(text, {kind}, types) == [key] else kind[:1]
 
 
 def key_of(text: bytes, kinds: Collection[KeyKind], types: TypeSource) -> bytes | None:
-    """The key in Ignite's binary form that a record's key stands for in a cache whose keys are of these kinds.
+    """The key in Ignite's binary format for a record's key, in a cache whose keys are of these kinds.
 
-    None where it cannot be told: a kind that is not turned back, or several that the record's key may be of.
+    None if it is ambiguous: a kind cannot be converted back, or several match the record's key.
     """
     forms = key_forms(text, kinds, types)
-    told = all(kind[0] in _ENCODERS or len(kind) > 1 for kind in kinds)
-    return forms[0] if len(forms) == 1 and told else None
+    known = all(kind[0] in _ENCODERS or len(kind) > 1 for kind in kinds)
+    return forms[0] if len(forms) == 1 and known else None

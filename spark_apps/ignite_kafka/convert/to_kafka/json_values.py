@@ -44,7 +44,7 @@ def json_value(
     *,
     is_key: bool = False,
 ) -> Any:
-    """What `json.loads` gives for the record of a value of the row path (`ignite/binary/row_values.py`).
+    """The result of `json.loads` for the record of a value of the row path (`ignite/binary/row_values.py`).
 
     :param scales: declared scales of decimals, by the names of their fields below `path`.
     :param is_key: objects have the fields of their own schemas alone, in a value also the others of their types, as null.
@@ -89,7 +89,7 @@ def _scalar(value: Any) -> str | int:
 
 
 def same_json(expected: Any, found: Any) -> bool:
-    """Whether a record, parsed, is what the entry gives: same fields in the same order; a float32 may be written in its shortest form."""
+    """True if a parsed record equals the expected value: same fields in the same order; a float32 may have its shortest form."""
     if isinstance(found, Decimal) and isinstance(expected, float):
         found = float(found)
     if isinstance(expected, Decimal) and type(found) is int:

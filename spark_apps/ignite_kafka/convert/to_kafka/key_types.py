@@ -1,4 +1,4 @@
-"""Types of a cache's keys that JSON does not tell apart: a byte, a short and a long 1 are all ``1``, so three entries have one Kafka key.
+"""Types of a cache's keys that JSON does not distinguish: a byte, a short and a long 1 are all ``1``, so three entries have one Kafka key.
 
 Types are compared, not keys: that costs some microseconds a batch, and a type that is met once is remembered for the run.
 """
@@ -76,7 +76,7 @@ def _coincide(one: KeyType, other: KeyType) -> bool:
 
 @functools.lru_cache(maxsize=10_000)
 def key_types_in(connector: str, generation: int, cache: str) -> KeyTypes:
-    """What this process has met of a cache in a run: shared by its tasks and slots."""
+    """Key types of a cache that this process has met in a run, shared by its tasks and slots."""
     return KeyTypes()
 
 
@@ -107,7 +107,7 @@ def _scales(decimals: pa.Array) -> dict[int, int]:
 
 
 def _shapes(column: pa.Field) -> frozenset[str]:
-    """What JSON tells of values of a column that has no fields and is no decimal."""
+    """JSON forms of the values of a column that is neither a struct nor a decimal."""
     kind, known = column.type, pa.types
     if known.is_boolean(kind):
         return frozenset({"boolean"})

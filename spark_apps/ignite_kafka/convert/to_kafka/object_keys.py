@@ -1,7 +1,7 @@
-"""Keys that are binary objects, back from their fields as JSON has them.
+"""Rebuilds keys that are binary objects from their JSON fields.
 
-A key is found by its bytes, so they must come out exactly as the client that wrote the key made them. What its fields do not tell is its
-kind: type, schema (the fields that are written, and their order), and flags. Ignite's hash of a binary object is that of its fields' bytes.
+Ignite finds a key by its bytes, so they must equal those of the client that wrote the key. The fields do not contain the key's kind:
+type, schema (the fields that are written, and their order), and flags. Ignite's hash of a binary object is that of its fields' bytes.
 Layout: `ignite/binary/object_headers.py`.
 """
 
@@ -20,7 +20,7 @@ KeyKind = tuple[int, ...]
 """The type code of a key; of a binary object also type id, schema id and flags, but those of the width of its offsets."""
 
 KeyEncoders = Mapping[int, Callable[[Any], bytes | None]]
-"""Type code to what makes a value of it from JSON; None where it has none."""
+"""Encoders of JSON values by type code; each returns None for a value that is not of its type."""
 
 _HEADER = struct.Struct("<BBHiiiii")
 _VERSION = 1
@@ -36,7 +36,7 @@ def kind_of(key: bytes) -> KeyKind:
 
 
 def object_key(fields: Mapping[str, Any], kind: KeyKind, types: TypeSource, forms: KeyEncoders) -> bytes | None:
-    """The object of that kind; None where a field is of a type that is not turned back, or the kind has other fields or another order."""
+    """The object of that kind; None if a field's type cannot be converted back, or the kind has other fields or another order."""
     if len(kind) != 4 or kind[3] & (codes.FLAG_HAS_SCHEMA | codes.FLAG_HAS_RAW) != codes.FLAG_HAS_SCHEMA:
         return None
     _, type_id, schema_id, _ = kind

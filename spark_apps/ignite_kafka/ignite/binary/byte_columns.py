@@ -1,4 +1,4 @@
-"""Encoded values as columns of bytes: one or several binary arrays without nulls, whose bytes of a row stand one after the other.
+"""Encoded values as columns of bytes: one or several binary arrays without nulls, whose bytes of a row follow one another.
 
 Joining is left to Arrow's `binary_join_element_wise`, which copies each piece once: 10 ns a piece and row, where numpy takes 30.
 """
@@ -76,5 +76,5 @@ def or_nothing(piece: pa.BinaryArray, valid: pa.BooleanArray | None) -> pa.Binar
 
 
 def valid_of(array: pa.Array) -> pa.BooleanArray | None:
-    """Which rows are there; None when all are."""
+    """True for rows that are not null; None if none is null."""
     return array.is_valid() if array.null_count else None

@@ -38,7 +38,7 @@ _SIMPLE: dict[int, Callable[[Wire, Positions, Positions], Column]] = {
 
 @dataclass(frozen=True)
 class ColumnDecoder:
-    """Decodes columns of one wire buffer; `order` says which fields the objects have there, and in which order."""
+    """Decodes columns of one wire buffer; `order` selects the fields of the objects and their order."""
 
     wire: Wire
     enums: EnumPolicy = EnumPolicy.SHORT_NAME

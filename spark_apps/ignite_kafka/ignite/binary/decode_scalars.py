@@ -1,6 +1,6 @@
 """Columns of values without inner values: numbers, strings, byte arrays, UUIDs, times, enums, classes.
 
-Each function takes positions of values that are there and of one code, and returns a column of as many rows, no nulls.
+Each function takes the positions of n values of one code, none null, and returns a column of n rows without nulls.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ def encoded(array: pa.Array, field: pa.Field, *, compact: bool = True) -> pa.Bin
     """Each value with its type code, null as Ignite's null: never an Arrow null.
 
     :param array: of the field's type, or of one that Arrow casts to it without loss (a dictionary of strings).
-    :param field: its type and marks say the Ignite type, see convert/types.py.
+    :param field: its type and marks give the Ignite type, see ignite/types/type_table.py.
     :param compact: whether objects have compact footers, see :class:`ObjectLayout`.
     :raises EncodeError: a value that the Ignite type cannot hold; names field and row.
     :raises UnsupportedType: no Ignite type is written for the field.

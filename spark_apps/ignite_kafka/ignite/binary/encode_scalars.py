@@ -148,7 +148,7 @@ def decimals(array: pa.Array, field: pa.Field) -> ByteColumns:
 
 
 def _decimals_by_row(array: pa.Array, field: pa.Field) -> ByteColumns:
-    """Texts of BigDecimals, each with a scale of its own, and decimals of more than 38 digits."""
+    """Texts of BigDecimals of any scale, and decimals of more than 38 digits."""
     rows = []
     for row, value in enumerate(array.to_pylist()):
         try:
@@ -215,7 +215,7 @@ _BY_CODE: dict[int, Encoder] = {
 
 
 def scalar_encoder(field: pa.Field) -> Encoder:
-    """What writes a field without inner values. Raises UnsupportedType for a type that Ignite has none for."""
+    """The encoder of a field without inner values; raises UnsupportedType for an Arrow type without an Ignite type."""
     if pa.types.is_null(field.type):
         return nulls
     if mark_of(field) == "encoded":

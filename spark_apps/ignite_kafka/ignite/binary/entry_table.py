@@ -2,7 +2,7 @@
 
 Columns: ``_key`` (a struct where keys are objects); the fields of the values, those of several types unified; ``_value`` where values are
 no objects; ``_type`` (the value's type name) where the values are of several types. Two types that have a field of one name share its
-column where one Arrow type holds both exactly; otherwise the second type's field stands in a column ``<field>_<Type>``. So does a field
+column where one Arrow type holds both exactly; otherwise the second type's field has a column ``<field>_<Type>``. So does a field
 that is named like one of ours. Names are compared without case, as Spark does. Types are in the order of their names, and the fields of
 each in the one order that its metadata has here: no node and no entry decides about the order of columns.
 """
@@ -117,7 +117,7 @@ def _refined(field: pa.Field, declared: QueryField | None) -> pa.Field:
 
 
 def _declared(cache: CacheInfo, types: TypeSource) -> list[_Kind]:
-    """What the query entities say of types that the sample may not have shown."""
+    """Types from the query entities, which the sample may lack."""
     return [
         (_shown(entity.value_type, types), _entity_field(KEY, entity, types), _entity_field(VALUE, entity, types))
         for entity in cache.query_entities

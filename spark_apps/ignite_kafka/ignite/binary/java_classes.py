@@ -58,7 +58,7 @@ def metadata(types: TypeSource, type_id: int) -> BinaryType:
 
 
 def refreshed(types: TypeSource, type_id: int) -> BinaryType:
-    """Metadata asked for again where the source can forget what it held: a type may have got fields since it was first asked for."""
+    """Metadata requested again, if the source caches it: a type may have new fields."""
     forget = getattr(types, "forget_types", None)
     if forget is not None:
         forget()

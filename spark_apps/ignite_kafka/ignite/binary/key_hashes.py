@@ -170,7 +170,7 @@ def _utf_16(data: bytes) -> bytes | None:
 
 
 def _object(keys: pa.BinaryArray) -> Hashes:
-    """An object's hash code stands in its header."""
+    """Hash codes of objects, from their headers."""
     starts = offsets_of(keys)[:-1].astype(np.int64) - offsets_of(keys)[0]
     hashes: Hashes = data_of(keys)[starts[:, None] + np.arange(_HASH_AT, _HASH_AT + 4)].view("<i4").ravel()
     return hashes

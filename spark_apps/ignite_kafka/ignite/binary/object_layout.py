@@ -1,4 +1,4 @@
-"""What binary objects of one type look like: ids, the order of the fields, and the metadata to register.
+"""Layout of the binary objects of one type: ids, the order of the fields, and the metadata to register.
 
 Source: `BinaryBasicIdMapper` (lower-cased names hashed as Java does), `BinaryUtils.updateSchemaId` of Ignite 2.17.
 """

@@ -1,4 +1,4 @@
-"""What the thin client reads from a cluster, as plain frozen values: pages of entries, caches, query entities, binary types."""
+"""Data that the thin client reads from a cluster, as frozen values: pages of entries, caches, query entities, binary types."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class QueryEntity:
 
 @dataclass(frozen=True)
 class CacheInfo:
-    """What is known of one cache; `incarnation` changes when the cache is destroyed and made again.
+    """Metadata of one cache; `incarnation` changes when the cache is destroyed and created again.
 
     `write_synchronization`: with other than FULL_SYNC a node that dies can lose what it has acknowledged, backups or not.
     """

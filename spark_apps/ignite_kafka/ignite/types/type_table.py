@@ -1,6 +1,6 @@
 """The one type table: Ignite type code, its name, the Arrow type it is decoded to, and its Kafka Connect type.
 
-Nothing here passes through float. What an Arrow type alone does not say is marked in the metadata of the Arrow field, key
+Nothing here passes through float. A type that Arrow lacks is marked in the metadata of the Arrow field, key
 ``b"ignite"`` (:data:`MARK`):
 
 ===========  =========================  ==================================================================================
@@ -8,7 +8,7 @@ mark         Arrow type                 meaning
 ===========  =========================  ==================================================================================
 char         int32                      a UTF-16 code unit
 uuid         string                     java.util.UUID in its usual text form
-enum         string or int32            name or ordinal, as the enum policy says
+enum         string or int32            name or ordinal, by the enum policy
 class        string                     a java.lang.Class by name
 time         int64                      java.sql.Time: milliseconds since 1970-01-01T00:00Z, as the wire has it (a time of day
                                         in a zone west of UTC is more than 24 h, so no Arrow time type holds it)
@@ -20,7 +20,7 @@ encoded      binary                     values of any type in Ignite's binary fo
 collection   list                       java.util.ArrayList; without it a list is written as an array. A decoded field has no such mark
 ===========  =========================  ==================================================================================
 
-A field that is written says two things more in its metadata: ``b"ignite.type"`` (:data:`TYPE_NAME`) is the name of a struct's or an
+A field that is written has two more entries in its metadata: ``b"ignite.type"`` (:data:`TYPE_NAME`) is the name of a struct's or an
 enum's binary type, ``b"ignite.values"`` (:data:`ENUM_VALUES`) a JSON object of an enum's names and ordinals.
 
 java.sql.Timestamp has nanoseconds and Spark's timestamp has microseconds: columns drop what is below 1 us, the row path keeps it.
@@ -124,7 +124,7 @@ def enum_field(name: str, binary: BinaryType, data_type: pa.DataType = pa.string
 
 
 def type_name_of(field: pa.Field) -> str:
-    """The binary type of a field of objects or enums. Raises UnsupportedType where the field does not say it."""
+    """The binary type of a field of objects or enums. Raises UnsupportedType if the field does not name it."""
     name = (field.metadata or {}).get(TYPE_NAME)
     if not name:
         raise UnsupportedType(f"Field {field.name} does not say its binary type", "Name it in the metadata ignite.type", field=field.name)
