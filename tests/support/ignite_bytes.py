@@ -11,9 +11,9 @@ from typing import Any
 
 from ignite_kafka.errors import UnknownBinaryType
 from ignite_kafka.ignite.binary import Wire, concat_bounds, type_ids_within
-from ignite_kafka.ignite.binary.java_classes import java_hash
 from ignite_kafka.ignite.binary.row_values import Date, EnumValue, MapValue, Time, Timestamp
 from ignite_kafka.ignite.types import type_codes as codes
+from ignite_kafka.ignite.types.java_hash import java_hash
 from ignite_kafka.ignite.types.model import BinaryField, BinaryType, CacheInfo, Page, TypeSource
 
 CACHE = CacheInfo("tested", 1)

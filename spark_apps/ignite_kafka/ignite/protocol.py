@@ -12,6 +12,8 @@ import struct
 import uuid
 from dataclasses import dataclass
 
+from .types.java_hash import java_hash
+
 RESOURCE_CLOSE = 0
 CACHE_PUT_ALL = 1004
 CACHE_REMOVE_KEYS = 1018
@@ -221,9 +223,5 @@ def scan_request(cache_id: int, partition: int, rows: int, *, local: bool) -> by
 
 
 def cache_id(name: str) -> int:
-    """Ignite's id of a cache: Java's `String.hashCode` of its name, over UTF-16 units."""
-    result = 0
-    units = name.encode("utf-16-le")
-    for position in range(0, len(units), 2):
-        result = (31 * result + units[position] + (units[position + 1] << 8)) & 0xFFFFFFFF
-    return result - (1 << 32) if result >> 31 else result
+    """Ignite's id of a cache."""
+    return java_hash(name)

@@ -19,12 +19,12 @@ from pyignite.datatypes.cluster_state import ClusterState
 
 from ignite_kafka.errors import CacheDestroyed, IgniteUnreachable, OutcomeUnknown, TypeClash, UnsupportedType, WriteFailed
 from ignite_kafka.ignite.binary import ObjectLayout, decode_rows, encode_objects, encoded
-from ignite_kafka.ignite.binary.java_classes import java_hash
 from ignite_kafka.ignite.cache_writer import CacheWriter, WriteLimits
 from ignite_kafka.ignite.cluster import Cluster
 from ignite_kafka.ignite.endpoint import IgniteEndpoint
 from ignite_kafka.ignite.scan import scan_partitions
 from ignite_kafka.ignite.schema import NewCache, get_or_create_cache, register_type
+from ignite_kafka.ignite.types.java_hash import java_hash
 from ignite_kafka.ignite.types.model import BinaryType, CacheInfo
 from tests.integration.ignite.nodes import THIRD, OneNodeCluster, endpoint_of, primary_nodes
 from tests.integration.ignite.nodes import writer as writer_of

@@ -13,11 +13,11 @@ import pyarrow as pa
 import pytest
 
 from ignite_kafka.ignite.binary import ObjectLayout, decode_rows, encode_objects, encoded
-from ignite_kafka.ignite.binary.java_classes import java_hash
 from ignite_kafka.ignite.cache_writer import CacheWriter
 from ignite_kafka.ignite.cluster import Cluster
 from ignite_kafka.ignite.scan import scan_partitions
 from ignite_kafka.ignite.schema import NewCache, get_or_create_cache, query_entity, register_type
+from ignite_kafka.ignite.types.java_hash import java_hash
 from ignite_kafka.ignite.types.model import BinaryType, CacheInfo
 from ignite_kafka.ignite.types.type_table import enum_field, field_of, object_field
 from tests.support.java_caches import compile_java

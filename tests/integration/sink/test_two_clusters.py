@@ -13,9 +13,9 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from pyspark.sql import SparkSession
 
 from ignite_kafka.errors import RecordRefused, TopicError
-from ignite_kafka.ignite.binary.java_classes import java_hash
 from ignite_kafka.ignite.cluster import Cluster
 from ignite_kafka.ignite.endpoint import IgniteEndpoint
+from ignite_kafka.ignite.types.java_hash import java_hash
 from ignite_kafka.runtime.connector_run import RunRequest
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings

@@ -18,10 +18,10 @@ from ignite_kafka.admin.verify import verify
 from ignite_kafka.convert import converter
 from ignite_kafka.datasources.ignite import IgniteDataSource
 from ignite_kafka.ignite import protocol
-from ignite_kafka.ignite.binary.java_classes import java_hash
 from ignite_kafka.ignite.cluster import Cluster
 from ignite_kafka.ignite.endpoint import IgniteEndpoint
 from ignite_kafka.ignite.scan import scan_partitions
+from ignite_kafka.ignite.types.java_hash import java_hash
 from ignite_kafka.kafka.topics import Topics, read_to_end
 from ignite_kafka.runtime.clients import ignite_cluster, kafka_clients
 from ignite_kafka.runtime.connector_run import RunRequest

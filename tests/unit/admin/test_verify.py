@@ -14,9 +14,9 @@ from ignite_kafka.admin.verify import Verified, compare
 from ignite_kafka.convert import converter
 from ignite_kafka.errors import DecodeError
 from ignite_kafka.ignite.binary import decode_rows
-from ignite_kafka.ignite.binary.java_classes import java_hash
 from ignite_kafka.ignite.binary.row_values import EnumValue
 from ignite_kafka.ignite.types import type_codes as codes
+from ignite_kafka.ignite.types.java_hash import java_hash
 from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity, QueryField
 from ignite_kafka.plan.source_plan import CachePlan, TransferPlan
 from ignite_kafka.settings.source import SourceSettings

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 import pytest
 
 from ignite_kafka.convert import converter
-from ignite_kafka.convert.to_kafka.json import type_id
 from ignite_kafka.errors import DecodeError, SettingsError, UnknownBinaryType, UnsupportedType
+from ignite_kafka.ignite.types.java_hash import java_hash
 from ignite_kafka.ignite.types.model import BinaryField, BinaryType, CacheInfo, Page, QueryEntity
 
 POINT = BinaryType(
-    type_id=type_id("org.example.Point"),
+    type_id=java_hash("org.example.point"),
     name="org.example.Point",
     fields=(BinaryField("name", 9, 1), BinaryField("x", 3, 2)),
     schemas={7: (1, 2)},
@@ -112,8 +112,3 @@ def test_a_field_that_json_cannot_hold_is_refused_before_the_first_record() -> N
 def test_unknown_names_are_settings_errors(name: str, options: dict[str, str], message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         converter(name, **options)
-
-
-def test_type_ids_are_those_of_ignite() -> None:
-    assert type_id("Trade") == type_id("trade") == sum(ord(c) * 31 ** (4 - i) for i, c in enumerate("trade"))
-    assert -(2**31) <= type_id("org.example.Point") < 2**31

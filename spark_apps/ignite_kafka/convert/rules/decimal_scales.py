@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 import pyarrow as pa
 
 from ... import events
-from ...ignite.binary.java_classes import java_hash
+from ...ignite.types.java_hash import java_hash
 from ...ignite.types.model import CacheInfo, QueryField
 from ...ignite.types.type_table import mark_of
 

@@ -15,9 +15,9 @@ import pyarrow as pa
 
 from ... import events
 from ...errors import TypeClash, UnknownBinaryType
-from ...ignite.binary.java_classes import java_hash
 from ...ignite.binary.object_layout import ObjectLayout
 from ...ignite.types import type_codes as codes
+from ...ignite.types.java_hash import java_hash
 from ...ignite.types.model import BinaryField, BinaryType
 from ...ignite.types.type_table import BY_CODE, MARK, TYPE_NAME, code_name, declared_field, mark_of, type_code
 from .entries import Types

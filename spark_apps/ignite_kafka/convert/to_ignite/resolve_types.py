@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import pyarrow as pa
 
 from ...errors import UnknownBinaryType, UnsupportedType
-from ...ignite.binary.java_classes import java_hash
+from ...ignite.types.java_hash import java_hash
 from ...ignite.types.model import CacheInfo, QueryEntity, QueryField, TypeSource
 from ...ignite.types.type_table import enum_field, java_code, java_field
 from .entries import EntryTypes

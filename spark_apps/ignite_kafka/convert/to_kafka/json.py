@@ -13,6 +13,7 @@ import pyarrow as pa
 from ...errors import UnknownBinaryType, UnsupportedType
 from ...ignite.binary import EntryGroup, EnumPolicy, TypeRef, decode_entries
 from ...ignite.types import type_codes as codes
+from ...ignite.types.java_hash import java_hash
 from ...ignite.types.model import BinaryType, CacheInfo, Page, TypeSource
 from ...ignite.types.type_table import field_of
 from ...kafka.records import Records, gather, take_rows
@@ -99,14 +100,6 @@ def declared_types(cache: CacheInfo, types: TypeSource) -> Iterator[BinaryType]:
     names = {name for entity in cache.query_entities for name in (entity.key_type, entity.value_type)}
     for name in sorted(names):
         try:
-            yield types.binary_type(type_id(name))
+            yield types.binary_type(java_hash(name.lower()))
         except UnknownBinaryType:
             continue  # a simple class such as java.lang.Integer, or a type of which no object was written yet
-
-
-def type_id(type_name: str) -> int:
-    """Id of a type by its name, as Ignite's default id mapper gives it: Java's hash of the lower-cased name."""
-    result = 0
-    for unit in memoryview(type_name.lower().encode("utf-16-le")).cast("H"):
-        result = (31 * result + unit) & 0xFFFFFFFF
-    return result - (1 << 32) if result >> 31 else result

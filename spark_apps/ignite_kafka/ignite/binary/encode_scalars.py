@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from ...errors import EncodeError
 from ..types import type_codes as codes
+from ..types.java_hash import java_hash
 from ..types.type_table import ENUM_VALUES, mark_of, type_code, type_name_of
 from .byte_columns import (
     ByteColumns,
@@ -32,7 +33,6 @@ from .byte_columns import (
     valid_of,
 )
 from .decode_scalars import NUMPY
-from .java_classes import java_hash
 from .optimized import SERIALIZABLE, SQL_DATE
 
 _DAY_MS = 86_400_000

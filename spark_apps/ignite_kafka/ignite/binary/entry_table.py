@@ -16,11 +16,11 @@ import pyarrow as pa
 
 from ...errors import UnknownBinaryType, UnsupportedType
 from ..types import type_codes as codes
+from ..types.java_hash import java_hash
 from ..types.model import CacheInfo, QueryEntity, QueryField, TypeSource
 from ..types.type_table import declared_field, field_of, java_field, spark_field
 from .decode import EntryGroup
 from .decode_scalars import simple_name
-from .java_classes import java_hash
 from .unify_types import cast_exactly, unify_fields
 
 KEY, VALUE, TYPE = "_key", "_value", "_type"

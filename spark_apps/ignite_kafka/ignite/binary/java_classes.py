@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..types import type_codes as codes
+from ..types.java_hash import java_hash
 from ..types.model import BinaryField, BinaryType, TypeSource
 
 _BY_CODE = {
@@ -15,14 +16,6 @@ _BY_CODE = {
     codes.STRING_ARRAY: "[Ljava.lang.String;", codes.UUID_ARRAY: "[Ljava.util.UUID;", codes.DATE_ARRAY: "[Ljava.util.Date;",
     codes.TIMESTAMP_ARRAY: "[Ljava.sql.Timestamp;", codes.TIME_ARRAY: "[Ljava.sql.Time;", codes.OBJECT_ARRAY: "[Ljava.lang.Object;",
 }  # fmt: skip
-
-
-def java_hash(text: str) -> int:
-    """String.hashCode of Java for text of the basic plane, as a signed int32."""
-    number = 0
-    for char in text:
-        number = (31 * number + ord(char)) & 0xFFFFFFFF
-    return number - (1 << 32) if number >> 31 else number
 
 
 _COLLECTIONS = ("ArrayList", "LinkedList", "HashSet", "LinkedHashSet", "HashMap", "LinkedHashMap")

@@ -11,9 +11,9 @@ from functools import cached_property
 import pyarrow as pa
 
 from ...errors import UnsupportedType
+from ..types.java_hash import java_hash
 from ..types.model import BinaryField, BinaryType
 from ..types.type_table import type_code, type_name_of
-from .java_classes import java_hash
 
 _FNV_OFFSET, _FNV_PRIME = 0x811C9DC5, 0x01000193
 

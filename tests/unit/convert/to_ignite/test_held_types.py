@@ -11,8 +11,8 @@ import pytest
 
 from ignite_kafka.convert.to_ignite import ConversionRules, RecordConverter
 from ignite_kafka.errors import TypeClash
-from ignite_kafka.ignite.binary.java_classes import java_hash
 from ignite_kafka.ignite.types import type_codes as codes
+from ignite_kafka.ignite.types.java_hash import java_hash
 from ignite_kafka.ignite.types.model import BinaryType, CacheInfo, QueryEntity, QueryField
 from tests.support.to_ignite_records import GrowingTypes, consumed
 from tests.support.waiting import DEADLINE_S
