@@ -17,7 +17,7 @@ class KafkaToIgniteOperator(SparkCopyOperator):
     ``ignite-kafka stop``, which is a success with ``state`` STOPPED. A retried task resumes at the committed offsets; records stored after
     them are stored again, with the same values.
 
-    Parameters: :class:`.SparkCopyOperator`.
+    Parameters: ``SparkCopyOperator``.
     """
 
     app_name = "kafka_to_ignite.py"

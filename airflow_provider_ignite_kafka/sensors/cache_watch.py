@@ -28,7 +28,7 @@ _KEY = "ignite-cache-watch"
 
 
 class IgniteCacheWatchSensor(TypedTemplates, BaseSensorOperator):
-    """Wait for a difference to the known state and return it: :meth:`ignite_kafka.plan.cache_changes.CacheDiff.to_dict`.
+    """Wait for a difference to the known state and return it: ``ignite_kafka.plan.cache_changes.CacheDiff.to_dict``.
 
     The known state is `known`, by default the result of the first poll. Airflow's task state store keeps it over reschedules, deferrals,
     retries and clearing of the task. Every run, also one that times out, pushes it as XCom ``known``: pass the XCom of the previous run as

@@ -17,7 +17,7 @@ from ignite_kafka.settings.java_patterns import check_pattern
 
 
 def error_event(error: Exception) -> TriggerEvent:
-    """The event by which a trigger that fires once reports an error; :func:`event_to_exception` reads it."""
+    """The event by which a trigger that fires once reports an error; ``event_to_exception`` reads it."""
     return TriggerEvent({"error": f"{type(error).__name__}: {error}", "final": isinstance(error, FATAL)})
 
 
@@ -29,7 +29,7 @@ def event_to_exception(event: Mapping[str, Any]) -> AirflowException | None:
 
 
 class IgniteCacheWatchTrigger(BaseEventTrigger):
-    """Poll a cluster and fire each difference to the last state; see :class:`ignite_kafka.plan.cache_changes.CacheDiff`.
+    """Poll a cluster and fire each difference to the last state; see ``ignite_kafka.plan.cache_changes.CacheDiff``.
 
     In an ``AssetWatcher`` it runs without end and keeps its state in the asset's state store (Airflow 3.3). It starts from the stored
     state, else from `known`, else from its first poll. If the cluster does not answer, it waits and fires the changes afterwards.
@@ -46,7 +46,7 @@ class IgniteCacheWatchTrigger(BaseEventTrigger):
         then fired, too: ``{"error": reason, "final": whether no retry can help}``.
 
     The constructor checks no argument, because an exception would end the whole triggerer. Arguments are checked when the Dag is parsed or
-    the task deferred (:meth:`serialize`), and before the first poll.
+    the task deferred (``serialize``), and before the first poll.
     """
 
     # a triggerer stores an event in the database about a second after it fired; the state must be stored after the event

@@ -1,6 +1,6 @@
 """Errors of this package. Each names what failed, where, why and what to do, and travels between processes as JSON.
 
-``exit_code`` is the exit code of a command that the error ends: 2 for settings, 3 for :class:`Fenced`, 4 for :class:`OutcomeUnknown`,
+``exit_code`` is the exit code of a command that the error ends: 2 for settings, 3 for ``Fenced``, 4 for ``OutcomeUnknown``,
 1 for others. ``final`` is False where a retry of the same run may succeed.
 """
 
@@ -44,7 +44,7 @@ class IgniteKafkaError(Exception):
 
     @staticmethod
     def from_dict(data: dict[str, Any]) -> IgniteKafkaError:
-        """The error that :meth:`to_dict` described; an unknown type becomes the base class."""
+        """The error that ``to_dict`` described; an unknown type becomes the base class."""
         return _rebuild(data)
 
 
