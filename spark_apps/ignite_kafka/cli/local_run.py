@@ -18,6 +18,7 @@ from ..errors import IgniteKafkaError
 from ..preflight import preflight
 from ..run import RunRequest, run_request
 from ..runtime import logs
+from ..runtime.interrupts import interrupts_raised
 from ..runtime.java import require_java
 from ..runtime.library_zip import zip_library
 from ..settings.connector import ConnectorSettings
@@ -58,7 +59,7 @@ def run_locally(
         os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     spark = _session(settings.name, master)
     try:
-        with tempfile.TemporaryDirectory(prefix="ignite-kafka-") as folder:
+        with interrupts_raised(), tempfile.TemporaryDirectory(prefix="ignite-kafka-") as folder:
             if not str(spark.sparkContext.master).startswith("local"):
                 spark.sparkContext.addPyFile(str(zip_library(Path(folder))))
             secrets_file = find_secrets(spark, arguments, allowed_kafka_options)

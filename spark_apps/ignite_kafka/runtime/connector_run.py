@@ -27,6 +27,7 @@ from ..state.configs import ConnectorState, read_connector
 from ..state.configs_writer import ConfigsWriter
 from ..state.status import RunStatus, StatusWriter, read_runs
 from .clients import kafka_clients
+from .interrupts import interrupts_raised
 from .spark_job import Job, TaskErrors, Work
 
 log = logging.getLogger(__name__)
@@ -85,7 +86,8 @@ class ConnectorRun(ABC, Generic[S]):
         self._retry(lambda: StatusWriter.ensure_topic(self._topics, prefix, self._settings.replication_factor))
         self._writer = StatusWriter(self._clients, prefix)
         try:
-            self._run()
+            with interrupts_raised():
+                self._run()
         except IgniteKafkaError as error:
             event = {3: events.RUN_FENCED, 4: events.OUTCOME_UNKNOWN}.get(error.exit_code, events.RUN_FAILED)
             events.emit(event, connector=self._settings.name, run_id=self._request.run_id, reason=str(error))

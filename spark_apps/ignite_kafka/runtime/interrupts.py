@@ -1,0 +1,25 @@
+"""Ctrl-C during a call to Spark's JVM."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from py4j.protocol import Py4JError
+
+
+@contextmanager
+def interrupts_raised() -> Iterator[None]:
+    """Raise KeyboardInterrupt instead of the Py4JError that hides it.
+
+    Py4J tells the JVM to cancel a call that Ctrl-C ends. If the connection is closed already, that raises a Py4JError, and the caller
+    does not see the KeyboardInterrupt (py4j/java_gateway.py, ``GatewayClient.send_command``).
+
+    :raises KeyboardInterrupt: it is what the Py4JError was raised for.
+    """
+    try:
+        yield
+    except Py4JError as error:
+        if isinstance(error.__context__, KeyboardInterrupt):
+            raise KeyboardInterrupt from error
+        raise
