@@ -65,6 +65,7 @@ class BacklogCleanupOperator(TypedTemplates, BaseOperator):
         :raises AirflowException: a cluster did not answer; nothing or only a part is removed.
         """
         from ignite_kafka.admin import backlog
+        from ignite_kafka.cli import render
 
         try:
             connections = Connections.of(self.ignite_conn_id, self.kafka_conn_id)
@@ -73,7 +74,7 @@ class BacklogCleanupOperator(TypedTemplates, BaseOperator):
             cleaned = backlog.cleanup(settings, secrets, force=self._forced())
         except IgniteKafkaError as error:
             raise run_result.error_to_exception(error) from error
-        self.log.info("Removed the backlog of connector %s: service %s, cache %s", cleaned.connector, cleaned.service, cleaned.cache)
+        self.log.info("%s", render.cleaned(cleaned))
         return cleaned.to_dict()
 
     def _forced(self) -> bool:

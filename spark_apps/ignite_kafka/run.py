@@ -9,6 +9,7 @@ from typing import cast
 
 from pyspark.sql import SparkSession
 
+from .common.redaction import set_log_values
 from .runtime.connector_run import RunRequest
 from .settings.connector import ConnectorSettings
 from .settings.secrets_file import SecretsFile
@@ -44,6 +45,7 @@ def run_connector(
     :raises IgniteKafkaError: any other error; the next run continues after what was committed.
     """
     run_id = run_id or f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{uuid.uuid4().hex[:8]}"
+    set_log_values(settings.log_values)
     secrets = None if secrets_file is None else SecretsFile(secrets_file)
     return run_request(spark, RunRequest(settings, run_id, snapshot_id, secrets, stop=stop or threading.Event()))
 

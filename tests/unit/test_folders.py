@@ -34,10 +34,10 @@ COVERED_BY = {
     "integration/source/test_snapshot.py": (
         "source.snapshot.run source.snapshot.progress runtime.progress runtime.spark_job state.open_slots state.slot_claim state.status"
     ),
-    "integration/source/test_stream.py": "run source.stream.run source.stream.task",
+    "integration/source/test_stream.py": "source.stream.run source.stream.task",
     "unit/admin/test_verify.py": "admin.comparison",
     "integration/cli/test_local_run.py": "runtime.spark_conf",
-    "unit/cli/test_main.py": "cli.arguments cli.tables settings.connector",
+    "unit/cli/test_main.py": "cli.__main__ cli.arguments cli.tables settings.connector",
     "unit/convert/test_converters.py": "convert.to_kafka.converter convert.to_kafka.ignite_binary",
     "unit/convert/to_ignite/test_record_converter.py": (
         "convert.to_ignite.entries convert.to_ignite.json convert.to_ignite.json_columns convert.to_ignite.json_parser"

@@ -73,6 +73,11 @@ def add_counts(before: Mapping[str, CacheStatus], counts: Iterable[Counts]) -> d
     return {name: _added(status, total.get(name, CacheCount())) for name, status in before.items()}
 
 
+def cap_units(caches: Mapping[str, CacheStatus]) -> dict[str, CacheStatus]:
+    """Count a unit once that a stream has sent again. A snapshot does not cap: one unit too many is a fault that its end reports."""
+    return {name: replace(cache, units_done=min(cache.units, cache.units_done)) for name, cache in caches.items()}
+
+
 def _added(before: CacheStatus, count: CacheCount) -> CacheStatus:
     return replace(
         before,
@@ -80,7 +85,7 @@ def _added(before: CacheStatus, count: CacheCount) -> CacheStatus:
         records=before.records + count.records,
         bad=before.bad + count.bad,
         bytes=before.bytes + count.bytes,
-        units_done=min(before.units, before.units_done + count.units),
+        units_done=before.units_done + count.units,
         seconds=before.seconds + count.ended - count.started,
     )
 

@@ -19,7 +19,7 @@ from ..state.status import CacheStatus, TaskProgress
 from ..state.target_state import read_target, write_target
 from . import parallelism
 from .connector_run import POLL_S, ConnectorRun, S
-from .counts import Counts, SlotResult, add_counts
+from .counts import Counts, SlotResult, add_counts, cap_units
 from .epoch import STREAMING_S, Epoch, Running
 from .progress import RunFollower
 from .spark_job import Job, Work
@@ -197,7 +197,7 @@ class EpochRun(ConnectorRun[S]):
 
     def _add(self, counts: Iterable[Counts], planned: Mapping[str, CacheStatus]) -> None:
         """Set the run's counts: those of earlier epochs plus those of slots or tasks of this one."""
-        self._status = replace(self._status, caches=add_counts({**planned, **self._sent}, counts))
+        self._status = replace(self._status, caches=cap_units(add_counts({**planned, **self._sent}, counts)))
 
     def _close_run(self, state: str) -> None:
         """Write the run's last record: status.COMPLETED or status.STOPPED."""

@@ -9,9 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from typing import Any
 
+from ..common.retry import retry
 from ..errors import OffsetsLost, TopicError
-from ..kafka.clients import KafkaClients
+from ..kafka.clients import REQUEST_TIMEOUT_S, KafkaClients
 from ..kafka.producer import ProducerFenced, TransactionalProducer, fenced_by_newer
+from ..kafka.topic_errors import may_pass
 from ..kafka.topics import COMPACTED, Topics, TopicSpec
 from ..plan.slots import Owner, SlotKey
 from .configs import (
@@ -176,7 +178,13 @@ class ConfigsWriter:
         return configs_topic(self._prefix), _json([kind, self._connector, *rest]), None if value is None else _json(value), 0
 
     def _write(self, records: Sequence[_Record]) -> Mapping[tuple[str, int], int]:
-        """Write records in one transaction; returns the last offset by topic and partition. May be repeated after an error."""
+        """Write records in one transaction and return the last offset by topic and partition. The call may be repeated after an error.
+
+        The transaction's coordinator may not know a new topic yet, although the controller and the leaders do: it is retried.
+        """
+        return retry(lambda: self._write_once(records), min(REQUEST_TIMEOUT_S, self._clients.patience_s), may_pass)
+
+    def _write_once(self, records: Sequence[_Record]) -> Mapping[tuple[str, int], int]:
         assert self._producer is not None, "take() comes first"
         try:
             if self._producer.spent or self._in_doubt:
@@ -195,7 +203,8 @@ class ConfigsWriter:
         except ProducerFenced as cause:
             raise fenced_by_newer(self._connector, None, self.record.generation, self._newest_generation()) from cause
         except TopicError as cause:
-            raise self._topics.unknown_topic(cause, sorted({topic for topic, *_ in records})) from cause
+            refined = self._topics.unknown_topic(cause, sorted({topic for topic, *_ in records}))
+            raise refined from refined.__cause__
 
     def _initialised(self) -> TransactionalProducer:
         reports = {"delivery.report.only.error": False}

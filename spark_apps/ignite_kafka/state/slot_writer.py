@@ -201,7 +201,7 @@ class SlotWriter:
         self._producer.send_offsets(committed, group_metadata)
 
     def _produce(self, topic: str, key: bytes, value: bytes, partition: int) -> None:
-        self._begin().add(topic, key, value)
+        self._begin().add_internal(topic, key, value)
         self._producer.produce(topic, key, value, partition, FORMAT_HEADERS)
 
     def _check_timeout(self) -> None:

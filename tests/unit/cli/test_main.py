@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -20,6 +23,7 @@ from ignite_kafka.settings.secrets import Secrets, dump
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.state.configs import ConnectorState
 from ignite_kafka.state.status import CacheStatus, RunStatus
+from tests.support.waiting import DEADLINE_S
 
 
 @pytest.fixture
@@ -255,3 +259,10 @@ def test_offsets_as_lines_and_as_table(monkeypatch: pytest.MonkeyPatch, capsys: 
 def test_tables() -> None:
     assert table(("name", "count"), [("a", 1_000), ("bcdef", 5)]) == "name   count\n-----  -----\na      1,000\nbcdef      5"
     assert table(("name",), []) == "name\n----"
+
+
+def test_the_package_runs_as_the_command() -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    line = [sys.executable, "-m", "ignite_kafka.cli", "--help"]
+    done = subprocess.run(line, capture_output=True, text=True, check=True, timeout=DEADLINE_S, env=environment)
+    assert "usage: ignite-kafka" in done.stdout

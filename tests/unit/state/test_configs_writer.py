@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterable
+from typing import Any
+
 import pytest
-from confluent_kafka import KafkaError
+from confluent_kafka import KafkaError, KafkaException
 
 from ignite_kafka.errors import IgniteKafkaError, KafkaUnavailable, OffsetsLost, TopicError
-from ignite_kafka.kafka.clients import KafkaClients
+from ignite_kafka.kafka.clients import KafkaClients, translate
 from ignite_kafka.state.configs import ConnectorRecord, ConnectorState
 from ignite_kafka.state.configs_writer import ConfigsWriter
 from tests.support.fake_topics import Answer, described, refused
@@ -71,3 +75,61 @@ def test_a_connector_has_one_secret_for_its_life() -> None:
     assert len(written) == 1
     writer.begin_epoch(1)
     assert made.encode() in written[1]
+
+
+class Producer:
+    """Gives the result of one commit: an error of a broker, or None."""
+
+    spent = False
+    written = {("p-configs", 0): 7}
+
+    def __init__(self, commits: Iterable[int | None]) -> None:
+        self._commits = iter(commits)
+
+    def begin(self) -> None: ...
+
+    def produce(self, *_: Any, **__: Any) -> None: ...
+
+    def close(self) -> None: ...
+
+    def commit(self) -> None:
+        code = next(self._commits)
+        if code is not None:
+            raise translate(KafkaError(code), "commit_transaction") from KafkaException(KafkaError(code))
+
+
+class Writer(ConfigsWriter):
+    """A writer whose producers share a list of commits."""
+
+    def __init__(self, topics: Any, commits: Iterable[int | None], patience_s: float = 60.0) -> None:
+        super().__init__(KafkaClients({}, patience_s=patience_s), topics, "p", "c")
+        self.commits = iter(commits)
+        self._producer = self._initialised()
+
+    def _initialised(self) -> Any:
+        return Producer(self.commits)
+
+    def _newest_generation(self) -> int:
+        return 0
+
+
+UNKNOWN = KafkaError.UNKNOWN_TOPIC_OR_PART
+CONFIGS = {"p-configs": {"cleanup.policy": "compact"}}
+
+
+def test_a_transaction_whose_coordinator_does_not_know_a_new_topic_is_retried() -> None:
+    writer = Writer(described(CONFIGS), [UNKNOWN, UNKNOWN, None])
+    assert writer._write([("p-configs", b"key", b"value", 0)]) == Producer.written
+    assert not writer._in_doubt
+
+
+def test_the_retries_end() -> None:
+    writer = Writer(described(CONFIGS), itertools.repeat(UNKNOWN), patience_s=0.5)
+    with pytest.raises(KafkaUnavailable, match="do not know it yet"):
+        writer._write([("p-configs", b"key", b"value", 0)])
+
+
+def test_a_transaction_in_a_deleted_topic_is_not_retried() -> None:
+    writer = Writer(described({}), [UNKNOWN])
+    with pytest.raises(TopicError, match="commit_transaction failed"):
+        writer._write([("p-configs", b"key", b"value", 0)])

@@ -63,10 +63,11 @@ def test_the_largest_record_is_named_where_the_broker_names_none() -> None:
     transaction = OpenTransaction(LIMITS)
     transaction.add_batch("t", records(5, 70, 6))
     transaction.add("letters", b"key", b"v" * 80)
+    transaction.add_internal("offsets", b"key", b"v" * 500)  # the broker refuses records of data topics
     error = transaction.too_large(RecordTooLarge("refused", "Raise it."), 4)
     assert (error.what, error.remedy) == ("refused; the largest record of this transaction has 83 bytes", "Raise it.")
     assert error.where == {"topic": "letters", "key": "b'key'", "slot": 4}
-    assert transaction.topics == {"t", "letters"}
+    assert transaction.topics == {"t", "letters", "offsets"}
 
 
 @pytest.mark.parametrize(
