@@ -175,6 +175,8 @@ def canonical(config: Mapping[str, Any]) -> dict[str, Any]:
     """
     result = {one_name(name): value for name, value in config.items()}
     for name in result.keys() & {*_SECURITY_BOOLEANS, *_SECURITY_CHOICES, _MECHANISM}:
+        if result[name] is None:
+            continue  # librdkafka refuses it; as text it would be the choice "none"
         text = str(result[name])
         if name in _SECURITY_BOOLEANS:
             result[name] = _BOOLEANS.get(text.lower(), text)

@@ -153,3 +153,7 @@ def test_what_is_accepted_is_said_once() -> None:
     for _ in range(3):
         kafka_clients(settings(allow_insecure_connections=True), Secrets(kafka=SASL))
     assert events.counts()[15185] == before + 1
+
+
+def test_no_value_is_not_the_choice_none() -> None:
+    assert canonical({"ssl.endpoint.identification.algorithm": None}) == {"ssl.endpoint.identification.algorithm": None}

@@ -131,7 +131,7 @@ def plain(array: pa.Array, field: pa.Field, form: JsonFormat) -> pa.Array | None
         return array if _all_finite(array) else None
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind):
         return bytes_to_json(array)
-    if pa.types.is_temporal(kind) and not pa.types.is_duration(kind):
+    if pa.types.is_timestamp(kind) or pa.types.is_date(kind) or pa.types.is_time(kind):
         return instants_to_json(array)
     if pa.types.is_map(kind) or pa.types.is_union(kind):
         return None

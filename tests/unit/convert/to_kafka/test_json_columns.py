@@ -146,3 +146,9 @@ def test_decimal128_goes_by_its_scale() -> None:
     array = pa.array([Decimal("-1.50"), None, Decimal("0.00")], field.type)
     assert text(array, field, JsonFormat("NUMERIC")).to_pylist() == [b"-1.50", b"null", b"0.00"]
     assert text(array, field, JsonFormat()).to_pylist() == [b'"/2o="', b"null", b'"AA=="']
+
+
+@pytest.mark.parametrize("array", [pa.array([pa.MonthDayNano([1, 2, 3])]), pa.array([1], pa.duration("ms"))], ids=lambda one: str(one.type))
+def test_a_column_without_a_form_in_json_is_refused(array: pa.Array) -> None:
+    with pytest.raises(UnsupportedType, match="JSON has no form for a column"):
+        text(array, pa.field("f", array.type), JsonFormat())
