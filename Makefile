@@ -8,7 +8,7 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 # only the very files that are listed there: each has its hash
 PIP_LOCKED = $(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes
-TESTS ?= tests/unit tests/integration tests/faults tests/stream tests/backlog
+TESTS ?= tests/unit tests/integration tests/backlog tests/faults tests/stream
 # of all tests together; the floor is in pyproject.toml
 COVERAGE := $(if $(filter file,$(origin TESTS)),--cov --cov-report=term:skip-covered --cov-report=html:.work/coverage)
 # unit tests that look at the code and the docs themselves, in seconds
