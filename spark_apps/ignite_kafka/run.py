@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import threading
-import time
-import uuid
 from typing import cast
 
 from pyspark.sql import SparkSession
 
+from .common.new_id import new_id
 from .common.redaction import set_log_values
 from .runtime.connector_run import RunRequest
 from .settings.connector import ConnectorSettings
@@ -44,7 +43,7 @@ def run_connector(
     :raises OutcomeUnknown: a commit or a put got no answer: the records may or may not be there.
     :raises IgniteKafkaError: any other error; the next run continues after what was committed.
     """
-    run_id = run_id or f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{uuid.uuid4().hex[:8]}"
+    run_id = run_id or new_id()
     set_log_values(settings.log_values)
     secrets = None if secrets_file is None else SecretsFile(secrets_file)
     return run_request(spark, RunRequest(settings, run_id, snapshot_id, secrets, stop=stop or threading.Event()))

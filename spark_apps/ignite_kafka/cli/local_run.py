@@ -6,14 +6,13 @@ import os
 import sys
 import tempfile
 import threading
-import time
-import uuid
 from pathlib import Path
 
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
 from ..app import Arguments, find_secrets, session_builder, show_progress
+from ..common.new_id import new_id
 from ..errors import IgniteKafkaError
 from ..preflight import preflight
 from ..run import RunRequest, run_request
@@ -50,7 +49,7 @@ def run_locally(
     :raises IgniteKafkaError: the error that ended the run.
     """
     require_java()
-    run_id = run_id or _run_id()
+    run_id = run_id or f"cli-{new_id()}"
     arguments = Arguments("", secrets, mounted_secrets, ship_secrets_unprotected)
     preflight(settings, arguments.read_secrets(allowed_kafka_options), run_id, snapshot_id)
     if master is None or master.startswith("local"):
@@ -81,7 +80,3 @@ def _session(connector: str, master: str | None) -> SparkSession:
             raise
         remedy = "Its message is above. Check JAVA_HOME, SPARK_HOME and the files in SPARK_CONF_DIR"
         raise IgniteKafkaError("Spark's Java process ended before it answered", remedy) from cause
-
-
-def _run_id() -> str:
-    return time.strftime("cli-%Y%m%dT%H%M%SZ-", time.gmtime()) + uuid.uuid4().hex[:8]

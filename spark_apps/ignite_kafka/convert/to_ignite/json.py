@@ -106,10 +106,11 @@ class JsonReader:
     def _by_kind(self, texts: pa.BinaryArray) -> Side:
         """Values whose JSON kind gives their type: all of one kind are read as one column."""
         name = str(self._root.metadata[TYPE_NAME], "utf-8")
-        kinds = self._with_floats(texts, _kinds(texts), name)
-        sides, places = [], []
         if not len(texts):
             return Side(_NONE, texts, ())
+        trimmed = pc.ascii_trim(texts.view(pa.string()), " \t\r\n")
+        kinds = self._with_floats(trimmed, _kinds(trimmed), name)
+        sides, places = [], []
         for kind in np.unique(kinds):
             rows = np.flatnonzero(kinds == kind)
             if kind == _UNCLEAR:
@@ -121,13 +122,12 @@ class JsonReader:
             places.append(rows)
         return concat_sides(sides, places)
 
-    def _with_floats(self, texts: pa.BinaryArray, kinds: np.ndarray, name: str) -> np.ndarray:
+    def _with_floats(self, trimmed: pa.StringArray, kinds: np.ndarray, name: str) -> np.ndarray:
         """The kinds, with those of "NaN", "Infinity" and "-Infinity" by what else was met: converter `json` writes such doubles so.
 
         What was met is kept between batches, as no metadata of the cluster has the type of a whole value. Keys become no double, since
         the same key would have two forms if its first batch had no number.
         """
-        trimmed = pc.ascii_trim(texts.view(pa.string()), " \t\r\n")
         quoted = np.asarray(pc.is_in(trimmed, value_set=pa.array([f'"{text}"' for text in QUOTED_FLOATS])))
         if np.isin(kinds, ("1", ".")).any():
             self._met.add(".")
@@ -271,9 +271,8 @@ _FIRST[list(b"tf")] = "t"
 _FIRST[list(b"-0123456789")] = "1"
 
 
-def _kinds(texts: pa.BinaryArray) -> np.ndarray:
+def _kinds(trimmed: pa.StringArray) -> np.ndarray:
     """The kind of JSON value that each text begins with, by its first letter; text if it begins with none."""
-    trimmed = pc.ascii_trim(texts.view(pa.string()), " \t\r\n")
     first = pc.binary_slice(trimmed.view(pa.binary()), 0, 1)
     letters = np.array([letter[0] if letter else 0 for letter in first.dictionary_encode().dictionary.to_pylist()], np.uint8)
     kinds = _FIRST[letters[first.dictionary_encode().indices.to_numpy(zero_copy_only=False)]]

@@ -5,8 +5,6 @@ The driver plans, claims the connector, follows progress and ends the snapshot. 
 
 from __future__ import annotations
 
-import time
-import uuid
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
@@ -15,6 +13,7 @@ from pyspark.sql import SparkSession
 
 from ... import events
 from ...common.deadline import Interval
+from ...common.new_id import new_id
 from ...errors import IgniteKafkaError, SnapshotConflict
 from ...ignite.cluster import Cluster
 from ...plan.slots import slots_of_tasks
@@ -177,7 +176,7 @@ def _snapshot_id(state: ConnectorState) -> str:
 
 def new_snapshot_id() -> str:
     """A snapshot id that sorts by time."""
-    return time.strftime("%Y%m%dT%H%M%SZ-", time.gmtime()) + uuid.uuid4().hex[:8]
+    return new_id()
 
 
 def planned(plan: TransferPlan) -> dict[str, CacheStatus]:
