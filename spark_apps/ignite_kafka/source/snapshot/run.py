@@ -171,11 +171,6 @@ def _snapshot_id(state: ConnectorState) -> str:
     """The last unfinished snapshot's id, else a new one."""
     if state.snapshot is not None and not state.snapshot.complete:
         return state.snapshot.id
-    return new_snapshot_id()
-
-
-def new_snapshot_id() -> str:
-    """A snapshot id that sorts by time."""
     return new_id()
 
 

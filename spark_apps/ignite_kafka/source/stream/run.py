@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 
 from ... import events
 from ...common.deadline import Deadline
+from ...common.new_id import new_id
 from ...errors import BacklogRefused, CacheDestroyed, CacheNotFound, IgniteKafkaError, SettingsError
 from ...plan.source_plan import TransferPlan
 from ...runtime import parallelism
@@ -33,7 +34,7 @@ from ...state.configs import SnapshotRecord
 from ...state.sent_topics import check_plan
 from ...state.status import RunStatus, TaskProgress
 from ..planning import ensure_topics, make_plan
-from ..snapshot.run import new_snapshot_id, planned
+from ..snapshot.run import planned
 from .capture import Capture, Deployments, deployment_of, owner_of
 from .start_policy import StartState, loads_after_change, start_policy
 from .task import stream_slots
@@ -87,7 +88,7 @@ class BacklogRun(EpochRun[SourceSettings]):
             raise SettingsError("the connector is paused", remedy, connector=settings.name)
         # settings and caches are checked before the connector is claimed
         slots = parallelism.slots(settings, state, parallelism.cores(self._spark))
-        snapshot_id = self._request.snapshot_id or new_snapshot_id()
+        snapshot_id = self._request.snapshot_id or new_id()
         plan = self._retry(lambda: make_plan(settings, self._cluster, self._topics, snapshot_id, slots))
         self._control = control = self._configs_writer()
         found = self._claim(control, slots, state)
@@ -117,7 +118,7 @@ class BacklogRun(EpochRun[SourceSettings]):
         captured = self._capture.start([cache.name for cache in planned_caches])
         events.emit(events.CAPTURE_BEGUN, connector=plan.connector, caches=len(planned_caches), capture_id=captured.capture_id)
         state = StartState(before, self._request.snapshot_id, present.capture_id if present else None, captured.capture_id)
-        decision = start_policy(settings.failover_policy, settings.load_initial_data, state, plan.snapshot_id, new_snapshot_id())
+        decision = start_policy(settings.failover_policy, settings.load_initial_data, state, plan.snapshot_id, new_id())
         if decision.lost_capture is not None:
             events.emit(events.CAPTURE_LOST, connector=plan.connector, capture_id=decision.lost_capture)
         caches = tuple(
