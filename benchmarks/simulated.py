@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, Self, cast
 
 from ignite_kafka.errors import IgniteKafkaError, UnknownBinaryType
+from ignite_kafka.ignite.cache_configuration import CacheConfiguration
 from ignite_kafka.ignite.cluster import Cluster
 from ignite_kafka.ignite.protocol import cache_id
 from ignite_kafka.ignite.types.model import BinaryType, CacheInfo, Page
@@ -43,6 +44,10 @@ class SimulatedCluster:
     def cache(self, name: str) -> CacheInfo:
         """Return a cache of 1,024 partitions, without query entity."""
         return CacheInfo(name, cache_id(name), PARTITIONS)
+
+    def configuration(self, name: str) -> CacheConfiguration:
+        """Return a configuration that leaves all to the cluster, without tables."""
+        return CacheConfiguration(name)
 
     def binary_type(self, type_id: int) -> BinaryType:
         """Raise UnknownBinaryType: the simulated cluster has no types."""

@@ -18,6 +18,7 @@ from tools import entries
 
 _LONG, _INT, _DOUBLE, _TEXT, _TIME, _BOOL = pa.int64(), pa.int32(), pa.float64(), pa.string(), pa.timestamp("us", "UTC"), pa.bool_()
 _KEY = pa.field("", _LONG)  # no column of its own for SQL
+TEXT_KEY = pa.field("", _TEXT)
 SINK_TOPICS, SINK_CACHES = "to-", "sink-"  # a topic of the other direction is to-X, its cache sink-X
 _BATCH_ROWS = 20_000
 _DAY = datetime(2026, 1, 1)
@@ -30,11 +31,13 @@ class BenchTable:
     """One cache: Long keys 0, 1, 2, ... and objects of one type.
 
     :param columns: (first row, row after the last) -> values of each field.
+    :param key: key of a cache that a sink fills.
     """
 
     cache: str
     value: pa.Field
     columns: Callable[[int, int], Columns]
+    key: pa.Field = _KEY
 
 
 def _trades(first: int, last: int) -> Columns:
@@ -109,7 +112,7 @@ def put(address: str, table: BenchTable, first: int, last: int) -> None:
 def make_cache(address: str, table: BenchTable, *, sql: bool = False) -> None:
     """The empty cache and its binary type."""
     with Cluster(IgniteEndpoint((address,))) as cluster:
-        entries.make_cache(cluster, table.cache, _KEY, table.value, sql=sql)
+        entries.make_cache(cluster, table.cache, table.key, table.value, sql=sql)
 
 
 def destroy(address: str, cache: str) -> None:

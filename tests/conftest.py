@@ -15,7 +15,7 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 from tests.support import QUICK_JVM, left_behind
-from tools.servers import IgniteCluster, Jars, KafkaBroker
+from tools.servers import IgniteCluster, Jars, KafkaBroker, SchemaRegistry
 
 # a test that is slow on a busy machine is not wrong
 hypothesis.settings.register_profile("project", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
@@ -86,6 +86,13 @@ def kafka(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafk
     """A shared broker, not to be killed: ``.bootstrap``, ``.client_config``."""
     with KafkaBroker(tmp_path_factory.mktemp("kafka"), jars=jars, java_options=QUICK_JVM) as broker:
         yield broker
+
+
+@pytest.fixture(scope="session")
+def schema_registry(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SchemaRegistry]:
+    """A shared schema registry in memory, not to be killed: ``.url``."""
+    with SchemaRegistry(tmp_path_factory.mktemp("registry"), jars=jars, java_options=QUICK_JVM) as registry:
+        yield registry
 
 
 @pytest.fixture

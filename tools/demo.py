@@ -25,7 +25,7 @@ from ignite_kafka.plan.source_plan import TransferPlan
 from ignite_kafka.state.configs import read_connector
 from ignite_kafka.state.status import RunStatus, read_runs
 
-from . import demo_restore
+from . import demo_avro, demo_replicate, demo_restore
 from .airflow_home import BIN, airflow_environment, connection_variables, connections, migrate
 from .demo_stream import StreamDemo
 from .load_flights import load
@@ -36,6 +36,7 @@ from .servers.process import DEADLINE_S
 DAG = "ignite_to_kafka_snapshot"
 CONNECTOR = "nightly"
 INTERNAL_TOPICS = "ignite-kafka"
+_SMALL = ("airlines", "airports", "planes")
 _POLL_S = 0.2
 _SUCCEEDED = re.compile(r"DagRun Finished: .*state=success")
 _FAILED = "Task failed with exception"
@@ -83,9 +84,13 @@ def _demo() -> int:
         _run_dag(demo_restore.DAG, "KafkaToIgniteOperator, spark-submit, new caches", directory, environment)
         same, text = demo_restore.compare_restored(ignite.address, kafka.bootstrap, list(entries), _say)
         print(f"\n{text}\n", flush=True)
+        replicated, text = demo_replicate.replicate(directory, jars, ignite.address, kafka.bootstrap, list(entries), _say)
+        print(f"\n{text}\n", flush=True)
+        avro, text = demo_avro.copy_as_avro(directory, jars, ignite.address, kafka.bootstrap, _SMALL, _say)
+        print(f"\n{text}\n", flush=True)
         equal, text = StreamDemo(directory, ignite.address, kafka.bootstrap, _say).run()
         print(f"\n{text}\n\nlogs of all parts: {directory.relative_to(WORK.parent)}")
-    return 0 if equal and same and all(_verdict(result) == "verified" for result in verified) else 1
+    return 0 if equal and same and replicated and avro and all(_verdict(result) == "verified" for result in verified) else 1
 
 
 def _run_dag(dag: str, what: str, directory: Path, environment: Mapping[str, str]) -> None:

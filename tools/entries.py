@@ -7,9 +7,10 @@ from collections.abc import Iterable
 import pyarrow as pa
 
 from ignite_kafka.ignite.binary import ObjectLayout, encoded
+from ignite_kafka.ignite.cache_configuration import CacheConfiguration
 from ignite_kafka.ignite.cache_writer import CacheWriter
 from ignite_kafka.ignite.cluster import Cluster
-from ignite_kafka.ignite.schema import NewCache, get_or_create_cache, query_entity, register_type
+from ignite_kafka.ignite.schema import get_or_create_cache, query_entity, register_type
 from ignite_kafka.ignite.types.model import CacheInfo
 
 
@@ -22,7 +23,7 @@ def make_cache(cluster: Cluster, name: str, key: pa.Field, value: pa.Field, *, s
         if pa.types.is_struct(field.type):
             register_type(cluster, ObjectLayout.of(field).metadata)
     entities = (query_entity(name.upper(), key, value),) if sql else ()
-    return get_or_create_cache(cluster, NewCache(name, query_entities=entities))
+    return get_or_create_cache(cluster, CacheConfiguration(name, query_entities=entities))
 
 
 def put(cluster: Cluster, cache: CacheInfo, key: pa.Field, value: pa.Field, batches: Iterable[tuple[pa.Array, pa.Array]]) -> int:

@@ -18,7 +18,7 @@ def report_unused_secrets(given: Secrets, used: Secrets, secrets_file: str | Pat
     held, replaced = to_dict(used), to_dict(given)
     unused = [
         f"{name} of the {side.capitalize()} connection"
-        for side in ("ignite", "kafka")
+        for side in ("ignite", "kafka", "registry")
         for name, value in replaced[side].items()
         if value and value != held[side].get(name)
     ]

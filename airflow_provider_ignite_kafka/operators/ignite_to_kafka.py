@@ -37,7 +37,7 @@ class IgniteToKafkaOperator(SparkCopyOperator):
         return build_request(
             self.settings,
             SourceSettings,
-            Connections.of(self.ignite_conn_id, self.kafka_conn_id),
+            Connections.of(self.ignite_conn_id, self.kafka_conn_id, self.registry_conn_id),
             default_connector=names.connector,
             snapshot_id=self.snapshot_id or names.snapshot_id,
             run_id=names.run_id,

@@ -27,7 +27,7 @@ class KafkaToIgniteOperator(SparkCopyOperator):
         return build_request(
             self.settings,
             SinkSettings,
-            Connections.of(self.ignite_conn_id, self.kafka_conn_id),
+            Connections.of(self.ignite_conn_id, self.kafka_conn_id, self.registry_conn_id),
             default_connector=names.connector,
             run_id=names.run_id,
             secrets_file=Path(self.secrets_file) if self.secrets_file else None,

@@ -49,6 +49,8 @@ class SparkCopyOperator(TypedTemplates, BaseOperator):
     :param run_mode: ``once`` or ``continuous``; overrides the setting. Templated.
     :param ignite_conn_id: connection of type `ignite`.
     :param kafka_conn_id: connection of the Kafka provider; its extra holds librdkafka settings.
+    :param registry_conn_id: connection of type `http` of the schema registry, for converters that have one; its extra holds Confluent's
+        properties. Templated.
     :param conn_id: connection of the Spark provider.
     :param secrets_file: file with the secrets, mounted at this path on worker, driver and executors. Default: the operator writes one
         from the connections, readable only by its user, and removes it when the app has ended. Templated.
@@ -76,6 +78,7 @@ class SparkCopyOperator(TypedTemplates, BaseOperator):
         "run_mode",
         "ignite_conn_id",
         "kafka_conn_id",
+        "registry_conn_id",
         "conn_id",
         "secrets_file",
         "conf",
@@ -91,6 +94,7 @@ class SparkCopyOperator(TypedTemplates, BaseOperator):
         run_mode: str | None = None,
         ignite_conn_id: str = IgniteHook.default_conn_name,
         kafka_conn_id: str = "kafka_default",
+        registry_conn_id: str | None = None,
         conn_id: str = "spark_default",
         secrets_file: str | None = None,
         ship_secrets_unprotected: bool = False,
@@ -109,9 +113,8 @@ class SparkCopyOperator(TypedTemplates, BaseOperator):
         if self.max_active_tis_per_dag is None and _one_connector(settings):
             self.max_active_tis_per_dag = 1  # a newer run of a connector ends the older one
         self.settings, self.run_mode = settings, run_mode
-        self.ignite_conn_id = ignite_conn_id
-        self.kafka_conn_id = kafka_conn_id
-        self.conn_id = conn_id
+        self.ignite_conn_id, self.kafka_conn_id = ignite_conn_id, kafka_conn_id
+        self.registry_conn_id, self.conn_id = registry_conn_id, conn_id
         self.secrets_file, self.ship_secrets_unprotected = secrets_file, ship_secrets_unprotected
         self.conf = conf
         self.num_executors, self.total_executor_cores = num_executors, total_executor_cores

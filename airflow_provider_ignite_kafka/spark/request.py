@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,6 +12,7 @@ from airflow.providers.common.compat.sdk import mask_secret
 
 from airflow_provider_ignite_kafka.hooks.ignite import IgniteHook
 from airflow_provider_ignite_kafka.hooks.kafka_config import KafkaConfig, kafka_config
+from airflow_provider_ignite_kafka.hooks.registry import registry_config
 from airflow_provider_ignite_kafka.hooks.unused_secrets import report_unused_secrets
 from airflow_provider_ignite_kafka.options import INSECURE_REMEDY, allow_insecure_connections, allowed_kafka_options
 from ignite_kafka.errors import SettingsError
@@ -23,6 +24,7 @@ from ignite_kafka.settings.client_config import one_name
 from ignite_kafka.settings.client_properties import kept_from_settings, security_names
 from ignite_kafka.settings.connector import ConnectorSettings
 from ignite_kafka.settings.files import LoadedSettings
+from ignite_kafka.settings.registry_properties import USER_INFO
 from ignite_kafka.settings.secrets import Secrets, is_secret
 from ignite_kafka.settings.transport_security import ALLOW, check, ignite_weaknesses, kafka_weaknesses
 
@@ -54,7 +56,8 @@ class Request:
     def ships_secrets(self) -> bool:
         """Whether secrets must be handed to Spark, because no mounted file holds them."""
         ignite = self.secrets.ignite
-        return self.secrets_file is None and bool(ignite.username or ignite.password or ignite.key_password or self.secrets.kafka)
+        others = self.secrets.kafka or self.secrets.registry
+        return self.secrets_file is None and bool(ignite.username or ignite.password or ignite.key_password or others)
 
     def write(self, folder: Path) -> Path:
         """Write `request.json`, which holds no secret, to a folder; return its path."""
@@ -81,28 +84,31 @@ class Connections:
     """The Airflow connections of a copy.
 
     :param timeouts: timeouts that the Ignite connection gives, by name in its extra.
+    :param registry: properties of the schema registry, secrets among them.
     """
 
     endpoint: IgniteEndpoint
     credentials: IgniteCredentials
     kafka: KafkaConfig
     timeouts: Mapping[str, int]
+    registry: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, ignite_conn_id: str, kafka_conn_id: str) -> Connections:
-        """Read connections of types `ignite` and `kafka` and mask their secrets in logs.
+    def of(cls, ignite_conn_id: str, kafka_conn_id: str, registry_conn_id: str | None = None) -> Connections:
+        """Read connections of types `ignite`, `kafka` and, of a schema registry, `http`, and mask their secrets in logs.
 
         :raises SettingsError: a field of a connection cannot be read.
         """
         ignite = IgniteHook(ignite_conn_id)
-        found = cls(ignite.get_endpoint(), ignite.get_credentials(), kafka_config(kafka_conn_id), ignite.get_timeouts())
+        registry = registry_config(registry_conn_id) if registry_conn_id else {}
+        found = cls(ignite.get_endpoint(), ignite.get_credentials(), kafka_config(kafka_conn_id), ignite.get_timeouts(), registry)
         mask_secrets(found.secrets)
         return found
 
     @property
     def secrets(self) -> Secrets:
-        """The secrets of both connections."""
-        return Secrets(self.credentials, self.kafka.secrets)
+        """The secrets of the connections."""
+        return Secrets(self.credentials, self.kafka.secrets, self.registry)
 
 
 def build_request(
@@ -249,7 +255,9 @@ def mask_secrets(secrets: Secrets) -> None:
     """Register every secret with Airflow's masker; a private key also line by line, as a log would show it."""
     ignite = secrets.ignite
     kafka = (value for name, value in secrets.kafka.items() if is_secret(name) or not kept_from_settings(name, value))
-    for value in (ignite.password, ignite.key_password, *kafka):
+    registry = [value for name, value in secrets.registry.items() if is_secret(name) or "@" in value]
+    registry += [value.partition(":")[2] for name, value in secrets.registry.items() if name.endswith(USER_INFO)]
+    for value in (ignite.password, ignite.key_password, *kafka, *registry):
         if value:
             mask_secret(value)
             for line in value.splitlines():

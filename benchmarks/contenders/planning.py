@@ -29,6 +29,7 @@ def _timed(phases: dict[str, float]) -> Iterator[None]:
         (snapshot, "continue_plan", "plan"),
         (snapshot, "ensure_topics", "topics"),
         (ConfigsWriter, "take", "take"),
+        (ConfigsWriter, "write_caches", "begin"),
         (ConfigsWriter, "begin", "begin"),
         (snapshot.SnapshotRun, "_follow", "copy"),
         (ConfigsWriter, "end_snapshot", "finish"),

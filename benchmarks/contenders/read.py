@@ -14,6 +14,7 @@ from ignite_kafka.ignite.cluster import Cluster
 from ignite_kafka.ignite.endpoint import IgniteEndpoint
 from ignite_kafka.ignite.page_batches import batches
 from ignite_kafka.ignite.scan import scan_partitions
+from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.source.snapshot.task import MIN_BATCH_ROWS
 
 from .serve import serve
@@ -35,7 +36,7 @@ def to_arrow(request: Mapping[str, Any]) -> Mapping[str, Any]:
 def to_json(request: Mapping[str, Any]) -> Mapping[str, Any]:
     """Every entry as the bytes of a JSON record."""
     entries = 0
-    json = converter("json")
+    json = converter(SourceSettings(name="read"))
     with Cluster(IgniteEndpoint((request["address"],))) as cluster:
         cache = cluster.cache(request["cache"])
         pages = scan_partitions(cluster, cache, range(cache.partitions))

@@ -91,6 +91,7 @@ def sink(request: Mapping[str, Any]) -> Mapping[str, Any]:
         bootstrap_servers=request["bootstrap"],
         tasks_max=CORES,
         progress_interval_ms=2_000,
+        **request.get("settings", {}),
     )
     status = run_request(session(), RunRequest(settings, f"bench-{uuid.uuid4().hex[:12]}"))
     return {"entries": sum(cache.records for cache in status.caches.values())}

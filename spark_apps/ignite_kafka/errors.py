@@ -148,6 +148,16 @@ class KafkaUnavailable(IgniteKafkaError):
     final = False
 
 
+class RegistryUnavailable(IgniteKafkaError):
+    """The schema registry did not answer in time, or could not do its work. A retry may succeed."""
+
+    final = False
+
+
+class RegistryError(IgniteKafkaError):
+    """The schema registry refused a schema, credentials or an id; `where` has subject, id and its URL without credentials."""
+
+
 class TransactionTimeout(IgniteKafkaError):
     """A cache partition was not finished within `transaction_timeout_ms`."""
 

@@ -144,6 +144,12 @@ BACKUPS_BEHIND = Event(
     "that dies may be lost although their offsets are committed",
     "Create the cache again with write synchronization mode FULL_SYNC: the mode cannot be altered.",
 )
+CACHE_DIFFERS = Event(
+    15155,
+    WARNING,
+    "cache {cache} exists and differs from cache {source} of the source: {differences}",
+    "If entries or queries shall be as at the source, alter the table, or destroy the cache: the sink creates it again.",
+)
 CAPTURE_OPEN = Event(
     15180,
     WARNING,
@@ -151,7 +157,7 @@ CAPTURE_OPEN = Event(
     "Add backlog_secret, of at least 22 characters, to the part ignite of the data source's secrets file.",
 )
 NAME_MATCHES_NOTHING = Event(
-    15190, WARNING, "{setting} has the expression {name!r}, which no cache matches. {hint}", "Correct or remove it."
+    15190, WARNING, "{setting} has the expression {name!r}, which applies to no cache or topic. {hint}", "Correct or remove it."
 )
 KAFKA_AWAITED = Event(
     15175,
@@ -196,6 +202,18 @@ FLOAT_GUESSED = Event(
     WARNING,
     "field {field} of binary type {type} is registered as {kind}, although its only values (NaN, Infinity, -Infinity) could be floats",
     "If that is wrong, declare the field in the cache's query entity: the cluster never changes a field's type.",
+)
+FIELD_LEFT_OUT = Event(
+    15169,
+    WARNING,
+    "cache {cache}: field {field} of type {type} is not sent, because the schema of the type's first value lacks it",
+    "Set is_schema_dynamic to true, so that each value has its own schema.",
+)
+SEVERAL_TYPES_IN_SUBJECT = Event(
+    15195,
+    WARNING,
+    "subject {subject} gets schemas of several types, {first} and {second}: the registry compares them as versions of one schema",
+    "Set the subject name strategy to TopicRecordNameStrategy, which gives each type a subject, or the subject's compatibility to NONE.",
 )
 
 EVENTS: dict[int, Event] = {event.id: event for event in tuple(globals().values()) if isinstance(event, Event)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 
 from .errors import CacheNotFound, IgniteKafkaError, KafkaUnavailable
 from .events import NAME_MATCHES_NOTHING, RUN_FAILED, emit
@@ -11,6 +12,7 @@ from .kafka.clients import BRIEF_S, KafkaClients
 from .kafka.topics import Topics
 from .runtime.clients import ignite_cluster, kafka_clients
 from .settings.connector import ConnectorSettings
+from .settings.overrides import without_effect
 from .settings.secrets import Secrets
 from .settings.sink import SinkSettings
 from .settings.source import SourceSettings
@@ -71,19 +73,26 @@ def _check(settings: ConnectorSettings, secrets: Secrets, clients: KafkaClients,
 
 def _check_topics(settings: SinkSettings, caches: list[str], clients: KafkaClients, cluster: Cluster) -> None:
     topics = chosen_topics(settings, known_topics(settings, Topics(clients)))
-    wanted = cache_names(topics, settings.topic_prefix, settings.cache_prefix)
-    missing_caches(wanted.values(), caches, settings, cluster)
+    report_unmatched(settings, topics)
+    wanted = cache_names(topics, settings)
+    missing_caches({cache: topic for topic, cache in wanted.items()}, caches, settings, cluster)
 
 
 def _check_caches(settings: SourceSettings, caches: list[str], clients: KafkaClients, snapshot_id: str | None) -> None:
     try:
-        chosen_caches(settings, caches)
+        report_unmatched(settings, chosen_caches(settings, caches))
     except CacheNotFound:
         if _needs_a_plan(settings, clients, snapshot_id):
             raise
     for pattern in unmatched(settings, caches):
         hint = did_you_mean(pattern, caches) or "The cluster has no cache of a similar name."
         emit(NAME_MATCHES_NOTHING, setting="cache_whitelist", name=pattern, hint=hint)
+
+
+def report_unmatched(settings: ConnectorSettings, names: Iterable[str]) -> None:
+    """Report the expressions of `overrides` that apply to none of the chosen caches or topics."""
+    for pattern, hint in without_effect(settings, names).items():
+        emit(NAME_MATCHES_NOTHING, setting="overrides", name=pattern, hint=hint)
 
 
 def _needs_a_plan(settings: SourceSettings, clients: KafkaClients, snapshot_id: str | None) -> bool:

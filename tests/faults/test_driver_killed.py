@@ -44,8 +44,8 @@ def test_each_dead_letter_is_sent_once(copy: Copy) -> None:
 def test_complete_snapshot_is_not_sent_again(copy: Copy) -> None:
     """The driver dies when all is committed but the snapshot is not closed; then it is closed, and a third run says so."""
     control = f"{copy.connector}-control"
-    # the driver's transactions: begin, end
-    rule = copy.broker.proxy.hold_request(Api.END_TXN, control, 2)
+    # the driver's transactions: configurations of caches, begin, end
+    rule = copy.broker.proxy.hold_request(Api.END_TXN, control, 3)
     killed_at(copy.start(), rule)
     copy.assert_complete()
     copy.run().assert_exit(0)

@@ -18,6 +18,8 @@ _FINDINGS = (
     "wide: Ignite binary against our JSON",
     "trades: data source against JDBC",
     "Fused against two sources",
+    "trades, to Kafka: JSON with schemas against JSON",
+    "wide, to Ignite: Avro against JSON",
     "Batch against a call each",
     "Ten times the entries take at most",
     "Ten times the records take at most",

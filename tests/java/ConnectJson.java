@@ -52,7 +52,7 @@ public class ConnectJson {
         return converter;
     }
 
-    private static Schema schema(JsonNode node) {
+    static Schema schema(JsonNode node) {
         switch (node.get("type").asText()) {
             case "timestamp":
                 return Timestamp.builder().optional().build();
@@ -84,7 +84,7 @@ public class ConnectJson {
         return builder.build();
     }
 
-    private static Object value(Schema schema, JsonNode node) {
+    static Object value(Schema schema, JsonNode node) {
         if (node.isNull()) return null;
         if (schema == null) return new LinkedHashMap<>();
         if (schema.name() != null) return logical(schema, node.asText());

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 
-from ignite_kafka.convert.to_kafka.json_keys import key_of
 from ignite_kafka.ignite import protocol
 from ignite_kafka.ignite.backlog_units import UNIT
 from ignite_kafka.ignite.types import type_codes as codes
 from tests.integration.source.test_stream import Part, World, await_that
 from tests.support.ignite_bytes import Types
+from tests.support.ignite_keys import key_of
 from tools.servers import IgniteCluster, KafkaBroker
 
 

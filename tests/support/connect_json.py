@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import math
+import re
 import struct
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -242,6 +243,24 @@ def connect_value(value: Any, field: pa.Field) -> Any:
     if pa.types.is_map(kind):
         return [[connect_value(key, kind.key_field), connect_value(item, kind.item_field)] for key, item in value]
     return [connect_value(item, child) for child, item in zip(kind, value, strict=True)]
+
+
+_NUMBER = re.compile(rb"(-?[0-9]+\.[0-9]+(?:E-?[0-9]+)?)")
+_DIGITS_OF_FLOAT32 = 8
+
+
+def longer_in_java(our: bytes | str | None, real: bytes | str | None) -> bool:
+    """True if only numbers differ, which Java 17 and 18 write with digits too many for the same number (JDK-4511638)."""
+    if not isinstance(our, bytes) or not isinstance(real, bytes):
+        return False
+    ours, reals = _NUMBER.split(our), _NUMBER.split(real)
+    if len(ours) != len(reals):
+        return False
+    for mine, java in zip(ours, reals, strict=True):
+        longer = len(java) > max(len(mine), _DIGITS_OF_FLOAT32) and (b"E" in mine) == (b"E" in java)
+        if mine != java and not (longer and _NUMBER.fullmatch(mine) and np.float32(mine) == np.float32(java)):
+            return False
+    return True
 
 
 class ConnectJson:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ignite_kafka.convert.to_ignite import Entries
+from ignite_kafka.convert.to_ignite import ConversionRules, Entries, SideRules
 from ignite_kafka.ignite.binary import decode_rows
 from ignite_kafka.ignite.schema import merged_type
 from ignite_kafka.ignite.types.model import BinaryType, CacheInfo, Page, QueryEntity, QueryField, TypeSource
@@ -43,6 +43,12 @@ def cache_of(fields: Mapping[str, str], *, key: str = "java.lang.Long", value: s
     """Return a cache with a query entity of these columns: name to Java class."""
     columns = tuple(QueryField(name, kind, scale=scale) for name, kind in fields.items())
     return CacheInfo("tested", 1, query_entities=(QueryEntity(key, value, fields=columns),))
+
+
+def rules(key: str = "json", value: str = "json", *, decimal_format: str = "BASE64", **more: Any) -> ConversionRules:
+    """Return rules with these converters; without schemas, and JSON's decimals in that form on both sides."""
+    properties = {"decimal.format": decimal_format}
+    return ConversionRules(SideRules(key, properties), SideRules(value, properties), **more)
 
 
 def consumed(values: Sequence[bytes | None], keys: Sequence[bytes | None] | None = None) -> Consumed:

@@ -22,7 +22,7 @@ class TypesLog:
     reads: int = 0
 
     def __post_init__(self) -> None:
-        self.writer: Any = SimpleNamespace(types_sent={}, send_control=self._append)
+        self.writer: Any = SimpleNamespace(types_sent={}, uses_sent={}, send_control=self._append)
 
     def _append(self, topic: str, key: bytes, value: bytes) -> None:
         assert topic == NAME
@@ -42,5 +42,5 @@ class TypesLog:
     def _read_to(self, _: Any, topic: str, ends: dict[int, int], starts: dict[int, int], *, committed: bool) -> Iterator[Any]:
         self.reads += 1
         assert (topic, ends, committed) == (NAME, {0: len(self.records)}, False)
-        for offset, (_key, value) in list(enumerate(self.records))[starts[0] :]:
-            yield SimpleNamespace(offset=lambda offset=offset: offset, value=lambda value=value: value)
+        for offset, (key, value) in list(enumerate(self.records))[starts[0] :]:
+            yield SimpleNamespace(offset=lambda offset=offset: offset, key=lambda key=key: key, value=lambda value=value: value)

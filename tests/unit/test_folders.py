@@ -14,14 +14,16 @@ LIBRARY = ROOT / "spark_apps" / "ignite_kafka"
 PROVIDER = ROOT / "airflow_provider_ignite_kafka"
 # each imports only those before it; a module of the library's root stands for itself
 ORDER = (
-    "errors", "events", "common", "ignite.types", "ignite.binary", "ignite", "settings", "plan", "kafka", "convert.rules",
-    "convert.to_kafka", "convert.to_ignite", "convert", "state", "runtime", "source", "source.snapshot", "source.stream", "sink",
-    "run", "admin", "preflight", "datasources", "app", "cli", "",
+    "errors", "events", "common", "ignite.types", "ignite.binary", "ignite", "settings", "plan", "kafka", "registry", "convert.rules",
+    "convert.connect", "convert.avro", "convert.to_kafka", "convert.to_ignite", "convert", "state", "runtime", "source", "source.snapshot",
+    "source.stream", "sink", "run", "admin", "preflight", "datasources", "app", "cli", "",
 )  # fmt: skip
 # modules without a test of their name, by the test that covers them through the module that uses them
 COVERED_BY = {
     "integration/admin/test_target_state.py": "admin.offsets state.offsets source.stream.capture",
     "integration/cli/test_cli.py": "cli.views cli.sink_views kafka.clients",
+    "integration/convert/connect/test_text.py": "convert.connect.java_text",
+    "integration/convert/connect/test_simple.py": "convert.connect.parse_string convert.connect.simple_tokens",
     "integration/convert/test_connect_json.py": "convert.to_kafka.json convert.to_kafka.json_values",
     "integration/datasources/test_sources.py": "datasources.kafka_tx datasources.pushdown",
     "integration/ignite/test_binary_java.py": (
@@ -35,20 +37,36 @@ COVERED_BY = {
         "source.snapshot.run source.snapshot.progress runtime.progress runtime.spark_job state.open_slots state.slot_claim state.status"
     ),
     "integration/source/test_stream.py": "source.stream.run source.stream.task",
-    "unit/admin/test_verify.py": "admin.comparison",
+    "unit/admin/test_verify.py": "admin.comparison admin.entry_reader",
     "integration/cli/test_local_run.py": "runtime.spark_conf",
     "unit/cli/test_main.py": "cli.__main__ cli.arguments cli.tables settings.connector",
-    "unit/convert/test_converters.py": "convert.to_kafka.converter convert.to_kafka.ignite_binary",
+    "unit/convert/test_converters.py": "convert.to_kafka.converter convert.to_kafka.entry_converter convert.to_kafka.ignite_binary",
+    "unit/convert/avro/test_decode.py": "convert.avro.cursor convert.avro.decode_items convert.avro.decode_scalars",
+    "unit/convert/avro/test_encode.py": "convert.avro.body_writer",
+    "unit/convert/avro/test_from_connect.py": "convert.avro.options settings.avro_properties",
+    "unit/convert/connect/test_schema.py": "convert.connect.columns",
     "unit/convert/to_ignite/test_record_converter.py": (
         "convert.to_ignite.entries convert.to_ignite.json convert.to_ignite.json_columns convert.to_ignite.json_parser"
-        " convert.to_ignite.json_values convert.to_ignite.row_encoder"
+        " convert.to_ignite.json_values convert.to_ignite.readers convert.to_ignite.row_encoder"
     ),
+    "unit/convert/to_ignite/test_connect_casts.py": "convert.to_ignite.connect_numbers convert.to_ignite.connect_times",
+    "unit/convert/to_ignite/test_connect_values.py": "convert.to_ignite.connect_resolver convert.to_ignite.connect_targets",
+    "unit/convert/to_ignite/test_connect_json.py": "convert.to_ignite.payload_columns convert.to_ignite.payload_rows",
+    "unit/convert/to_ignite/test_object_types.py": "convert.to_ignite.metadata_fields",
+    "unit/convert/to_ignite/test_used_types.py": "convert.to_kafka.type_uses",
     "unit/convert/to_ignite/test_json_rows.py": (
         "convert.rules.json_bytes convert.rules.polars convert.to_ignite.marked_fields convert.to_ignite.resolve_types"
     ),
+    "unit/convert/to_kafka/test_connect_json.py": "convert.to_kafka.schema_json convert.to_kafka.schema_payload",
+    "unit/convert/to_kafka/test_json_columns.py": "convert.to_kafka.json_floats",
+    "unit/convert/to_kafka/test_connect_columns.py": "convert.to_kafka.connect_schemas",
+    "unit/convert/to_kafka/test_connect_side.py": "convert.to_kafka.serializers",
     "unit/convert/to_kafka/test_bad_entries.py": "convert.rules.stage",
-    "unit/convert/to_kafka/test_json_keys.py": "convert.to_kafka.object_keys",
+    "unit/convert/to_kafka/test_read_back.py": (
+        "convert.to_kafka.key_values convert.to_kafka.object_keys ignite.binary.key_kinds ignite.types.key_kind"
+    ),
     "unit/datasources/test_frame_types.py": "datasources.frame_arrays",
+    "unit/datasources/test_typed_columns.py": "datasources.frame_schemas",
     "unit/datasources/test_ignite_backlog.py": "datasources.backlog_offset datasources.backlog_rows datasources.backlog_target",
     "unit/ignite/binary/test_decode.py": (
         "ignite.binary.byte_reader ignite.binary.column_assembly ignite.binary.container_elements ignite.binary.decode_columns"
@@ -61,11 +79,20 @@ COVERED_BY = {
     ),
     "unit/ignite/binary/test_entry_table.py": "ignite.binary.unify_types",
     "unit/ignite/binary/test_fuzz.py": "ignite.binary.row_values common.arrays",
+    "unit/ignite/test_cache_configuration.py": "state.cache_records",
     "unit/ignite/test_cluster.py": "ignite.metadata_replies ignite.types.model",
     "unit/ignite/test_connection.py": "ignite.framing ignite.handshake ignite.tls",
     "unit/kafka/test_topics.py": "kafka.topic_errors kafka.topic_lookup",
+    "unit/convert/to_ignite/test_json_schema.py": "convert.connect.map_entries convert.to_ignite.json_schema_types",
+    "unit/convert/to_kafka/test_json_schema.py": "convert.to_kafka.json_schema_reads convert.to_kafka.json_schema_text",
+    "unit/registry/test_client.py": "registry.errors",
+    "unit/registry/test_config.py": (
+        "registry.schema settings.converter_property settings.json_schema_properties settings.registry_properties"
+    ),
     "unit/runtime/test_parallelism.py": "runtime.memory",
-    "unit/settings/test_source.py": ("settings.base settings.client_config settings.connect_names settings.fields settings.suggestions"),
+    "unit/settings/test_source.py": (
+        "settings.base settings.client_config settings.connect_names settings.converters settings.fields settings.suggestions"
+    ),
     "unit/source/stream/test_stream.py": (
         "source.stream.backlog_client source.stream.backlog_reader source.stream.cache_infos source.stream.change_reader"
         " source.stream.loader source.stream.node_watch source.stream.sender source.stream.state_lookup source.stream.topic_scan"

@@ -89,6 +89,19 @@ def test_an_expression_that_matches_nothing_beside_one_that_does_is_told(cluster
     ]
 
 
+def test_overrides_that_apply_to_nothing_are_reported(clusters: Clusters, caplog: pytest.LogCaptureFixture) -> None:
+    preflight(source(overrides={"flights": {}, "f.*": {}, "plains": {}}), Secrets(), "r")
+    sink = {"name": "c", "topics_regex": "to-.*", "overrides": {"to-f.*": {}, "to-plans": {}}}
+    preflight(SinkSettings.from_dict(sink), Secrets(), "r")
+    found = [record.__dict__["event_fields"] for record in caplog.records if record.__dict__.get("event_id") == 15190]
+    nothing = "No chosen cache or topic has such a name that no earlier expression matches."
+    assert [(one["setting"], one["name"], one["hint"]) for one in found] == [
+        ("overrides", "f.*", nothing),
+        ("overrides", "plains", "Did you mean planes?"),
+        ("overrides", "to-plans", "Did you mean to-planes?"),
+    ]
+
+
 def test_a_stream_may_wait_for_its_caches(clusters: Clusters, caplog: pytest.LogCaptureFixture) -> None:
     preflight(source(cache_whitelist=["later"], run_mode="continuous"), Secrets(), "r")
     assert [record.__dict__.get("event_id") for record in caplog.records] == [15190]

@@ -18,6 +18,7 @@ _KAFKA = (
     "| `kafka.<name>` | none | a property of librdkafka | Any property that settings may hold, see [security]"
     "(security.md#kafka-client-properties). |\n"
 )
+_PROPERTIES = "| `key.converter.<name>`, `value.converter.<name>` | none | a property of the converter | Its name in Kafka Connect. |\n"
 
 
 def page() -> str:
@@ -27,7 +28,7 @@ def page() -> str:
 
 def _section(table: OptionTable) -> str:
     rows = "".join(_row(name, option) for name, option in table.options.items())
-    return f"\n## {table.title}\n{_COLUMNS}{rows}" + (_KAFKA if table.kafka is not None else "")
+    return f"\n## {table.title}\n{_COLUMNS}{rows}" + (_KAFKA if table.kafka is not None else "") + (_PROPERTIES if table.converters else "")
 
 
 def _row(name: str, option: Option) -> str:

@@ -18,11 +18,11 @@ contradictory or out-of-range setting ends the run before anything is read. Secr
 secrets file or in the Airflow connection.
 
 The column *fixed* marks settings that decide which records are sent and what they contain. They cannot change while a
-snapshot is under way.
+snapshot is under way. The column *overrides* marks what `overrides` may set for single caches or topics.
 """
 _COLUMNS = """
-| setting | default | allowed | reference | fixed | meaning |
-|---|---|---|---|---|---|
+| setting | default | allowed | reference | fixed | overrides | meaning |
+|---|---|---|---|---|---|---|---|
 """
 
 
@@ -48,7 +48,8 @@ def _section(title: str, settings: type[ConnectorSettings], names: Iterable[str]
 def _row(name: str, setting: Setting, default: object) -> str:
     reference = f"`{setting.reference}`" if setting.reference else ""
     fixed = "yes" if setting.fixed_in_snapshot else ""
-    cells = [f"`{name}`", _shown(name, default), setting.type.allowed, reference, fixed, _meaning(setting)]
+    overridable = "yes" if setting.overridable else ""
+    cells = [f"`{name}`", _shown(name, default), setting.type.allowed, reference, fixed, overridable, _meaning(setting)]
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 

@@ -1,4 +1,4 @@
-"""Real Ignite nodes and Kafka brokers on loopback, as context managers that end all they started.
+"""Real Ignite nodes, Kafka brokers and schema registries on loopback, as context managers that end all they started.
 
 with IgniteCluster(Path("work"), jars=Jars.of_checkout()) as ignite, KafkaBroker(Path("work"), jars=Jars.of_checkout()) as kafka:
     ignite.addresses, kafka.bootstrap
@@ -11,6 +11,7 @@ from .jars import Jars, MissingJars
 from .kafka import KafkaBroker, KafkaOptions
 from .kafka_cluster import KafkaCluster
 from .process import ServerFailed, ServerProcess, await_condition, free_ports
+from .registry import SchemaRegistry
 
 __all__ = [
     "Certificates",
@@ -21,6 +22,7 @@ __all__ = [
     "KafkaCluster",
     "KafkaOptions",
     "MissingJars",
+    "SchemaRegistry",
     "ServerFailed",
     "ServerProcess",
     "await_condition",

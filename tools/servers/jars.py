@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -52,11 +52,16 @@ class MissingJars(Exception):
 
 @dataclass(frozen=True)
 class Jars:
-    """Folders of the jars of an Ignite node, of a Kafka broker (with Connect), and of the backlog service for Ignite nodes."""
+    """Folders of the jars of an Ignite node, a Kafka broker (with Connect), the backlog service for Ignite nodes, and a schema registry.
+
+    :param converter: of the Avro converter that tests compare with; it needs the jars of Kafka.
+    """
 
     ignite: Path
     kafka: Path
     backlog: Path
+    registry: Path
+    converter: Path
 
     @classmethod
     def of_checkout(cls) -> Jars:
@@ -64,8 +69,8 @@ class Jars:
 
         :raises MissingJars: a folder or Java is missing.
         """
-        jars = cls(WORK / "jars" / "ignite", WORK / "jars" / "kafka", WORK / "jars" / "backlog")
-        for folder in (jars.ignite, jars.kafka, jars.backlog):
+        jars = cls(*(WORK / "jars" / field.name for field in fields(cls)))
+        for folder in (getattr(jars, field.name) for field in fields(cls)):
             if not any(folder.glob("*.jar")):
                 raise MissingJars(f"no jars in {folder}: run `make jars`")
         if shutil.which("java") is None:

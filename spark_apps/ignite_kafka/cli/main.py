@@ -31,6 +31,7 @@ from ..settings.source import SourceSettings
 from ..settings.transport_security import check_ignite, check_kafka
 from . import render
 from .arguments import Parser, command_after_interrupt, whole
+from .replicate import add_replicate, replicate
 from .tables import table
 
 _COMMAND_LINE = "the command line"
@@ -56,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 128 + signal.SIGPIPE
     except KeyboardInterrupt:
         logs.show_error(
-            Interrupted("interrupted by Ctrl-C (SIGINT)", command_after_interrupt(given) if arguments.command is run else ""),
+            Interrupted("interrupted by Ctrl-C (SIGINT)", command_after_interrupt(given) if arguments.command in (run, replicate) else ""),
             as_json=as_json,
         )
         return 128 + signal.SIGINT
@@ -82,6 +83,7 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="send --secrets to executors although Spark does not authenticate: anyone who reaches the driver's port can read them",
     )
+    add_replicate(commands)
     _add_file(commands, "verify", verify, "compare every record of the topics with its cache entry")
     _add_name(commands, "status", status, "show a connector and its runs")
     _add_name(commands, "pause", pause, "pause a running connector until it is resumed")

@@ -9,6 +9,7 @@ from confluent_kafka.admin import OffsetSpec
 from ..errors import SettingsError
 from ..kafka.topics import TopicPartition, Topics
 from ..plan.sink_offsets import PartitionOffset
+from ..preflight import report_unmatched
 from ..runtime.clients import ignite_cluster, kafka_clients
 from ..settings.secrets import Secrets
 from ..settings.sink import SinkSettings
@@ -60,6 +61,7 @@ def sink_plan_view(settings: SinkSettings, secrets: Secrets) -> SinkPlanView:
     topics = Topics(clients)
     control = read_connector(clients, topics, settings.internal_topic_prefix, settings.name)
     plan = make_plan(settings, topics, 0)
+    report_unmatched(settings, [topic.name for topic in plan.topics])
     partitions = partitions_of(plan.topics)
     copies: dict[TopicPartition, PartitionOffset] = {}
     if control.connector is not None:

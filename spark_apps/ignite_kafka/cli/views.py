@@ -14,6 +14,7 @@ from ..kafka.clients import KafkaClients
 from ..kafka.topics import Topics
 from ..plan.slots import SlotState
 from ..plan.source_plan import TransferPlan
+from ..preflight import report_unmatched
 from ..runtime.clients import ignite_cluster, kafka_clients
 from ..settings.connector import ConnectorSettings
 from ..settings.secrets import Secrets
@@ -26,21 +27,28 @@ from ..state.status import STOPPED, RunStatus, read_runs
 from ..state.target_state import RUNNING, read_target
 from .tables import table
 
+_DEFAULT = "broker's default"
 _NEW = "(new)"
 _UNDECIDED = 0  # slots of a connector that has not run yet; Spark's cores decide
 
 
 @dataclass(frozen=True)
 class CachePreview:
-    """A cache of a plan. ``topic_partitions`` is None if the broker's default applies."""
+    """A cache of a plan. ``topic_partitions`` is None if the broker's default applies.
+
+    ``replication_factor`` is that of a topic that will be created; None: the broker's default, or the topic exists. ``override`` is the
+    expression of setting `overrides` that applies to the cache.
+    """
 
     cache: str
     topic: str
     topic_exists: bool
     topic_partitions: int | None
+    replication_factor: int | None
     units: int
     units_done: int
     records_done: int
+    override: str | None = None
 
 
 @dataclass(frozen=True)
@@ -62,8 +70,12 @@ class PlanView:
 
     def text(self) -> str:
         """Text for a terminal."""
-        head = ("cache", "topic", "topic partitions", "units", "done", "records sent")
-        rows = [(c.cache, c.topic, _partitions(c), c.units, c.units_done, c.records_done) for c in self.caches]
+        override = ("override",) if any(c.override for c in self.caches) else ()
+        head = ("cache", "topic", "topic partitions", "units", "done", "records sent", *override)
+        rows = [
+            (c.cache, c.topic, _partitions(c), c.units, c.units_done, c.records_done, *((c.override or "",) if override else ()))
+            for c in self.caches
+        ]
         tasks = f"at most {self.tasks} tasks" if self.tasks else "as many tasks as Spark has cores, at most one per slot"
         slots = f"{self.slots} slots" if self.slots else "slots: two per Spark core"
         done = sum(c.units_done for c in self.caches)
@@ -78,8 +90,14 @@ class PlanView:
 
 
 def _partitions(cache: CachePreview) -> str:
-    count = "broker's default" if cache.topic_partitions is None else str(cache.topic_partitions)
-    return count if cache.topic_exists else f"{count}, to be created"
+    if cache.topic_exists:
+        return str(cache.topic_partitions)
+    count, copies = (_DEFAULT if number is None else str(number) for number in (cache.topic_partitions, cache.replication_factor))
+    return f"{count}, replication factor {copies}, to be created"
+
+
+def _known(number: int) -> int | None:
+    return None if number == -1 else number
 
 
 def plan_view(settings: SourceSettings, secrets: Secrets, snapshot_id: str | None = None) -> PlanView:
@@ -101,6 +119,7 @@ def plan_view(settings: SourceSettings, secrets: Secrets, snapshot_id: str | Non
             kind = "complete" if last.complete else "unfinished"
         else:
             plan, kind = make_plan(settings, cluster, topics, chosen or _NEW, slots), "new"
+            report_unmatched(settings, [cache.name for cache in plan.caches])
             ended = state.ended.get(chosen or "")
             kind = ("complete" if ended["complete"] else f"superseded by {ended['superseded_by']}") if ended else kind
     return _preview(plan, kind, clients, topics, known=state.connector is not None)
@@ -123,9 +142,11 @@ def _preview(plan: TransferPlan, kind: str, clients: KafkaClients, topics: Topic
             cache.topic,
             cache.topic in existing,
             existing.get(cache.topic) or cache.topic_partitions or None,
+            _known(plan.settings.of(cache.name).new_topic(cache.topic).replication_factor) if cache.topic not in existing else None,
             cache.partitions,
             units[cache.name],
             records[cache.name],
+            plan.settings.override_of(cache.name),
         )
         for cache in plan.caches
     )

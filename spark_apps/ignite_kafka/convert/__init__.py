@@ -1,42 +1,82 @@
-"""Conversion between Ignite entries and Kafka records; :func:`converter` returns the converter that the settings name.
+"""Conversion between Ignite entries and Kafka records; :func:`converter` returns the converter that a source's settings choose.
 
-Imports ignite and kafka; source, sink, admin and datasources import it.
+:class:`Converters` has the converter of each cache.
+Imports ignite, kafka and settings; source, sink, admin and datasources import it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from ..errors import SettingsError
+from ..settings.converters import IGNITE_BINARY, JSON
+from ..settings.source import EAGER
 from .to_kafka.converter import Converter
 
-__all__ = ["Converter", "converter"]
+if TYPE_CHECKING:
+    from ..settings.source import SourceSettings
+    from .to_kafka.converter import KeyConverter
 
-NAMES = ("json", "ignite-binary")
+__all__ = ["Converter", "Converters", "converter"]
 
 
-def converter(name: str, *, decimal_format: str = "BASE64", enum_policy: str = "SHORT_NAME") -> Converter:
-    """The converter of that name.
-
-    :param decimal_format: BASE64 or NUMERIC, as ``decimal.format`` of Kafka Connect's JsonConverter.
-    :param enum_policy: ORDINAL, SHORT_NAME, LONG_NAME or FULL_NAME.
-    :raises SettingsError: an argument has another value.
-    """
-    _one_of("value_converter", name, NAMES)
-    _one_of("decimal_format", decimal_format, ("BASE64", "NUMERIC"))
-    _one_of("enum_policy", enum_policy, ("ORDINAL", "SHORT_NAME", "LONG_NAME", "FULL_NAME"))
+def converter(settings: SourceSettings) -> Converter:
+    """The converter of entries to records."""
     # polars costs 0.13 s and 32 MB: imported where it is used
-    if name == "ignite-binary":
+    if settings.key_converter == settings.value_converter == IGNITE_BINARY:
         from .to_kafka.ignite_binary import IgniteBinaryConverter
 
         return IgniteBinaryConverter()
     from ..ignite.binary import EnumPolicy
+    from .to_kafka.entry_converter import EntryConverter
+
+    fields = None
+    if settings.record_key or settings.record_timestamp_field:
+        from .to_kafka.record_fields import RecordFields
+
+        fields = RecordFields(settings.record_key, settings.record_timestamp_field)
+    sides = _side(settings, "key"), _side(settings, "value")
+    return EntryConverter(*sides, EnumPolicy(settings.enum_policy), settings.date_time_zone, fields)
+
+
+class Converters:
+    """The converter of each cache, made once for all caches of the same settings."""
+
+    def __init__(self, settings: SourceSettings, make: Callable[[SourceSettings], Converter] = converter) -> None:
+        self._settings, self._make = settings, make
+        self._made: dict[str | None, Converter] = {}
+
+    def of(self, cache: str) -> Converter:
+        """The converter of a cache's entries."""
+        override = self._settings.override_of(cache)
+        if override not in self._made:
+            self._made[override] = self._make(self._settings.of(cache))
+        return self._made[override]
+
+
+def _side(settings: SourceSettings, side: str) -> KeyConverter | None:
+    """The converter of keys or values; None: Ignite's binary format."""
+    name, properties = getattr(settings, f"{side}_converter"), settings.converter_properties(side)
+    if name == IGNITE_BINARY:
+        return None
+    from .to_ignite.conversion_rules import SideRules
+    from .to_ignite.deserializers import deserializer
+    from .to_kafka.connect_side import ConnectSide, SchemaPolicy
+    from .to_kafka.first_schemas import first_schemas
     from .to_kafka.json import JsonConverter
     from .to_kafka.json_columns import JsonFormat
+    from .to_kafka.serializers import serializer
 
-    return JsonConverter(JsonFormat(decimal_format), EnumPolicy(enum_policy))
-
-
-def _one_of(setting: str, value: str, allowed: Sequence[str]) -> None:
-    if value not in allowed:
-        raise SettingsError(f"{setting} is {value!r}", f"Use one of {', '.join(allowed)}.", setting=setting)
+    eager = settings.field_nullability_policy == EAGER
+    plain = JsonConverter(
+        side, JsonFormat(properties.get("decimal.format", settings.decimal_format), omit_nulls=side == "value" and not eager)
+    )
+    made = serializer(name, side, properties)
+    if made is None:
+        return plain
+    first = None
+    if not settings.is_schema_dynamic:
+        first = first_schemas(settings.name, settings.schema_cache_max_size, settings.schema_cache_ttl_ms)
+    schemaless = settings.is_schemaless and name == JSON  # the bytes of the others are the same with a schema and without
+    policy = SchemaPolicy(eager, schemaless, first, settings.date_time_zone)
+    return ConnectSide(side, made, policy, plain, lambda: deserializer(side, SideRules(name, properties)))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ..common.arrow_layout import list_starts, null_mask
 from ..errors import EncodeError
 
 
@@ -15,25 +14,20 @@ def conformed(array: pa.Array, field: pa.Field) -> pa.Array:
     :raises EncodeError: the type does not hold a value, such as an instant with microseconds in a java.util.Date.
     """
     kind = field.type
-    mask = array.is_null() if array.null_count else None
+    mask = null_mask(array)
     if pa.types.is_struct(kind):
         inner = {one.name.lower(): column for one, column in zip(array.type, array.flatten(), strict=True)}
         columns = [conformed(inner[one.name.lower()], one) for one in kind]
         return pa.StructArray.from_arrays(columns, fields=list(kind), mask=mask)
     if pa.types.is_list(kind):
-        return pa.ListArray.from_arrays(_offsets(array), conformed(array.flatten(), kind.value_field), type=kind, mask=mask)
+        return pa.ListArray.from_arrays(list_starts(array), conformed(array.flatten(), kind.value_field), type=kind, mask=mask)
     if pa.types.is_map(kind):
         lists = array.cast(pa.list_(pa.struct([array.type.key_field, array.type.item_field])))
         keys, items = lists.flatten().flatten()
-        return pa.MapArray.from_arrays(_offsets(lists), conformed(keys, kind.key_field), conformed(items, kind.item_field), kind, mask=mask)
+        return pa.MapArray.from_arrays(
+            list_starts(lists), conformed(keys, kind.key_field), conformed(items, kind.item_field), kind, mask=mask
+        )
     try:
         return array.cast(kind)
     except pa.ArrowInvalid as error:
         raise EncodeError(f"{error} in field {field.name}", "Nothing was rounded", field=field.name) from error
-
-
-def _offsets(lists: pa.ListArray) -> pa.Array:
-    """Start of each row's elements among the elements of all rows; null rows have none."""
-    offsets = np.zeros(len(lists) + 1, np.int32)
-    np.cumsum(pc.fill_null(pc.list_value_length(lists), 0), out=offsets[1:])
-    return pa.array(offsets)

@@ -15,8 +15,9 @@ from pyspark.sql.types import StructType
 from ..convert.to_ignite import ClusterTypes, Entries, last_per_key
 from ..errors import CacheNotFound, EncodeError, SettingsError
 from ..ignite.binary import encoded
+from ..ignite.cache_configuration import CacheConfiguration
 from ..ignite.cache_writer import CacheWriter
-from ..ignite.schema import NewCache, get_or_create_cache, query_entity
+from ..ignite.schema import get_or_create_cache, query_entity
 from ..ignite.types.model import CacheInfo
 from .frame_arrays import conformed
 from .frame_types import Part, entry_parts, layouts
@@ -82,7 +83,7 @@ def ignite_writer(options: WriteOptions, schema: StructType) -> IgniteWriter:
             key, value = parts_of(CacheInfo(options.cache, 0))
             table = options.value_type.rpartition(".")[2] if options.value_type else options.cache
             entity = query_entity(table, key.field, value.field)
-            cache = get_or_create_cache(cluster, NewCache(options.cache, backups=options.backups, query_entities=(entity,)))
+            cache = get_or_create_cache(cluster, CacheConfiguration(options.cache, backups=options.backups, query_entities=(entity,)))
         parts = parts_of(cache)
         for part in parts:
             for layout in layouts(part.field):

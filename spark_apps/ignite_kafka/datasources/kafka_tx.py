@@ -6,7 +6,9 @@ Each Spark partition is written in one transaction, exactly once:
 
 Options: docs/options.md, from :mod:`~ignite_kafka.datasources.option_tables`.
 
-Columns: ``value`` (string or binary, null = tombstone), optional ``key`` (string or binary) and ``topic`` (string).
+Columns: ``value`` (string or binary, null = tombstone), optional ``key`` (string or binary), ``topic`` (string), ``headers``
+(array<struct<key: string, value: binary>>) and ``timestamp`` (null: the time of sending). With options ``key.converter`` and
+``value.converter`` the columns ``key`` and ``value`` are typed (:mod:`.typed_columns`); a null is a record without key or value.
 
 A Spark partition is a unit: (cache ``dataframe``, partition number) under snapshot id = ``write_id``. The topic ``<prefix>-configs`` has a
 record of each given id, with the end of its write (:mod:`.write_ids`).
@@ -16,7 +18,10 @@ A read has the committed records of a topic up to its end when the job began, bu
     spark.read.format("kafka-tx").options(**{"bootstrap.servers": "…", "topic": "t"}).load()
 
 Columns: ``key`` and ``value`` (binary, null if the record has none), ``topic``, ``partition`` (int), ``offset`` (long), ``timestamp`` (null
-if the record has none).
+if the record has none); with option ``include_headers`` also ``headers``, in the form that a write takes. With converters ``key`` and
+``value`` have the types of ``.schema(…)``, which may also leave out columns:
+
+    spark.read.format("kafka-tx").schema("key long, value struct<name: string, price: decimal(10,2)>").options(…)
 
 A read stores no offsets; the program keeps the offsets at which to continue. Pipelines store them (`ignite-kafka run`).
 """
@@ -28,14 +33,18 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
 from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, DataSourceReader, WriterCommitMessage
-from pyspark.sql.pandas.types import from_arrow_schema
-from pyspark.sql.types import StructType
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.types import StructField, StructType
 
+from ..common.arrays import Int64Array
+from ..common.arrow_layout import list_sizes
 from ..errors import SettingsError, TopicError
+from ..kafka.headers import headers_of
 from ..kafka.records import Records, gather
 from ..kafka.topics import Topics, TopicSpec
 from ..plan.slots import Owner
@@ -44,9 +53,10 @@ from ..state.configs_writer import ConfigsWriter
 from ..state.open_slots import SlotOpener
 from ..state.open_transaction import TransactionLimits
 from . import write_ids
-from .kafka_tx_read import SCHEMA, KafkaTxReader, ReadOptions
+from .kafka_tx_read import KafkaTxReader, ReadOptions, default_schema
 from .option_tables import KAFKA_WRITE
 from .options import KafkaOptions, kafka_options
+from .typed_columns import ColumnWriter, SideConverterOptions, converter_options
 
 UNIT = "dataframe"
 
@@ -65,6 +75,7 @@ class WriteOptions(KafkaOptions):
     slots: int
     prefix: str
     transaction_timeout_ms: int
+    converters: Mapping[str, SideConverterOptions]
 
     @staticmethod
     def of(options: Mapping[str, str]) -> WriteOptions:
@@ -73,14 +84,19 @@ class WriteOptions(KafkaOptions):
         :raises SettingsError: an option is unknown, missing, out of range, or a secret.
         """
         values = KAFKA_WRITE.read(options)
+        connection = KafkaOptions(kafka_options(options, KAFKA_WRITE), values["secrets_file"], values[ALLOW])
         return WriteOptions(
-            kafka_options(options, KAFKA_WRITE),
-            values["secrets_file"],
-            values[ALLOW],
+            connection.kafka,
+            connection.secrets_file,
+            connection.allow_insecure,
             values["name"],
             values["write_id"] or uuid.uuid4().hex,
             bool(values["write_id"]),
-            *(values[name] for name in ("topic", "slots", "internal_topic_prefix", "transaction_timeout_ms")),
+            values["topic"],
+            values["slots"],
+            values["internal_topic_prefix"],
+            values["transaction_timeout_ms"],
+            converter_options(values, options, connection, reading=False),
         )
 
 
@@ -101,12 +117,12 @@ class KafkaTxDataSource(DataSource):
         return "kafka-tx"
 
     def schema(self) -> StructType:
-        """The columns of a read."""
-        return from_arrow_schema(SCHEMA)
+        """The columns of a read for which none are given."""
+        return from_arrow_schema(default_schema(ReadOptions.of(dict(self.options))))
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """A reader of the topic."""
-        return KafkaTxReader(ReadOptions.of(dict(self.options)))
+        return KafkaTxReader(ReadOptions.of(dict(self.options)), to_arrow_schema(schema, timezone="UTC"))
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
         """A writer of DataFrames of this schema."""
@@ -114,14 +130,18 @@ class KafkaTxDataSource(DataSource):
             raise SettingsError("a topic cannot be overwritten", 'Write with mode("append").', setting="mode")
         options = WriteOptions.of(dict(self.options))
         _check_schema(schema, options)
-        return KafkaTxWriter(options)
+        columns = {one.name: one for one in to_arrow_schema(schema, timezone="UTC")}
+        typed = {
+            side: ColumnWriter.of(one, columns[side], options.topic or "") for side, one in options.converters.items() if side in columns
+        }
+        return KafkaTxWriter(options, typed)
 
 
 class KafkaTxWriter(DataSourceArrowWriter):
     """Sends the rows of Spark partitions. Made on the driver, where it claims the connector; :meth:`write` runs on executors."""
 
-    def __init__(self, options: WriteOptions) -> None:
-        self._options = options
+    def __init__(self, options: WriteOptions, typed: Mapping[str, ColumnWriter] | None = None) -> None:
+        self._options, self._typed = options, typed or {}
         self._topic_ids: dict[str, str] = {}
         with self._control() as control:
             found = control.take(options.slots, options.write_id, {}, -1)
@@ -199,7 +219,7 @@ class KafkaTxWriter(DataSourceArrowWriter):
                 return Written(partition, 0)
             count = 0
             for batch in iterator:
-                for topic, records in _by_topic(batch, options.topic):
+                for topic, records in _by_topic(batch, options.topic, self._typed):
                     writer.send(topic, None, records, self._topic_id(topics, topic))
                     count += len(records)
             writer.unit_done(UNIT, partition, "", options.write_id, count)
@@ -209,8 +229,11 @@ class KafkaTxWriter(DataSourceArrowWriter):
             writer.close()
 
 
-def _by_topic(batch: pa.RecordBatch, topic: str | None) -> Iterator[tuple[str, Records]]:
-    """The records of a batch by topic, in the order of the rows."""
+def _by_topic(batch: pa.RecordBatch, topic: str | None, typed: Mapping[str, ColumnWriter]) -> Iterator[tuple[str, Records]]:
+    """The records of a batch by topic, in the order of the rows.
+
+    :param typed: writers of typed columns.
+    """
     table = pa.table(batch)
     groups = (
         [(topic, table)]
@@ -220,18 +243,59 @@ def _by_topic(batch: pa.RecordBatch, topic: str | None) -> Iterator[tuple[str, R
     for name, rows in groups:
         if name is None:
             raise SettingsError("a row has no topic", "Fill the column topic, or give the option topic.", setting="topic")
-        values = gather(rows["value"].chunks)
-        keys = gather(rows["key"].chunks) if "key" in rows.column_names else pa.nulls(len(rows), pa.binary())
-        yield name, Records(keys, values)
+        values = _bytes(rows, "value", name, typed)
+        keys = _bytes(rows, "key", name, typed) if "key" in rows.column_names else pa.nulls(len(rows), pa.binary())
+        yield name, Records(keys, values, headers=_headers(rows), times_ms=_times_ms(rows))
+
+
+def _bytes(rows: pa.Table, side: str, topic: str, typed: Mapping[str, ColumnWriter]) -> pa.BinaryArray:
+    if side not in typed:
+        return gather(rows[side].chunks)
+    column = rows[side].combine_chunks()
+    return gather([typed[side].write(column.chunk(0) if isinstance(column, pa.ChunkedArray) else column, topic)])
+
+
+def _headers(rows: pa.Table) -> pa.ListArray | None:
+    if "headers" not in rows.column_names:
+        return None
+    headers = rows["headers"].combine_chunks()
+    keys = headers.flatten().field("key")
+    if keys.null_count:
+        raise SettingsError("a header has no key", "Fill the field key of each element of column headers.", setting="headers")
+    counts = list_sizes(headers)
+    return headers_of(counts, keys, headers.flatten().field("value").cast(pa.binary()))
+
+
+def _times_ms(rows: pa.Table) -> Int64Array | None:
+    """Timestamps in milliseconds; 0, the time of sending, for null."""
+    if "timestamp" not in rows.column_names:
+        return None
+    times = pc.floor_temporal(rows["timestamp"].combine_chunks(), unit="millisecond").cast(pa.timestamp("ms", "UTC"))
+    numbers = times.cast(pa.int64())
+    if pc.any(pc.less_equal(numbers, 0)).as_py():
+        what = "a timestamp is not after 1970-01-01T00:00Z, where those of Kafka's records begin"
+        raise SettingsError(what, "Drop or correct the column timestamp; null is the time of sending.", setting="timestamp")
+    return np.asarray(pc.fill_null(numbers, 0))
+
+
+def _right(column: StructField) -> bool:
+    """Whether a column that is optional has the type that it needs."""
+    if column.name == "headers":
+        return column.dataType.simpleString() == "array<struct<key:string,value:binary>>"
+    return column.name != "timestamp" or column.dataType.typeName() == "timestamp"
 
 
 def _check_schema(schema: StructType, options: WriteOptions) -> None:
     types = {column.name: column.dataType.typeName() for column in schema.fields}
-    wrong = [f"{name} is {types[name]}" for name in ("key", "value") if types.get(name, "string") not in ("string", "binary")]
+    untyped = [name for name in ("key", "value") if name not in options.converters]
+    wrong = [f"{name} is {types[name]}" for name in untyped if types.get(name, "string") not in ("string", "binary")]
+    wrong += [f"{column.name} is {column.dataType.simpleString()}" for column in schema.fields if not _right(column)]
     if "value" not in types or wrong:
         raise SettingsError(
             f"the columns are {types}" + (f": {', '.join(wrong)}" if wrong else ""),
-            "Give a column value, and a column key if records have one, each string or binary.",
+            "Give a column value, and a column key if records have one, each string or binary unless the options name its converter; "
+            "headers, if given, is "
+            "array<struct<key:string,value:binary>>, and timestamp a timestamp.",
         )
     if options.topic is None and types.get("topic") != "string":
         raise SettingsError("no topic is given", "Give the option topic or a string column topic.", setting="topic")

@@ -11,13 +11,16 @@ import pyarrow as pa
 from confluent_kafka.admin import OffsetSpec
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
-from ..errors import RecordsLost, SettingsError, TopicError
+from ..errors import DecodeError, RecordsLost, SettingsError, TopicError
 from ..kafka.consumer import BatchLimits, RecordReader
+from ..kafka.headers import HEADERS
 from ..kafka.records import Consumed
 from ..kafka.topics import TopicPartition, Topics
 from ..settings.transport_security import ALLOW
+from .frame_schemas import schema_of
 from .option_tables import KAFKA_READ
 from .options import KafkaOptions, kafka_options
+from .typed_columns import ColumnReader, SideConverterOptions, converter_options
 
 SCHEMA = pa.schema(
     [
@@ -29,6 +32,7 @@ SCHEMA = pa.schema(
         pa.field("timestamp", pa.timestamp("us", "UTC")),
     ]
 )
+HEADED_SCHEMA = SCHEMA.append(pa.field("headers", HEADERS))
 _EARLIEST = "earliest"
 _GROUP = "ignite-kafka-dataframe"  # nobody joins it, and nothing is committed to it
 _LIMITS = BatchLimits(20_000, 8 << 20)
@@ -45,6 +49,8 @@ class ReadOptions(KafkaOptions):
     topic: str
     starts: Mapping[int, int]
     num_partitions: int | None
+    include_headers: bool
+    converters: Mapping[str, SideConverterOptions]
 
     @staticmethod
     def of(options: Mapping[str, str]) -> ReadOptions:
@@ -53,13 +59,16 @@ class ReadOptions(KafkaOptions):
         :raises SettingsError: an option is unknown, missing, out of range, or a secret.
         """
         values = KAFKA_READ.read(options)
+        connection = KafkaOptions(kafka_options(options, KAFKA_READ), values["secrets_file"], values[ALLOW])
         return ReadOptions(
-            kafka_options(options, KAFKA_READ),
-            values["secrets_file"],
-            values[ALLOW],
+            connection.kafka,
+            connection.secrets_file,
+            connection.allow_insecure,
             values["topic"],
             parse_offsets(values["starting_offsets"]),
             values["num_partitions"],
+            values["include_headers"],
+            converter_options(values, options, connection, reading=True),
         )
 
 
@@ -72,10 +81,14 @@ class Ranges(InputPartition):
 
 
 class KafkaTxReader(DataSourceReader):
-    """Reads records. Made on the driver, which fixes the ends: a task that is retried reads the same records."""
+    """Reads records. Made on the driver, which fixes the ends: a task that is retried reads the same records.
 
-    def __init__(self, options: ReadOptions) -> None:
-        self._options = options
+    :param schema: columns of the DataFrame; None: :func:`default_schema`.
+    """
+
+    def __init__(self, options: ReadOptions, schema: pa.Schema | None = None) -> None:
+        self._options, self._schema = options, schema or default_schema(options)
+        _check_schema(self._schema, options)
 
     def partitions(self) -> list[Ranges]:
         """Fix the offsets of each partition of the topic, and deal the partitions to Spark partitions.
@@ -100,10 +113,44 @@ class KafkaTxReader(DataSourceReader):
         return [Ranges({place: starts[place] for place in group}, {place: ends[place] for place in group}) for group in groups]
 
     def read(self, partition: Ranges) -> Iterator[pa.RecordBatch]:  # type: ignore[override]
-        """The records of a Spark partition as Arrow batches of SCHEMA."""
-        with closing(RecordReader(self._options.clients(), _GROUP, partition.starts, partition.ends, _LIMITS, timed=True)) as reader:
+        """The records of a Spark partition as Arrow batches of the DataFrame's columns."""
+        headers, clients = self._options.include_headers, self._options.clients()
+        typed = {
+            side: ColumnReader(one, self._schema.field(side))
+            for side, one in self._options.converters.items()
+            if side in self._schema.names
+        }
+        with closing(RecordReader(clients, _GROUP, partition.starts, partition.ends, _LIMITS, timed=True, headers=headers)) as reader:
             while not reader.finished:
-                yield from map(_batch, reader.read(_WAIT_S))
+                yield from (_batch(records, self._schema, typed) for records in reader.read(_WAIT_S))
+
+
+def default_schema(options: ReadOptions) -> pa.Schema:
+    """The columns of a read for which none are given.
+
+    :raises SettingsError: a converter whose values are of types that only a schema can say.
+    """
+    schema = HEADED_SCHEMA if options.include_headers else SCHEMA
+    for side, one in options.converters.items():
+        if one.frame_type is None:
+            what = f"{side}.converter is {one.name}, whose records do not say one type for the whole column"
+            remedy = f'Give the types with .schema("{side} struct<…>, …"), and the other columns that are wanted.'
+            raise SettingsError(what, remedy, setting=f"{side}.converter")
+        schema = schema.set(schema.get_field_index(side), pa.field(side, one.frame_type))
+    return schema
+
+
+def _check_schema(schema: pa.Schema, options: ReadOptions) -> None:
+    known = HEADED_SCHEMA if options.include_headers else SCHEMA
+    for one in schema:
+        if one.name not in known.names:
+            names = ", ".join(known.names)
+            raise SettingsError(f"there is no column {one.name}", f"The columns of a read are {names}.", setting=one.name)
+        if one.name in options.converters:
+            schema_of(one)
+        elif one.type != known.field(one.name).type and not pa.types.is_list(one.type):
+            remedy = f"Give it that type, or option {one.name}.converter." if one.name in ("key", "value") else "Give it that type."
+            raise SettingsError(f"column {one.name} is {known.field(one.name).type}, not {one.type}", remedy, setting=one.name)
 
 
 def parse_offsets(text: str) -> dict[int, int]:
@@ -135,9 +182,22 @@ def _check_start(place: TopicPartition, start: int, first: Mapping[TopicPartitio
         raise SettingsError(what, "Check that the offset is of this topic, and not of one that was deleted and made again.", **where)
 
 
-def _batch(records: Consumed) -> pa.RecordBatch:
+def _batch(records: Consumed, schema: pa.Schema, typed: Mapping[str, ColumnReader]) -> pa.RecordBatch:
+    columns = _columns(records)
+    for side, reader in typed.items():
+        try:
+            columns[side] = reader.read(columns[side], records.topic)
+        except DecodeError as error:
+            where = {"topic": records.topic, "partition": records.partition, "offset": int(records.offsets[error.where["row"]])}
+            raise DecodeError(error.what, error.remedy, **where) from error
+    return pa.RecordBatch.from_arrays([columns[one.name] for one in schema], schema=schema)
+
+
+def _columns(records: Consumed) -> dict[str, pa.Array]:
     size = len(records)
     topic, partition = pa.repeat(pa.scalar(records.topic), size), pa.repeat(pa.scalar(records.partition, pa.int32()), size)
     assert records.times_ms is not None
     times = pa.array(records.times_ms * 1000, SCHEMA.field("timestamp").type, mask=records.times_ms < 0)
-    return pa.RecordBatch.from_arrays([records.keys, records.values, topic, partition, pa.array(records.offsets), times], schema=SCHEMA)
+    columns = [records.keys, records.values, topic, partition, pa.array(records.offsets), times]
+    named = dict(zip(SCHEMA.names, columns, strict=True))
+    return named if records.headers is None else named | {"headers": records.headers}

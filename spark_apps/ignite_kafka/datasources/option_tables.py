@@ -9,6 +9,8 @@ from typing import Any
 from ..errors import SettingsError
 from ..ignite.endpoint import MAX_FRAME_BYTES
 from ..settings.client_properties import CONSUMER, PRODUCER
+from ..settings.converters import CLASSES
+from ..settings.converters import NAMES as CONVERTERS
 from ..settings.fields import BOOLEAN, TEXT, TEXTS, SettingType, choice, text_like, whole_number
 from ..settings.secrets import is_secret
 from ..settings.source import SourceSettings
@@ -16,6 +18,7 @@ from ..settings.suggestions import nearest
 from ..settings.transport_security import ALLOW
 
 KAFKA_PREFIX = "kafka."
+CONVERTER_PREFIXES = ("key.converter.", "value.converter.")
 
 
 @dataclass(frozen=True)
@@ -37,12 +40,14 @@ class OptionTable:
 
     :param use: ``reading`` or ``writing``.
     :param kafka: librdkafka settings that ``kafka.<name>`` may set; None: the data source has no such options.
+    :param converters: whether properties of converters are options, such as ``value.converter.schemas.enable``.
     """
 
     source: str
     use: str
     options: Mapping[str, Option]
     kafka: frozenset[str] | None = None
+    converters: bool = False
 
     @property
     def title(self) -> str:
@@ -57,9 +62,14 @@ class OptionTable:
         """
         refuse_secrets(given)
         for name in given:
-            if name not in self.options and not (self.kafka is not None and name.startswith(KAFKA_PREFIX)):
+            if name not in self.options and not name.startswith(self._prefixes):
                 raise self._unknown(name)
         return {name: self._value(name, option, given) for name, option in self.options.items()}
+
+    @property
+    def _prefixes(self) -> tuple[str, ...]:
+        """Of options that other modules read."""
+        return (KAFKA_PREFIX,) * (self.kafka is not None) + CONVERTER_PREFIXES * self.converters
 
     def _value(self, name: str, option: Option, given: Mapping[str, str]) -> object:
         if option.required and not given.get(name):
@@ -118,6 +128,14 @@ _KAFKA: Mapping[str, Option] = {
     "secrets_file": _SECRETS_FILE,
     ALLOW: _INSECURE,
 }
+_CONVERTERS: Mapping[str, Option] = {
+    f"{side}.converter": Option(
+        choice(*CONVERTERS, aliases=CLASSES),
+        f"Converter of column `{side}`, by our name or Kafka Connect's class: the column is typed. None: binary, or text that is written "
+        f"as it is. Its properties are options, too, such as `{side}.converter.schemas.enable`",
+    )
+    for side in ("key", "value")
+}
 _CACHE: Mapping[str, Option] = {"cache": Option(_NAMES, "Name of the cache", required=True)}
 _SCAN: Mapping[str, Option] = {
     "num_partitions": Option(whole_number(1, 100_000), "Maximum Spark partitions; each reads several Ignite partitions", 8),
@@ -171,12 +189,17 @@ KAFKA_READ = OptionTable(
             'First offset by partition as JSON, such as `{"0": 120}`; other partitions, or with earliest all, begin at their first record',
             "earliest",
         ),
+        "include_headers": Option(
+            BOOLEAN, "Read headers, as column `headers`: array<struct<key: string, value: binary>>, null for a record without any", False
+        ),
         "num_partitions": Option(
             whole_number(1, 100_000), "Maximum Spark partitions; each reads several partitions of the topic; none: one for each"
         ),
+        **_CONVERTERS,
         **_KAFKA,
     },
     CONSUMER,
+    converters=True,
 )
 KAFKA_WRITE = OptionTable(
     "kafka-tx",
@@ -197,9 +220,11 @@ KAFKA_WRITE = OptionTable(
         "transaction_timeout_ms": Option(
             whole_number(1_000, 86_400_000), "Time after which the broker aborts an open transaction", 600_000
         ),
+        **_CONVERTERS,
         **_KAFKA,
     },
     PRODUCER,
+    converters=True,
 )
 _PIPELINE = SourceSettings.known(), SourceSettings.defaults()
 

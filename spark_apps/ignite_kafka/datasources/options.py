@@ -14,6 +14,7 @@ from ..ignite.cluster import Cluster
 from ..ignite.endpoint import IgniteCredentials, IgniteEndpoint, TlsSettings
 from ..kafka.clients import KafkaClients
 from ..settings.client_config import librdkafka_settings
+from ..settings.secrets import Secrets
 from ..settings.secrets_file import SecretsFile
 from ..settings.transport_security import ALLOW, check, ignite_weaknesses, kafka_weaknesses
 from .option_tables import KAFKA_PREFIX, OptionTable
@@ -77,6 +78,10 @@ class KafkaOptions:
 
         :raises SettingsError: the connection is not protected, and that is not allowed.
         """
-        config = {**self.kafka, **(SecretsFile(self.secrets_file).load().kafka if self.secrets_file else {})}
+        config = {**self.kafka, **self.secrets().kafka}
         check(kafka_weaknesses(config), self.allow_insecure)
         return KafkaClients(config)
+
+    def secrets(self) -> Secrets:
+        """Content of the secrets file; without one there are none."""
+        return SecretsFile(self.secrets_file).load() if self.secrets_file else Secrets()

@@ -126,7 +126,7 @@ class PartitionReader:
 
         :returns: its acknowledgement; empty: there is nothing to acknowledge.
         """
-        self._states.remember(batch, {})
+        self._states.remember(batch)
         self._states.forget()
         return batch.changes.acknowledgement(self._table.units[batch.units], batch.done, batch.expired_done)
 

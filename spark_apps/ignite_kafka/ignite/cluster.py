@@ -17,10 +17,11 @@ from ..errors import CacheNotFound, IgniteKafkaError, IgniteUnreachable, Unknown
 from . import metadata_replies as replies
 from . import protocol
 from .backlog_service import BacklogService, has_service
+from .cache_configuration import CacheConfiguration, read_configuration
 from .connection import ThinConnection
 from .endpoint import IgniteCredentials, IgniteEndpoint
 from .metadata_replies import Partitions
-from .protocol import ThinError
+from .protocol import Reader, ThinError
 from .types.model import BinaryType, CacheInfo
 
 MAX_PARTITIONS = 65_000
@@ -84,13 +85,22 @@ class Cluster:
 
         :raises CacheNotFound: the cluster has no such cache.
         """
-        cache_id = protocol.cache_id(name)
-        try:
-            body = self._request(protocol.CACHE_CONFIGURATION, struct.pack("<iB", cache_id, 0))
-        except ThinError as error:
-            raise _cache_error(name, error) from error
+        cache_id, body = protocol.cache_id(name), self._configuration(name)
         info = replies.read_cache(body, cache_id, lambda mode: 0 if mode == "LOCAL" else self._partition_count(name, cache_id))
         return replace(info, incarnation=self._deployment_ids().get(name, ""))
+
+    def configuration(self, name: str) -> CacheConfiguration:
+        """The whole configuration of a cache, as far as nodes report it to thin clients.
+
+        :raises CacheNotFound: the cluster has no such cache.
+        """
+        return read_configuration(Reader(self._configuration(name)))
+
+    def _configuration(self, name: str) -> memoryview:
+        try:
+            return self._request(protocol.CACHE_CONFIGURATION, struct.pack("<iB", protocol.cache_id(name), 0))
+        except ThinError as error:
+            raise _cache_error(name, error) from error
 
     def _deployment_ids(self) -> Mapping[str, str]:
         """Deployment ids by cache name, requested again after each creation or destruction of a cache, which changes the affinity."""

@@ -1,7 +1,7 @@
 """Parses replies of the metadata operations: cache names, configurations, binary types, partition owners, node addresses.
 
-Formats: `ClientCacheConfigurationSerializer`, `ClientBinaryTypeGetResponse`, `ClientCachePartitionAwarenessGroup` and
-`ClientClusterGroupGetNodesEndpointsResponse` in apache/ignite.
+Formats: `ClientBinaryTypeGetResponse`, `ClientCachePartitionAwarenessGroup` and `ClientClusterGroupGetNodesEndpointsResponse` in
+apache/ignite; configurations of caches: :mod:`.cache_configuration`.
 """
 
 from __future__ import annotations
@@ -11,12 +11,9 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from .cache_configuration import read_configuration
 from .protocol import Reader
-from .types.model import BinaryField, BinaryType, CacheInfo, QueryEntity, QueryField
-
-MODES = {0: "LOCAL", 1: "REPLICATED", 2: "PARTITIONED"}
-WRITE_SYNCHRONIZATIONS = {0: "FULL_SYNC", 1: "FULL_ASYNC", 2: "PRIMARY_SYNC"}
-ATOMICITIES = {0: "TRANSACTIONAL", 1: "ATOMIC", 2: "TRANSACTIONAL_SNAPSHOT"}
+from .types.model import BinaryField, BinaryType, CacheInfo
 
 
 @dataclass(frozen=True)
@@ -38,59 +35,19 @@ def read_names(body: memoryview) -> list[str]:
 
 
 def read_cache(body: memoryview, cache_id: int, partitions: Callable[[str], int]) -> CacheInfo:
-    """Reply of op 1055; the fields come in the serializer's fixed order. `partitions` returns the partition count for a mode."""
-    reader = Reader(body)
-    reader.int32()
-    atomicity, backups, mode = reader.int32(), reader.int32(), reader.int32()
-    reader.take(1)  # copy on read
-    reader.text()  # data region
-    reader.take(2)  # eager TTL, statistics
-    reader.text()  # group
-    reader.take(8 + 4 + 4)  # lock time-out, asynchronous operations, query iterators
-    name = _text(reader)
-    reader.take(1 + 4 + 4 + 4 + 1)  # on heap, loss policy, query details, query parallelism, read from backup
-    reader.take(4 + 8 + 8 + 4 + 4 + 8 + 8)  # rebalance: batch size, prefetch, delay, mode, order, throttle, time-out
-    reader.take(1 + 4)  # SQL: escape all, inline size
-    reader.text()  # SQL schema
-    synchronization = reader.int32()
-    for _ in range(reader.int32()):  # affinity key of each key type
-        reader.text()
-        reader.text()
-    entities = tuple(_query_entity(reader) for _ in range(reader.int32()))
-    mode_name = MODES.get(mode, str(mode))
+    """Reply of op 1055. `partitions` returns the partition count for a mode."""
+    found = read_configuration(Reader(body))
+    mode = found.mode or ""
     return CacheInfo(
-        name=name,
+        name=found.name,
         cache_id=cache_id,
-        partitions=partitions(mode_name),
-        backups=backups,
-        mode=mode_name,
-        atomicity=ATOMICITIES.get(atomicity, str(atomicity)),
-        query_entities=entities,
-        write_synchronization=WRITE_SYNCHRONIZATIONS.get(synchronization, str(synchronization)),
+        partitions=partitions(mode),
+        backups=found.backups or 0,
+        mode=mode,
+        atomicity=found.atomicity or "",
+        query_entities=found.query_entities,
+        write_synchronization=found.write_synchronization or "",
     )
-
-
-def _query_entity(reader: Reader) -> QueryEntity:
-    key_type, value_type, table, key_field, value_field = (reader.text() for _ in range(5))
-    fields = tuple(_query_field(reader) for _ in range(reader.int32()))
-    for _ in range(reader.int32()):  # aliases
-        reader.text()
-        reader.text()
-    for _ in range(reader.int32()):  # indexes
-        reader.text()
-        reader.take(1 + 4)
-        for _ in range(reader.int32()):
-            reader.text()
-            reader.take(1)
-    return QueryEntity(key_type or "", value_type or "", key_field, value_field, table, fields)
-
-
-def _query_field(reader: Reader) -> QueryField:
-    name, java_type = _text(reader), _text(reader)
-    is_key, not_null = reader.boolean(), reader.boolean()
-    reader.skip_object()  # default value
-    precision, scale = (reader.int32(), reader.int32())
-    return QueryField(name, java_type, is_key, not_null, precision, scale)
 
 
 def read_binary_type(body: memoryview) -> BinaryType | None:

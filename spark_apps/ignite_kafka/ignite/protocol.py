@@ -23,6 +23,8 @@ CACHE_CONFIGURATION = 1055
 CACHE_PARTITIONS = 1101
 QUERY_SCAN = 2000
 QUERY_SCAN_PAGE = 2001
+QUERY_SQL_FIELDS = 2004
+QUERY_SQL_FIELDS_PAGE = 2005
 BINARY_TYPE_NAME_PUT = 3001
 BINARY_TYPE = 3002
 BINARY_TYPE_PUT = 3003
@@ -141,9 +143,9 @@ class Reader:
         high, low = self.int64(), self.int64()
         return uuid.UUID(int=((high & 0xFFFFFFFFFFFFFFFF) << 64) | (low & 0xFFFFFFFFFFFFFFFF))
 
-    def skip_object(self) -> None:
-        """Pass over one typed value of a fixed-width type, a string, an array of bytes, a decimal, or null."""
-        code = self.byte()
+    def any_object(self) -> bytes:
+        """Bytes of one typed value of a fixed-width type, a string, an array of bytes, a decimal, or null."""
+        start, code = self.position, self.byte()
         if code in _WIDTHS:
             self.take(_WIDTHS[code])
         elif code in (_CODE_STRING, _CODE_BYTES):
@@ -152,7 +154,8 @@ class Reader:
             self.take(4)
             self.take(self.int32())
         else:
-            raise ValueError(f"type code {code} at position {self.position - 1} is not one that a default value has")
+            raise ValueError(f"type code {code} at position {start} is not one that a default value has")
+        return bytes(self.data[start : self.position])
 
     def _typed(self, wanted: int) -> memoryview | None:
         code = self.byte()

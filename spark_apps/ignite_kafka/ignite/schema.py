@@ -1,6 +1,6 @@
 """Creates binary types (ops 3001, 3003) and caches (op 1054) before entries are put. Existing ones are not changed.
 
-Formats: `PlatformUtils.readBinaryMetadata`, `ClientBinaryTypeNamePutRequest` and `ClientCacheConfigurationSerializer` of Ignite 2.17.
+Formats: `PlatformUtils.readBinaryMetadata` and `ClientBinaryTypeNamePutRequest` of Ignite 2.17; caches: :mod:`.cache_configuration`.
 """
 
 from __future__ import annotations
@@ -8,15 +8,15 @@ from __future__ import annotations
 import struct
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NoReturn
 
 import pyarrow as pa
 
 from ..errors import TypeClash, UnknownBinaryType, UnsupportedType, WriteFailed
 from . import protocol
+from .cache_configuration import CacheConfiguration, configuration_bytes
 from .cluster import Cluster
-from .metadata_replies import ATOMICITIES, MODES, WRITE_SYNCHRONIZATIONS
 from .protocol import ThinError
 from .types import type_codes as codes
 from .types.model import BinaryType, CacheInfo, QueryEntity, QueryField
@@ -24,36 +24,15 @@ from .types.type_table import code_name, java_type
 
 _JAVA = 0
 _FULL_NAMES = 0
-_NAME, _MODE, _ATOMICITY, _BACKUPS, _WRITE_SYNCHRONIZATION = 0, 1, 2, 3, 4
-_DATA_REGION, _QUERY_ENTITIES, _GROUP = 100, 200, 400
 
 
-@dataclass(frozen=True)
-class NewCache:
-    """Settings of a cache that is created; None leaves a setting to the cluster.
-
-    :param mode: PARTITIONED or REPLICATED. :param atomicity: ATOMIC or TRANSACTIONAL.
-    :param write_synchronization: FULL_SYNC, so that what is acknowledged is on all backups and survives its primary node; the cluster's
-        own default, PRIMARY_SYNC, loses acknowledged entries with the node.
-    """
-
-    name: str
-    mode: str | None = None
-    atomicity: str | None = None
-    backups: int | None = None
-    write_synchronization: str | None = "FULL_SYNC"
-    data_region: str | None = None
-    group: str | None = None
-    query_entities: tuple[QueryEntity, ...] = ()
-
-
-def get_or_create_cache(cluster: Cluster, wanted: NewCache) -> CacheInfo:
+def get_or_create_cache(cluster: Cluster, wanted: CacheConfiguration) -> CacheInfo:
     """The cache of that name, created if it is missing; an existing cache stays as it is.
 
     :raises WriteFailed: the cluster did not make it; says why.
     """
     try:
-        cluster.ask(lambda connection: connection.request(protocol.CACHE_GET_OR_CREATE, cache_configuration(wanted)))
+        cluster.ask(lambda connection: connection.request(protocol.CACHE_GET_OR_CREATE, configuration_bytes(wanted)))
     except ThinError as error:
         remedy = "Check the cache's settings, and that the user may make caches, or make it yourself"
         raise WriteFailed(f"Ignite did not make a cache: {error.message}", remedy, cache=wanted.name) from error
@@ -90,23 +69,6 @@ def _column(field: pa.Field, *, is_key: bool) -> QueryField:
 
 def _single_column(field: pa.Field) -> str | None:
     return None if pa.types.is_struct(field.type) else field.name or None
-
-
-def cache_configuration(wanted: NewCache) -> bytes:
-    """Payload of op 1054: the length of what follows, the number of properties, then code and value of each."""
-    properties = {
-        _NAME: protocol.string(wanted.name),
-        _MODE: _ordinal(MODES, wanted.mode),
-        _ATOMICITY: _ordinal(ATOMICITIES, wanted.atomicity),
-        _BACKUPS: None if wanted.backups is None else struct.pack("<i", wanted.backups),
-        _WRITE_SYNCHRONIZATION: _ordinal(WRITE_SYNCHRONIZATIONS, wanted.write_synchronization),
-        _DATA_REGION: None if wanted.data_region is None else protocol.string(wanted.data_region),
-        _QUERY_ENTITIES: _list([_entity(entity) for entity in wanted.query_entities]) if wanted.query_entities else None,
-        _GROUP: None if wanted.group is None else protocol.string(wanted.group),
-    }
-    given = [struct.pack("<h", code) + value for code, value in properties.items() if value is not None]
-    body = struct.pack("<h", len(given)) + b"".join(given)
-    return struct.pack("<i", len(body)) + body
 
 
 def register_type(cluster: Cluster, wanted: BinaryType, *, unless_known: bool = False) -> None:
@@ -236,22 +198,5 @@ def _type_name(binary: BinaryType) -> bytes:
     return struct.pack("<Bi", _JAVA, binary.type_id) + protocol.string(binary.name)
 
 
-def _ordinal(names: dict[int, str], name: str | None) -> bytes | None:
-    if name is None:
-        return None
-    return struct.pack("<i", {label: ordinal for ordinal, label in names.items()}[name])
-
-
 def _list(items: Sequence[bytes]) -> bytes:
     return struct.pack("<i", len(items)) + b"".join(items)
-
-
-def _entity(entity: QueryEntity) -> bytes:
-    names = (entity.key_type, entity.value_type, entity.table, entity.key_field, entity.value_field)
-    no_aliases = no_indexes = _list([])
-    return b"".join(map(protocol.string, names)) + _list([_query_field(field) for field in entity.fields]) + no_aliases + no_indexes
-
-
-def _query_field(field: QueryField) -> bytes:
-    flags = struct.pack("<??B", field.is_key, field.not_null, codes.NULL)  # no default value
-    return protocol.string(field.name) + protocol.string(field.java_type) + flags + struct.pack("<ii", field.precision, field.scale)

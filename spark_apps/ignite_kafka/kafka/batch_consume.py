@@ -20,6 +20,7 @@ import pyarrow as pa
 from confluent_kafka import Consumer, Message, cimpl
 
 from ..common.arrays import Int64Array
+from .headers import headers_of
 from .records import Consumed
 
 Addresses = npt.NDArray[np.uint64]
@@ -66,6 +67,10 @@ def _library() -> ctypes.CDLL:
     library.rd_kafka_message_destroy.argtypes = [ctypes.c_void_p]
     library.rd_kafka_message_timestamp.restype = ctypes.c_int64
     library.rd_kafka_message_timestamp.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+    library.rd_kafka_message_headers.restype = ctypes.c_int
+    library.rd_kafka_message_headers.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+    library.rd_kafka_header_get_all.restype = ctypes.c_int
+    library.rd_kafka_header_get_all.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_void_p] * 3]
     library.rd_kafka_topic_name.restype = ctypes.c_char_p
     library.rd_kafka_topic_name.argtypes = [ctypes.c_void_p]
     return library
@@ -79,11 +84,12 @@ class NativeQueue:
 
     :param partitions: topic and partition.
     :param timed: whether to read timestamps, which costs a call per record.
+    :param headers: whether to read headers, which costs a call per record and header.
     """
 
-    def __init__(self, consumer: Consumer, partitions: Sequence[tuple[str, int]], *, timed: bool = False) -> None:
+    def __init__(self, consumer: Consumer, partitions: Sequence[tuple[str, int]], *, timed: bool = False, headers: bool = False) -> None:
         self._consumer = consumer  # keeps the handle alive
-        self._timed = timed
+        self._timed, self._headers = timed, headers
         handle = ctypes.c_void_p.from_address(id(consumer) + _OBJECT_HEAD).value
         self._queue = _library().rd_kafka_queue_new(handle)
         for topic, partition in partitions:
@@ -102,7 +108,7 @@ class NativeQueue:
             return [], signals
         pointers = pointers[:got]
         try:
-            fetched, more = _read(pointers, self._timed)
+            fetched, more = _read(pointers, self._timed, self._headers)
             return fetched, signals + more
         finally:
             destroy = _library().rd_kafka_message_destroy
@@ -116,7 +122,7 @@ class NativeQueue:
             self._queue = None
 
 
-def _read(pointers: Addresses, timed: bool) -> tuple[list[Consumed], list[Signal]]:
+def _read(pointers: Addresses, timed: bool, headed: bool) -> tuple[list[Consumed], list[Signal]]:
     error, topic, partition, value, value_length, key, key_length, offset = _words(pointers)
     codes = error.astype(np.uint32).view(np.int32)
     partitions = partition.astype(np.uint32).view(np.int32)
@@ -129,7 +135,8 @@ def _read(pointers: Addresses, timed: bool) -> tuple[list[Consumed], list[Signal
         name = _name(int(topic[rows[0]]))
         assert name is not None, "a record without a topic"
         times = _times_ms(pointers[rows]) if timed else None
-        fetched.append(Consumed(name, int(partitions[rows[0]]), keys, values, offset[rows].view(np.int64), times))
+        headers = _headers(pointers[rows]) if headed else None
+        fetched.append(Consumed(name, int(partitions[rows[0]]), keys, values, offset[rows].view(np.int64), times, headers))
     return fetched, signals
 
 
@@ -137,6 +144,25 @@ def _times_ms(pointers: Addresses) -> Int64Array:
     """Timestamps lie outside the public structure, so each costs a call."""
     time_of, kind = _library().rd_kafka_message_timestamp, ctypes.byref(ctypes.c_int())
     return np.array([time_of(pointer, kind) for pointer in pointers.tolist()], np.int64)
+
+
+def _headers(pointers: Addresses) -> pa.ListArray:
+    """Headers of these messages; their values are copied together."""
+    of_message, of_header = _library().rd_kafka_message_headers, _library().rd_kafka_header_get_all
+    headers, name, value, size = ctypes.c_void_p(), ctypes.c_char_p(), ctypes.c_void_p(), ctypes.c_size_t()
+    found, places = ctypes.byref(headers), [ctypes.byref(one) for one in (name, value, size)]
+    counts, names, addresses, lengths = [], [], [], []
+    for pointer in pointers.tolist():
+        count = 0
+        if not of_message(pointer, found):
+            while not of_header(headers, count, *places):
+                names.append(name.value)
+                addresses.append(value.value or 0)
+                lengths.append(size.value)
+                count += 1
+        counts.append(count)
+    values = binary_at(np.array(addresses, np.uint64), np.array(lengths, np.uint64)) if names else pa.array([], pa.binary())
+    return headers_of(np.array(counts, np.int64), pa.array(names, pa.binary()).cast(pa.string()), values)
 
 
 def _words(pointers: Addresses) -> list[Addresses]:

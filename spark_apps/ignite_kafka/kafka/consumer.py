@@ -7,20 +7,21 @@ position; the end-of-partition signal reports it). Records of open or aborted tr
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from confluent_kafka import Consumer, KafkaError
+from confluent_kafka import Consumer, KafkaError, Message
 from confluent_kafka import TopicPartition as TopicPartitionOffset
 
 from ..errors import KafkaUnavailable, RecordsLost
 from . import batch_produce as native
 from .batch_consume import NativeQueue, Signal, signal_of
 from .clients import ErrorMemory, KafkaClients, translate
-from .records import Consumed
+from .headers import from_messages
+from .records import Consumed, concat_present
 from .topics import TopicPartition
 
 _SETTINGS: Mapping[str, Any] = {
@@ -48,6 +49,7 @@ class RecordReader:
     :param starts: first offset of each partition.
     :param ends: end offset (excluded) of each partition; None: no end.
     :param timed: whether to read the records' timestamps.
+    :param headers: whether to read the records' headers.
     :raises KafkaUnavailable: from :meth:`read`: nothing arrived for the clients' ``patience_s`` before the ends.
     :raises RecordsLost: from :meth:`read`: records were deleted before they were read.
     """
@@ -61,13 +63,14 @@ class RecordReader:
         limits: BatchLimits,
         *,
         timed: bool = False,
+        headers: bool = False,
     ) -> None:
         self._limits, self._patience_s, self._memory = limits, clients.patience_s, ErrorMemory()
         self._ends = dict(ends or {})
         self.positions = dict(starts)
         self._open = {place for place in starts if ends is None or starts[place] < ends[place]}
         self._consumer: Consumer = clients.reader(**{**_SETTINGS, **clients.consumer, "group.id": group, "error_cb": self._memory})
-        self._queue = NativeQueue(self._consumer, sorted(self._open), timed=timed) if native.supported() else None
+        self._queue = NativeQueue(self._consumer, sorted(self._open), timed=timed, headers=headers) if native.supported() else None
         self._consumer.assign([TopicPartitionOffset(*place, starts[place]) for place in sorted(self._open)])
         self._mean_bytes = limits.bytes / min(limits.records, _FIRST_RECORDS)
         self._moved_at = time.monotonic()
@@ -122,7 +125,8 @@ class RecordReader:
         if end is not None and part.offsets[-1] >= end - 1:
             count = int(np.searchsorted(part.offsets, end))
             times = None if part.times_ms is None else part.times_ms[:count]
-            part = Consumed(*place, part.keys[:count], part.values[:count], part.offsets[:count], times)
+            headers = None if part.headers is None else part.headers[:count]
+            part = Consumed(*place, part.keys[:count], part.values[:count], part.offsets[:count], times, headers)
             self._close(place, end)
         else:
             self.positions[place] = int(part.offsets[-1]) + 1
@@ -179,23 +183,22 @@ class RecordReader:
 
 def consume(consumer: Consumer, count: int, timeout_s: float) -> tuple[list[Consumed], list[Signal]]:
     """Do the same as :meth:`NativeQueue.consume`, with a Python object per record."""
-    rows: dict[TopicPartition, tuple[list[bytes | None], list[bytes | None], list[int], list[int]]] = {}
+    rows: dict[TopicPartition, list[Message]] = {}
     signals = []
     for message in consumer.consume(count, timeout_s):
         topic, partition, offset = message.topic(), message.partition(), message.offset()
         if message.error() is not None:
             signals.append(signal_of(message))
         elif topic is not None and partition is not None and offset is not None:
-            keys, values, offsets, times = rows.setdefault((topic, partition), ([], [], [], []))
-            keys.append(message.key())
-            values.append(message.value())
-            offsets.append(offset)
-            times.append(message.timestamp()[1])
-    fetched = [
-        Consumed(*place, pa.array(keys, pa.binary()), pa.array(values, pa.binary()), np.array(offsets, np.int64), np.array(times, np.int64))
-        for place, (keys, values, offsets, times) in rows.items()
-    ]
-    return fetched, signals
+            rows.setdefault((topic, partition), []).append(message)
+    return [_consumed(place, messages) for place, messages in rows.items()], signals
+
+
+def _consumed(place: TopicPartition, messages: Sequence[Message]) -> Consumed:
+    keys, values = [message.key() for message in messages], [message.value() for message in messages]
+    offsets = np.array([message.offset() for message in messages], np.int64)
+    times = np.array([message.timestamp()[1] for message in messages], np.int64)
+    return Consumed(*place, pa.array(keys, pa.binary()), pa.array(values, pa.binary()), offsets, times, from_messages(messages))
 
 
 def _concat(place: TopicPartition, parts: list[Consumed]) -> Consumed:
@@ -204,4 +207,11 @@ def _concat(place: TopicPartition, parts: list[Consumed]) -> Consumed:
     else:
         keys, values = pa.concat_arrays([part.keys for part in parts]), pa.concat_arrays([part.values for part in parts])
     times = [part.times_ms for part in parts if part.times_ms is not None]
-    return Consumed(*place, keys, values, np.concatenate([part.offsets for part in parts]), np.concatenate(times) if times else None)
+    return Consumed(
+        *place,
+        keys,
+        values,
+        np.concatenate([part.offsets for part in parts]),
+        np.concatenate(times) if times else None,
+        concat_present([part.headers for part in parts]),
+    )

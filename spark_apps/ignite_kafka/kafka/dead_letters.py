@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..errors import IgniteKafkaError
-from .producer import Header
+from .headers import Header
 
 _CONNECT, _OURS = "__connect.errors.", "ignite_kafka.errors."
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from ..errors import Fenced, IgniteKafkaError, KafkaUnavailable
 from ..settings.client_config import canonical
 from . import batch_produce as native
 from .clients import NO_NEW_TOPICS, QUICK, ErrorMemory, KafkaClients, make_client, translate
+from .headers import Header, pairs
 from .record_size import RECORD_OVERHEAD, SizeLimit, too_large
 from .records import Records
 
@@ -46,7 +48,6 @@ DEFAULTS: dict[str, Any] = {
     **QUICK,
     "retry.backoff.ms": 500,  # see TransactionalProducer.spent
 }
-Header = tuple[str, bytes | None]
 _MESSAGE_TIMEOUT_MS = 300_000
 _STILL_S = 0.1
 _EARLIEST_RETRY = 0.8  # of retry.backoff.ms: librdkafka varies it by a fifth
@@ -133,21 +134,33 @@ class TransactionalProducer:
         count = len(records.keys)
         if not count:
             return
-        if not native.supported():
-            for key, value in zip(records.keys.to_pylist(), records.values.to_pylist(), strict=True):
-                self.await_room(1, len(key or b"") + len(value or b""))
-                self.produce(topic, key, value)
-            return
-        if topic not in self._topics:
+        native_calls = native.supported() and records.headers is None and records.times_ms is None
+        if native_calls and topic not in self._topics:
             self._topics[topic] = native.NativeTopic(self._producer, topic)
         size = records.nbytes / count
         chunk = int(max(1, min(_CHUNK, self._queue_bytes / 2 / max(1.0, size))))
         for first in range(0, count, chunk):
             last = min(first + chunk, count)
             self.await_room(last - first, size)
+            if not native_calls:
+                self._produce_each(topic, records, first, last)
+                continue
             codes = self._topics[topic].produce(records.keys, records.values, first, last)
             if codes.any():
-                raise _refused(codes, records, first, topic)
+                at = int(np.flatnonzero(codes)[0])
+                raise _refused(int(codes[at]), records, first + at, topic)
+
+    def _produce_each(self, topic: str, records: Records, first: int, last: int) -> None:
+        """Queue records one by one: librdkafka takes headers and timestamps with single records only."""
+        span = slice(first, last)
+        headers = repeat(None) if records.headers is None else pairs(records.headers[span])
+        times = repeat(0) if records.times_ms is None else records.times_ms[span].tolist()
+        columns = zip(range(first, last), records.keys[span].to_pylist(), records.values[span].to_pylist(), headers, times, strict=False)
+        for row, key, value, mine, time_ms in columns:
+            try:
+                self._producer.produce(topic, value, key, headers=mine, timestamp=time_ms)
+            except KafkaException as cause:
+                raise _refused(cause.args[0].code(), records, row, topic) from cause
 
     def await_room(self, count: int, size: float) -> None:
         """Wait until ``count`` records of ``size`` bytes each fit into the queue.
@@ -240,9 +253,7 @@ class TransactionalProducer:
         return translate(error, doing, self._memory, transactional_id=self.transactional_id, **where)
 
 
-def _refused(codes: np.ndarray, records: Records, first: int, topic: str) -> IgniteKafkaError:
-    at = int(np.flatnonzero(codes)[0])
-    row, code = first + at, int(codes[at])
+def _refused(code: int, records: Records, row: int, topic: str) -> IgniteKafkaError:
     key, value = records.keys[row].as_py(), records.values[row].as_py()
     size = len(key or b"") + len(value or b"")
     if code == KafkaError.MSG_SIZE_TOO_LARGE:

@@ -11,6 +11,8 @@ import pyarrow.compute as pc
 
 from ..common.arrays import Int64Array, Mask
 from ..errors import RecordTooLarge
+from ..ignite.types.model import TypeUse
+from .headers import header_bytes
 
 MOST_BYTES = 2**31 - 1  # an Arrow binary array has int32 offsets
 
@@ -31,8 +33,11 @@ class Records:
     Both are ``pa.binary()`` arrays of equal length without an Arrow offset, so that base address + offsets name each value.
 
     :param type_ids: Ignite binary types that a reader needs.
-    :param key_kinds: kinds of the keys (:data:`.object_keys.KeyKind`), where a key's bytes do not show its type.
+    :param key_kinds: kinds of the keys (:data:`~ignite_kafka.ignite.types.key_kind.KeyKind`), where a key's bytes do not show its type.
     :param key_types: types of the keys, where two of them can give the same bytes.
+    :param headers: of type :data:`.headers.HEADERS`; None: no record has any.
+    :param times_ms: N timestamps in milliseconds since 1970; None: all have the time of sending.
+    :param uses: classes and types of what was decoded, which bytes of other formats do not have.
     """
 
     keys: pa.BinaryArray
@@ -40,10 +45,16 @@ class Records:
     type_ids: frozenset[int] = frozenset()
     key_kinds: frozenset[tuple[int, ...]] = frozenset()
     key_types: frozenset[KeyType] = frozenset()
+    headers: pa.ListArray | None = None
+    times_ms: Int64Array | None = None
+    uses: frozenset[TypeUse] = frozenset()
 
     def __post_init__(self) -> None:
         if len(self.keys) != len(self.values):
             raise ValueError(f"{len(self.keys)} keys and {len(self.values)} values")
+        for name, column in (("headers", self.headers), ("times", self.times_ms)):
+            if column is not None and len(column) != len(self.keys):
+                raise ValueError(f"{len(self.keys)} keys and {len(column)} {name}")
         for array in (self.keys, self.values):
             if array.type != pa.binary() or array.offset:
                 raise ValueError(f"records are binary arrays without an offset, not {array.type} with offset {array.offset}")
@@ -53,8 +64,9 @@ class Records:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all keys and values, without Arrow's own."""
-        return payload_bytes(self.keys) + payload_bytes(self.values)
+        """Bytes of all keys, values and headers, without Arrow's own."""
+        headers = 0 if self.headers is None else int(header_bytes(self.headers).sum())
+        return payload_bytes(self.keys) + payload_bytes(self.values) + headers
 
 
 @dataclass(frozen=True)
@@ -62,7 +74,7 @@ class Consumed:
     """Records of one partition of a topic, in their order: row i of `keys`, `values` and `offsets` (int64) is one record.
 
     A null in `values` is a tombstone, a null in `keys` a record without a key; both are ``pa.binary()``. `times_ms` are the records'
-    timestamps in milliseconds since 1970, -1 without one; None: not read.
+    timestamps in milliseconds since 1970, -1 without one; `headers` are of type :data:`.headers.HEADERS`. None: not read.
     """
 
     topic: str
@@ -71,6 +83,7 @@ class Consumed:
     values: pa.BinaryArray
     offsets: Int64Array
     times_ms: Int64Array | None = None
+    headers: pa.ListArray | None = None
 
     def __post_init__(self) -> None:
         if not len(self.keys) == len(self.values) == len(self.offsets):
@@ -96,7 +109,9 @@ def no_records() -> Records:
 def take_rows(records: Records, rows: Int64Array) -> Records:
     """Select rows (int64 positions), in the order given."""
     index = pa.array(rows)
-    return replace(records, keys=records.keys.take(index), values=records.values.take(index))
+    headers = None if records.headers is None else records.headers.take(index)
+    times = None if records.times_ms is None else records.times_ms[rows]
+    return replace(records, keys=records.keys.take(index), values=records.values.take(index), headers=headers, times_ms=times)
 
 
 def concat_records(parts: Sequence[Records]) -> Records:
@@ -109,7 +124,21 @@ def concat_records(parts: Sequence[Records]) -> Records:
         frozenset[int]().union(*(part.type_ids for part in parts)),
         frozenset[tuple[int, ...]]().union(*(part.key_kinds for part in parts)),
         frozenset[KeyType]().union(*(part.key_types for part in parts)),
+        concat_present([part.headers for part in parts]),
+        _concat_times(parts),
+        frozenset[TypeUse]().union(*(part.uses for part in parts)),
     )
+
+
+def concat_present(columns: Sequence[pa.ListArray | None]) -> pa.ListArray | None:
+    """Concatenate headers of batches that either all have headers or none has."""
+    present = [column for column in columns if column is not None]
+    return pa.concat_arrays(present) if present else None
+
+
+def _concat_times(parts: Sequence[Records]) -> Int64Array | None:
+    times = [part.times_ms for part in parts if part.times_ms is not None]
+    return np.concatenate(times) if times else None
 
 
 def with_tombstones(records: Records, removed: Mask) -> Records:
@@ -162,9 +191,10 @@ def largest_record(records: Records) -> tuple[int, int]:
 
 
 def record_sizes(records: Records) -> Int64Array:
-    """Size of each record's key and value, in bytes."""
+    """Size of each record's key, value and headers, in bytes."""
     if not len(records):
         return np.zeros(0, np.int64)
     bounds = [np.frombuffer(array.buffers()[1], np.int32, len(array) + 1).astype(np.int64) for array in (records.keys, records.values)]
     total = bounds[0] + bounds[1]
-    return total[1:] - total[:-1]
+    sizes: Int64Array = total[1:] - total[:-1]
+    return sizes if records.headers is None else sizes + header_bytes(records.headers)

@@ -6,12 +6,14 @@ Lists hold regular expressions in Java's syntax, see :mod:`~ignite_kafka.setting
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from ..errors import SettingsError
 from ..settings.java_patterns import matches_whole, pattern_remedy
-from ..settings.topic_names import is_internal_topic, is_topic_name
+from ..settings.name_rules import NamedBy
+from ..settings.topic_names import ALLOWED, is_internal_topic, is_topic_name
 
+NAMED_BY = "overrides, topic_names, topic_prefix"
 INTERNAL_CACHES = re.compile(r"ignite-sys-.*|ignite-internal-.*")
 
 
@@ -38,48 +40,40 @@ def select(
     return sorted(cache for cache in caches if not is_backlog(cache, backlog_cache_name) and matches(cache, whitelist, blacklist))
 
 
-def topic_of(cache: str, prefix: str = "") -> str:
-    """The topic of a cache: prefix + cache name.
-
-    :raises SettingsError: the result is no topic name (1 to 249 of a-z A-Z 0-9 . _ -, and neither . nor ..).
-    """
-    topic = prefix + cache
-    if not is_topic_name(topic):
-        raise SettingsError(
-            "the topic's name, which contains the cache's name, is not valid: allowed are 1 to 249 of the characters a-z A-Z 0-9 . _ -",
-            "Leave the cache out with cache_blacklist, or choose another topic_prefix",
-            cache=cache,
-            topic=topic,
-        )
-    return topic
-
-
-def routes(caches: Iterable[str], prefix: str = "", internal_topic_prefix: str = "ignite-kafka") -> dict[str, str]:
+def routes(caches: Iterable[str], topic_of: Callable[[str], NamedBy], internal_topic_prefix: str = "ignite-kafka") -> dict[str, str]:
     """The topic of each cache.
 
-    :raises SettingsError: a topic is internal, or two topics collide (Kafka does not distinguish `.` and `_` in metric names).
+    :param topic_of: name of a cache's topic.
+    :raises SettingsError: a topic's name is not valid (1 to 249 of a-z A-Z 0-9 . _ -, and neither . nor ..) or internal, or two topics
+        collide (Kafka does not distinguish `.` and `_` in metric names).
     """
     result: dict[str, str] = {}
-    taken: dict[str, str] = {}
+    taken: dict[str, tuple[str, NamedBy]] = {}
     for cache in caches:
-        topic = topic_of(cache, prefix)
-        if is_internal_topic(topic, internal_topic_prefix):
-            raise SettingsError(
-                "the topic of a cache is an internal topic",
-                "Choose another topic_prefix or internal_topic_prefix",
-                cache=cache,
-                topic=topic,
-            )
-        other = taken.setdefault(topic.replace(".", "_"), cache)
+        topic = topic_of(cache)
+        _check_name(cache, topic, internal_topic_prefix)
+        other, before = taken.setdefault(topic.name.replace(".", "_"), (cache, topic))
         if other != cache:
+            same = topic.name == before.name
+            why = "they are one topic" if same else "Kafka does not distinguish . and _ in names"
             raise SettingsError(
-                f"the topics of the caches {other} and {cache} collide: Kafka does not distinguish . and _ in names",
-                "Leave one out with cache_blacklist and copy it with another connector and topic_prefix",
+                f"the topics of the caches {other} (by {before.rule}) and {cache} (by {topic.rule}) collide: {why}",
+                f"Give them different names ({NAMED_BY}), or leave one out with cache_blacklist and copy it with another connector",
                 cache=cache,
-                topic=topic,
+                topic=topic.name,
             )
-        result[cache] = topic
+        result[cache] = topic.name
     return result
+
+
+def _check_name(cache: str, topic: NamedBy, internal_topic_prefix: str) -> None:
+    where = {"cache": cache, "topic": topic.name, "named_by": topic.rule}
+    if not is_topic_name(topic.name):
+        what = f"the name of a cache's topic is not valid: allowed are {ALLOWED}, and neither . nor .."
+        raise SettingsError(what, f"Choose another name ({NAMED_BY}), or leave the cache out with cache_blacklist", **where)
+    if is_internal_topic(topic.name, internal_topic_prefix):
+        what = "the topic of a cache is an internal topic"
+        raise SettingsError(what, f"Choose another name ({NAMED_BY}) or another internal_topic_prefix", **where)
 
 
 def _listed(setting: str, pattern: str, name: str) -> bool:

@@ -10,8 +10,8 @@ key (JSON)                                       value (JSON)
                                                  the task that own the slot
 ``["<connector>",{"cache":"c","partition":12}]`` ``{"generation":7,"incarnation":"…","snapshot":…,"ranges":[]}``; the snapshot is
                                                  ``{"id":"…","done":true,"records":9}``, with ``"bad":1`` if entries were skipped;
-                                                 ``"topic_id":"…"`` is that of the data topic; a stream adds ``"recent"``,
-                                                 ``"key_kinds"``, ``"topology"`` and, until the unit is reconciled,
+                                                 ``"topic_id":"…"`` is that of the data topic, ``"key_kinds"`` those of the
+                                                 cache's keys; a stream adds ``"recent"``, ``"topology"`` and, until the unit is reconciled,
                                                  ``"sweep":[0,0]``
 ================================================ ===================================================================================
 
@@ -23,10 +23,12 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from zlib import crc32
 
 from ..errors import OffsetsLost
+from ..ignite.types.key_kind import UNKNOWN_KIND, KeyKind
 from .sink_offsets import PartitionKey, PartitionOffset
 
 
@@ -63,7 +65,7 @@ class UnitOffset:
     high: int = -1
     recent: str = ""
     reconcile: tuple[int, int] | None = None
-    key_kinds: tuple[tuple[int, ...], ...] = ()
+    key_kinds: tuple[KeyKind, ...] = ()
     topology: int = -1
     bad: int = 0
     topic_id: str = ""
@@ -102,6 +104,14 @@ class UnitOffset:
         return UnitOffset(
             value["generation"], incarnation, snapshot_id, *counts, high, recent, reconcile, key_kinds, topology, bad, topic_id
         )
+
+
+def kinds_of_keys(offsets: Iterable[UnitOffset]) -> set[KeyKind]:
+    """Kinds of all keys sent of a cache, from the offsets of its units; with the unknown kind where a unit's were not noted."""
+    found: set[KeyKind] = set()
+    for offset in offsets:
+        found.update(offset.key_kinds or ([UNKNOWN_KIND] if offset.records else []))
+    return found
 
 
 @dataclass(frozen=True)

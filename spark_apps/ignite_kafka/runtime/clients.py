@@ -10,6 +10,7 @@ from ..kafka.record_size import DEFAULT_MESSAGE_BYTES
 from ..kafka.topics import Topics
 from ..plan.slots import Owner
 from ..plan.source_plan import TransferPlan
+from ..registry.registries import provide
 from ..settings.connector import ConnectorSettings
 from ..settings.secrets import Secrets
 from ..settings.transport_security import check_ignite, check_kafka
@@ -29,8 +30,9 @@ def ignite_cluster(settings: ConnectorSettings, secrets: Secrets, backlog_secret
 
 
 def kafka_clients(settings: ConnectorSettings, secrets: Secrets) -> KafkaClients:
-    """Clients of every kind; the same error as :func:`ignite_cluster`."""
+    """Clients of every kind, for converters the schema registries, too; the same error as :func:`ignite_cluster`."""
     check_kafka(settings, secrets)
+    provide(settings, secrets)
     return KafkaClients.of(settings, secrets)
 
 

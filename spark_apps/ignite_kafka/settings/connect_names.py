@@ -10,12 +10,13 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ..errors import IgniteKafkaError, NotAvailableYet, SettingsError
+from ..errors import IgniteKafkaError, SettingsError
 from .connector import DEAD_LETTER, LOG_ONLY, STOP, ConnectorSettings
 from .findings import Findings
 from .sink import SinkSettings
 from .source import SourceSettings
 from .suggestions import did_you_mean
+from .topic_groups import CONNECT_PREFIX, LISTED, from_connect
 
 _CLASSES: Mapping[str, type[ConnectorSettings]] = {
     "org.gridgain.kafka.source.IgniteSourceConnector": SourceSettings,
@@ -26,6 +27,7 @@ _CLASSES: Mapping[str, type[ConnectorSettings]] = {
     "IgniteSink": SinkSettings,
 }
 _CLASS = "connector.class"
+_JSON_CLASS = "org.apache.kafka.connect.json.JsonConverter"  # whose schemas.enable is true unless it is given
 _TOPICS = ("topics", "topics.regex", "topics_regex")  # required by a sink, unknown to a source
 _CREATION = "topic.creation.default."
 _SECURITY = ("security.", "ssl.", "sasl.")
@@ -36,10 +38,7 @@ _ALL_CONNECT = {
     "tasks.max": "tasks_max",
     "key.converter": "key_converter",
     "value.converter": "value_converter",
-    "key.converter.schemas.enable": "key_converter_schemas_enable",
-    "value.converter.schemas.enable": "value_converter_schemas_enable",
-    "key.converter.decimal.format": "decimal_format",
-    "value.converter.decimal.format": "decimal_format",
+    "header.converter": "header_converter",
     "transforms": "transforms",
     "bootstrap.servers": "bootstrap_servers",
     "errors.deadletterqueue.topic.name": "dead_letter_topic",
@@ -61,6 +60,12 @@ _OF_CONNECT: Mapping[type[ConnectorSettings], Mapping[str, str]] = {
 }
 _TOLERANCE = "errors.tolerance"
 _MAPPINGS = {
+    "key.converter.": "key_converter_config",
+    "value.converter.": "value_converter_config",
+    "header.converter.": "header_converter_config",
+    "key_converter_config.": "key_converter_config",
+    "value_converter_config.": "value_converter_config",
+    "header_converter_config.": "header_converter_config",
     "producer.override.": "producer_override",
     "consumer.override.": "consumer_override",
     "producer.": "producer_override",
@@ -74,7 +79,6 @@ _MAPPINGS = {
 _WORKER = "it is a setting of a Connect worker, and there is none here"
 _OTHERS = {SourceSettings: "it is a setting of the sink", SinkSettings: "it is a setting of the source"}
 _IGNORED = {
-    "header.converter": "headers are not converted",
     "config.action.reload": "nothing is reloaded while a run lasts",
     "predicates": "it is used only with transforms",
     "errors.log.enable": "errors are always logged",
@@ -83,10 +87,6 @@ _IGNORED = {
     "errors.retry.delay.max.ms": "see retry_timeout_ms",
     "tasks.max.enforce": "there are never more tasks than tasks_max",
     "connector.plugin.version": "only the installed version is available",
-    "key.converter.schemas.cache.size": "schemas are not written",
-    "value.converter.schemas.cache.size": "schemas are not written",
-    "key.converter.replace.null.with.default": "schemas are not written, so there are no defaults",
-    "value.converter.replace.null.with.default": "schemas are not written, so there are no defaults",
     "group.id": _WORKER,
     "client.id": _WORKER,
     "plugin.path": _WORKER,
@@ -100,6 +100,8 @@ _IGNORED_BY: Mapping[type[ConnectorSettings], Mapping[str, str]] = {
         "transaction.boundary": "transactions hold whole partitions of a cache, see the transaction_max_* settings",
         "transaction.boundary.interval.ms": "see transaction_max_ms",
         "offsets.storage.topic": "the topic's name follows from internal_topic_prefix and the connector's name",
+        f"{_CREATION}include": "the default group is that of all topics that no other group matches",
+        f"{_CREATION}exclude": "the default group is that of all topics that no other group matches",
         "topic.creation.enable": "topics that are missing are always made",
         "topics.regex": _OTHERS[SourceSettings],
     },
@@ -146,7 +148,7 @@ def translate(
 
     :param origin: where each given name was set.
     :returns: values and origins by our names, ignored names with the reason, the class of the settings, and errors: SettingsError for an
-        unknown name, a secret, or different values of one setting; NotAvailableYet for a feature that this version does not have.
+        unknown name, a secret, or different values of one setting.
     :raises SettingsError: the class belongs to another connector.
     """
     direction = settings_class(given, origin)
@@ -154,8 +156,9 @@ def translate(
     origins: dict[str, str] = {}
     ignored: dict[str, str] = {}
     found = Findings()
+    done = {_CLASS} | _groups(values, origins, given, origin, found, direction)
     for name, value in given.items():
-        if name == _CLASS:
+        if name in done:
             continue
         reason = _reason_to_ignore(name, direction)
         if reason:
@@ -174,10 +177,31 @@ def translate(
             _refuse_provider(name, value, origin)
             _put(values, target, item, value, name, origin.get(name))
             origins[target] = origin.get(name, "")
-    for side in ("key", "value"):
-        if "JsonConverter" in str(given.get(f"{side}.converter")) and f"{side}.converter.schemas.enable" not in given:
-            ignored[f"{side}.converter.schemas.enable"] = "it is not set; Connect's default is true, and here it is false"
+    for side in ("key", "value", "header"):
+        if given.get(f"{side}.converter") == _JSON_CLASS and f"{side}.converter.schemas.enable" not in given:
+            _put(values, f"{side}_converter_config", "schemas.enable", "true", f"{side}.converter", origin.get(f"{side}.converter"))
     return values, origins, ignored, direction, tuple(found.errors)
+
+
+def _groups(
+    values: dict[str, Any],
+    origins: dict[str, str],
+    given: Mapping[str, Any],
+    origin: Mapping[str, str],
+    found: Findings,
+    direction: type[ConnectorSettings],
+) -> set[str]:
+    """Translate the groups of topic.creation.groups; returns the names that belong to them."""
+    if direction is not SourceSettings or LISTED not in given:
+        return set()
+    grouped: dict[str, str] = {}
+    with found.check():
+        values["topic_creation_groups"], grouped = from_connect(given, origin)
+        origins["topic_creation_groups"] = origin.get(LISTED, "")
+    for name in grouped:
+        with found.check():
+            _refuse_provider(name, given[name], origin)
+    return {LISTED, *grouped}
 
 
 def _refuse_provider(name: str, value: Any, origin: Mapping[str, str]) -> None:
@@ -210,6 +234,8 @@ def _reason_to_ignore(name: str, direction: type[ConnectorSettings]) -> str | No
         return _OTHERS[direction]
     if name in _TOPICS:
         return _OTHERS[direction]
+    if name.startswith(CONNECT_PREFIX) and not (name.startswith(_CREATION) and direction is SourceSettings):
+        return "its group is not in topic.creation.groups" if direction is SourceSettings else _OTHERS[direction]
     return next((reason for beginning, reason in _IGNORED_BEGINNINGS.items() if name.startswith(beginning)), None)
 
 
@@ -221,8 +247,6 @@ def _target(name: str, set_in: str | None, direction: type[ConnectorSettings]) -
         return ours, None
     if name.startswith("transforms."):
         return "transforms", None
-    if name.startswith("topic.creation.") and not name.startswith(_CREATION):
-        raise NotAvailableYet("groups of topics are not available yet", "Use topic.creation.default.*", setting=name, set_in=set_in)
     if name.startswith(_SECURITY):
         return "kafka_config", name
     for beginning, mapping in _MAPPINGS.items():

@@ -9,42 +9,36 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
-from ..errors import NotAvailableYet
 from ..events import BAD_RECORDS_SKIPPED, CONFIG_CHANGED, TLS_NOT_VERIFIED, Event
 from ..ignite.endpoint import MAX_FRAME_BYTES, IgniteEndpoint, TlsSettings, split_address
-from . import java_patterns
-from .base import Settings, setting
+from . import converters
+from .base import setting
 from .client_config import CLIENT_SETTINGS, CONSUMER_SETTINGS, PRODUCER_SETTINGS
-from .fields import BOOLEAN, BROKERS, OBJECTS, TEXT, TEXTS, Setting, choice, text_like, whole_number
+from .fields import BOOLEAN, BROKERS, MAPPING, TEXT, TEXTS, TIME_ZONE, Setting, choice, text_like, whole_number
 from .findings import Findings
+from .overrides import OVERRIDES, NamedSettings
+from .topic_groups import COPIES
 
 STREAM = "it is used only when run_mode is continuous or failover_policy is BACKLOG"
 CONTINUOUS = "it is used only when run_mode is continuous"
 """Why a setting of streams has no effect on a run that ends by itself."""
 _TLS_FILES = ("ignite_tls_ca_file", "ignite_tls_cert_file", "ignite_tls_key_file")
-_JAVA_CONVERTERS = {
-    "org.apache.kafka.connect.json.JsonConverter": "json",
-    "JsonConverter": "json",
-    "org.gridgain.kafka.IgniteBinaryConverter": "ignite-binary",
-    "IgniteBinaryConverter": "ignite-binary",
-    "io.confluent.connect.avro.AvroConverter": "avro",
-    "org.apache.kafka.connect.storage.StringConverter": "string",
-    "org.apache.kafka.connect.converters.ByteArrayConverter": "bytes",
-}
-_CONVERTER = choice("json", "ignite-binary", "avro", "string", "bytes", aliases=_JAVA_CONVERTERS)
-_UNSUPPORTED_CONVERTERS = ("avro", "string", "bytes")
+_CONVERTER = choice(*converters.NAMES, aliases=converters.CLASSES)
+_UNSUPPORTED_CONVERTERS: tuple[str, ...] = ()
 NAME = text_like(r"[a-zA-Z0-9._-]{1,180}", "1 to 180 of the characters a-z A-Z 0-9 . _ -, because topics and transactional ids bear it")
 PREFIX = text_like(r"[a-zA-Z0-9._-]{0,200}", "at most 200 of the characters a-z A-Z 0-9 . _ -")
 TIME = whole_number(1, 2_147_483_647)
-_COPIES = whole_number(1, 32_767, besides=-1)
 STOP, LOG_ONLY, DEAD_LETTER = "STOP_TASK", "LOG_ONLY", "DEAD_LETTER"
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConnectorSettings(Settings):
+class ConnectorSettings(NamedSettings):
     """The settings that both directions have; for the errors see :class:`~ignite_kafka.settings.base.Settings`."""
+
+    reads_records: ClassVar[bool] = False
+    """True for a sink: its converters read records."""
 
     name: str = dataclasses.field(metadata={"setting": Setting(NAME, "Name of the connector; its offsets are stored under this name")})
     run_mode: str = setting(
@@ -56,32 +50,66 @@ class ConnectorSettings(Settings):
 
     # What is copied
     cache_filter: str = setting(
-        "", TEXT, "Filter of entries", reference="cacheFilter", unsupported=None, fixed_in_snapshot=True
+        "", TEXT, "Filter of entries", reference="cacheFilter", unsupported=None, fixed_in_snapshot=True, overridable=True,
     )  # fmt: skip
-    where: str = setting("", TEXT, "Condition in Spark SQL that entries must meet", unsupported=None, fixed_in_snapshot=True)
-    select: str = setting("", TEXT, "Columns of the records, in Spark SQL", unsupported=None, fixed_in_snapshot=True)
-    transforms: tuple[str, ...] = setting((), TEXTS, "Single message transforms", unsupported=None, fixed_in_snapshot=True)
-    overrides: Mapping[str, Any] = setting(
-        {}, OBJECTS, "Settings of the caches or topics whose name matches", unsupported=None, fixed_in_snapshot=True
+    where: str = setting(
+        "", TEXT, "Condition in Spark SQL that entries must meet", unsupported=None, fixed_in_snapshot=True, overridable=True
+    )
+    select: str = setting("", TEXT, "Columns of the records, in Spark SQL", unsupported=None, fixed_in_snapshot=True, overridable=True)
+    transforms: tuple[str, ...] = setting(
+        (), TEXTS, "Single message transforms", unsupported=None, fixed_in_snapshot=True, overridable=True
+    )
+    overrides: Mapping[str, Mapping[str, Any]] = setting(
+        {},
+        OVERRIDES,
+        "Settings of single caches of a source, or topics of a sink, by regular expressions (Java's) of their whole names: the first "
+        "expression that matches counts. Settings marked so can be overridden, and topic of a source or cache of a sink names the other "
+        "side. An overridden converter does not keep the properties of the other one",
+        fixed_in_snapshot=True,
     )
 
     # Form of records
     key_converter: str = setting(
         "json", _CONVERTER, "Serialization of keys; Kafka Connect's class names are accepted",
-        unsupported=_UNSUPPORTED_CONVERTERS, fixed_in_snapshot=True,
+        unsupported=_UNSUPPORTED_CONVERTERS, fixed_in_snapshot=True, overridable=True,
     )  # fmt: skip
     value_converter: str = setting(
-        "json", _CONVERTER, "Serialization of values; must equal key_converter", unsupported=_UNSUPPORTED_CONVERTERS, fixed_in_snapshot=True
+        "json", _CONVERTER, "Serialization of values; Kafka Connect's class names are accepted",
+        unsupported=_UNSUPPORTED_CONVERTERS, fixed_in_snapshot=True, overridable=True,
+    )  # fmt: skip
+    key_converter_config: Mapping[str, str] = setting(
+        {},
+        MAPPING,
+        "Properties of key_converter, by their names in Kafka Connect without key.converter.",
+        fixed_in_snapshot=True,
+        overridable=True,
     )
-    key_converter_schemas_enable: bool = setting(
-        False, BOOLEAN, "Write the schema into each key", unsupported=(True,), fixed_in_snapshot=True
+    value_converter_config: Mapping[str, str] = setting(
+        {},
+        MAPPING,
+        "Properties of value_converter, by their names in Kafka Connect without value.converter.",
+        fixed_in_snapshot=True,
+        overridable=True,
     )
-    value_converter_schemas_enable: bool = setting(
-        False, BOOLEAN, "Write the schema into each value", unsupported=(True,), fixed_in_snapshot=True
+    header_converter: str = setting(
+        converters.SIMPLE, choice(*converters.HEADER_NAMES, aliases=converters.HEADER_CLASSES),
+        "Serialization of headers; Kafka Connect's class names are accepted. simple reads 12 as a number, string reads every value as text",
+        fixed_in_snapshot=True,
+    )  # fmt: skip
+    header_converter_config: Mapping[str, str] = setting(
+        {}, MAPPING, "Properties of header_converter, by their names in Kafka Connect without header.converter.", fixed_in_snapshot=True
     )
     decimal_format: str = setting(
-        "BASE64", choice("BASE64", "NUMERIC"), "Form of decimals in JSON, as decimal.format of Kafka's JsonConverter",
-        fixed_in_snapshot=True,
+        "BASE64", choice("BASE64", "NUMERIC"),
+        "Form of decimals in JSON, as decimal.format of Kafka's JsonConverter; a converter's own decimal.format wins",
+        fixed_in_snapshot=True, overridable=True,
+    )  # fmt: skip
+
+    date_time_zone: str = setting(
+        "UTC", TIME_ZONE,
+        "Time zone of java.sql.Date and java.sql.Time: a Date is midnight, and a Time the hours of a day, in the zone of the program that "
+        "made it, which Ignite does not store",
+        fixed_in_snapshot=True, overridable=True,
     )  # fmt: skip
 
     # Ignite
@@ -112,7 +140,10 @@ class ConnectorSettings(Settings):
     producer_override: Mapping[str, str] = setting({}, PRODUCER_SETTINGS, "librdkafka or Kafka properties of producers")
     consumer_override: Mapping[str, str] = setting({}, CONSUMER_SETTINGS, "librdkafka or Kafka properties of consumers")
     replication_factor: int = setting(
-        -1, _COPIES, "Replication factor of topics that the connector creates, internal ones included; -1: the broker's default (KIP-158)"
+        -1,
+        COPIES,
+        "Replication factor of topics that the connector creates, internal ones included; -1: the broker's default (KIP-158)",
+        overridable=True,
     )
     internal_topic_prefix: str = setting("ignite-kafka", NAME, "Prefix of the names of internal topics")
 
@@ -164,8 +195,9 @@ class ConnectorSettings(Settings):
 
     def check_together(self, found: Findings) -> None:
         """Check settings that depend on one another; a direction adds its own."""
-        with found.check("key_converter", "value_converter"):
-            self._check_converters()
+        for side in ("key", "value", "header"):
+            with found.check(f"{side}_converter", f"{side}_converter_config"):
+                self.converter_properties(side)
         with found.check("ignite_addresses"):
             self._check_addresses()
         for name in _TLS_FILES:
@@ -214,27 +246,30 @@ class ConnectorSettings(Settings):
             and getattr(self, name) != defaults[name]
             and not (reason in (STREAM, CONTINUOUS) and self.streams)
         ]
+        for side in ("key", "value", "header"):
+            setting = f"{side}_converter_config"
+            known = converters.PROPERTIES[getattr(self, f"{side}_converter")]
+            for name in getattr(self, setting):
+                if known[name].ignored:
+                    fields = {"reason": f"{name} has no effect: {known[name].ignored}", "setting": f"{setting}.{name}"}
+                    found.append((CONFIG_CHANGED, {**fields, "set_in": self.origin.get(setting)}))
         if self.ignite_tls_enabled and not self.ignite_tls_verify:
             found.append((TLS_NOT_VERIFIED, {"reason": "ignite_tls_verify is false", "setting": "ignite_tls_verify"}))
         if self.error_handling_policy == LOG_ONLY:
             found.append((BAD_RECORDS_SKIPPED, {"reason": "error_handling_policy is LOG_ONLY", "setting": "error_handling_policy"}))
         return found
 
-    def check_pattern(self, name: str, pattern: str) -> None:
-        """Check one regular expression of a setting.
+    def converter_properties(self, side: str) -> dict[str, Any]:
+        """Every property of the converter of a side, ``key``, ``value`` or ``header``, with its canonical value.
 
-        :raises SettingsError: it is no regular expression.
+        :raises SettingsError: a property is unknown or has a wrong value.
+        :raises NotAvailableYet: a value asks for what this version does not do.
         """
-        try:
-            java_patterns.check_pattern(pattern)
-        except ValueError as error:
-            raise self.wrong(name, f"it holds no regular expression: {error}", java_patterns.pattern_remedy(pattern)) from error
-
-    def _check_converters(self) -> None:
-        if self.key_converter != self.value_converter:
-            what = f"key_converter {self.key_converter} with value_converter {self.value_converter} is not available yet"
-            where = self.origin.get("key_converter") or self.origin.get("value_converter")
-            raise NotAvailableYet(what, "Set both to the same converter", setting="key_converter", set_in=where)
+        setting, name = f"{side}_converter_config", getattr(self, f"{side}_converter")
+        found = converters.parse_properties(setting, name, getattr(self, setting), self.origin.get(setting), sink=self.reads_records)
+        if "decimal.format" in found:
+            found["decimal.format"] = found["decimal.format"] or self.decimal_format
+        return found
 
     def _check_addresses(self) -> None:
         if not self.ignite_addresses:

@@ -7,10 +7,12 @@ ValueError; the caller adds the setting's name, the allowed values and the origi
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
+from zoneinfo import ZoneInfo
 
 _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]+")
 _COMMA = re.compile(r"\s*,\s*")
@@ -26,6 +28,7 @@ class SettingType:
     :param parse: returns the canonical form of a value; raises ValueError if it is not allowed.
     :param aliases: other spellings of values.
     :param shown: whether a message may show a refused value.
+    :param ordered: whether the order of a mapping's items counts.
     """
 
     type_name: str
@@ -33,6 +36,7 @@ class SettingType:
     parse: Callable[[object], object]
     aliases: Mapping[str, str] = dataclasses.field(default_factory=dict)
     shown: bool = True
+    ordered: bool = False
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,7 @@ class Setting:
     :param unsupported: values that this version refuses; None: every value but the default.
     :param no_effect_because: why a value other than the default has no effect; empty where it has one.
     :param fixed_in_snapshot: whether it decides which records are sent or what they contain: it cannot change under one snapshot id.
+    :param overridable: whether it may differ between caches or topics, see setting `overrides`.
     """
 
     type: SettingType
@@ -52,6 +57,7 @@ class Setting:
     unsupported: tuple[object, ...] | None = ()
     no_effect_because: str = ""
     fixed_in_snapshot: bool = False
+    overridable: bool = False
 
 
 def _text(value: object) -> str:
@@ -112,18 +118,52 @@ def _mapping(value: object) -> dict[str, str]:
     raise ValueError("it is not a mapping of names to texts")
 
 
-def _objects(value: object) -> dict[str, Any]:
-    if isinstance(value, Mapping) and all(isinstance(name, str) for name in value):
+def json_object(value: object) -> object:
+    """The JSON object of a text, with its members in their order; any other value unchanged."""
+    if not isinstance(value, str) or not value.strip():
+        return {} if value == "" else value
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for name, item in pairs:
+            if name in found:
+                raise ValueError(f"{name!r} is given twice")
+            found[name] = item
+        return found
+
+    try:
+        return json.loads(value, object_pairs_hook=once)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"the text is not JSON: {error}") from None
+
+
+def _rules(value: object) -> dict[str, str]:
+    value = json_object(value)
+    if isinstance(value, Mapping) and all(isinstance(text, str) for pair in value.items() for text in pair):
         return dict(value)
-    raise ValueError("it is not a mapping")
+    raise ValueError("it is not a mapping of expressions to texts")
+
+
+def _time_zone(value: object) -> str:
+    text = _text(value).strip()
+    try:
+        ZoneInfo(text)
+    except (ValueError, OSError):  # ZoneInfoNotFoundError is a KeyError: below
+        raise ValueError("it is no time zone") from None
+    except KeyError:
+        raise ValueError("it is no time zone that this machine knows") from None
+    return text
 
 
 TEXT = SettingType("string", "any text", _text)
+TIME_ZONE = SettingType("string", "a time zone of the IANA database, such as Europe/Berlin", _time_zone)
 BROKERS = SettingType("string", "host:port of one broker or more, with commas between", _brokers)
 BOOLEAN = SettingType("boolean", "true or false", _boolean)
 TEXTS = SettingType("list", "a list of texts, or one text with commas between", _texts)
 MAPPING = SettingType("mapping", "a mapping of names to texts", _mapping, shown=False)
-OBJECTS = SettingType("mapping", "a mapping of names to mappings", _objects, shown=False)
+RULES = SettingType(
+    "mapping", "a mapping of regular expressions to replacements, in order; as a text: JSON", _rules, shown=False, ordered=True
+)
 
 
 def text_like(pattern: str, allowed: str) -> SettingType:

@@ -50,6 +50,22 @@ def matches_whole(text: str, pattern: str) -> bool:
     return _matches(pattern, text)
 
 
+def groups_of(text: str, pattern: str) -> list[str | None] | None:
+    """Texts of the groups where the whole text matches, the whole text first, as after ``Matcher.matches()``; None: it does not match.
+
+    :raises ValueError: the pattern cannot be used, or not with a text of that length.
+    """
+    return _compiled(pattern).groups(text)
+
+
+def compiled(pattern: str) -> NamePattern:
+    """A compiled pattern.
+
+    :raises ValueError: it cannot be used; the message has the reason.
+    """
+    return _compiled(pattern)
+
+
 def pattern_remedy(pattern: str) -> str:
     """Remedy for a pattern that does not compile."""
     if pattern.startswith("*"):

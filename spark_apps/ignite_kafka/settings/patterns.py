@@ -9,7 +9,8 @@ refused: back references, possessive quantifiers, atomic groups and conditions o
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from re import _compiler, _constants, _parser  # type: ignore[attr-defined]
 from typing import Any
@@ -55,16 +56,22 @@ class _Step:
 
     :param test: test of a character or a position; None: the step consumes nothing.
     :param width: number of characters that the test consumes.
-    :param follow: numbers of the following steps.
+    :param follow: numbers of the following steps, the one that a backtracking matcher tries first first.
+    :param mark: where a group begins, twice its number, or ends, one more; None: neither.
     """
 
     test: _Test | None = None
     width: int = 0
     follow: list[int] = field(default_factory=list)
+    mark: int | None = None
 
 
 class NamePattern:
     """A compiled expression.
+
+    ``group_count`` is the number of its groups, ``group_numbers`` the number of each named one, and ``unclear`` the groups whose text
+    :meth:`groups` does not find as Java does: groups in lookaheads, lookbehinds and repeats within repeats, and all groups if a repeated
+    part may be empty.
 
     :raises re.error: it is no regular expression.
     :raises ValueError: it is too large, or has a refused part.
@@ -78,6 +85,10 @@ class NamePattern:
             parsed = _parser.parse(expression, flags)
             self._steps = [_Step()]  # the first is where a match ends
             self._tests: dict[tuple[str, int], _Test] = {}
+            self.group_count, self.group_numbers = parsed.state.groups - 1, dict(parsed.state.groupdict)
+            self.unclear: set[int] = set()
+            self._compiled: set[int] = set()  # groups of the part that is being compiled
+            self._repeats = 0  # repeats around it
             self._entry = self._sequence(parsed, 0, parsed.state.flags)
         except RecursionError:
             raise ValueError("its groups are nested too deeply") from None
@@ -89,6 +100,48 @@ class NamePattern:
         """
         return len(text) in self._ends(_Match(text), self._entry, 0)
 
+    def groups(self, text: str) -> list[str | None] | None:
+        """The text of each group of the match that a backtracking matcher finds, the whole text first; None: the text does not match.
+
+        Depth first, in the order in which a backtracking matcher tries; a pair of step and position that failed is not tried again.
+
+        :raises ValueError: matching the text takes too many steps.
+        """
+        match, start = _Match(text), (self._entry, 0)
+        before: dict[tuple[int, int], tuple[int, int]] = {}
+        waiting = [(start, start)]
+        while waiting:
+            state, previous = waiting.pop()
+            if state in before:
+                continue
+            match.visit()
+            before[state] = previous
+            number, position = state
+            if number == 0 and position == len(text):
+                return self._marked(text, state, before)
+            if number and (position := self._behind(match, number, position)) >= 0:
+                waiting.extend(((following, position), state) for following in reversed(self._steps[number].follow))
+        return None
+
+    def _marked(self, text: str, state: tuple[int, int], before: dict[tuple[int, int], tuple[int, int]]) -> list[str | None]:
+        """Texts of the groups, from the last mark of each on the way to the state."""
+        marks: dict[int, int] = {}
+        while before[state] != state:
+            state = before[state]
+            mark = self._steps[state[0]].mark
+            if mark is not None:
+                marks.setdefault(mark, state[1])
+        found: list[str | None] = [text]
+        for group in range(2, 2 * self.group_count + 2, 2):
+            found.append(text[marks[group] : marks[group + 1]] if group in marks else None)
+        return found
+
+    def _behind(self, match: _Match, number: int, position: int) -> int:
+        """The position behind a step, or -1 if it does not match there."""
+        step = self._steps[number]
+        matches = step.test is None or (position + step.width <= len(match.text) and step.test(match, position))
+        return position + step.width if matches else -1
+
     def _ends(self, match: _Match, entry: int, start: int) -> set[int]:
         """Positions at which matches from a start position can end."""
         seen, waiting, ends = {(entry, start)}, [(entry, start)], set()
@@ -98,17 +151,16 @@ class NamePattern:
             if number == 0:
                 ends.add(position)
                 continue
-            step = self._steps[number]
-            if step.test is None or (position + step.width <= len(match.text) and step.test(match, position)):
-                behind = {(following, position + step.width) for following in step.follow} - seen
+            if (position := self._behind(match, number, position)) >= 0:
+                behind = {(following, position) for following in self._steps[number].follow} - seen
                 seen |= behind
                 waiting.extend(behind)
         return ends
 
-    def _add(self, test: _Test | None, width: int, follow: list[int]) -> int:
+    def _add(self, test: _Test | None, width: int, follow: list[int], mark: int | None = None) -> int:
         if len(self._steps) >= MAX_STEPS:
             raise ValueError(f"with its repeats written out it has more than {MAX_STEPS} parts")
-        self._steps.append(_Step(test, width, follow))
+        self._steps.append(_Step(test, width, follow, mark))
         return len(self._steps) - 1
 
     def _sequence(self, items: Iterable[Any], behind: int, flags: int) -> int:
@@ -121,27 +173,53 @@ class NamePattern:
         if operation in _ONE_CHARACTER or operation is _constants.AT:
             return self._add(self._python_test(operation, argument, flags), int(operation in _ONE_CHARACTER), [behind])
         if operation is _constants.SUBPATTERN:
-            _, added, removed, items = argument
-            return self._sequence(items, behind, _compiler._combine_flags(flags, added, removed))
+            group, added, removed, items = argument
+            return self._group(group, items, behind, _compiler._combine_flags(flags, added, removed))
         if operation is _constants.BRANCH:
             return self._add(None, 0, [self._sequence(items, behind, flags) for items in argument[1]])
         if operation in _REPEATS:
             least, most, items = argument
-            return self._repeat(least, most, items, behind, flags)
+            if items.getwidth()[0] == 0 and most > 1:
+                self.unclear.update(range(1, self.group_count + 1))  # how often it matches nothing decides what the others match
+            with self._unclear_groups(self._repeats > 0), self._inside_repeat():
+                return self._repeat(least, most, items, behind, flags, lazy=operation is _constants.MIN_REPEAT)
         if operation in _LOOKS:
             direction, items = argument
-            return self._add(self._look(operation is _constants.ASSERT, direction, items, flags), 0, [behind])
+            with self._unclear_groups():
+                return self._add(self._look(operation is _constants.ASSERT, direction, items, flags), 0, [behind])
         raise ValueError(f"it has {_REFUSED.get(operation, f'a part {operation}')}, which is not supported")
 
-    def _repeat(self, least: int, most: Any, items: Any, behind: int, flags: int) -> int:
+    @contextmanager
+    def _unclear_groups(self, unclear: bool = True) -> Iterator[None]:
+        """Note the groups that are compiled inside as unclear."""
+        before, self._compiled = self._compiled, set()
+        yield
+        self.unclear |= self._compiled if unclear else set()
+        self._compiled |= before
+
+    @contextmanager
+    def _inside_repeat(self) -> Iterator[None]:
+        self._repeats += 1
+        yield
+        self._repeats -= 1
+
+    def _group(self, number: int | None, items: Any, behind: int, flags: int) -> int:
+        if number is None:
+            return self._sequence(items, behind, flags)
+        self._compiled.add(number)
+        end = self._add(None, 0, [behind], 2 * number + 1)
+        return self._add(None, 0, [self._sequence(items, end, flags)], 2 * number)
+
+    def _repeat(self, least: int, most: Any, items: Any, behind: int, flags: int, *, lazy: bool) -> int:
+        order = slice(None, None, -1 if lazy else 1)
         if most is _constants.MAXREPEAT:
             loop = self._add(None, 0, [])
-            self._steps[loop].follow = [self._sequence(items, loop, flags), behind]
+            self._steps[loop].follow = [self._sequence(items, loop, flags), behind][order]
             behind = loop
         else:
             end = behind
             for _ in range(most - least):
-                behind = self._add(None, 0, [self._sequence(items, behind, flags), end])
+                behind = self._add(None, 0, [self._sequence(items, behind, flags), end][order])
         for _ in range(least):
             behind = self._sequence(items, behind, flags)
         return behind

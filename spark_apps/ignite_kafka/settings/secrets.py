@@ -1,7 +1,8 @@
 """Secrets: separate from settings and plans, read from a file that only its owner can read.
 
-The file is JSON: ``{"ignite": {"username", "password", "key_password", "backlog_secret"}, "kafka": {"sasl.password": …}}``; both parts are
-optional. ``backlog_secret`` protects the capture of a data source; connectors keep theirs in Kafka (:mod:`~ignite_kafka.state.configs`).
+The file is JSON: ``{"ignite": {"username", "password", "key_password", "backlog_secret"}, "kafka": {"sasl.password": …},
+"registry": {"basic.auth.user.info": …}}``; each part is optional. ``backlog_secret`` protects the capture of a data source; connectors
+keep theirs in Kafka (:mod:`~ignite_kafka.state.configs`).
 """
 
 from __future__ import annotations
@@ -17,9 +18,12 @@ from typing import Any
 
 from ..errors import SettingsError
 from ..ignite.endpoint import IgniteCredentials
+from . import registry_properties
 from .client_properties import check_trusted, kept_from_settings
 
-_SECRET = re.compile(r"(?i)passw|secret|credential|token|jaas|private|passphrase|\.pem$|_pem$|basic\.auth\.user\.info|user_info")
+_SECRET = re.compile(
+    r"(?i)passw|secret|credential|token|jaas|private|passphrase|\.pem$|_pem$|basic\.auth\.user\.info|user_info|keystore\.key$"
+)
 _NOT_SECRET = frozenset(
     {
         "sasl.oauthbearer.token.endpoint.url",
@@ -28,20 +32,40 @@ _NOT_SECRET = frozenset(
         "ssl.certificate.pem",
         "ssl.ca.pem",
         "https.ca.pem",
+        registry_properties.USER_INFO_SOURCE,
+        registry_properties.TOKEN_SOURCE,
     }
 )
-_FORM = 'Its form is {"ignite": {"username": …, "password": …, "key_password": …}, "kafka": {"sasl.password": …}}'
+_SIDES = ("key.converter.", "value.converter.")
+_FORM = (
+    'Its form is {"ignite": {"username": …, "password": …, "key_password": …}, "kafka": {"sasl.password": …}, '
+    '"registry": {"basic.auth.user.info": …}}'
+)
 
 
 @dataclass(frozen=True, repr=False)
 class Secrets:
-    """Credentials, which no plan, log or command line may hold; ``kafka`` has librdkafka's names, such as ``sasl.password``."""
+    """Credentials, which no plan, log or command line may hold.
+
+    :param kafka: by librdkafka's names, such as ``sasl.password``.
+    :param registry: properties of the schema registry by Confluent's names, also such as settings may hold; for one side with the prefix
+        ``key.converter.`` or ``value.converter.``.
+    """
 
     ignite: IgniteCredentials = field(default_factory=IgniteCredentials)
     kafka: Mapping[str, str] = field(default_factory=dict)
+    registry: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        return f"Secrets(ignite={self.ignite!r}, kafka={dict.fromkeys(self.kafka, '***')!r})"
+        kafka, registry = dict.fromkeys(self.kafka, "***"), dict.fromkeys(self.registry, "***")
+        return f"Secrets(ignite={self.ignite!r}, kafka={kafka!r}, registry={registry!r})"
+
+    def registry_of(self, side: str) -> dict[str, str]:
+        """Properties of the registry for keys or values, by their canonical names; one with a side's prefix wins."""
+        prefix, canonical = f"{side}.converter.", registry_properties.canonical
+        common = {canonical(name): value for name, value in self.registry.items() if not name.startswith(_SIDES)}
+        own = {canonical(name.removeprefix(prefix)): value for name, value in self.registry.items() if name.startswith(prefix)}
+        return common | own
 
 
 def is_secret(name: str) -> bool:
@@ -79,7 +103,11 @@ def from_json(content: bytes | str, origin: str | Path = "secrets", allowed: Col
         raise SettingsError("the secrets are not JSON", _FORM, file=origin) from None
     if not isinstance(data, dict) or not all(isinstance(part, dict) for part in data.values()):
         raise SettingsError("the secrets are no JSON object of objects", _FORM, file=origin)
-    known = {"ignite": {item.name for item in fields(IgniteCredentials)}, "kafka": data.get("kafka", {})}
+    known = {
+        "ignite": {item.name for item in fields(IgniteCredentials)},
+        "kafka": data.get("kafka", {}),
+        "registry": set(filter(registry_properties.is_property, data.get("registry", {}))),
+    }
     for part, content_of in data.items():
         for name, value in content_of.items():
             if name not in known.get(part, {}):
@@ -89,12 +117,12 @@ def from_json(content: bytes | str, origin: str | Path = "secrets", allowed: Col
         if part not in known:
             raise SettingsError("the secrets have an unknown part", _FORM, name=part, file=origin)
     check_trusted(data.get("kafka", {}), allowed, file=origin)
-    return Secrets(IgniteCredentials(**data.get("ignite", {})), data.get("kafka", {}))
+    return Secrets(IgniteCredentials(**data.get("ignite", {})), data.get("kafka", {}), data.get("registry", {}))
 
 
 def to_dict(secrets: Secrets) -> dict[str, Any]:
     """Content of the file, JSON-ready."""
-    return {"ignite": asdict(secrets.ignite), "kafka": dict(secrets.kafka)}
+    return {"ignite": asdict(secrets.ignite), "kafka": dict(secrets.kafka), "registry": dict(secrets.registry)}
 
 
 def dump(secrets: Secrets, path: str | Path) -> None:

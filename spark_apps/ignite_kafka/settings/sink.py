@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
+from ..errors import SettingsError
 from ..events import OFFSETS_GUESSED, UPDATES_NOT_APPLIED, Event
 from . import topic_names
 from .base import setting
 from .connector import CONTINUOUS, PREFIX, TIME, ConnectorSettings
-from .fields import BOOLEAN, MAPPING, TEXT, TEXTS, SettingType, choice, text_like, whole_number
+from .converters import FIELDLESS
+from .fields import BOOLEAN, MAPPING, RULES, TEXT, TEXTS, SettingType, choice, text_like, whole_number
 from .findings import Findings
+from .name_rules import NamedBy
 
-KEY, VALUE, KAFKA = "key", "value", "kafka"
+KEY, VALUE, KAFKA, HEADER = "key", "value", "kafka", "header"
 OWN_NAME = "{name}"  # in cache_template
 NONE, EARLIEST, LATEST = "none", "earliest", "latest"
 
@@ -31,6 +34,9 @@ def group_of(connector: str) -> str:
 class SinkSettings(ConnectorSettings):
     """All settings of one sink connector."""
 
+    own_name: ClassVar[str] = "cache"
+    reads_records: ClassVar[bool] = True
+
     # What is read
     topics: tuple[str, ...] = setting((), TEXTS, "Topics to read; give either topics or topics_regex")
     topics_regex: str = setting("", TEXT, "Regular expression of whole topic names: matching topics are read, also those created later")
@@ -41,8 +47,8 @@ class SinkSettings(ConnectorSettings):
     )  # fmt: skip
     types_topic: str = setting(
         "", TEXT,
-        "Topic with the binary types of records of converter ignite-binary; empty: <internal_topic_prefix>-types, which a source with "
-        "the same prefix writes",
+        "Topic in which a source describes its caches and their types; empty: <internal_topic_prefix>-types, which a source with the same "
+        "prefix writes",
     )  # fmt: skip
 
     # Where it is stored
@@ -50,37 +56,57 @@ class SinkSettings(ConnectorSettings):
         "ignite-", PREFIX, "Prefix removed from a topic's name; cache_prefix and the rest are the cache's name", reference="topicPrefix"
     )
     cache_prefix: str = setting("", TEXT, "Prefix of cache names", reference="cachePrefix")
+    cache_names: Mapping[str, str] = setting(
+        {}, RULES,
+        "Cache names by regular expressions (Java's) of whole topic names: the first that matches gives the cache, with $1 and ${name} as "
+        "groups; a topic that none matches is named by topic_prefix and cache_prefix",
+    )  # fmt: skip
     process_updates: bool = setting(
         False, BOOLEAN, "Overwrite and remove entries; else existing entries stay unchanged", reference="shallProcessUpdates"
     )
     key_policy: str = setting(
-        KEY, choice(KEY, VALUE, KAFKA),
-        "Origin of the cache key: the record's key, the record's value, or the record's topic, partition and offset",
-        reference="keyPolicy",
+        KEY, choice(KEY, VALUE, KAFKA, HEADER),
+        "Origin of the cache key: the record's key, the record's value, the record's topic, partition and offset, or a "
+        "header",
+        reference="keyPolicy", overridable=True,
     )  # fmt: skip
     key_fields: tuple[str, ...] = setting(
         (), TEXTS,
         "Fields of the record's key or value that make up the cache key; empty: the whole key. With key_policy kafka: names for topic, "
-        "partition and offset",
-        reference="keyFields",
+        "partition and offset; with header: the header's name",
+        reference="keyFields", overridable=True,
     )  # fmt: skip
 
     # Caches that the connector creates
+    cache_as_source: bool = setting(
+        True, BOOLEAN,
+        "Create missing caches with the configuration of the source's cache, which types_topic has: mode, atomicity, backups, query "
+        "entities, indexes, affinity keys, SQL schema, cache group and others. cache_template and the other settings cache_* win. false: "
+        "by these settings and the cluster's defaults", overridable=True,
+    )  # fmt: skip
     cache_template: str = setting(
         "", TEXT,
         "Existing cache used as a template: new caches copy its mode, atomicity, backups and query entity. {name} in it stands for the "
-        "new cache's name without prefix",
+        "new cache's name without prefix", overridable=True,
     )  # fmt: skip
-    cache_mode: str = setting("", _one_or_none("PARTITIONED", "REPLICATED"), "Mode of new caches")
-    cache_atomicity: str = setting("", _one_or_none("ATOMIC", "TRANSACTIONAL"), "Atomicity of new caches")
+    cache_mode: str = setting("", _one_or_none("PARTITIONED", "REPLICATED"), "Mode of new caches", overridable=True)
+    cache_atomicity: str = setting("", _one_or_none("ATOMIC", "TRANSACTIONAL"), "Atomicity of new caches", overridable=True)
     cache_backups: int = setting(
-        -1, whole_number(0, 1_000, besides=-1), "Number of backups of new caches; -1: that of the template, without one 0"
+        -1,
+        whole_number(0, 1_000, besides=-1),
+        "Number of backups of new caches; -1: that of the template, without one 0",
+        overridable=True,
     )
-    cache_region: str = setting("", TEXT, "Data region of new caches; empty: the nodes' default region")
-    cache_key_type: str = setting("", TEXT, "SQL key type of new caches: a Java class such as java.lang.Long, or a binary type")
-    cache_value_type: str = setting("", TEXT, "SQL value type of new caches; needed for typed columns in SQL")
+    cache_region: str = setting("", TEXT, "Data region of new caches; empty: the nodes' default region", overridable=True)
+    cache_key_type: str = setting(
+        "", TEXT, "SQL key type of new caches: a Java class such as java.lang.Long, or a binary type", overridable=True
+    )
+    cache_value_type: str = setting("", TEXT, "SQL value type of new caches; needed for typed columns in SQL", overridable=True)
     cache_fields: Mapping[str, str] = setting(
-        {}, MAPPING, "SQL columns of new caches: field name and Java class; key_fields names the fields of the key"
+        {},
+        MAPPING,
+        "SQL columns of new caches: field name and Java class; key_fields names the fields of the key",
+        overridable=True,
     )
 
     # Resources
@@ -109,6 +135,19 @@ class SinkSettings(ConnectorSettings):
         """Consumer group of the offsets, equal to that of a Kafka Connect sink of the same name."""
         return group_of(self.name)
 
+    def check_own_name(self, name: object, set_in: str) -> None:
+        """Check the cache in an override; raises SettingsError."""
+        if not isinstance(name, str) or not name:
+            raise SettingsError("cache is no cache name", "Allowed: one character or more", setting="cache", set_in=set_in)
+
+    def cache_of(self, topic: str) -> NamedBy:
+        """Name of a topic's cache, not checked.
+
+        :raises SettingsError: an expression cannot be used with this name.
+        """
+        named = self._own_name(topic) or self.named_by("cache_names", topic)
+        return named or NamedBy(self.cache_prefix + topic.removeprefix(self.topic_prefix), "topic_prefix")
+
     def check_together(self, found: Findings) -> None:
         """Check topics, keys and caches too."""
         super().check_together(found)
@@ -121,6 +160,7 @@ class SinkSettings(ConnectorSettings):
             with found.check():
                 if not topic_names.is_topic_name(topic):
                     raise self.wrong("topics", f"{topic!r} is no topic name")
+        self.check_names(found, "cache_names", ".+", "one character or more")
         with found.check("key_policy", "key_fields", "value_converter"):
             self._check_key()
         with found.check("dead_letter_topic", "topics"):
@@ -139,10 +179,13 @@ class SinkSettings(ConnectorSettings):
         if self.key_policy == KAFKA and len(self.key_fields) not in (0, 3):
             remedy = "Name three, for topic, partition and offset, or none"
             raise self.wrong("key_fields", "with key_policy kafka they name a record's topic, partition and offset", remedy)
+        if self.key_policy == HEADER and len(self.key_fields) != 1:
+            raise self.wrong("key_fields", "with key_policy header it names the header that is the key", "Name one")
         if self.key_policy == VALUE and not self.key_fields:
             raise self.wrong("key_fields", "with key_policy value they are the fields that make the key", "Name them")
-        if self.key_policy != KAFKA and self.key_fields and self.value_converter == "ignite-binary":
-            raise self.wrong("key_fields", "converter ignite-binary reads no fields", "Use json, or leave them out")
+        read = {KEY: self.key_converter, VALUE: self.value_converter}.get(self.key_policy)
+        if self.key_fields and read in FIELDLESS:
+            raise self.wrong("key_fields", f"converter {read} reads no fields", "Use json, or leave them out")
 
     def warnings(self) -> list[tuple[Event, dict[str, Any]]]:
         """Events of both directions, and of updates and records that are not stored."""

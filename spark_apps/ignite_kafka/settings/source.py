@@ -6,13 +6,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ..events import NOTHING_TO_SEND, REMOVALS_NOT_SENT, UPDATES_NOT_CAPTURED, Event
+from ..errors import SettingsError
+from ..events import CONFIG_CHANGED, NOTHING_TO_SEND, REMOVALS_NOT_SENT, UPDATES_NOT_CAPTURED, Event
+from . import topic_names
 from .base import setting
 from .connector import PREFIX, STREAM, TIME, ConnectorSettings
-from .fields import BOOLEAN, MAPPING, TEXT, TEXTS, choice, text_like, whole_number
+from .converters import BYTES, IGNITE_BINARY, uses_registry
+from .fields import BOOLEAN, MAPPING, RULES, TEXT, TEXTS, choice, text_like, whole_number
 from .findings import Findings
+from .name_rules import NamedBy
+from .overrides import values_of
+from .topic_groups import EXCLUDE, GROUPS, INCLUDE, PARTITION_COUNT, NewTopicSettings, new_topic, with_values
 
-_SCHEMAS = "records hold no schema"
+LAZY, EAGER = "LAZY", "EAGER"
+PROVENANCE = ("connector", "run", "cache", "partition", "update_counter", "time")
+"""Headers that setting provenance_headers may name, in their order."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,6 +28,7 @@ class SourceSettings(ConnectorSettings):
     """All settings of one source connector."""
 
     all_when_absent: ClassVar[tuple[str, ...]] = ("cache_whitelist",)
+    own_name: ClassVar[str] = "topic"
 
     # What is copied
     cache_whitelist: tuple[str, ...] = setting(
@@ -34,6 +43,12 @@ class SourceSettings(ConnectorSettings):
     topic_prefix: str = setting(
         "", PREFIX, "Prefix of topic names; the cache's name follows", reference="topicPrefix", fixed_in_snapshot=True
     )
+    topic_names: Mapping[str, str] = setting(
+        {}, RULES,
+        "Topic names by regular expressions (Java's) of whole cache names: the first that matches gives the topic, with $1 and ${name} as "
+        "groups; a cache that none matches is named by topic_prefix",
+        fixed_in_snapshot=True,
+    )  # fmt: skip
     load_initial_data: bool = setting(
         True, BOOLEAN, "Send the entries that the caches hold at the start", reference="shallLoadInitialData", fixed_in_snapshot=True
     )
@@ -51,42 +66,80 @@ class SourceSettings(ConnectorSettings):
     # Form of records
     enum_policy: str = setting(
         "SHORT_NAME", choice("ORDINAL", "SHORT_NAME", "LONG_NAME", "FULL_NAME"),
-        "Form of enums: the ordinal, BAR, Foo.BAR or org.acme.Foo.BAR", reference="enumPolicy", fixed_in_snapshot=True,
+        "Form of enums: the ordinal, BAR, Foo.BAR or org.acme.Foo.BAR", reference="enumPolicy", fixed_in_snapshot=True, overridable=True,
     )  # fmt: skip
     field_nullability_policy: str = setting(
-        "LAZY", choice("LAZY", "EAGER"),
-        "Whether a field gets its schema before its first value that is not null. Under LAZY, its default, the reference omits null "
-        "fields; this version writes them as null",
-        reference="fieldNullabilityPolicy", unsupported=("EAGER",), fixed_in_snapshot=True,
+        LAZY, choice(LAZY, EAGER),
+        "Null fields of values. LAZY: they are left out of schema and record; EAGER: they are null, with a schema by the binary metadata "
+        "(o.g.k.c.s.undef where it does not say one). Keys always have all fields of their own schema",
+        reference="fieldNullabilityPolicy", fixed_in_snapshot=True, overridable=True,
+    )  # fmt: skip
+    record_key: tuple[str, ...] = setting(
+        (), TEXTS,
+        "Fields of the value, or of the key with key. before the name, that make the record's key: one field is the key itself, several "
+        "are an object. Entries with equal fields have one record after compaction. Empty: the entry's key",
+        fixed_in_snapshot=True, overridable=True,
+    )  # fmt: skip
+    record_timestamp_field: str = setting(
+        "", TEXT,
+        "Field of the value that is the record's timestamp: a date, a timestamp, or milliseconds since 1970 as long. Empty: the time of "
+        "sending",
+        fixed_in_snapshot=True, overridable=True,
+    )  # fmt: skip
+    provenance_headers: tuple[str, ...] = setting(
+        (), TEXTS,
+        f"Headers ignite_kafka.<name> of each record, by header_converter. Names: {', '.join(PROVENANCE)}. update_counter is that of a "
+        "change in its partition, and scanned entries have none; time is that of the change, or of the scan. Records with headers cost "
+        "about 2 µs more each",
+        fixed_in_snapshot=True,
     )  # fmt: skip
     coinciding_keys: str = setting(
         "EVENT", choice("EVENT", "REFUSE"),
         "Action when a cache has keys of two types that can give the same Kafka key, as byte 1 and long 1 both give 1 in JSON. EVENT: "
         "log event 15160; REFUSE: stop the run. The default stops no run, because the reference writes such keys silently; docs/types.md "
-        "lists what is not detected",
+        "lists what is not detected", overridable=True,
     )  # fmt: skip
-    is_schemaless: bool = setting(False, BOOLEAN, "Create no schemas", reference="isSchemaless", no_effect_because=_SCHEMAS)
+    is_schemaless: bool = setting(
+        False, BOOLEAN, "Create no schemas: converter json with schemas.enable writes null as the schema", reference="isSchemaless",
+        fixed_in_snapshot=True, overridable=True,
+    )  # fmt: skip
     is_schema_dynamic: bool = setting(
-        False, BOOLEAN, "Detect changes of a schema", reference="isSchemaDynamic", no_effect_because="changes are always detected"
-    )
-    enable_schema_cache: bool = setting(False, BOOLEAN, "Cache resolved schemas", reference="enableSchemaCache", no_effect_because=_SCHEMAS)
+        True, BOOLEAN,
+        "Each value has the schema of its own fields. false: the schema of a type's first value, in each worker process, is that of all "
+        "its values; fields that it lacks are not sent, which event 15169 reports. The reference's default is false",
+        reference="isSchemaDynamic", fixed_in_snapshot=True, overridable=True,
+    )  # fmt: skip
+    enable_schema_cache: bool = setting(
+        False, BOOLEAN, "Cache resolved schemas", reference="enableSchemaCache",
+        no_effect_because="schemas are made for each batch by column, and those of first values are always kept",
+    )  # fmt: skip
     schema_cache_max_size: int = setting(
-        256, whole_number(1), "Maximum number of cached schemas", reference="schemaCacheMaxSize", no_effect_because=_SCHEMAS
+        256, whole_number(1), "Maximum number of first schemas kept where is_schema_dynamic is false", reference="schemaCacheMaxSize"
     )
     schema_cache_ttl_ms: int = setting(
         -1, whole_number(0, besides=-1),
-        "Time after which an unused schema leaves the cache, in milliseconds; -1: never",
-        reference="schemaCacheTtl", no_effect_because=_SCHEMAS,
+        "Time after which an unused first schema is dropped, in milliseconds, so that the next value's becomes the first; -1: never",
+        reference="schemaCacheTtl",
     )  # fmt: skip
 
     # Kafka
     topic_partitions: int = setting(
-        -1, whole_number(1, 1_000_000, besides=-1),
-        "Number of partitions of data topics that the connector creates; -1: the broker's default (KIP-158)",
+        -1, PARTITION_COUNT,
+        "Number of partitions of data topics that the connector creates; -1: the broker's default (KIP-158)", overridable=True,
     )  # fmt: skip
     topic_config: Mapping[str, str] = setting(
-        {}, MAPPING, "Topic configuration of data topics that the connector creates, such as cleanup.policy (KIP-158)"
+        {},
+        MAPPING,
+        "Topic configuration of data topics that the connector creates, such as cleanup.policy (KIP-158)",
+        overridable=True,
     )
+
+    topic_creation_groups: Mapping[str, Mapping[str, Any]] = setting(
+        {}, GROUPS,
+        "Groups of data topics that the connector creates, by Kafka Connect's names: the first group of which an expression in include "
+        "and none in exclude matches the whole topic name decides; partitions and replication.factor default to topic_partitions and "
+        "replication_factor; topic_config is only for topics without a group (KIP-158)",
+    )  # fmt: skip
 
     # Resources
     transaction_max_ms: int = setting(
@@ -148,7 +201,46 @@ class SourceSettings(ConnectorSettings):
 
     def fixed_in_snapshot(self) -> dict[str, Any]:
         """The settings that decide which records are sent and what they contain, JSON-ready."""
-        return {name: value for name, value in self.to_dict().items() if self.known()[name].fixed_in_snapshot}
+        known = self.known()
+        fixed = {
+            name: [list(item) for item in value.items()] if known[name].type.ordered else value
+            for name, value in self.to_dict().items()
+            if known[name].fixed_in_snapshot
+        }
+        fixed["overrides"] = [[pattern, self._fixed_overrides(pattern)] for pattern in self.overrides]
+        return fixed
+
+    def _fixed_overrides(self, pattern: str) -> dict[str, Any]:
+        known, given = self.known(), self._overridden[pattern].to_dict()
+        named = {self.own_name: self.overrides[pattern][self.own_name]} if self.own_name in self.overrides[pattern] else {}
+        return named | {name: given[name] for name in values_of(self, pattern) if known[name].fixed_in_snapshot}
+
+    def also_overridden(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Groups of new topics whose partitions, replicas and configuration are the overridden ones."""
+        return {"topic_creation_groups": with_values(self.topic_creation_groups, values)} if self.topic_creation_groups else {}
+
+    def check_own_name(self, name: object, set_in: str) -> None:
+        """Check the topic in an override; raises SettingsError."""
+        if not isinstance(name, str) or not topic_names.is_topic_name(name):
+            raise SettingsError("topic is no topic name", f"Allowed: {topic_names.ALLOWED}", setting="topic", set_in=set_in)
+
+    def new_topic(self, topic: str) -> NewTopicSettings:
+        """How a data topic is created if it is missing.
+
+        :raises SettingsError: an expression cannot be used with this name.
+        """
+        default = NewTopicSettings(self.topic_partitions, self.replication_factor, self.topic_config)
+        try:
+            return new_topic(topic, self.topic_creation_groups, default)
+        except ValueError as error:
+            raise self.wrong("topic_creation_groups", f"{error}") from error
+
+    def topic_of(self, cache: str) -> NamedBy:
+        """Name of a cache's topic, not checked.
+
+        :raises SettingsError: an expression cannot be used with this name.
+        """
+        return self._own_name(cache) or self.named_by("topic_names", cache) or NamedBy(self.topic_prefix + cache, "topic_prefix")
 
     def check_together(self, found: Findings) -> None:
         """Check patterns and transaction limits too."""
@@ -157,8 +249,35 @@ class SourceSettings(ConnectorSettings):
             for pattern in getattr(self, name):
                 with found.check():
                     self.check_pattern(name, pattern)
+        self.check_names(found, "topic_names", topic_names.TOPIC_CHARACTERS, topic_names.ALLOWED)
+        self._check_record(found)
+        for group in self.topic_creation_groups.values():
+            for pattern in (*group.get(INCLUDE, ()), *group.get(EXCLUDE, ())):
+                with found.check():
+                    self.check_pattern("topic_creation_groups", pattern)
         with found.check("transaction_max_ms", "transaction_timeout_ms"):
             self._check_transactions()
+        with found.check("is_schemaless", "key_converter", "value_converter"):
+            for side in ("key", "value"):
+                if self.is_schemaless and uses_registry(name := getattr(self, f"{side}_converter")):
+                    raise self.wrong("is_schemaless", f"{side}_converter {name} writes values with a schema alone", "Set it to false")
+
+    def _check_record(self, found: Findings) -> None:
+        for name in ("record_key", "record_timestamp_field"):
+            side = "key" if name == "record_key" else "value"
+            with found.check(name, f"{side}_converter"):
+                if getattr(self, name) and getattr(self, f"{side}_converter") == IGNITE_BINARY:
+                    raise self.wrong(name, f"{side}_converter ignite-binary writes whole {side}s alone", "Use another converter")
+        with found.check("record_key", "process_removals"):
+            if self.streams and self.process_removals and not all(field.startswith("key.") for field in self.record_key):
+                reason = "a removed entry has no value from which its record's key could be made, and process_removals is true"
+                raise self.wrong("record_key", reason, "Name fields of the key (key.<name>), or set process_removals to false")
+        with found.check("provenance_headers", "header_converter"):
+            unknown = [name for name in self.provenance_headers if name not in PROVENANCE]
+            if unknown:
+                raise self.wrong("provenance_headers", f"there is no {unknown[0]!r}", f"Names: {', '.join(PROVENANCE)}")
+            if self.provenance_headers and self.header_converter == BYTES:
+                raise self.wrong("header_converter", "bytes writes no texts and numbers, as provenance_headers are", "Use simple")
 
     def _check_transactions(self) -> None:
         if self.transaction_max_ms >= self.transaction_timeout_ms:
@@ -168,6 +287,10 @@ class SourceSettings(ConnectorSettings):
     def warnings(self) -> list[tuple[Event, dict[str, Any]]]:
         """Events of both directions, and of changes that are not sent."""
         found = super().warnings()
+        for name, group in self.topic_creation_groups.items():
+            if not group.get(INCLUDE):
+                reason, setting = f"group {name} of topic_creation_groups has no include and matches no topic", "topic_creation_groups"
+                found.append((CONFIG_CHANGED, {"reason": reason, "setting": setting, "set_in": self.origin.get(setting)}))
         if self.failover_policy == "NONE":
             found.append((UPDATES_NOT_CAPTURED, {"reason": "failover_policy is NONE", "setting": "failover_policy"}))
         if not self.process_removals:

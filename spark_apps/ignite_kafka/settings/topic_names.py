@@ -6,7 +6,9 @@ import re
 
 _INTERNAL_TOPICS = ("configs", "offsets", "status", "types")
 _BROKER_TOPICS = frozenset({"__cluster_metadata", "__consumer_offsets", "__share_group_state", "__transaction_state"})
-_TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+TOPIC_CHARACTERS = r"[a-zA-Z0-9._-]{1,249}"
+ALLOWED = "1 to 249 of the characters a-z A-Z 0-9 . _ -"
+_TOPIC = re.compile(TOPIC_CHARACTERS)
 
 
 def is_topic_name(text: str) -> bool:

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from ..errors import SettingsError
 from ..events import INSECURE_CONNECTION, emit
 from ..ignite.endpoint import IgniteCredentials, IgniteEndpoint, split_address
+from . import registry_properties
 from .client_config import canonical
 from .secrets import Secrets
 
@@ -63,6 +64,20 @@ def ignite_weaknesses(endpoint: IgniteEndpoint, credentials: IgniteCredentials) 
         yield Weakness(f"the certificate of Ignite at {remote} is not verified", "ignite_tls_verify")
     elif tls.enabled and not tls.check_hostname:
         yield Weakness(f"the host name of Ignite at {remote} is not verified", "ignite_tls_check_hostname")
+
+
+def registry_weaknesses(properties: Mapping[str, Any], credentials: bool) -> Iterator[Weakness]:
+    """Weaknesses of the client of a schema registry.
+
+    :param properties: canonical values, see :mod:`.registry_properties`.
+    :param credentials: whether it sends user and password or a token.
+    """
+    plain = [urlsplit(url).netloc for url in properties[registry_properties.URL] if url.startswith("http://")]
+    if credentials and (host := _remote(plain)):
+        yield Weakness(f"credentials are sent to the schema registry at {host} without TLS", registry_properties.URL)
+    issuer = urlsplit(properties[registry_properties.ISSUER_URL])
+    if issuer.scheme == "http" and (host := _remote([issuer.netloc])):
+        yield Weakness(f"the client secret is sent to {host} without TLS", registry_properties.ISSUER_URL)
 
 
 def check_kafka(settings: ConnectorSettings, secrets: Secrets) -> None:

@@ -2,45 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Callable, Container, Mapping
+from dataclasses import replace
 
 from .. import events
 from ..errors import CacheNotFound
+from ..ignite.cache_configuration import CacheConfiguration
 from ..ignite.cluster import Cluster
-from ..ignite.schema import NewCache, get_or_create_cache
+from ..ignite.schema import get_or_create_cache
+from ..ignite.sql_views import with_present_tables
 from ..ignite.types.model import CacheInfo, QueryEntity, QueryField
 from ..plan.sink_plan import SinkPlan
 from ..settings.sink import KEY, OWN_NAME, VALUE, SinkSettings
+from .cache_differences import differences
 
 _OBJECT = "java.lang.Object"
 _ON_ALL = "FULL_SYNC"
+Carried = Callable[[str], CacheConfiguration | None]
+"""Configuration of the source's cache of a data topic; None: it is not known."""
 
 
-def ensure_caches(plan: SinkPlan, cluster: Cluster) -> list[str]:
-    """Create the missing caches of a plan. Report existing ones that acknowledge entries before their backups have them.
+def ensure_caches(plan: SinkPlan, cluster: Cluster, carried: Carried) -> list[str]:
+    """Create the missing caches of a plan. Report existing ones that differ from the source's in what decides about entries or SQL.
+
+    Caches that acknowledge entries before their backups have them are reported, too.
 
     :returns: names of the created caches.
     :raises CacheNotFound: cache_template is no cache of the cluster.
     :raises WriteFailed: the cluster did not create a cache.
     """
     existing = set(cluster.cache_names())
-    for topic in plan.topics:
-        if topic.cache in existing:
-            _report_backups(cluster.cache(topic.cache))
-    templates = missing_caches([topic.cache for topic in plan.topics], existing, plan.settings, cluster)
+    topics = {topic.cache: topic.name for topic in plan.topics}
+    settings = {name: plan.settings.of(topic) for name, topic in topics.items()}
+    wanted = {name: carried(topic) if settings[name].cache_as_source else None for name, topic in topics.items()}
+    for name in topics:
+        if name in existing:
+            _report(name, cluster, wanted[name])
+    templates = missing_caches(topics, existing, plan.settings, cluster)
     for name, template in templates.items():
-        get_or_create_cache(cluster, new_cache(name, plan.settings, template))
+        _report_backups(get_or_create_cache(cluster, new_cache(name, settings[name], template, wanted[name])))
     if templates:
         events.emit(events.CACHES_MADE, caches=", ".join(templates))
     return list(templates)
 
 
-def missing_caches(names: Iterable[str], existing: Container[str], settings: SinkSettings, cluster: Cluster) -> dict[str, CacheInfo | None]:
+def missing_caches(
+    topics: Mapping[str, str], existing: Container[str], settings: SinkSettings, cluster: Cluster
+) -> dict[str, CacheInfo | None]:
     """Missing caches and the template of each; None: no template.
 
+    :param topics: the topic of each cache of the plan.
     :raises CacheNotFound: cache_template is no cache of the cluster.
     """
-    return {name: _template(name, settings, cluster) for name in names if name not in existing}
+    return {name: _template(name, settings.of(topic), cluster) for name, topic in topics.items() if name not in existing}
+
+
+def _report(name: str, cluster: Cluster, wanted: CacheConfiguration | None) -> None:
+    _report_backups(cluster.cache(name))
+    if wanted is None:
+        return
+    held = with_present_tables(cluster, cluster.configuration(name))
+    if found := differences(wanted, held):
+        events.emit(events.CACHE_DIFFERS, cache=name, source=wanted.name, differences="; ".join(found))
 
 
 def _report_backups(cache: CacheInfo) -> None:
@@ -60,16 +83,22 @@ def _template(cache: str, settings: SinkSettings, cluster: Cluster) -> CacheInfo
         raise CacheNotFound(what, remedy, setting="cache_template", cache=template) from cause
 
 
-def new_cache(name: str, settings: SinkSettings, template: CacheInfo | None) -> NewCache:
-    """The configuration of a new cache: from the settings, else from the template, else the cluster's defaults."""
-    backups = settings.cache_backups if settings.cache_backups >= 0 else template.backups if template else None
-    return NewCache(
-        name,
-        mode=settings.cache_mode or (template.mode if template else None),
-        atomicity=settings.cache_atomicity or (template.atomicity if template else None),
-        backups=backups,
-        data_region=settings.cache_region or None,
-        query_entities=query_entities(settings) or (template.query_entities if template else ()),
+def new_cache(
+    name: str, settings: SinkSettings, template: CacheInfo | None, carried: CacheConfiguration | None = None
+) -> CacheConfiguration:
+    """The configuration of a new cache: from the settings, else from the template, else the source's, else the cluster's defaults."""
+    if template is not None:
+        like = CacheConfiguration(name, template.mode, template.atomicity, template.backups, query_entities=template.query_entities)
+    else:
+        like = carried or CacheConfiguration(name)
+    return replace(
+        like,
+        name=name,
+        mode=settings.cache_mode or like.mode,
+        atomicity=settings.cache_atomicity or like.atomicity,
+        backups=settings.cache_backups if settings.cache_backups >= 0 else like.backups,
+        data_region=settings.cache_region or like.data_region,
+        query_entities=query_entities(settings) or like.query_entities,
     )
 
 

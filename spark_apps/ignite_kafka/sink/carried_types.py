@@ -1,13 +1,17 @@
-"""Binary types of records in Ignite's binary format, from the cluster and from the source's types topic."""
+"""Binary types of records, from the cluster and from the source's types topic."""
 
 from __future__ import annotations
 
 from .. import events
 from ..convert.to_ignite import ClusterTypes
 from ..errors import TypeClash, UnknownBinaryType
-from ..ignite.types.model import BinaryType
+from ..ignite.types.model import BinaryType, TypeUse
 from ..ignite.types.type_table import code_name
 from ..state.types import TypesTopic
+
+
+class TypesGrown(Exception):
+    """The source's types topic describes what a conversion was about to learn from records: convert them again."""
 
 
 class CarriedTypes:
@@ -50,16 +54,42 @@ class CarriedTypes:
             remedy = "Set types_topic to the types topic of the source, or register the type: put an object of it through any client"
             raise UnknownBinaryType(what, remedy, type_id=type_id, types_topic=name) from unknown
 
+    def register(self, kind: BinaryType, *, unless_known: bool = False) -> BinaryType:
+        """Add what the cluster lacks of a type that records were converted to.
+
+        :raises TypesGrown: the types topic has the type in a form that was not read before.
+        :raises TypeClash, WriteFailed: as :meth:`ClusterTypes.register`.
+        """
+        before = self._registered.get(kind.type_id, 0)
+        self._register(kind.type_id)
+        if self._registered.get(kind.type_id, 0) > before:
+            raise TypesGrown(kind.name)
+        return self._types.register(kind, unless_known=unless_known)
+
+    def register_used(self, topic: str) -> frozenset[TypeUse]:
+        """Register every type that the source has seen in the records of a data topic; the classes and types seen.
+
+        :raises TypeClash: the cluster holds one in a form that does not fit the topic's.
+        """
+        self._read_once()
+        uses = self._topic.uses(topic)
+        for type_id in sorted({use.type_id for use in uses} - {0}):
+            self._register(type_id)
+        return uses
+
     def _register(self, type_id: int) -> bool:
         """Register the topic's forms of a type that are not registered yet; return whether the topic has the type."""
-        if not self._read:
-            self._topic.read()
-            self._read = True
+        self._read_once()
         forms = self._topic.forms(type_id)
         for form in forms[self._registered.get(type_id, 0) :]:
             self._add(form)
         self._registered[type_id] = len(forms)
         return bool(forms)
+
+    def _read_once(self) -> None:
+        if not self._read:
+            self._topic.read()
+            self._read = True
 
     def _add(self, form: BinaryType) -> None:
         try:

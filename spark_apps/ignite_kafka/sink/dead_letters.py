@@ -11,7 +11,7 @@ from ..convert.to_ignite import BadRecord, RecordConverter
 from ..errors import KafkaUnavailable, RecordRefused, RecordsOvertaken
 from ..kafka.clients import KafkaClients, translate
 from ..kafka.dead_letters import DeadLetter, context_headers
-from ..kafka.producer import Header
+from ..kafka.headers import Header
 from ..kafka.records import Consumed
 
 _AT_ONCE, _STEP_S = 1_000, 0.05

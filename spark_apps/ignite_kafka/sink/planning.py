@@ -13,6 +13,7 @@ from ..kafka.topics import TopicPartition, Topics, TopicState, read_to_end
 from ..plan.sink_offsets import PartitionKey
 from ..plan.sink_plan import SinkPlan, TopicPlan
 from ..settings.java_patterns import matches_whole
+from ..settings.name_rules import NamedBy
 from ..settings.sink import LATEST, SinkSettings
 from ..settings.suggestions import did_you_mean
 from ..settings.topic_names import is_internal_topic
@@ -32,7 +33,7 @@ def make_plan(settings: SinkSettings, topics: Topics, slots: int) -> SinkPlan:
         remedy = "Set types_topic to the types topic of the source, or leave it empty."
         raise TopicError("the topic of binary types does not exist", remedy, setting="types_topic", topic=settings.types_topic)
     names = chosen_topics(settings, known_topics(settings, topics))
-    caches = cache_names(names, settings.topic_prefix, settings.cache_prefix)
+    caches = cache_names(names, settings)
     states = topics.describe(names)
     plans = tuple(TopicPlan(name, states[name].topic_id, caches[name], states[name].partitions) for name in names if name in states)
     if not settings.streams:
@@ -73,23 +74,26 @@ def chosen_topics(settings: SinkSettings, existing: Iterable[str]) -> list[str]:
     return found
 
 
-def cache_names(topics: Iterable[str], topic_prefix: str, cache_prefix: str) -> dict[str, str]:
-    """The cache of each topic: ``cache_prefix`` and the topic's name without ``topic_prefix``.
+def cache_names(topics: Iterable[str], settings: SinkSettings) -> dict[str, str]:
+    """The cache of each topic.
 
     :raises SettingsError: two topics go to one cache, or the name of a cache is empty.
     """
     caches: dict[str, str] = {}
+    taken: dict[str, tuple[str, NamedBy]] = {}
     for topic in topics:
-        cache = cache_prefix + topic.removeprefix(topic_prefix)
-        if not cache:
-            raise SettingsError("a topic's name leaves none for its cache", "Choose another topic_prefix, or a cache_prefix", topic=topic)
-        other = next((name for name, found in caches.items() if found == cache), None)
-        if other is not None:
-            what = f"topics {other} and {topic} go to one cache"
-            raise SettingsError(
-                what, "Leave one of them out, or give it another connector with another cache_prefix", cache=cache, topic=topic
+        cache = settings.cache_of(topic)
+        if not cache.name:
+            remedy = "Choose another topic_prefix, or a cache_prefix" if cache.rule == "topic_prefix" else "Correct the replacement"
+            raise SettingsError("a topic's name leaves none for its cache", remedy, topic=topic, named_by=cache.rule)
+        other, before = taken.setdefault(cache.name, (topic, cache))
+        if other != topic:
+            what = f"topics {other} (by {before.rule}) and {topic} (by {cache.rule}) go to one cache"
+            remedy = (
+                "Give them caches of their own (cache_names, cache_prefix), or leave one of them out: a key's records have an order in "
             )
-        caches[topic] = cache
+            raise SettingsError(what, f"{remedy}one topic only.", cache=cache.name, topic=topic)
+        caches[topic] = cache.name
     return caches
 
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pyspark.sql import SparkSession
 
 from .. import events
+from ..convert.to_ignite import ClusterTypes
 from ..errors import IgniteKafkaError, SettingsError
 from ..kafka.topics import TopicSpec
 from ..plan.sink_plan import SinkPlan
@@ -26,7 +27,9 @@ from ..state import status
 from ..state import target_state as target
 from ..state.configs import ConnectorState
 from ..state.status import CacheStatus, RunStatus, TaskProgress
+from ..state.types import TypesTopic
 from .caches import ensure_caches
+from .carried_types import CarriedTypes
 from .planning import make_plan, with_batch_bytes, with_begins
 from .task import sink_slots
 
@@ -58,7 +61,8 @@ class SinkRun(EpochRun[SinkSettings]):
             raise SettingsError("the connector is paused", remedy, connector=settings.name)
         slots = parallelism.slots(settings, state, parallelism.cores(self._spark))
         chosen = self._retry(lambda: make_plan(settings, self._topics, slots))
-        ensure_caches(chosen, self._cluster)
+        self._carried = TypesTopic(self._clients, settings.carried_types_topic)
+        self._ensure_caches(chosen)
         plan = self._retry(lambda: self._with_dead_letter_topic(chosen))
         self._control = self._configs_writer()
         self._claim(self._control, slots, state)
@@ -72,6 +76,13 @@ class SinkRun(EpochRun[SinkSettings]):
         self._status = replace(self._status, generation=self._plan.generation, caches=planned(self._plan), state=self._target)
         self._retry(self._publish)
         self._close_run(status.COMPLETED if self._epochs(ends=not settings.streams) else status.STOPPED)
+
+    def _ensure_caches(self, plan: SinkPlan) -> None:
+        self._retry(self._carried.read)
+        ensure_caches(plan, self._cluster, self._carried.cache)
+        types = CarriedTypes(ClusterTypes(self._cluster), self._carried)
+        for topic in plan.topics:
+            types.register_used(topic.name)
 
     def _with_dead_letter_topic(self, plan: SinkPlan) -> SinkPlan:
         """The plan with the batch limit of the dead-letter topic, which is created if missing."""
@@ -133,7 +144,7 @@ class SinkRun(EpochRun[SinkSettings]):
         before = {(topic.name, topic.partitions) for topic in self._plan.topics}
         added = [f"{topic.name} ({topic.partitions} partitions)" for topic in now.topics if (topic.name, topic.partitions) not in before]
         events.emit(events.TOPICS_CHANGED, connector=self._settings.name, added=", ".join(added) or "none")
-        ensure_caches(now, self._cluster)
+        self._ensure_caches(now)
         self._plan = now
         self._status = replace(self._status, caches={**planned(now), **self._status.caches})
 

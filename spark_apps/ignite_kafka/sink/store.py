@@ -16,10 +16,11 @@ import pyarrow as pa
 from .. import events
 from ..common.redaction import in_message
 from ..convert.rules.stage import Stage
-from ..convert.to_ignite import BadRecord, ClusterTypes, ConversionRules, Entries, RecordConverter, last_per_key
+from ..convert.to_ignite import BadRecord, ClusterTypes, ConversionRules, Entries, RecordConverter, SideRules, last_per_key
 from ..errors import EntriesRefused, IgniteKafkaError, ProgramFault, RecordRefused
 from ..ignite.cache_writer import CacheWriter
 from ..ignite.cluster import Cluster
+from ..ignite.types.model import CacheInfo
 from ..kafka.clients import KafkaClients
 from ..kafka.records import Consumed
 from ..kafka.topics import TopicPartition
@@ -27,7 +28,7 @@ from ..plan.sink_plan import SinkPlan, TopicPlan
 from ..settings.connector import LOG_ONLY, STOP
 from ..settings.sink import SinkSettings
 from ..state.types import TypesTopic
-from .carried_types import CarriedTypes
+from .carried_types import CarriedTypes, TypesGrown
 from .dead_letters import error_of
 
 log = logging.getLogger(__name__)
@@ -58,9 +59,7 @@ class Store:
         self._in_order = in_order
         self._settings, self._cluster = plan.settings, cluster
         self._plans = {topic.name: topic for topic in plan.topics}
-        self._types = ClusterTypes(cluster)
-        self._carried = CarriedTypes(self._types, TypesTopic(clients, plan.settings.carried_types_topic))
-        self._rules = inbound_rules(plan.settings)
+        self._carried = CarriedTypes(ClusterTypes(cluster), TypesTopic(clients, plan.settings.carried_types_topic))
         self._overwrite = plan.settings.process_updates
         self._sinks: dict[str, tuple[RecordConverter, CacheWriter]] = {}
 
@@ -77,8 +76,7 @@ class Store:
         stored, by_topic = Stored(), defaultdict(list)
         self._carried.new_batch()
         for consumed in batch:
-            converter, writer = self._sink(self._plans[consumed.topic])
-            entries = _converted(converter, consumed)
+            entries, writer = self._convert(consumed)
             if self._in_order:
                 entries = entries.without(self._put_in_order(writer, entries))
             entries = self._apply_error_policy(consumed, entries, stored)
@@ -99,12 +97,25 @@ class Store:
         for _, writer in self._sinks.values():
             writer.flush()
 
+    def _convert(self, consumed: Consumed) -> tuple[Entries, CacheWriter]:
+        """Entries of records, by the types that the source has described meanwhile, if records introduce some."""
+        while True:
+            converter, writer = self._sink(self._plans[consumed.topic])
+            try:
+                return _converted(converter, consumed), writer
+            except TypesGrown:
+                self._sinks[consumed.topic] = self._converter(consumed.topic, converter.cache), writer
+
     def _sink(self, topic: TopicPlan) -> tuple[RecordConverter, CacheWriter]:
         if topic.name not in self._sinks:
             cache = self._cluster.cache(topic.cache)
             writer = CacheWriter(self._cluster, cache, overwrite=self._overwrite)
-            self._sinks[topic.name] = RecordConverter(cache, self._types, self._rules, self._carried), writer
+            self._sinks[topic.name] = self._converter(topic.name, cache), writer
         return self._sinks[topic.name]
+
+    def _converter(self, topic: str, cache: CacheInfo) -> RecordConverter:
+        uses, rules = self._carried.register_used(topic), inbound_rules(self._settings.of(topic))
+        return RecordConverter(cache, self._carried, rules, self._carried, topic=topic, uses=uses)
 
     def _put_in_order(self, writer: CacheWriter, entries: Entries) -> list[BadRecord]:
         """Put entries in parts, and halve a part that the cache refuses, down to single records.
@@ -161,7 +172,7 @@ def _converted(converter: RecordConverter, consumed: Consumed) -> Entries:
     """
     try:
         return converter.convert(consumed)
-    except (IgniteKafkaError, MemoryError):
+    except (IgniteKafkaError, MemoryError, TypesGrown):
         raise
     except Exception as error:
         raise _fault(consumed, error) from error
@@ -203,9 +214,9 @@ def _refusal(writer: CacheWriter, entries: Entries) -> EntriesRefused | None:
 
 def inbound_rules(settings: SinkSettings) -> ConversionRules:
     """The rules of conversion that the settings choose."""
-    return ConversionRules(
-        settings.key_converter, settings.value_converter, settings.key_policy, settings.key_fields, settings.decimal_format
-    )
+    key, value = (SideRules(getattr(settings, f"{side}_converter"), settings.converter_properties(side)) for side in ("key", "value"))
+    header = SideRules(settings.header_converter, settings.converter_properties("header"))
+    return ConversionRules(key, value, settings.key_policy, settings.key_fields, settings.date_time_zone, header)
 
 
 def _concat_entries(parts: Sequence[Entries]) -> Entries:

@@ -28,7 +28,7 @@ from ..runtime.memory import tune_allocation
 from ..runtime.task_loop import TaskLoop, TaskServices
 from ..settings.connector import DEAD_LETTER
 from ..settings.secrets import Secrets
-from ..settings.sink import NONE
+from ..settings.sink import HEADER, NONE
 from .dead_letters import dead_letters
 from .slots import SinkSlots
 from .store import Store, Stored
@@ -99,7 +99,9 @@ class SinkTask(TaskLoop):
             closing(Store(self._plan, cluster, self._clients, in_order=self._in_order)) as store,
         ):
             starts = slots.starts()
-            with closing(RecordReader(self._clients, self._settings.group_id, starts.offsets, ends, limits)) as reader:
+            group, settings = self._settings.group_id, self._settings
+            headers = any(settings.of(topic.name).key_policy == HEADER for topic in self._plan.topics)
+            with closing(RecordReader(self._clients, group, starts.offsets, ends, limits, headers=headers)) as reader:
                 slots.commit({place: starts.offsets[place] for place in starts.unrecorded}, {}, reader.group_metadata)
                 self._batches(reader, store, slots, end)
 

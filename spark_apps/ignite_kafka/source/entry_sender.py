@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .. import events
-from ..convert import Converter, converter
+from ..common.arrays import Int64Array
+from ..convert import Converters
 from ..convert.rules.stage import Stage
 from ..convert.to_kafka.bad_entries import ENTRY_ERRORS, BadEntry, Conversion, separate_bad_entries
 from ..convert.to_kafka.key_types import key_types_in
@@ -23,7 +25,8 @@ from ..plan.source_plan import CachePlan, TransferPlan
 from ..settings.connector import DEAD_LETTER, STOP
 from ..settings.topic_names import types_topic
 from ..state.slot_writer import SlotWriter
-from ..state.types import write_types
+from ..state.types import write_uses
+from .provenance import Origin, Provenance
 
 REFUSE = "REFUSE"
 
@@ -31,16 +34,15 @@ REFUSE = "REFUSE"
 class EntrySender:
     """Sends the entries of one task's slots. For one thread.
 
-    :param value_converter: None: that of the settings.
+    :param converters: None: those of the settings.
     """
 
-    def __init__(self, plan: TransferPlan, cluster: Cluster, value_converter: Converter | None = None) -> None:
+    def __init__(self, plan: TransferPlan, cluster: Cluster, converters: Converters | None = None) -> None:
         settings = plan.settings
         self._connector, self._generation, self._settings, self._cluster = plan.connector, plan.generation, settings, cluster
         self._types_topic = types_topic(settings.internal_topic_prefix)
-        self._converter: Converter = value_converter or converter(
-            settings.value_converter, decimal_format=settings.decimal_format, enum_policy=settings.enum_policy
-        )
+        self._converters = converters or Converters(settings)
+        self._provenance = Provenance(plan)
 
     def send(
         self,
@@ -51,22 +53,27 @@ class EntrySender:
         pages: Sequence[Page],
         partitions: npt.NDArray[np.integer[Any]],
         removed: npt.NDArray[np.bool_] | None = None,
+        changes: tuple[Int64Array, Int64Array] | None = None,
     ) -> tuple[Records, npt.NDArray[np.int64]]:
         """Queue the N entries of pages, and dead letters of those that cannot be converted.
 
         :param partitions: N Ignite partitions.
         :param removed: N flags: the entry is a tombstone; None: none is, and the order of the entries does not count.
+        :param changes: N update counters and N capture times (milliseconds) of changes; None: the entries were read from the cache.
         :returns: the records, and the positions of the bad entries.
         :raises AmbiguousKeys: keys of two types can give the same Kafka key, and setting `coinciding_keys` refuses that.
         :raises DecodeError, UnsupportedType, RecordTooLarge: of a bad entry if the policy is to stop; whatever the policy, of a page whose
             entry boundaries cannot be found.
         """
-        conversion = self._convert_batch(writer, cache, info, pages, in_order=removed is not None)
+        conversion = self._convert_batch(writer, cache, info, pages, in_order=removed is not None or bool(self._provenance))
         records, rows = conversion.records, np.array([bad.row for bad in conversion.bad], np.int64)
         if removed is not None:
             records = with_tombstones(records, np.delete(removed, rows))
+        if self._provenance:
+            origin = Origin(cache, partitions, *(changes or (None, None))).without(rows)
+            records = replace(records, headers=self._provenance.headers(origin, cache.topic))
         self.note_key_types(cache.name, records.key_types)
-        write_types(writer, self._types_topic, records.type_ids, self._cluster)
+        write_uses(writer, self._types_topic, cache.topic, records, self._cluster)
         writer.send(cache.topic, cache.topic_partitions, records, cache.topic_id)
         for bad, partition in zip(conversion.bad, partitions[rows].tolist(), strict=True):
             self._skip(writer, slot, cache, partition, bad)
@@ -79,7 +86,7 @@ class EntrySender:
         """
         met = key_types_in(self._connector, self._generation, cache)
         new = met.meet(types)
-        if met.coinciding and self._settings.coinciding_keys == REFUSE:
+        if met.coinciding and self._settings.of(cache).coinciding_keys == REFUSE:
             first, second = met.coinciding[0]
             what = f"keys are of {first.name} (such as {first.example or '?'}) and of {second.name} (such as {second.example or '?'})"
             remedy = "Use the ignite-binary converter or keys of one type, or set coinciding_keys to EVENT."
@@ -91,27 +98,27 @@ class EntrySender:
     def _convert_batch(self, writer: SlotWriter, cache: CachePlan, info: CacheInfo, pages: Sequence[Page], *, in_order: bool) -> Conversion:
         """Convert the batch as a whole; entry by entry only if it has a bad one."""
         if self._settings.error_handling_policy == STOP:
-            return Conversion(self._all_or_none(info, pages, in_order=in_order))
+            return Conversion(self._all_or_none(cache, info, pages, in_order=in_order))
 
         def refuses(records: Records) -> Mapping[int, IgniteKafkaError]:
             return writer.too_large(cache.topic, cache.topic_bytes, records)
 
         try:
-            records = self._converter.convert(pages, info, self._cluster, in_order=in_order)
+            records = self._converters.of(cache.name).convert(pages, info, self._cluster, topic=cache.topic, in_order=in_order)
             if not refuses(records):
                 return Conversion(records)
         except ENTRY_ERRORS:
             pass
-        return separate_bad_entries(self._converter, pages, info, self._cluster, refuses)
+        return separate_bad_entries(self._converters.of(cache.name), pages, info, self._cluster, refuses, cache.topic)
 
-    def _all_or_none(self, info: CacheInfo, pages: Sequence[Page], *, in_order: bool) -> Records:
+    def _all_or_none(self, cache: CachePlan, info: CacheInfo, pages: Sequence[Page], *, in_order: bool) -> Records:
         """Convert the whole batch; an error that does not name its entry is raised as the error of the first bad entry."""
         try:
-            return self._converter.convert(pages, info, self._cluster, in_order=in_order)
+            return self._converters.of(cache.name).convert(pages, info, self._cluster, topic=cache.topic, in_order=in_order)
         except UnsupportedType as error:
             if "partition" in error.where:
                 raise
-            found = separate_bad_entries(self._converter, pages, info, self._cluster, lambda _: {})
+            found = separate_bad_entries(self._converters.of(cache.name), pages, info, self._cluster, lambda _: {}, cache.topic)
             if not found.bad:
                 raise
             raise found.bad[0].error from error
@@ -122,7 +129,7 @@ class EntrySender:
         if self._settings.error_handling_policy != DEAD_LETTER:
             events.emit(events.CONVERTER_FAILED, reason=error.what, stage=str(bad.stage), **error.where)
             return
-        component = TransactionalProducer if bad.stage == Stage.PRODUCE else type(self._converter)
+        component = TransactionalProducer if bad.stage == Stage.PRODUCE else self._converters.of(cache.name).component(bad.stage)
         context = context_headers(error, bad.stage, component, self._connector, slot, {})
         headers = [*context, *entry_headers(cache.name, partition, cache.topic)]
         writer.send_dead_letters([DeadLetter(self._settings.dead_letter_topic, bad.key, bad.value, headers)])

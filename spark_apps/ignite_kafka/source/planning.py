@@ -1,14 +1,20 @@
-"""Plans of snapshots and streams, from the settings and from the caches and topics of the clusters. Only :func:`ensure_topics` writes."""
+"""Plans of snapshots and streams, from the settings and from the caches and topics of the clusters.
+
+Only :func:`ensure_topics` and :func:`register_schemas` write.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
-from ..convert import converter
+from ..convert import Converters
 from ..errors import CacheNotFound, SnapshotConflict, TopicError, UnsupportedType
+from ..ignite.cache_configuration import CacheConfiguration
 from ..ignite.cluster import Cluster
-from ..kafka.topics import Topics, TopicSpec
+from ..ignite.sql_views import with_present_tables
+from ..kafka.topics import COMPACTED, Topics, TopicSpec
 from ..plan.routing import routes, select
 from ..plan.source_plan import CachePlan, TransferPlan
 from ..settings.java_patterns import matches_whole
@@ -29,11 +35,11 @@ def make_plan(settings: SourceSettings, cluster: Cluster, topics: Topics, snapsh
     :raises SettingsError: a cache's topic is the dead-letter topic.
     """
     chosen = chosen_caches(settings, cluster.cache_names())
-    value_converter = converter(settings.value_converter, decimal_format=settings.decimal_format, enum_policy=settings.enum_policy)
+    converters = Converters(settings)
     existing = topics.existing()
     caches = []
     copied = chosen if settings.load_initial_data or settings.streams else ()
-    topic_names = routes(copied, settings.topic_prefix, settings.internal_topic_prefix)
+    topic_names = routes(copied, settings.topic_of, settings.internal_topic_prefix)
     _check_dead_letter_topic(settings, topic_names.values())
     for name, topic in topic_names.items():
         info = cluster.cache(name)
@@ -41,8 +47,10 @@ def make_plan(settings: SourceSettings, cluster: Cluster, topics: Topics, snapsh
             raise UnsupportedType(
                 f"a {info.mode} cache has no partitions that a client can read", "Leave it out with cache_blacklist.", cache=name
             )
-        value_converter.check(info, cluster)
-        partitions = existing.get(topic, max(0, settings.topic_partitions))  # 0: the broker's default, known once the topic exists
+        converters.of(name).check(info, cluster, topic)
+        partitions = existing.get(
+            topic, max(0, settings.of(name).new_topic(topic).partitions)
+        )  # 0: the broker's default, known once the topic exists
         caches.append(CachePlan(name, info.cache_id, topic, info.partitions, partitions, info.incarnation))
     return TransferPlan(settings.name, snapshot_id, 0, slots, settings, tuple(caches))
 
@@ -108,6 +116,38 @@ def _check_dead_letter_topic(settings: SourceSettings, topics: Iterable[str]) ->
         raise settings.wrong("dead_letter_topic", "it is the topic of a cache", "Choose another topic")
 
 
+def _spec(cache: CachePlan, settings: SourceSettings) -> TopicSpec:
+    new = settings.of(cache.name).new_topic(cache.topic)
+    return TopicSpec(cache.topic, cache.topic_partitions or -1, new.replication_factor, new.config)
+
+
+def register_schemas(settings: SourceSettings, caches: Iterable[CachePlan], cluster: Cluster) -> None:
+    """Register the schemas that the metadata of caches declares, so that tasks find them; without those destroyed meanwhile.
+
+    :raises UnsupportedType: a converter has no form for a declared type.
+    :raises RegistryError: a schema registry refuses a schema.
+    :raises RegistryUnavailable: it did not answer.
+    """
+    converters = Converters(settings)
+    for cache in caches:
+        with suppress(CacheNotFound):
+            converters.of(cache.name).register(cluster.cache(cache.name), cluster, cache.topic)
+
+
+def cache_configurations(caches: Iterable[CachePlan], cluster: Cluster) -> dict[str, CacheConfiguration]:
+    """Present configurations of caches by their data topics, for a sink that makes the same caches; without those destroyed meanwhile."""
+    found = {}
+    for cache in caches:
+        with suppress(CacheNotFound):
+            found[cache.topic] = with_present_tables(cluster, cluster.configuration(cache.name))
+    return found
+
+
+def ensure_types_topic(settings: SourceSettings, topics: Topics) -> None:
+    """Create the types topic if it is missing: it describes a cache before the cache's topic exists, which a running sink sees."""
+    topics.ensure([TopicSpec(types_topic(settings.internal_topic_prefix), 1, settings.replication_factor, COMPACTED)])
+
+
 def ensure_topics(plan: TransferPlan, topics: Topics) -> TransferPlan:
     """Create the topics that are missing.
 
@@ -115,11 +155,7 @@ def ensure_topics(plan: TransferPlan, topics: Topics) -> TransferPlan:
     :raises TopicError: a topic was deleted meanwhile.
     """
     settings, dead_letters = plan.settings, plan.settings.dead_letter_topic
-    specs = [
-        TopicSpec(cache.topic, cache.topic_partitions or -1, settings.replication_factor, settings.topic_config) for cache in plan.caches
-    ]
-    if settings.value_converter == "ignite-binary":
-        specs.append(TopicSpec(types_topic(settings.internal_topic_prefix), 1, settings.replication_factor, {"cleanup.policy": "compact"}))
+    specs = [_spec(cache, settings) for cache in plan.caches]
     if dead_letters:
         specs.append(TopicSpec(dead_letters, 1, settings.replication_factor))
     counts = topics.ensure(specs)

@@ -11,11 +11,14 @@ from typing import Any
 
 from ..common.retry import retry
 from ..errors import OffsetsLost, TopicError
+from ..ignite.cache_configuration import CacheConfiguration
 from ..kafka.clients import REQUEST_TIMEOUT_S, KafkaClients
 from ..kafka.producer import ProducerFenced, TransactionalProducer, fenced_by_newer
 from ..kafka.topic_errors import may_pass
 from ..kafka.topics import COMPACTED, Topics, TopicSpec
 from ..plan.slots import Owner, SlotKey
+from ..settings.topic_names import types_topic
+from .cache_records import cache_key, cache_to_json
 from .configs import (
     ENDED,
     ConnectorRecord,
@@ -158,6 +161,12 @@ class ConfigsWriter:
         if found.capture_secret is None:
             self._write([self._config({"capture_secret": self._capture_secret}, "secret")])
         return self._capture_secret
+
+    def write_caches(self, configurations: Mapping[str, CacheConfiguration]) -> None:
+        """Write configurations of caches to the types topic, by the caches' data topics, before the topics' first records."""
+        if configurations:
+            topic = types_topic(self._prefix)
+            self._write([(topic, cache_key(name), cache_to_json(one), 0) for name, one in configurations.items()])
 
     def begin_epoch(self, number: int, snapshot: SnapshotRecord | None = None) -> None:
         """Begin an epoch, which ends the tasks of earlier ones; a snapshot whose plan has changed is recorded with it."""

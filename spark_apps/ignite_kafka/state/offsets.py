@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from confluent_kafka import Message
 
 from ..errors import OffsetsLost
+from ..ignite.types.key_kind import KeyKind
 from ..kafka.clients import KafkaClients
 from ..kafka.topics import Topics, read_to_end
 from ..plan.sink_offsets import PartitionKey
-from ..plan.slots import SlotKey, SlotState, UnitKey, UnitOffset, parse_key
+from ..plan.slots import SlotKey, SlotState, UnitKey, UnitOffset, kinds_of_keys, parse_key
 from .configs import offsets_topic
 from .internal_records import format_of, location_of, refuse_newer, report_skipped
 from .slot_claim import SlotClaim
@@ -79,3 +80,11 @@ def read_slots(clients: KafkaClients, topics: Topics, prefix: str, connector: st
         for state in states.values():
             state.check(connector)
             yield state
+
+
+def read_key_kinds(clients: KafkaClients, topics: Topics, prefix: str, connector: str, slots: int, cache: str) -> set[KeyKind]:
+    """Kinds of all keys that a connector has sent of a cache, whichever task sent them; raises as :func:`read_slots`."""
+    found: set[KeyKind] = set()
+    for state in read_slots(clients, topics, prefix, connector, slots):
+        found |= kinds_of_keys(state.by_cache.get(cache, {}).values())
+    return found

@@ -14,7 +14,8 @@ from typing import Any
 from confluent_kafka import TopicPartition as TopicPartitionOffset
 
 from ..errors import Fenced, IgniteKafkaError, KafkaUnavailable, RecordTooLarge, TopicError, TransactionTimeout
-from ..ignite.types.model import BinaryType
+from ..ignite.types.key_kind import KeyKind
+from ..ignite.types.model import BinaryType, TypeUse
 from ..kafka.clients import KafkaClients
 from ..kafka.dead_letters import DeadLetter
 from ..kafka.producer import ProducerFenced, TransactionalProducer, fenced_by_newer
@@ -59,6 +60,7 @@ class SlotWriter:
         self._closed = False
         self._transaction: OpenTransaction | None = None
         self.types_sent: dict[int, BinaryType] = {}
+        self.uses_sent: dict[str, set[TypeUse]] = {}
         self.commit_requested = False
         self._open()
 
@@ -160,15 +162,26 @@ class SlotWriter:
         self._guarded(self._produce, topic, key, value, 0)
 
     def unit_done(
-        self, cache: str, partition: int, incarnation: str, snapshot_id: str, records: int, bad: int = 0, topic_id: str = ""
+        self,
+        cache: str,
+        partition: int,
+        incarnation: str,
+        snapshot_id: str,
+        records: int,
+        bad: int = 0,
+        topic_id: str = "",
+        key_kinds: Iterable[KeyKind] = (),
     ) -> None:
         """Queue the offset record that marks a unit done; the highest update counter sent is kept.
 
         :param bad: number of entries skipped.
         :param topic_id: id of the topic that holds the unit's records.
+        :param key_kinds: kinds of the keys sent of the cache.
         """
-        high = self.state.high(cache, partition)
-        offset = UnitOffset(self._claim.owner.generation, incarnation, snapshot_id, True, records, high, bad=bad, topic_id=topic_id)
+        high, kinds = self.state.high(cache, partition), tuple(sorted(key_kinds))
+        offset = UnitOffset(
+            self._claim.owner.generation, incarnation, snapshot_id, True, records, high, key_kinds=kinds, bad=bad, topic_id=topic_id
+        )
         self.unit_offset(cache, partition, offset)
 
     def unit_offset(self, cache: str, partition: int, offset: UnitOffset) -> None:

@@ -1,7 +1,8 @@
-"""The types topic: Ignite binary type metadata, for records whose values travel as Ignite binary.
+"""The types topic: what another cluster needs to make the caches of data topics and the types of their entries.
 
-Compacted, one partition: key = :func:`type_key`, value = JSON of :class:`~ignite_kafka.ignite.types.model.BinaryType`.
+Compacted, one partition. Records of types: key = :func:`type_key`, value = JSON of :class:`~ignite_kafka.ignite.types.model.BinaryType`.
 A type's record precedes, in the same transaction, the first data record of a slot that needs the type or a newer schema of it.
+Records of caches: :mod:`.cache_records`.
 
 Each form of a type has its own key: tasks write concurrently, and with one key per type compaction would keep the form written last,
 which may be the older one. Version 0.1.0 wrote one record per type, under the type id as text.
@@ -11,16 +12,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import asdict, fields
 from typing import Any
 
 from confluent_kafka import Message
 
 from .. import events
-from ..ignite.types.model import BinaryField, BinaryType, TypeSource
+from ..errors import UnknownBinaryType
+from ..ignite.cache_configuration import CacheConfiguration
+from ..ignite.types.model import BinaryField, BinaryType, TypeSource, TypeUse
 from ..kafka.clients import KafkaClients
+from ..kafka.records import Records
 from ..kafka.topics import Topics, read_to
+from .cache_records import cache_from_json, use_from_record, use_key, use_to_json
 from .slot_writer import SlotWriter
 
 _FIELDS = frozenset(one.name for one in fields(BinaryType))
@@ -34,6 +39,27 @@ def write_types(writer: SlotWriter, topic: str, type_ids: Set[int], types: TypeS
         if writer.types_sent.get(type_id) != kind:
             writer.send_control(topic, type_key(kind), type_to_json(kind))
             writer.types_sent[type_id] = kind
+
+
+def write_uses(writer: SlotWriter, types_topic: str, topic: str, records: Records, types: TypeSource) -> None:
+    """Queue the types of records, and which class or type the records' topic has where, if this writer has not sent them yet."""
+    named = {use.type_id for use in records.uses} - {0}
+    known = {type_id for type_id in named if _is_held(types, type_id)}
+    write_types(writer, types_topic, records.type_ids | known, types)
+    within = {TypeUse("any", "", types.binary_type(type_id).name, type_id) for type_id in records.type_ids}
+    uses = {use for use in records.uses if not use.type_id or use.type_id in known} | within
+    for use in sorted(uses - writer.uses_sent.setdefault(topic, set()), key=lambda one: (one.side, one.path, one.name)):
+        writer.send_control(types_topic, use_key(topic, use), use_to_json(use))
+        writer.uses_sent[topic].add(use)
+
+
+def _is_held(types: TypeSource, type_id: int) -> bool:
+    """False where the cluster numbers its types in a way of its own."""
+    try:
+        types.binary_type(type_id)
+    except UnknownBinaryType:
+        return False
+    return True
 
 
 def type_key(kind: BinaryType) -> bytes:
@@ -83,10 +109,20 @@ class TypesTopic:
         self.name, self._clients, self._topics, self._read_to = name, clients, topics, read
         self._position = 0
         self._forms: dict[int, list[BinaryType]] = {}
+        self._caches: dict[str, CacheConfiguration] = {}
+        self._uses: dict[str, set[TypeUse]] = {}
 
     def forms(self, type_id: int) -> tuple[BinaryType, ...]:
         """Every form read of a type."""
         return tuple(self._forms.get(type_id, ()))
+
+    def cache(self, topic: str) -> CacheConfiguration | None:
+        """Configuration of the source's cache of a data topic; None: the types topic has none."""
+        return self._caches.get(topic)
+
+    def uses(self, topic: str) -> frozenset[TypeUse]:
+        """Classes and types that the records of a data topic have."""
+        return frozenset(self._uses.get(topic, ()))
 
     def read(self) -> None:
         """Read the records appended since the last call; a topic that does not exist is empty.
@@ -102,17 +138,35 @@ class TypesTopic:
             self._position = 0
         if end > self._position:
             for message in self._read_to(self._clients, self.name, {0: end}, {0: self._position}, committed=False):
-                self._take(message.offset(), message.value())
+                self._take(message)
             self._position = end
 
-    def _take(self, offset: int | None, data: bytes | None) -> None:
+    def _take(self, message: Message) -> None:
+        data = message.value()
         if data is None:
             return
         try:
-            kind = type_from_json(data)
+            self._add(_kind_of(message.key()), data)
         except ValueError as error:
-            events.emit(events.TYPE_NOT_READ, topic=self.name, offset=offset, reason=str(error))
-            return
-        forms = self._forms.setdefault(kind.type_id, [])
-        if kind not in forms:
-            forms.append(kind)
+            events.emit(events.TYPE_NOT_READ, topic=self.name, offset=message.offset(), reason=str(error))
+
+    def _add(self, key: Sequence[Any], data: bytes) -> None:
+        match key:
+            case ["cache", str(topic)]:
+                self._caches[topic] = cache_from_json(data)
+            case ["use", str(topic), str(side), str(path), str(name)]:
+                self._uses.setdefault(topic, set()).add(use_from_record(side, path, name, data))
+            case ["type", *_]:
+                kind = type_from_json(data)
+                forms = self._forms.setdefault(kind.type_id, [])
+                if kind not in forms:
+                    forms.append(kind)
+
+
+def _kind_of(key: bytes | None) -> Sequence[Any]:
+    """The parts of a record's key; those of early builds are numbers."""
+    try:
+        parts = json.loads(key or b"")
+    except ValueError:
+        parts = None
+    return parts if isinstance(parts, list) else ["type"]

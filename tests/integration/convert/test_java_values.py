@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ignite_kafka.convert import converter
 from ignite_kafka.errors import UnsupportedType
 from ignite_kafka.ignite.binary import decode_rows, entry_bounds, raw_entries
 from ignite_kafka.ignite.binary import row_values as rows
 from ignite_kafka.ignite.types.model import Page
 from tests.support.connect_json import DAY_MS, Object, parsed
+from tests.support.converters import converter
 from tests.support.java_caches import PREFIX, Read
 
 NOT_JSON = ("loop", "raw", "optimized")
@@ -113,7 +113,7 @@ def single(page: Page) -> Iterator[Page]:
 @pytest.mark.parametrize("name", CACHES)
 def test_json_of_every_entry_agrees_with_the_row_decoder(read: Callable[[str], Read], name: str) -> None:
     cache = read(name)
-    made = converter("json", decimal_format="NUMERIC")
+    made = converter("json", decimal_format="NUMERIC", field_nullability_policy="EAGER")
     for page in cache.pages:
         records = [made.convert([one], cache.info, cache.cluster) for one in single(page)]
         for record, (key, value) in zip(records, decode_rows([page], cache.info, cache.cluster), strict=True):
@@ -121,11 +121,14 @@ def test_json_of_every_entry_agrees_with_the_row_decoder(read: Callable[[str], R
             assert agrees(parsed(record.values[0].as_py()), value), (record.values[0], value)
 
 
+@pytest.mark.parametrize("policy", ["LAZY", "EAGER"])
 @pytest.mark.parametrize("decimal_format", ["BASE64", "NUMERIC"])
 @pytest.mark.parametrize("name", CACHES)
-def test_an_entry_has_the_same_bytes_alone_and_in_any_batch(read: Callable[[str], Read], name: str, decimal_format: str) -> None:
+def test_an_entry_has_the_same_bytes_alone_and_in_any_batch(
+    read: Callable[[str], Read], name: str, decimal_format: str, policy: str
+) -> None:
     cache = read(name)
-    made = converter("json", decimal_format=decimal_format)
+    made = converter("json", decimal_format=decimal_format, field_nullability_policy=policy)
     alone = [made.convert([one], cache.info, cache.cluster) for page in cache.pages for one in single(page)]
     together = made.convert(cache.pages, cache.info, cache.cluster)
     wanted = sorted((record.keys[0].as_py(), record.values[0].as_py()) for record in alone)

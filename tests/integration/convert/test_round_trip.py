@@ -10,16 +10,17 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ignite_kafka.convert import converter
-from ignite_kafka.convert.to_ignite import ClusterTypes, ConversionRules, Entries, RecordConverter, last_per_key
+from ignite_kafka.convert.to_ignite import ClusterTypes, Entries, RecordConverter, last_per_key
+from ignite_kafka.ignite.cache_configuration import CacheConfiguration
 from ignite_kafka.ignite.cache_writer import CacheWriter
 from ignite_kafka.ignite.scan import scan_partitions
-from ignite_kafka.ignite.schema import NewCache, get_or_create_cache
+from ignite_kafka.ignite.schema import get_or_create_cache
 from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity, QueryField
 from ignite_kafka.kafka.records import Consumed, Records
+from tests.support.converters import converter
 from tests.support.java_caches import Read
 from tests.support.java_caches import read as scanned
-from tests.support.to_ignite_records import decoded
+from tests.support.to_ignite_records import decoded, rules
 from tools.servers import IgniteCluster
 
 LONG, INTEGER, TEXT = "java.lang.Long", "java.lang.Integer", "java.lang.String"
@@ -66,7 +67,7 @@ def consumed(records: Records) -> Consumed:
     return Consumed("topic", 0, records.keys, records.values, np.arange(len(records)))
 
 
-NUMERIC = ConversionRules(decimal_format="NUMERIC")
+NUMERIC = rules(decimal_format="NUMERIC")
 
 
 def entries_of(cache: Read, name: str, info: CacheInfo) -> tuple[Records, Entries]:
@@ -77,7 +78,7 @@ def entries_of(cache: Read, name: str, info: CacheInfo) -> tuple[Records, Entrie
 
 def copied(cache: Read, name: str) -> Read:
     """The cache's entries by way of records and back, in a cache of their own."""
-    copy = get_or_create_cache(cache.cluster, NewCache(f"copy_{name}"))
+    copy = get_or_create_cache(cache.cluster, CacheConfiguration(f"copy_{name}"))
     _, entries = entries_of(cache, name, copy)
     assert entries.bad == ()
     with CacheWriter(cache.cluster, copy, overwrite=True) as writer:
@@ -121,8 +122,8 @@ def test_flat_objects_come_back_byte_for_byte_but_for_their_nanoseconds(read: Ca
 def test_ignite_binary_passes_through_and_is_proved(read: Callable[[str], Read], name: str) -> None:
     cache = read(name)
     records = converter("ignite-binary").convert(cache.pages, cache.info, cache.cluster)
-    rules = ConversionRules(key_converter="ignite-binary", value_converter="ignite-binary")
-    entries = RecordConverter(cache.info, ClusterTypes(cache.cluster), rules).convert(consumed(records))
+    binary = rules("ignite-binary", "ignite-binary")
+    entries = RecordConverter(cache.info, ClusterTypes(cache.cluster), binary).convert(consumed(records))
     assert entries.bad == ()
     assert entries.keys.equals(records.keys)
     assert entries.values.equals(records.values)
@@ -133,7 +134,7 @@ def test_records_of_a_topic_become_what_sql_reads(read: Callable[[str], Read], i
     columns = {"ID": LONG, "NAME": TEXT, "PRICE": "java.math.BigDecimal", "DAY": "java.sql.Date", "AT": "java.sql.Timestamp"}
     fields = tuple(QueryField(name, kind, is_key=name == "ID", scale=2 if name == "PRICE" else -1) for name, kind in columns.items())
     entity = QueryEntity(LONG, "SinkRow", key_field="ID", table="SINKROWS", fields=fields)
-    cache = get_or_create_cache(cluster, NewCache("sink_rows", query_entities=(entity,)))
+    cache = get_or_create_cache(cluster, CacheConfiguration("sink_rows", query_entities=(entity,)))
     values = [b'{"name":"a","price":"MDk=","day":19782,"at":1709210096789}', b'{"name":null,"price":"/w==","extra":[1]}']
     keys, data = pa.array([b"1", b"2"], pa.binary()), pa.array(values, pa.binary())
     entries = RecordConverter(cache, ClusterTypes(cluster)).convert(Consumed("topic", 0, keys, data, np.arange(2)))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from contextlib import closing
 from typing import Any
 
 import pytest
-from confluent_kafka import Producer, TopicPartition
+from confluent_kafka import Consumer, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
@@ -19,6 +20,7 @@ from ignite_kafka.errors import SettingsError
 from ignite_kafka.kafka import batch_produce as native
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.consumer import BatchLimits, RecordReader
+from ignite_kafka.kafka.headers import pairs
 from ignite_kafka.kafka.topics import Topics, TopicSpec
 from tests.support.waiting import REQUEST_S
 from tools.servers import KafkaBroker
@@ -191,3 +193,68 @@ def test_a_bad_option_ends_with_its_own_message(topic: Topic, options: dict[str,
 def test_malformed_offsets_are_refused(text: str) -> None:
     with pytest.raises(SettingsError, match="starting_offsets"):
         parse_offsets(text)
+
+
+HEADERS: list[list[tuple[str, bytes | None]]] = [
+    [("trace", b"\x00\xff"), ("trace", b""), ("é", None)],
+    [],
+    [("big", b"x" * 100)],
+]
+
+
+@pytest.mark.parametrize("supported", [True, False], ids=["native", "Python objects"])
+def test_headers_are_read_natively_and_as_python_objects(topic: Topic, monkeypatch: pytest.MonkeyPatch, supported: bool) -> None:
+    producer = topic.producer()
+    for headers in HEADERS:
+        producer.produce(topic.name, b"v", b"k", 0, headers=list(headers))
+    assert producer.flush(REQUEST_S) == 0
+    monkeypatch.setattr(native, "supported", lambda: supported)
+    place = (topic.name, 0)
+    clients = KafkaClients({"bootstrap.servers": topic.bootstrap})
+    with closing(RecordReader(clients, "g", {place: 0}, {place: 2}, BatchLimits(10, 1 << 20), headers=True)) as reader:
+        (consumed,) = reader.read(30)
+    assert consumed.headers is not None
+    assert pairs(consumed.headers) == HEADERS[:2]
+
+
+def test_headers_and_timestamps_of_a_frame_are_those_of_its_records(topic: Topic) -> None:
+    """Written by a frame, read by Kafka's client and by a frame; null headers are none, a null timestamp is the time of sending."""
+    rows = [
+        (str(number).encode(), headers and [(name, value) for name, value in headers], time_ms)
+        for number, headers, time_ms in zip(range(3), HEADERS, [*list(TIMES_MS.values())[:2], None], strict=True)
+    ]
+    frame = topic.spark.createDataFrame(rows, "key binary, headers array<struct<key: string, value: binary>>, ms long").selectExpr(
+        "key", "key AS value", "headers", "timestamp_millis(ms) AS timestamp"
+    )
+    before = int(time.time() * 1000)
+    frame.coalesce(1).write.format("kafka-tx").options(**topic.options, name=topic.name).mode("append").save()
+    consumer = Consumer({"bootstrap.servers": topic.bootstrap, "group.id": "g", "enable.partition.eof": True})
+    consumer.assign([TopicPartition(topic.name, number, 0) for number in range(PARTITIONS)])
+    found: dict[bytes | None, Message] = {}
+    while len(found) < len(rows):
+        found |= {one.key(): one for one in consumer.consume(10, 0.1) if one.error() is None}
+    consumer.close()
+    assert [found[str(number).encode()].headers() or [] for number in range(3)] == HEADERS
+    times = [found[str(number).encode()].timestamp()[1] for number in range(3)]
+    assert times[:2] == list(TIMES_MS.values())[:2]
+    assert before <= times[2]
+    back = topic.read(include_headers="true")
+    assert dict(back.dtypes)["headers"] == "array<struct<key:string,value:binary>>"
+    assert {row["key"]: [tuple(one) for one in row["headers"] or ()] for row in back.collect()} == {
+        str(number).encode(): headers for number, headers in enumerate(HEADERS)
+    }
+
+
+@pytest.mark.parametrize(
+    ("columns", "reason"),
+    [
+        ("array(named_struct('key', cast(null AS string), 'value', value)) AS headers", "a header has no key"),
+        ("array(named_struct('key', 'a', 'value', 'text')) AS headers", "array<struct<key:string,value:string>>"),
+        ("timestamp_millis(-5) AS timestamp", "not after 1970"),
+        ("5 AS timestamp", "timestamp is int"),
+    ],
+)
+def test_headers_and_timestamps_that_no_record_can_have_are_refused(topic: Topic, columns: str, reason: str) -> None:
+    frame = topic.spark.range(1).selectExpr("binary('v') AS value").selectExpr("value", columns)
+    with pytest.raises((PySparkException, SettingsError), match=re.escape(reason)):
+        frame.write.format("kafka-tx").options(**topic.options, name=topic.name).mode("append").save()

@@ -12,8 +12,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ignite_kafka.convert.to_kafka.json import JsonConverter
-from ignite_kafka.convert.to_kafka.json_keys import key_of
 from ignite_kafka.errors import IgniteKafkaError, UnsupportedType
 from ignite_kafka.ignite.binary import EnumPolicy, decode_entries, decode_rows, raw_entries
 from ignite_kafka.ignite.binary.entry_table import entries_schema, to_batch
@@ -21,7 +19,9 @@ from ignite_kafka.ignite.cluster import Cluster
 from ignite_kafka.ignite.endpoint import IgniteCredentials, IgniteEndpoint
 from ignite_kafka.ignite.scan import scan_partitions
 from ignite_kafka.ignite.types.model import CacheInfo, Page
+from tests.support.converters import converter
 from tests.support.ignite_bytes import nested_type_ids
+from tests.support.ignite_keys import key_of
 from tests.support.java_caches import compile_java
 from tests.support.value_text import column_form, of_column, of_java, of_row
 from tests.support.waiting import DEADLINE_S
@@ -137,7 +137,7 @@ def test_what_nothing_can_hold_is_refused_by_both_paths(written: Written, cache:
 
 def test_object_keys_come_back_from_json_as_java_wrote_them(written: Written) -> None:
     info, pages = written.pages("object_key")
-    records = JsonConverter().convert(pages, info, written.cluster, in_order=True)
+    records = converter("json").convert(pages, info, written.cluster, in_order=True)
     keys = [key for page in pages for key, _ in raw_entries(page, info.name)]
     assert len(keys) == len(records) > 0
     assert [key_of(text, records.key_kinds, written.cluster) for text in records.keys.to_pylist()] == keys

@@ -19,11 +19,12 @@ from pyignite.datatypes.cluster_state import ClusterState
 
 from ignite_kafka.errors import CacheDestroyed, IgniteUnreachable, OutcomeUnknown, TypeClash, UnsupportedType, WriteFailed
 from ignite_kafka.ignite.binary import ObjectLayout, decode_rows, encode_objects, encoded
+from ignite_kafka.ignite.cache_configuration import CacheConfiguration
 from ignite_kafka.ignite.cache_writer import CacheWriter, WriteLimits
 from ignite_kafka.ignite.cluster import Cluster
 from ignite_kafka.ignite.endpoint import IgniteEndpoint
 from ignite_kafka.ignite.scan import scan_partitions
-from ignite_kafka.ignite.schema import NewCache, get_or_create_cache, register_type
+from ignite_kafka.ignite.schema import get_or_create_cache, register_type
 from ignite_kafka.ignite.types.java_hash import java_hash
 from ignite_kafka.ignite.types.model import BinaryType, CacheInfo
 from tests.integration.ignite.nodes import THIRD, OneNodeCluster, endpoint_of, primary_nodes
@@ -45,7 +46,7 @@ def new_cache(cluster: Cluster) -> Iterator[NewCacheOf]:
     made: list[CacheInfo] = []
 
     def make(**settings: Any) -> CacheInfo:
-        made.append(get_or_create_cache(cluster, NewCache(f"put-{uuid.uuid4().hex[:8]}", **settings)))
+        made.append(get_or_create_cache(cluster, CacheConfiguration(f"put-{uuid.uuid4().hex[:8]}", **settings)))
         return made[-1]
 
     yield make

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import uuid
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,11 @@ import pyarrow as pa
 import pytest
 
 from ignite_kafka.ignite.binary import ObjectLayout, decode_rows, encode_objects, encoded
+from ignite_kafka.ignite.cache_configuration import CacheConfiguration
 from ignite_kafka.ignite.cache_writer import CacheWriter
 from ignite_kafka.ignite.cluster import Cluster
 from ignite_kafka.ignite.scan import scan_partitions
-from ignite_kafka.ignite.schema import NewCache, get_or_create_cache, query_entity, register_type
+from ignite_kafka.ignite.schema import get_or_create_cache, query_entity, register_type
 from ignite_kafka.ignite.types.java_hash import java_hash
 from ignite_kafka.ignite.types.model import BinaryType, CacheInfo
 from ignite_kafka.ignite.types.type_table import enum_field, field_of, object_field
@@ -111,7 +113,7 @@ VALUES: list[tuple[pa.Field, Any, str]] = [
 
 
 def test_values_are_of_the_right_class(cluster: Cluster, java: Java, unique: Callable[[str], str]) -> None:
-    cache = get_or_create_cache(cluster, NewCache(unique("values")))
+    cache = get_or_create_cache(cluster, CacheConfiguration(unique("values")))
     keys = encoded(pa.array(range(len(VALUES))), pa.field("key", pa.int64()))
     put(cluster, cache, keys, pa.concat_arrays([encoded(column(field, [value]), field) for field, value, _ in VALUES]))
     expected = {f"{cache.name}\tlong:{row}\t{text}\ttrue" for row, (_, _, text) in enumerate(VALUES)}
@@ -119,7 +121,7 @@ def test_values_are_of_the_right_class(cluster: Cluster, java: Java, unique: Cal
 
 
 def test_keys_are_found(cluster: Cluster, java: Java, unique: Callable[[str], str]) -> None:
-    cache = get_or_create_cache(cluster, NewCache(unique("keys")))
+    cache = get_or_create_cache(cluster, CacheConfiguration(unique("keys")))
     keys = [(field, value, text) for field, value, text in SCALARS if not text.startswith("sqldate")]
     values = encoded(pa.array([text for *_, text in keys]), pa.field("value", pa.string()))
     put(cluster, cache, pa.concat_arrays([encoded(column(field, [value]), field) for field, value, _ in keys]), values)
@@ -230,7 +232,7 @@ def test_objects_are_of_the_right_class_and_found_by_their_keys(cluster: Cluster
     for field, rows in ((FLAT, FLATS), (NESTED, NESTEDS)):
         for one in (field, KEY, POINT, NESTED.type.field("child")):
             register_type(cluster, ObjectLayout(one.metadata[b"ignite.type"].decode(), tuple(one.type)).metadata)
-        cache = get_or_create_cache(cluster, NewCache(unique("objects")))
+        cache = get_or_create_cache(cluster, CacheConfiguration(unique("objects")))
         written = column(field, [{inner.name: row.get(inner.name) for inner in field.type} for row in rows])
         put(cluster, cache, encoded(column(KEY, keys), KEY), encoded(written, field))
         pages = [page for page in scan_partitions(cluster, cache, range(cache.partitions)) if page.rows]
@@ -304,8 +306,8 @@ def test_sql_sees_typed_columns(cluster: Cluster, java: Java, unique: Callable[[
     value = object_field("value", "SqlThing", [pa.field("name", pa.string()), decimal("price", 2), pa.field("seen", MICROS), UUID_])
     key = object_field("key", "SqlKey", [pa.field("region", pa.int32()), pa.field("id", pa.int64())])
     entity = query_entity("THINGS", key, value)
-    cache = get_or_create_cache(cluster, NewCache(name, query_entities=(entity,)))
-    assert cache.query_entities == (entity,)
+    cache = get_or_create_cache(cluster, CacheConfiguration(name, query_entities=(entity,)))
+    assert [replace(one, aliases=()) for one in cache.query_entities] == [entity]  # the node adds names in upper case
     for one in (key, value):
         register_type(cluster, ObjectLayout.of(one).metadata)
     things = [{"name": f"n{row}", "price": Decimal(row) / 4, "seen": row * 1_000_000, "uuid": str(uuid.UUID(int=row))} for row in range(3)]

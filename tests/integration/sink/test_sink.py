@@ -22,7 +22,8 @@ from pyignite.datatypes.prop_codes import PROP_CACHE_ATOMICITY_MODE, PROP_CACHE_
 from pyspark.sql import SparkSession
 
 from ignite_kafka.errors import CacheNotFound, RecordRefused, RecordsLost, RecordTooLarge, SettingsError, TopicError, WriteFailed
-from ignite_kafka.ignite.schema import NewCache, get_or_create_cache
+from ignite_kafka.ignite.cache_configuration import CacheConfiguration
+from ignite_kafka.ignite.schema import get_or_create_cache
 from ignite_kafka.ignite.types.model import QueryEntity, QueryField
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics, read_to_end
@@ -271,7 +272,7 @@ def cache_of_short_symbols(sink: Sink) -> None:
     fields = tuple(QueryField(name, kind, precision=8 if name == "symbol" else -1) for name, kind in COLUMNS.items())
     entity = QueryEntity("java.lang.Long", f"Trade{sink.name}", table="TRADES", fields=fields)
     with ignite_cluster(sink.settings, Secrets()) as cluster:
-        get_or_create_cache(cluster, NewCache(sink.cache, query_entities=(entity,)))
+        get_or_create_cache(cluster, CacheConfiguration(sink.cache, query_entities=(entity,)))
 
 
 def test_a_value_that_a_column_refuses_stops_the_run_with_all_before_it_stored(sink: Sink) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -128,7 +129,10 @@ def test_the_bytes_of_ignite_arrive_with_their_types(fresh: World) -> None:
     found = fresh.verify(**binary)
     assert all(cache.equal and not cache.repeated for cache in found.values()), found
     topic = f"{fresh.settings.internal_topic_prefix}-types"
-    types = {type_from_json(message.value() or b"").name for message in read_to_end(fresh.clients, Topics(fresh.clients), topic, [0])}
+    written = [(json.loads(one.key() or b""), one.value() or b"") for one in read_to_end(fresh.clients, Topics(fresh.clients), topic, [0])]
+    types = {type_from_json(value).name for (kind, *_), value in written if kind == "type"}
+    topics = {f"{fresh.settings.topic_prefix}{fresh.stem}-{cache}" for cache in found}
+    assert {name for (kind, name, *_), _ in written if kind == "cache"} == topics
     assert types == {"Trade", "AccountKey"}
 
 

@@ -15,7 +15,6 @@ from pyignite.datatypes import DoubleObject, LongObject, String
 from pyspark.sql import SparkSession
 
 from ignite_kafka.admin.verify import verify
-from ignite_kafka.convert import converter
 from ignite_kafka.datasources.ignite import IgniteDataSource
 from ignite_kafka.ignite import protocol
 from ignite_kafka.ignite.cluster import Cluster
@@ -30,6 +29,7 @@ from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.source.planning import make_plan
 from ignite_kafka.source.snapshot.run import run_snapshot
 from tests.integration.ignite.nodes import OneNodeCluster
+from tests.support.converters import converter
 from tests.support.servers import small_caches
 from tools.servers import IgniteCluster, Jars, KafkaBroker
 

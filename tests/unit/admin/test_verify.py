@@ -10,8 +10,8 @@ from typing import Any, cast
 
 import pytest
 
+from ignite_kafka import convert
 from ignite_kafka.admin.verify import Verified, compare
-from ignite_kafka.convert import converter
 from ignite_kafka.errors import DecodeError
 from ignite_kafka.ignite.binary import decode_rows
 from ignite_kafka.ignite.binary.row_values import EnumValue
@@ -21,7 +21,7 @@ from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity, QueryField
 from ignite_kafka.plan.source_plan import CachePlan, TransferPlan
 from ignite_kafka.settings.source import SourceSettings
 from tests.support.bad_entries import long
-from tests.support.ignite_bytes import CACHE, Types, binary, decimal, enum, number, page
+from tests.support.ignite_bytes import CACHE, Types, binary, decimal, enum, number, page, string
 
 DECIMALS = [
     Decimal(text) for text in ("1E+5", "-1E+5", "1.50", "1.5", "5", "-0.25", "0.00", "12345678901234567890.123456789", "0E+3", "2.00")
@@ -49,7 +49,7 @@ def copied(
 ) -> Verified:
     """The verdict about a topic that has what the columns make of the entries, and `more`; `changed` and `key` are of the first record."""
     plan = TransferPlan("c", "s", 0, 1, SourceSettings(name="c", **settings), (CachePlan(CACHE.name, 1, "t", 1, 1),))
-    chosen = converter("json", decimal_format=plan.settings.decimal_format, enum_policy=plan.settings.enum_policy)
+    chosen = convert.converter(plan.settings)
     pages = [page(entries, 0)]
     records = chosen.convert(pages, types.info, cast(Any, types))
     keys, values = records.keys.to_pylist(), records.values.to_pylist()
@@ -150,3 +150,30 @@ def test_two_entries_of_one_kafka_key() -> None:
 def test_a_key_that_the_two_decoders_read_differently_is_an_error() -> None:
     with pytest.raises(DecodeError, match="the columns make the key '1' of an entry, the rows 7"):
         copied(OneCache(), [(long(1), long(1))], decode=lambda *_: [(7, 1)])
+
+
+COLOR_FIELDS = {"color": codes.ENUM, "price": codes.DECIMAL, "label": codes.STRING, "rate": codes.FLOAT}
+SIDES: list[tuple[str, dict[str, Any]]] = [
+    ("json", {}),
+    ("ignite-binary", {"key_converter": "json"}),
+    ("json", {"key_converter": "ignite-binary"}),
+    ("json", {"value_converter_config": {"schemas.enable": "true"}}),
+    ("json", {"value_converter_config": {"schemas.enable": "true", "decimal.format": "NUMERIC"}, "field_nullability_policy": "EAGER"}),
+    ("json", {"key_converter_config": {"schemas.enable": "true"}, "enum_policy": "ORDINAL"}),
+]
+"""Converters of values, and more settings."""
+
+
+@pytest.mark.parametrize(("name", "more"), SIDES)
+def test_sides_of_several_converters(name: str, more: dict[str, Any]) -> None:
+    """Each side is compared in its own form, and a changed value is found in each."""
+    types = OneCache()
+    color = types.add("Color", {}, enum=("RED", "BLUE"))
+    kind = types.add("Car", COLOR_FIELDS)
+    price, rate = decimal(Decimal("2.50")), number(codes.FLOAT, 0.1)
+    fields = {"color": enum(EnumValue(color.type_id, 1, "")), "price": price, "label": bytes([codes.NULL]), "rate": rate}
+    entries = [(string("a"), binary(kind, fields)), (string("b"), binary(kind, fields | {"label": string("x")}))]
+    settings = {"key_converter": name, "value_converter": name} | more
+    is_equal(copied(types, entries, **settings), 2)
+    assert copied(types, entries, b"other" if name == "ignite-binary" else b"1", **settings).different == 1
+    assert copied(types, entries, key=b"other", **settings).missing == 1

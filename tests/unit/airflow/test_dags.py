@@ -29,6 +29,7 @@ from ignite_kafka.state.status import CacheStatus, RunStatus
 DAGS = Path(__file__).parents[3] / "dags"
 NAMES = [
     "ignite_cache_watch",
+    "ignite_replicate",
     "ignite_to_kafka_manual",
     "ignite_to_kafka_snapshot",
     "ignite_to_kafka_stream",
@@ -88,6 +89,40 @@ def test_stream_runs_on_with_settings_of_its_form() -> None:
         "topic_prefix": "stream-",
         "process_removals": True,
     }
+
+
+def both(dag: DAG) -> tuple[IgniteToKafkaOperator, KafkaToIgniteOperator]:
+    copy, store = dag.get_task("copy"), dag.get_task("store")
+    assert isinstance(copy, IgniteToKafkaOperator)
+    assert isinstance(store, KafkaToIgniteOperator)
+    assert (copy.ignite_conn_id, store.ignite_conn_id) == ("ignite_default", "ignite_other")
+    assert isinstance(copy.settings, dict)
+    assert isinstance(store.settings, dict)
+    source, sink = SourceSettings.from_dict(copy.settings), SinkSettings.from_dict(store.settings)
+    assert source.name != sink.name
+    assert (source.topic_prefix, source.value_converter, source.key_converter) == (
+        sink.topic_prefix,
+        sink.value_converter,
+        sink.key_converter,
+    )
+    assert sink.topics_regex == f"{source.topic_prefix}.*"
+    assert sink.carried_types_topic == f"{source.internal_topic_prefix}-types"
+    assert sink.process_updates
+    return copy, store
+
+
+def test_replication_of_a_snapshot_stores_what_was_copied() -> None:
+    copy, store = both(read("ignite_replicate"))
+    assert store.upstream_task_ids == {"copy"}
+    assert (copy.run_mode, store.run_mode) == (None, None)
+
+
+def test_replication_of_changes_runs_both_at_once() -> None:
+    dag = read("ignite_replicate", "stream_dag")
+    dag.check_cycle()
+    copy, store = both(dag)
+    assert not store.upstream_task_ids
+    assert (copy.run_mode, store.run_mode, copy.failover_policy) == ("continuous", "continuous", "BACKLOG")
 
 
 def test_cleaning_up_after_the_stream_is_not_forced() -> None:

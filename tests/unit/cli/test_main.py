@@ -61,7 +61,7 @@ def test_validate_reads_the_secrets_file_too(file: str, tmp_path: Path, capsys: 
     ("content", "last"),
     [
         ("name=c\nslots=0", "ignite-kafka: SettingsError slots is wrong: it is out of range"),
-        ("name=c\nfieldNullabilityPolicy=EAGER", "ignite-kafka: NotAvailableYet field_nullability_policy 'EAGER' is not available yet"),
+        ("name=c\nwhere=a > 1", "ignite-kafka: NotAvailableYet where 'a > 1' is not available yet"),
         ("slots=1", "ignite-kafka: SettingsError name is missing"),
     ],
 )
@@ -213,14 +213,18 @@ def test_run_hands_its_arguments_on(file: str, monkeypatch: pytest.MonkeyPatch, 
 
 
 def test_plan_as_text_and_as_json(file: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    caches = (CachePreview("flights", "p-flights", True, 4, 1024, 512, 9_000), CachePreview("planes", "planes", False, None, 8, 0, 0))
+    caches = (
+        CachePreview("flights", "p-flights", True, 4, None, 1024, 512, 9_000),
+        CachePreview("planes", "planes", False, None, 2, 8, 0, 0, "pl.*"),
+    )
     view = PlanView("c", "s1", "unfinished", "json", 16, 3, 1032, caches)
     monkeypatch.setattr(views, "plan_view", lambda settings, secrets, snapshot_id: view)
     assert cli.main(["plan", file]) == 0
     out = capsys.readouterr().out
     assert "snapshot s1 (unfinished)" in out
     assert "1,032 units, 512 done, 16 slots, at most 3 tasks" in out
-    assert "broker's default, to be created" in out
+    assert "broker's default, replication factor 2, to be created" in out
+    assert [line.split()[-1] for line in out.splitlines() if line.startswith(("cache ", "planes "))] == ["override", "pl.*"]
     assert cli.main(["plan", file, "--json"]) == 0
     assert '"units_done": 512' in capsys.readouterr().out
 

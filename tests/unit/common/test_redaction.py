@@ -79,7 +79,7 @@ def refused_put() -> str:
 
 def refused_record() -> str:
     records = Records(pa.array([SECRET.encode()]), pa.array([b"v"]))
-    return str(producer._refused(np.array([10]), records, 0, "t"))
+    return str(producer._refused(10, records, 0, "t"))
 
 
 def bytes_of_no_date() -> str:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from ignite_kafka.convert import converter
-from ignite_kafka.errors import DecodeError, SettingsError, UnknownBinaryType, UnsupportedType
+from ignite_kafka.errors import DecodeError, UnknownBinaryType, UnsupportedType
 from ignite_kafka.ignite.types.java_hash import java_hash
 from ignite_kafka.ignite.types.model import BinaryField, BinaryType, CacheInfo, Page, QueryEntity
+from tests.support.converters import converter
 
 POINT = BinaryType(
     type_id=java_hash("org.example.point"),
@@ -99,16 +99,3 @@ def test_a_field_that_json_cannot_hold_is_refused_before_the_first_record() -> N
     converter("ignite-binary").check(CACHE, Types({POINT.type_id: proxy}))
     converter("json").check(CACHE, Types())
     converter("json").check(CACHE, Types({}))
-
-
-@pytest.mark.parametrize(
-    ("name", "options", "message"),
-    [
-        ("avro", {}, "value_converter is 'avro'.*json, ignite-binary"),
-        ("json", {"decimal_format": "TEXT"}, "decimal_format is 'TEXT'.*BASE64, NUMERIC"),
-        ("json", {"enum_policy": "short_name"}, "enum_policy is 'short_name'.*SHORT_NAME"),
-    ],
-)
-def test_unknown_names_are_settings_errors(name: str, options: dict[str, str], message: str) -> None:
-    with pytest.raises(SettingsError, match=message):
-        converter(name, **options)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
@@ -15,7 +14,7 @@ from ignite_kafka.errors import TypeClash
 from ignite_kafka.ignite import metadata_replies as control
 from ignite_kafka.ignite import protocol
 from ignite_kafka.ignite.binary import ObjectLayout
-from ignite_kafka.ignite.schema import NewCache, binary_type_bytes, cache_configuration, merged_type, register_type
+from ignite_kafka.ignite.schema import binary_type_bytes, merged_type, register_type
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import BinaryField, BinaryType
 from ignite_kafka.ignite.types.type_table import field_of
@@ -28,12 +27,6 @@ COLOR = BinaryType(9, "Color", None, (), {}, True, {0: "RED", 5: "BLUE"})
 @pytest.mark.parametrize("binary", [LAYOUT.metadata, COLOR])
 def test_a_type_is_sent_as_it_is_read(binary: BinaryType) -> None:
     assert control.read_binary_type(memoryview(b"\1" + binary_type_bytes(binary))) == binary
-
-
-def test_only_settings_that_are_given_are_sent() -> None:
-    assert cache_configuration(NewCache("a", write_synchronization=None)) == struct.pack("<ihh", 10, 1, 0) + protocol.string("a")
-    sent = cache_configuration(NewCache("a", atomicity="TRANSACTIONAL", backups=1))
-    assert sent[4:] == struct.pack("<hh", 4, 0) + protocol.string("a") + struct.pack("<hihihi", 2, 0, 3, 1, 4, 0)
 
 
 def test_a_field_of_another_type_clashes() -> None:

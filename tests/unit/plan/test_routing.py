@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.plan import routing
+from ignite_kafka.settings.source import SourceSettings
 
 
 @pytest.mark.parametrize(
@@ -71,40 +72,62 @@ def test_a_wildcard_gets_advice() -> None:
         routing.matches("a", ["*cache"])
 
 
+def routes(caches: list[str], internal: str = "ignite-kafka", **values: object) -> dict[str, str]:
+    settings = SourceSettings.from_dict({"name": "c", **values})
+    return routing.routes(caches, settings.topic_of, internal)
+
+
 def test_topics() -> None:
-    assert routing.topic_of("flights", "nyc.") == "nyc.flights"
-    assert routing.topic_of("f" * 249) == "f" * 249
-    assert routing.routes(["b", "a"], "p-") == {"b": "p-b", "a": "p-a"}
+    assert routes(["f" * 249]) == {"f" * 249: "f" * 249}
+    assert routes(["b", "a"], topic_prefix="p-") == {"b": "p-b", "a": "p-a"}
+
+
+def test_the_first_expression_that_matches_a_cache_names_its_topic() -> None:
+    rules = {"SQL_PUBLIC_(.*)": "sql.$1", "(?<what>.*)-v[0-9]": "${what}", ".*-v2": "never"}
+    found = routes(["SQL_PUBLIC_CITY", "orders-v2", "other"], topic_prefix="p-", topic_names=rules)
+    assert found == {"SQL_PUBLIC_CITY": "sql.CITY", "orders-v2": "orders", "other": "p-other"}
 
 
 @pytest.mark.parametrize("cache", ["", ".", "..", "f" * 250, "a b", "a/b", "ü", "a\n", "org.acme.Person$Key"])
 def test_a_cache_whose_name_is_no_topic_name(cache: str) -> None:
-    with pytest.raises(SettingsError, match="the topic's name, which contains the cache's name, is not valid") as caught:
-        routing.topic_of(cache)
-    assert caught.value.where == {"cache": cache, "topic": cache}
+    with pytest.raises(SettingsError, match="the name of a cache's topic is not valid") as caught:
+        routes([cache])
+    assert caught.value.where == {"cache": cache, "topic": cache, "named_by": "topic_prefix"}
+
+
+def test_a_name_by_an_expression_that_is_no_topic_name() -> None:
+    with pytest.raises(SettingsError, match="the name of a cache's topic is not valid") as caught:
+        routes(["ab"], topic_names={"a(.*)b": "$1"})
+    assert caught.value.where == {"cache": "ab", "topic": "", "named_by": "topic_names 'a(.*)b'"}
 
 
 def test_colliding_topics() -> None:
-    with pytest.raises(SettingsError, match=r"a_b and a\.b collide"):
-        routing.routes(["a_b", "a.b"])
+    with pytest.raises(SettingsError, match=r"a_b \(by topic_prefix\) and a\.b \(by topic_prefix\) collide: Kafka does not distinguish"):
+        routes(["a_b", "a.b"])
+    with pytest.raises(
+        SettingsError, match=r"eu-a \(by topic_names '\.\.-\(\.\*\)'\) and a \(by topic_prefix\) collide: they are one topic"
+    ):
+        routes(["eu-a", "a"], topic_names={"..-(.*)": "$1"})
 
 
 @pytest.mark.parametrize("topic", ["configs", "status", "types", "offsets-c", "offsets"])
 def test_internal_topics_are_no_data_topics(topic: str) -> None:
     with pytest.raises(SettingsError, match="internal topic"):
-        routing.routes([topic], "ignite-kafka-")
-    assert routing.routes([topic], "ignite-kafka-", "other") == {topic: f"ignite-kafka-{topic}"}
+        routes([topic], topic_prefix="ignite-kafka-")
+    with pytest.raises(SettingsError, match="internal topic"):
+        routes(["x"], topic_names={"x": f"ignite-kafka-{topic}"})
+    assert routes([topic], "other", topic_prefix="ignite-kafka-") == {topic: f"ignite-kafka-{topic}"}
 
 
 def test_topics_of_the_broker_are_no_data_topics() -> None:
     with pytest.raises(SettingsError, match="internal topic"):
-        routing.routes(["consumer_offsets"], "__")
+        routes(["consumer_offsets"], topic_prefix="__")
 
 
 @given(st.lists(st.text("ab._-", min_size=3, max_size=6), unique=True), st.text("ab.-", max_size=3))
 def test_routes_are_one_to_one_or_refused(caches: list[str], prefix: str) -> None:
     try:
-        found = routing.routes(caches, prefix)
+        found = routes(caches, topic_prefix=prefix)
     except SettingsError:
         return
     assert len(set(found.values())) == len(caches)

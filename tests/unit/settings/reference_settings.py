@@ -59,3 +59,6 @@ SINK = (
 )
 
 WAIVERS: dict[str, str] = {}
+
+OTHER_DEFAULTS = {"isSchemaDynamic": True}
+"""Defaults that differ from the reference's, which loses fields: docs/decisions/0023-schemas-by-entry.md."""

@@ -121,7 +121,8 @@ ssl.ca.location=/ca.pem
 ignite_addresses=a:1, b:2
 """
     )
-    assert settings.decimal_format == "NUMERIC"
+    assert settings.converter_properties("value")["decimal.format"] == "NUMERIC"
+    assert settings.converter_properties("key")["decimal.format"] == "BASE64"
     assert settings.producer_override == {"message.max.bytes": "2000000"}
     assert settings.consumer_override == {"fetch.min.bytes": "2"}
     assert (settings.topic_partitions, settings.replication_factor, settings.topic_config) == (6, 3, {"cleanup.policy": "compact"})
@@ -211,27 +212,49 @@ def test_the_direction_is_that_of_the_class_or_of_the_topics(tmp_path: Path) -> 
 def test_ignored_names_are_logged_with_their_place(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "ignite_kafka.events")
     load(
-        "name=c\nconnector.class=IgniteSource\ntopics=a,b\nheader.converter=x\noffset.storage.topic=o\nerrors.log.enable=true\nkeyPolicy=key\npredicates.p.type=x"
+        "name=c\nconnector.class=IgniteSource\ntopics=a,b\noffset.storage.topic=o\nerrors.log.enable=true\nkeyPolicy=key\npredicates.p.type=x"
     )
     logged = {record.__dict__["event_fields"]["setting"]: record for record in caplog.records}
-    assert set(logged) == {"topics", "header.converter", "offset.storage.topic", "errors.log.enable", "keyPolicy", "predicates.p.type"}
+    assert set(logged) == {"topics", "offset.storage.topic", "errors.log.enable", "keyPolicy", "predicates.p.type"}
     assert logged["topics"].__dict__["event_id"] == events.CONFIG_CHANGED.id == 15001
     assert logged["topics"].__dict__["event_fields"]["set_in"] == "c.properties, line 3"
 
 
-def test_connect_writes_schemas_by_default_and_we_do_not(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, "ignite_kafka.events")
-    load("name=c\nvalue.converter=org.apache.kafka.connect.json.JsonConverter")
-    assert "value.converter.schemas.enable: it is not set" in caplog.text
+def test_groups_of_new_topics_are_those_of_connect(caplog: pytest.LogCaptureFixture) -> None:
+    lines = ["groups=b,a,b.c,default", "a.include=.*", "a.exclude=x,y", "b.include=b[0-9], z", "b.partitions=6", "b.cleanup.policy=compact"]
+    lines += ["b.c.include=q", "b.c.replication.factor=-1", "d.partitions=3", "default.include=.*", "default.partitions=2"]
+    with caplog.at_level("INFO"):
+        settings = load("name=c\n" + "\n".join(f"topic.creation.{line}" for line in lines))
+    assert list(settings.topic_creation_groups.items()) == [
+        ("b", {"include": ["b[0-9]", "z"], "partitions": 6, "cleanup.policy": "compact"}),
+        ("a", {"include": [".*"], "exclude": ["x", "y"]}),
+        ("b.c", {"include": ["q"], "replication.factor": -1}),
+    ]
+    assert (settings.topic_partitions, settings.topic_config) == (2, {})
+    assert "topic.creation.d.partitions: its group is not in topic.creation.groups" in caplog.text
+    assert "topic.creation.default.include: the default group is that of all topics" in caplog.text
+    text = json.dumps(settings.topic_creation_groups)
+    assert load(f"name=c\ntopic_creation_groups={text}").topic_creation_groups == settings.topic_creation_groups
+
+
+def test_groups_of_new_topics_are_settings_of_the_source() -> None:
+    loaded = properties.from_properties(b"name=c\ntopics=t\ntopic.creation.groups=a\ntopic.creation.a.include=x", "s.properties")
+    assert set(loaded.ignored) == {"topic.creation.groups", "topic.creation.a.include"}
+    assert loaded.settings_of(SinkSettings).topics == ("t",)
+
+
+def test_connect_s_class_has_connect_s_default() -> None:
+    found = properties.from_properties(
+        b"name=c\nvalue.converter=org.apache.kafka.connect.json.JsonConverter\nkey.converter=json", "c.properties"
+    )
+    assert found.values["value_converter_config"] == {"schemas.enable": "true"}
+    assert "key_converter_config" not in found.values
 
 
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("key.converter.schemas.enable=true", "key_converter_schemas_enable True is not available yet"),
         ("transforms=a", "transforms .* is not available yet"),
-        ("value.converter=io.confluent.connect.avro.AvroConverter", "value_converter 'avro' is not available yet"),
-        ("topic.creation.groups=a", "groups of topics are not available yet"),
         ("cacheFilter=com.acme.F", "cache_filter 'com.acme.F' is not available yet"),
     ],
 )
@@ -253,6 +276,7 @@ def test_later_features_are_refused_with_their_line(line: str, message: str) -> 
         ("producer.override.sasl.jaas.config=hunter2", "is a secret"),
         ("topicPrefix=${file:/x:hunter2}", "configuration providers"),
         ("batchSize=many", "batch_size is wrong"),
+        ("topic.creation.groups=a,a", r"topic\.creation\.groups names a group twice"),
         ("shallLoadInitialData=yes", "load_initial_data is wrong"),
     ],
 )
@@ -264,10 +288,10 @@ def test_what_is_wrong_is_named_with_its_line(line: str, message: str) -> None:
 
 
 def test_two_names_of_one_setting_must_agree() -> None:
-    text = "name=c\nkey.converter.decimal.format=NUMERIC\nvalue.converter.decimal.format="
-    assert load(text + "NUMERIC").decimal_format == "NUMERIC"
-    with pytest.raises(SettingsError, match="decimal_format is set twice"):
-        load(text + "BASE64")
+    text = "name=c\ntasks.max=2\ntasks_max="
+    assert load(text + "2").tasks_max == 2
+    with pytest.raises(SettingsError, match="tasks_max is set twice"):
+        load(text + "3")
 
 
 def test_json_files(tmp_path: Path) -> None:

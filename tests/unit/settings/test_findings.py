@@ -15,11 +15,11 @@ PROPERTIES = """\
 name=c
 slots=0
 cacheWhitelits=flights
-fieldNullabilityPolicy=EAGER
+where=a
 cacheBlacklist=*x,[
 sasl.password=hunter2
 transaction_max_ms=700000
-topic.creation.groups=a
+topic.creation.groups=a,a
 ignite_tls_key_file=k.pem
 producer.override.aks=all
 producer.override.transactional.id=mine
@@ -28,10 +28,10 @@ run_mode=continous
 FOUND = {
     "slots": "out of range",
     "cacheWhitelits": "Did you mean cacheWhitelist?",
-    "field_nullability_policy": "not available yet",
+    "where": "not available yet",
     "cache_blacklist": "write .*x",
     "transaction_max_ms": "below transaction_timeout_ms",
-    "topic.creation.groups": "not available yet",
+    "topic.creation.groups": "names a group twice",
     "ignite_tls_key_file": "no effect without TLS",
     "producer_override": "Did you mean acks?; transactional.id is not yours to set",
     "run_mode": "none of these",

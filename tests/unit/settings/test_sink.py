@@ -7,7 +7,7 @@ import pickle
 
 import pytest
 
-from ignite_kafka.errors import NotAvailableYet, SettingsError
+from ignite_kafka.errors import SettingsError
 from ignite_kafka.settings.sink import SinkSettings
 
 
@@ -45,9 +45,8 @@ def test_what_is_not_allowed_is_named_with_its_place(values: dict[str, object], 
     assert caught.value.where.get("set_in", "test.json") == "test.json"
 
 
-def test_converters_of_keys_and_values_are_the_same() -> None:
-    with pytest.raises(NotAvailableYet, match="Set both to the same converter"):
-        build(value_converter="ignite-binary")
+def test_converters_of_keys_and_values_are_apart() -> None:
+    assert (build(value_converter="ignite-binary").key_converter, build(key_converter="ignite-binary").value_converter) == ("json", "json")
 
 
 def test_json_and_pickle_both_ways() -> None:

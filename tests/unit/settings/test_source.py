@@ -70,7 +70,8 @@ def test_waivers_that_are_wrong_are_found() -> None:
 def test_default_type_and_choices_are_the_reference_s(direction: type[ConnectorSettings], setting: ReferenceSetting) -> None:
     name = next(name for name, ours in direction.known().items() if ours.reference == setting.name)
     kind = direction.known()[name].type
-    assert direction.defaults()[name] == (_NULL[setting.type_name] if setting.default is None else setting.default)
+    default = _NULL[setting.type_name] if setting.default is None else setting.default
+    assert direction.defaults()[name] == reference_settings.OTHER_DEFAULTS.get(setting.name, default)
     assert kind.type_name == _TYPES.get(setting.type_name, setting.type_name)
     for choice in setting.choices:
         assert kind.parse(choice) == choice
@@ -180,9 +181,6 @@ def test_json_and_pickle_both_ways() -> None:
     ("name", "value"),
     [
         ("cache_filter", "com.acme.Filter"), ("where", "a > 1"), ("select", "a"), ("transforms", "t"),
-        ("overrides", {"a.*": {"topic_prefix": "x"}}),
-        ("field_nullability_policy", "EAGER"),
-        ("key_converter_schemas_enable", "true"), ("value_converter_schemas_enable", True),
     ],
 )  # fmt: skip
 def test_later_features_are_known_and_refused(name: str, value: object) -> None:
@@ -192,21 +190,31 @@ def test_later_features_are_known_and_refused(name: str, value: object) -> None:
     assert build(**{name: DEFAULTS[name] if DEFAULTS[name] != () else []}) == build()
 
 
-@pytest.mark.parametrize(
-    "converter",
-    ["avro", "string", "bytes", "io.confluent.connect.avro.AvroConverter", "org.apache.kafka.connect.storage.StringConverter"],
-)
-def test_later_converters_are_refused(converter: str) -> None:
-    with pytest.raises(NotAvailableYet, match="value_converter '"):
-        build(value_converter=converter)
-
-
 def test_converters_by_connect_s_class_names() -> None:
     binary = build(key_converter="org.gridgain.kafka.IgniteBinaryConverter", value_converter="org.gridgain.kafka.IgniteBinaryConverter")
     assert (binary.key_converter, binary.value_converter) == ("ignite-binary", "ignite-binary")
-    assert build(value_converter="org.apache.kafka.connect.json.JsonConverter") == build()
-    with pytest.raises(NotAvailableYet, match="Set both to the same converter"):
-        build(value_converter="ignite-binary")
+    assert build(value_converter="JsonConverter") == build()
+    assert build(value_converter="ignite-binary").key_converter == "json"
+
+
+def test_properties_of_converters_are_checked_and_have_defaults() -> None:
+    numeric = build(value_converter_config={"decimal.format": "NUMERIC"})
+    assert numeric.converter_properties("value")["decimal.format"] == "NUMERIC"
+    assert numeric.converter_properties("key")["decimal.format"] == "BASE64"
+    assert build(decimal_format="NUMERIC").converter_properties("key")["decimal.format"] == "NUMERIC"
+    with pytest.raises(SettingsError, match=r"no such property.*key_converter_config\.decimal\.forms.*Did you mean decimal\.format"):
+        build(key_converter_config={"decimal.forms": "NUMERIC"})
+    with pytest.raises(SettingsError, match=r"value_converter_config\.decimal\.format.*BASE64, NUMERIC"):
+        build(value_converter_config={"decimal.format": "TEXT"})
+    with pytest.raises(SettingsError, match=r"a secret is no setting.*value_converter_config\.basic\.auth\.user\.info"):
+        build(value_converter_config={"basic.auth.user.info": "a:b"})
+
+
+def test_a_registry_has_no_records_without_a_schema() -> None:
+    registry = {"schema.registry.url": "http://127.0.0.1:8081"}
+    with pytest.raises(SettingsError, match="is_schemaless is wrong: value_converter avro writes values with a schema alone"):
+        build(value_converter="avro", value_converter_config=registry, is_schemaless=True)
+    assert build(key_converter="string", is_schemaless=True).is_schemaless
 
 
 # Secrets and Kafka's names
@@ -337,10 +345,17 @@ def test_settings_without_effect_are_noticed() -> None:
         "batch_size": 5,
         "poll_interval_ms": 7,
         "backlog_cache_name": "b",
-        "is_schemaless": True,
+        "enable_schema_cache": True,
         "max_records_per_second": 9,
     }
     assert {name for id_, name in noticed(build(**no_effect)) if id_ == 15001} == set(no_effect)
+
+
+def test_properties_of_converters_without_effect_are_noticed() -> None:
+    config = {"schema.registry.url": "http://127.0.0.1:8081", "specific.avro.reader": "true"}
+    noticed_ = noticed(build(value_converter="avro", value_converter_config=config))
+    assert (15001, "value_converter_config.specific.avro.reader") in noticed_
+    assert (15001, "value_converter_config.schema.registry.url") not in noticed_
 
 
 def test_warnings_are_logged_and_counted() -> None:

@@ -46,7 +46,7 @@ def test_a_cache_that_acknowledges_before_its_backups_is_reported(
     plan = SinkPlan("c", 1, 1, SinkSettings(name="c", topics=("t",)), (TopicPlan("t", "id", "trades", 1),))
     cache = CacheInfo("trades", 1, backups=backups, mode=mode, write_synchronization=synchronization)
     with caplog.at_level(logging.WARNING):
-        assert ensure_caches(plan, cast(Cluster, OneCache(cache))) == []
+        assert ensure_caches(plan, cast(Cluster, OneCache(cache)), lambda _: None) == []
     found = [record for record in caplog.records if getattr(record, "event_id", 0) == events.BACKUPS_BEHIND.id]
     assert len(found) == reported
     for record in found:

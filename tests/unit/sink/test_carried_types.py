@@ -8,18 +8,19 @@ from typing import Any, cast
 import pytest
 
 from ignite_kafka import events
-from ignite_kafka.convert import converter
-from ignite_kafka.convert.to_ignite import ConversionRules, RecordConverter
+from ignite_kafka.convert.to_ignite import RecordConverter
 from ignite_kafka.errors import TypeClash
 from ignite_kafka.ignite.binary.row_values import EnumValue
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import BinaryType, CacheInfo
-from ignite_kafka.sink.carried_types import CarriedTypes
+from ignite_kafka.sink.carried_types import CarriedTypes, TypesGrown
+from ignite_kafka.state.types import write_uses
+from tests.support.converters import converter
 from tests.support.ignite_bytes import CACHE, Types, binary, collection, enum, number, page, string
-from tests.support.to_ignite_records import GrowingTypes, consumed, decoded
-from tests.support.types_log import TypesLog
+from tests.support.to_ignite_records import GrowingTypes, consumed, decoded, rules
+from tests.support.types_log import NAME, TypesLog
 
-BINARY = ConversionRules("ignite-binary", "ignite-binary")
+BINARY = rules("ignite-binary", "ignite-binary")
 
 
 @dataclass
@@ -148,3 +149,43 @@ def test_a_clash_names_the_type_and_both_forms(log: TypesLog, held: dict[str, in
     with pytest.raises(TypeClash, match=both.replace("(a long", "(a long, b long")) as raised:
         sink.store([entry], types)
     assert raised.value.where["types_topic"] == "in-types"
+
+
+def test_what_records_introduce_is_read_from_the_topic_first(log: TypesLog) -> None:
+    types = Types()
+    log.write(types, first := types.add("T", {"a": codes.INT}))
+    cluster = Cluster()
+    carried = CarriedTypes(cast(Any, cluster), log.topic)
+    assert carried.binary_type(first.type_id) == first
+
+    learned = Types().add("T", {"a": codes.INT, "b": codes.LONG})  # as JSON's 1 is learned
+    log.write(types, types.add("T", {"a": codes.INT, "b": codes.SHORT}, ["a"], ["a", "b"]))
+    carried.new_batch()
+    with pytest.raises(TypesGrown):
+        carried.register(learned)
+    assert {one.name: one.type_code for one in cluster.known[first.type_id].fields} == {"a": codes.INT, "b": codes.SHORT}
+    with pytest.raises(TypeClash):  # converted again, the records have the type of the source
+        carried.register(learned)
+
+    more = Types().add("T", {"a": codes.INT, "c": codes.LONG})  # the source does not describe it: another program wrote the record
+    carried.new_batch()
+    assert {one.name for one in carried.register(more).fields} == {"a", "b", "c"}
+
+
+def test_all_types_of_a_topic_are_registered_before_its_first_record(log: TypesLog) -> None:
+    types, kinds, (key, value) = source()
+    records = converter("json").convert([page([(key, value)])], CACHE, types)
+    write_uses(log.writer, NAME, "data", records, types)
+    write_uses(log.writer, NAME, "data", records, types)
+    write_uses(log.writer, NAME, "other", converter("ignite-binary").convert([page([(key, key)])], CACHE, types), types)
+    cluster = Cluster()
+    carried = CarriedTypes(cast(Any, cluster), log.topic)
+    uses = carried.register_used("data")
+    assert uses == records.uses
+    assert {use.side: use.name for use in uses if not use.path} == {"key": "Key", "value": "Car"}
+    assert cluster.known == types.known
+    assert {use.name for use in carried.register_used("other")} == {"Key"}
+    assert carried.register_used("neither") == frozenset()
+    assert log.reads == 1
+    assert len({key for key, _ in log.records}) == len(log.records), "each once a slot"
+    assert {kind.name for kind in kinds} == {"Color", "Part", "Key", "Car"}

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from ignite_kafka.errors import SettingsError, TopicError
-from ignite_kafka.ignite.schema import NewCache
+from ignite_kafka.ignite.cache_configuration import CacheConfiguration
 from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity, QueryField
 from ignite_kafka.kafka.topics import TopicState
 from ignite_kafka.plan.sink_plan import SinkPlan, TopicPlan
@@ -39,11 +39,27 @@ def test_an_expression_matches_whole_names_but_no_internal_topics() -> None:
 
 
 def test_a_cache_is_named_by_its_topic() -> None:
-    assert cache_names(["ignite-a", "b"], "ignite-", "copy-") == {"ignite-a": "copy-a", "b": "copy-b"}
-    with pytest.raises(SettingsError, match="topics ignite-a and a go to one cache"):
-        cache_names(["ignite-a", "a"], "ignite-", "")
+    assert cache_names(["ignite-a", "b"], settings(cache_prefix="copy-")) == {"ignite-a": "copy-a", "b": "copy-b"}
+    with pytest.raises(SettingsError, match=r"topics ignite-a \(by topic_prefix\) and a \(by topic_prefix\) go to one cache"):
+        cache_names(["ignite-a", "a"], settings())
     with pytest.raises(SettingsError, match="leaves none for its cache"):
-        cache_names(["ignite-"], "ignite-", "")
+        cache_names(["ignite-"], settings())
+
+
+def test_the_first_expression_that_matches_a_topic_names_its_cache() -> None:
+    rules = {r"eu\.(.*)\.v\d": "$1-eu", r"(?<region>..)\.(?<what>.*)": "${what}_${region}", "x": "$1"}
+    with pytest.raises(SettingsError, match="'x': it refers to group 1, and the expression has none") as wrong:
+        settings(cache_names=rules)
+    assert wrong.value.where["setting"] == "cache_names"
+    chosen = settings(cache_names={**rules, "x": "y"}, cache_prefix="p-")
+    topics = ["eu.orders.v2", "eu.orders", "us.orders", "ignite-other", "x"]
+    assert list(cache_names(topics, chosen).values()) == ["orders-eu", "orders_eu", "orders_us", "p-other", "y"]
+    with pytest.raises(SettingsError, match=r"topics eu.a \(by cache_names '\.\.\\\\.\(\.\*\)'\) and us.a .* go to one cache") as one:
+        cache_names(["eu.a", "us.a"], settings(cache_names={r"..\.(.*)": "$1"}))
+    assert one.value.where == {"cache": "a", "topic": "us.a"}
+    with pytest.raises(SettingsError, match="leaves none for its cache") as empty:
+        cache_names(["eu."], settings(cache_names={r"..\.(.*)": "$1"}))
+    assert empty.value.where == {"topic": "eu.", "named_by": r"cache_names '..\\.(.*)'"}
 
 
 def test_a_plan_survives_json_and_gives_each_partition_one_slot() -> None:
@@ -66,12 +82,12 @@ TEMPLATE = CacheInfo("t", 1, backups=2, mode="REPLICATED", atomicity="TRANSACTIO
 
 
 def test_a_new_cache_follows_settings_then_template_then_cluster_defaults() -> None:
-    assert new_cache("n", settings(), None) == NewCache("n")
+    assert new_cache("n", settings(), None) == CacheConfiguration("n")
     entities = TEMPLATE.query_entities
-    like = NewCache("n", mode="REPLICATED", atomicity="TRANSACTIONAL", backups=2, query_entities=entities)
+    like = CacheConfiguration("n", mode="REPLICATED", atomicity="TRANSACTIONAL", backups=2, query_entities=entities)
     assert new_cache("n", settings(), TEMPLATE) == like
     own = settings(cache_mode="PARTITIONED", cache_atomicity="ATOMIC", cache_backups=0, cache_region="r")
-    assert new_cache("n", own, TEMPLATE) == NewCache("n", "PARTITIONED", "ATOMIC", 0, data_region="r", query_entities=entities)
+    assert new_cache("n", own, TEMPLATE) == CacheConfiguration("n", "PARTITIONED", "ATOMIC", 0, data_region="r", query_entities=entities)
     typed = settings(cache_value_type="org.acme.Trade", cache_fields={"id": "java.lang.Long"})
     entity = QueryEntity("java.lang.Object", "org.acme.Trade", table="Trade", fields=(QueryField("id", "java.lang.Long"),))
     assert new_cache("n", typed, TEMPLATE) == replace(like, query_entities=(entity,))

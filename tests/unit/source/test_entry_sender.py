@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from ignite_kafka import events
+from ignite_kafka.convert import Converters
+from ignite_kafka.convert.to_kafka.entry_converter import EntryConverter
 from ignite_kafka.convert.to_kafka.json import JsonConverter
 from ignite_kafka.errors import AmbiguousKeys, RecordTooLarge, UnsupportedType
 from ignite_kafka.ignite.types import type_codes as codes
@@ -34,9 +36,14 @@ class Writer:
 
     def __init__(self, *too_large: bytes) -> None:
         self.types_sent: dict[int, Any] = {}
+        self.uses_sent: dict[str, Any] = {}
+        self.control: list[tuple[str, bytes, bytes]] = []
         self.sent: list[tuple[bytes, bytes | None]] = []
         self.dead_letters: list[DeadLetter] = []
         self._too_large = too_large
+
+    def send_control(self, topic: str, key: bytes, value: bytes) -> None:
+        self.control.append((topic, key, value))
 
     def send(self, topic: str, partitions: int | None, records: Records, topic_id: str = "") -> None:
         self.sent += zip(records.keys.to_pylist(), records.values.to_pylist(), strict=True)
@@ -57,11 +64,12 @@ def send(
     *,
     cache: CacheInfo = CACHE,
     types: Types | None = None,
-    value_converter: JsonConverter | None = None,
+    value_converter: EntryConverter | None = None,
 ) -> tuple[Records, list[int]]:
     dead_letter_topic = "dead" if policy == "DEAD_LETTER" else ""
     settings = SourceSettings(name="c", error_handling_policy=policy, dead_letter_topic=dead_letter_topic)
-    sender = EntrySender(TransferPlan("c", "s", 1, 16, settings, (PLAN,)), cast(Any, types or Types()), value_converter)
+    converters = Converters(settings, lambda _: value_converter) if value_converter else None
+    sender = EntrySender(TransferPlan("c", "s", 1, 16, settings, (PLAN,)), cast(Any, types or Types()), converters)
     gone = None if removed is None else np.array(removed)
     records, bad = sender.send(cast(Any, writer), 9, PLAN, cache, [entries], PARTITIONS[: entries.rows], gone)
     return records, bad.tolist()
@@ -123,7 +131,7 @@ def test_a_batch_of_bad_entries_sends_only_dead_letters() -> None:
     assert (len(records), bad, writer.sent, len(writer.dead_letters)) == (0, [0, 1], [], 2)
 
 
-class CountingConverter(JsonConverter):
+class CountingConverter(EntryConverter):
     """Counts its calls."""
 
     calls = 0
@@ -135,7 +143,7 @@ class CountingConverter(JsonConverter):
 
 @pytest.mark.parametrize("policy", ["STOP_TASK", "LOG_ONLY", "DEAD_LETTER"])
 def test_a_batch_without_bad_entries_is_converted_once(policy: str) -> None:
-    writer, counting = Writer(), CountingConverter()
+    writer, counting = Writer(), CountingConverter(JsonConverter("key"), JsonConverter("value"))
     assert send(writer, policy, GOOD, value_converter=counting)[1] == []
     assert (counting.calls, len(writer.sent)) == (1, 2)
 

@@ -52,4 +52,4 @@ def test_no_limit_is_guessed_where_a_broker_does_not_answer() -> None:
 
 def test_a_stored_limit_is_dropped_without_the_right_to_see_it() -> None:
     plan = replace(PLAN, caches=tuple(replace(cache, topic_bytes=1) for cache in PLAN.caches))
-    assert {cache.topic_bytes for cache in ensure_topics(plan, described(dict.fromkeys(("a", "b", "dead"), HIDDEN))).caches} == {None}
+    assert {cache.topic_bytes for cache in ensure_topics(plan, described({**dict.fromkeys(("a", "b", "dead"), HIDDEN)})).caches} == {None}

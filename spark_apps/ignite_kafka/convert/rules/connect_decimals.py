@@ -39,6 +39,11 @@ def unscaled_bytes(array: pa.Array, scale: int | None = None, name: str = "") ->
     return pa.array([_shortest(_unscaled(text, scale, name)) if text else None for text in array.to_pylist()], pa.binary())
 
 
+def unscaled_of(value: Decimal, scale: int) -> bytes:
+    """Unscaled bytes of one value at a scale; raises UnsupportedType if it has no exact form there."""
+    return _shortest(_unscaled(str(value), scale, ""))
+
+
 def decimals_from_bytes(data: pa.BinaryArray, wrong: Mask, kind: pa.DataType) -> tuple[pa.Array, Mask]:
     """Unscaled bytes as decimals of the scale of `kind`, a decimal128, and the rows that cannot be converted.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 
 import pyarrow as pa
 
@@ -66,6 +67,13 @@ def scale_of(field: pa.Field) -> int | None:
     """The declared scale that the field carries."""
     scale = (field.metadata or {}).get(_SCALE)
     return None if scale is None else int(scale)
+
+
+def scale_of_text(text: str) -> int:
+    """The scale of a number in java.math.BigDecimal's form: 2 of ``1.50``, -2 of ``1E+2``."""
+    exponent = Decimal(text).as_tuple().exponent
+    assert isinstance(exponent, int)
+    return -exponent
 
 
 def is_decimal(field: pa.Field) -> bool:

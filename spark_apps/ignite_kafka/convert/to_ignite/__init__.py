@@ -5,8 +5,20 @@ Imports convert.rules and ignite; sink imports it.
 
 from ..rules.stage import Stage
 from .cluster_types import ClusterTypes
+from .conversion_rules import ConversionRules, SideRules
 from .entries import BadRecord, Entries, EntryTypes, Types
 from .last_per_key import last_per_key
-from .record_converter import ConversionRules, RecordConverter
+from .record_converter import RecordConverter
 
-__all__ = ["BadRecord", "ClusterTypes", "ConversionRules", "Entries", "EntryTypes", "RecordConverter", "Stage", "Types", "last_per_key"]
+__all__ = [
+    "BadRecord",
+    "ClusterTypes",
+    "ConversionRules",
+    "Entries",
+    "EntryTypes",
+    "RecordConverter",
+    "SideRules",
+    "Stage",
+    "Types",
+    "last_per_key",
+]

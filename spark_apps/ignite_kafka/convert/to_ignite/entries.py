@@ -61,12 +61,14 @@ class EntryTypes:
 
     :param objects: name of a binary type to the fields that a query entity declares.
     :param key_objects: which of them are keys.
+    :param value_types: names of the types that values may have, where query entities declare several; empty: `value` says it.
     """
 
     key: pa.Field
     value: pa.Field
     objects: Mapping[str, tuple[pa.Field, ...]] = field(default_factory=dict)
     key_objects: frozenset[str] = frozenset()
+    value_types: tuple[str, ...] = ()
 
 
 class Types(TypeSource, Protocol):

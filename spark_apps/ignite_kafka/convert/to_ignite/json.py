@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...common.arrays import Mask, RowIndex
+from ...common.time_zones import UTC
 from ...events import FLOAT_GUESSED, emit
 from ...ignite.binary.encode import encoded
 from ...ignite.types.type_table import TYPE_NAME, code_name, type_code
@@ -62,6 +63,7 @@ class JsonReader:
     :param chosen: names of the only members that are read, each required; empty for all members.
     :param alone: the value is the one chosen member itself, not an object of it.
     :param enveloped: key or value: refuse envelopes of Kafka Connect on that side of the records; None: such objects are data.
+    :param date_zone: time zone at whose midnight a java.sql.Date is made.
     """
 
     def __init__(
@@ -73,9 +75,10 @@ class JsonReader:
         chosen: tuple[str, ...] = (),
         alone: bool = False,
         enveloped: str | None = None,
+        date_zone: str = UTC,
     ) -> None:
         self._root, self._objects, self._form, self._choice = root, objects, form, _Choice(chosen, alone)
-        self._enveloped = enveloped
+        self._enveloped, self._date_zone = enveloped, date_zone
         self._met: set[str] = set()
 
     def read(self, texts: pa.BinaryArray) -> Side:
@@ -96,7 +99,7 @@ class JsonReader:
 
     def _read(self, texts: pa.BinaryArray, root: pa.Field) -> Side:
         for restart in range(_MOST_RESTARTS + 2):
-            batch = _Batch(texts, root, self._objects, self._form, self._choice)
+            batch = _Batch(texts, root, self._objects, self._form, self._choice, self._date_zone)
             learned = batch.by_columns() if restart < _MOST_RESTARTS else batch.by_rows(range(len(texts)))
             if not learned and self._objects.register():
                 report_list_guesses(self._objects)
@@ -176,9 +179,11 @@ class _Choice:
 class _Batch:
     """One attempt to read the texts with the types known so far."""
 
-    def __init__(self, texts: pa.BinaryArray, root: pa.Field, objects: ObjectTypes, form: JsonFormat, choice: _Choice) -> None:
+    def __init__(
+        self, texts: pa.BinaryArray, root: pa.Field, objects: ObjectTypes, form: JsonFormat, choice: _Choice, date_zone: str
+    ) -> None:
         self._texts, self._root, self._objects, self._form = texts, root, objects, form
-        self._choice = choice
+        self._choice, self._date_zone = choice, date_zone
         self._reader, self._version = RowReader(objects, form), objects.version
         self._single: list[tuple[int, object]] = []
         self._bad: list[tuple[int, str]] = []
@@ -217,7 +222,7 @@ class _Batch:
             if self.by_rows(rows[wrong].tolist()):
                 return True
             rows, made = rows[~wrong], made.filter(pa.array(~wrong))
-        self._columns = rows, _encoded(*self._choice.of_column(made, field.with_type(made.type)))
+        self._columns = rows, self._encoded(made, field.with_type(made.type))
         return False
 
     def by_rows(self, rows: Iterable[int]) -> bool:
@@ -238,16 +243,16 @@ class _Batch:
         if self._single:
             made, field = array_of([value for _, value in self._single], self._root, self._objects)
             rows = np.concatenate((rows, [row for row, _ in self._single])).astype(np.int64)
-            data = pa.concat_arrays([data, _encoded(*self._choice.of_column(made, field))])
+            data = pa.concat_arrays([data, self._encoded(made, field)])
             order = np.argsort(rows)
             rows, data = rows[order], data.take(pa.array(order))
         return Side(rows, data, tuple(sorted(self._bad)))
 
-
-def _encoded(array: pa.Array, field: pa.Field) -> pa.BinaryArray:
-    """Encoded values, null for null."""
-    data = encoded(array, field)
-    return pc.if_else(array.is_valid(), data, pa.scalar(None, pa.binary())) if array.null_count else data
+    def _encoded(self, array: pa.Array, field: pa.Field) -> pa.BinaryArray:
+        """Encoded values, null for null."""
+        array, field = self._choice.of_column(array, field)
+        data = encoded(array, field, date_zone=self._date_zone)
+        return pc.if_else(array.is_valid(), data, pa.scalar(None, pa.binary())) if array.null_count else data
 
 
 def concat_sides(sides: Sequence[Side], places: Sequence[RowIndex]) -> Side:

@@ -6,18 +6,18 @@ match are returned as a mask; the row path (:mod:`.json_rows`) then finds the re
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...common.arrays import Mask
+from ...common.arrow_layout import list_starts, null_mask
 from ...ignite.types.type_table import ENUM_VALUES, mark_of
 from ..rules.connect_decimals import decimals_from_bytes
 from ..rules.json_bytes import bytes_from_json
 from ..rules.json_times import sql_times_from_json, timestamps_from_json
 from ..to_kafka.json_columns import JsonFormat
+from .enum_forms import enum_forms
 from .marked_fields import UNKNOWN, is_a, spelling
 
 UUID_FORM = "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"
@@ -93,7 +93,7 @@ def _struct(array: pa.StructArray, field: pa.Field) -> tuple[pa.Array, Mask]:
         if not is_a(child, UNKNOWN):
             columns.append(column)
             fields.append(child.with_type(column.type).with_nullable(True))
-    missing = array.is_null() if array.null_count else None
+    missing = null_mask(array)
     if missing is not None:
         wrong &= ~np.asarray(missing)
     if not fields:
@@ -108,26 +108,16 @@ def _list(array: pa.ListArray, field: pa.Field) -> tuple[pa.Array, Mask]:
     wrong = np.zeros(len(array), bool)
     if bad.any():
         wrong[np.asarray(pc.list_parent_indices(array))[bad]] = True
-    starts = np.zeros(len(array) + 1, np.int32)
-    np.cumsum(np.asarray(pc.fill_null(pc.list_value_length(array), 0)), out=starts[1:])
-    mask = array.is_null() if array.null_count else None
     kind = pa.list_(field.type.value_field.with_type(values.type))
-    return pa.ListArray.from_arrays(pa.array(starts), values, type=kind, mask=mask), wrong
+    return pa.ListArray.from_arrays(list_starts(array), values, type=kind, mask=null_mask(array)), wrong
 
 
 def _enum(array: pa.Array, field: pa.Field) -> tuple[pa.Array, Mask]:
-    labels = enum_values(field)
-    found = pc.index_in(array, value_set=pa.array(list(labels), pa.string()))
+    """Ordinals of constants by their names."""
+    forms = enum_forms(field)
+    found = pc.index_in(array, value_set=pa.array(list(forms), pa.string()))
     wrong = np.asarray(found.is_null()) & np.asarray(array.is_valid())
-    if pa.types.is_string(field.type):
-        return array, wrong
-    return pa.array(list(labels.values()), pa.int32()).take(found), wrong
-
-
-def enum_values(field: pa.Field) -> dict[str, int]:
-    """Names and ordinals of an enum's constants."""
-    values: dict[str, int] = json.loads(field.metadata[ENUM_VALUES])
-    return values
+    return pa.array(list(forms.values()), pa.int32()).take(found), wrong
 
 
 def _filled(flags: pa.BooleanArray, value: bool) -> Mask:

@@ -12,8 +12,8 @@ from ...events import FLOAT_GUESSED, emit
 from ...ignite.binary.page_buffer import MAX_DEPTH
 from ...ignite.types.type_table import TYPE_NAME, mark_of
 from ..to_kafka.json_columns import JsonFormat
+from .enum_forms import enum_forms, enum_values
 from .exact_numbers import is_strict
-from .json_columns import enum_values
 from .json_values import (
     QUOTED_FLOATS,
     Number,
@@ -113,7 +113,8 @@ class RowReader:
         if pa.types.is_map(kind):
             return partial(_map, self.reader(kind.key_field), self.reader(kind.item_field))
         if mark == "enum":
-            return partial(constant_of, type_name, enum_values(field), pa.types.is_string(kind))
+            names = {ordinal: label for label, ordinal in enum_values(field).items()}
+            return partial(constant_of, type_name, enum_forms(field), names, pa.types.is_string(kind))
         if mark == "decimal" or pa.types.is_decimal(kind):
             return partial(decimal_of, kind if pa.types.is_decimal(kind) else None, self._form.decimal_format == "NUMERIC")
         return scalar_reader(kind, mark, strict=is_strict(field))

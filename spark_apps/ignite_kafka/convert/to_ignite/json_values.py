@@ -158,11 +158,15 @@ def _bytes(item: Any) -> bytes:
     return data
 
 
-def constant_of(type_name: str, values: dict[str, int], by_name: bool, item: Any) -> Any:
-    """The name or the ordinal of an enum constant given by its name; raises Refused if the enum has none of that name."""
-    if type(item) is not str or item not in values:
+def constant_of(type_name: str, forms: dict[str, int], names: dict[int, str], by_name: bool, item: Any) -> Any:
+    """The name or the ordinal of an enum constant given by a form of its name, or by its ordinal; raises Refused if there is none.
+
+    :param forms: ordinals by the forms of names. :param names: names by ordinals.
+    """
+    ordinal = forms.get(item, -1) if type(item) is str else int(item) if type(item) is Number and _INTEGRAL.match(item) else -1
+    if ordinal not in names:
         refuse(f"is no constant of {type_name}")
-    return item if by_name else values[item]
+    return names[ordinal] if by_name else ordinal
 
 
 def _digits(item: Any) -> str:

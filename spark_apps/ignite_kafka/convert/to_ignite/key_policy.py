@@ -14,12 +14,12 @@ import pyarrow as pa
 from ...errors import SettingsError, TypeClash
 from ...ignite.binary.encode import encoded
 from ...ignite.types.type_table import TYPE_NAME, mark_of, object_field
+from ...kafka.headers import last_values
 from ...kafka.records import Consumed
-from ..to_kafka.json_columns import JsonFormat
-from .entries import EntryTypes
-from .json import JsonReader, Reader, Side, read_rows
+from .json import Reader, Side, read_rows
 from .marked_fields import ANY, OBJECT, is_a
 from .object_types import ObjectTypes
+from .readers import Readers
 
 KAFKA_FIELDS = ("__connect_topic", "__connect_partition", "__connect_offset")
 _KAFKA_TYPES = (pa.string(), pa.int32(), pa.int64())
@@ -61,6 +61,23 @@ class ValueKeys:
 
 
 @dataclass(frozen=True)
+class HeaderKeys:
+    """Keys from a header of the records, the last one of its name."""
+
+    reader: Reader
+    header: str
+
+    def read(self, consumed: Consumed) -> Side:
+        """Keys from the header; a record without it is bad, a tombstone with it removes its key."""
+        assert consumed.headers is not None, "records whose headers were not read"
+        values, there = last_values(consumed.headers, self.header)
+        missing = [(int(row), f"the record has no header {self.header}, and key_policy is header") for row in np.flatnonzero(~there)]
+        null = there & np.asarray(values.is_null())
+        missing += [(int(row), f"header {self.header} is null, and key_policy is header") for row in np.flatnonzero(null)]
+        return _none_null(read_rows(self.reader, values, there & ~null), missing)
+
+
+@dataclass(frozen=True)
 class KafkaKeys:
     """Keys from topic, partition and offset, as objects of three fields of these names, in the order of their type."""
 
@@ -90,16 +107,14 @@ class KafkaKeys:
         return fields if self.objects.register() else self.objects.fields(self.type_name)
 
 
-def keys_by_policy(
-    policy: str, names: tuple[str, ...], known: EntryTypes, objects: ObjectTypes, form: JsonFormat, enveloped: str | None = None
-) -> Keys:
-    """The source of keys for a policy. Raises SettingsError if `names` do not form a key of the cache's key type.
-
-    :param enveloped: see :class:`~ignite_kafka.convert.to_ignite.json.JsonReader`.
-    """
+def keys_by_policy(policy: str, names: tuple[str, ...], readers: Readers) -> Keys:
+    """The source of keys for a policy. Raises SettingsError if `names` do not form a key of the cache's key type."""
+    known, objects = readers.known, readers.objects
     root, plain = known.key, not (is_a(known.key, OBJECT) or is_a(known.key, ANY))
     if policy == "key" and not names:
-        return RecordKeys(JsonReader(root, objects, form, enveloped=enveloped))
+        return RecordKeys(readers.key("key", root))
+    if policy == "header":
+        return HeaderKeys(readers.key("header", root), names[0])
     if policy == "kafka":
         return _kafka_keys(names or KAFKA_FIELDS, root, objects)
     if plain and len(names) > 1:
@@ -113,7 +128,7 @@ def keys_by_policy(
     alone = len(names) == 1 and not is_a(known.key, OBJECT)
     if is_a(root, ANY):
         root = root.with_metadata({**root.metadata, b"ignite": OBJECT.encode()})
-    reader = JsonReader(root, objects, form, chosen=names, alone=alone, enveloped=enveloped)
+    reader = readers.key(policy, root, objects, names, alone=alone)
     return ValueKeys(reader) if policy == "value" else RecordKeys(reader)
 
 

@@ -13,7 +13,7 @@ from ...ignite.types.type_table import MARK, TYPE_NAME, mark_of
 
 OBJECT, ANY, UNKNOWN, REFUSED = "object", "any", "unknown", "refused"
 SPELLING, REASON, DECLARED = b"ignite.json", b"ignite.reason", b"ignite.declared"
-_GUESSED = b"ignite.guessed"
+_GUESSED, _UNTYPED_ENUM = b"ignite.guessed", b"ignite.enum"
 
 
 def reference(name: str, type_name: str) -> pa.Field:
@@ -34,6 +34,16 @@ def unknown(name: str) -> pa.Field:
 def refused(name: str, reason: str) -> pa.Field:
     """A field that can only be null; `reason` is the predicate of a sentence."""
     return _null(name, REFUSED, {REASON: reason.encode()})
+
+
+def untyped_enum(field: pa.Field) -> pa.Field:
+    """The field, marked as one of an enum whose type nothing declares: a constant's full name says it."""
+    return field.with_metadata({**(field.metadata or {}), _UNTYPED_ENUM: b"1"})
+
+
+def is_untyped_enum(field: pa.Field) -> bool:
+    """True if the field is of an enum whose type nothing declares."""
+    return _UNTYPED_ENUM in (field.metadata or {})
 
 
 def is_a(field: pa.Field, mark: str) -> bool:

@@ -16,10 +16,9 @@ import pyarrow as pa
 from ... import events
 from ...errors import TypeClash, UnknownBinaryType
 from ...ignite.binary.object_layout import ObjectLayout
-from ...ignite.types import type_codes as codes
 from ...ignite.types.java_hash import java_hash
 from ...ignite.types.model import BinaryField, BinaryType
-from ...ignite.types.type_table import BY_CODE, MARK, TYPE_NAME, code_name, declared_field, mark_of, type_code
+from ...ignite.types.type_table import MARK, TYPE_NAME, code_name, mark_of, type_code
 from .entries import Types
 from .held_types import alike, require_one_form
 from .json_values import QUOTED_FLOATS, Number, QuotedFloat
@@ -32,16 +31,13 @@ from .marked_fields import (
     guessed,
     is_a,
     is_guessed,
-    map_of,
     reference,
-    refused,
     settled,
     spelled,
     spelling,
     unknown,
 )
-
-_UNTYPED = "is of an enum that no query entity names"
+from .metadata_fields import metadata_code, metadata_field
 
 
 @dataclass
@@ -61,7 +57,7 @@ class _Known:
 class ObjectTypes:
     """Binary types by name, read from the cluster when first needed.
 
-    `version` rises with each field learned, and each spelling.
+    `version` rises with each field learned, and each spelling; `rereads` with each type that is read from the cluster anew.
 
     :param declared: type name to the fields that query entities declare.
     :param keys: types of keys: once the cluster knows one, or it is declared, no record adds a field, as all keys would become others.
@@ -76,11 +72,11 @@ class ObjectTypes:
         keys: frozenset[str] = frozenset(),
         local: frozenset[str] = frozenset(),
     ) -> None:
-        self.types, self._declared, self._keys, self._local = types, declared or {}, keys, local
+        self.types, self._declared, self._keys, self._local = types, declared or {}, set(keys), local
         self._known: dict[str, _Known] = {}
         self._hints: dict[str, pa.Field | None] = {}
         self._undo: list[Callable[[], object]] = []
-        self.version = 0
+        self.version = self.rereads = 0
         self.guessing = False
         self.lists: dict[str, str | None] = {}
 
@@ -124,6 +120,26 @@ class ObjectTypes:
         if self.of_key(type_name) and not known.fixed:  # tasks that learn a key type side by side must write the same key alike
             known.fields = dict(sorted(known.fields.items()))
         return known.fields[name.lower()]
+
+    def add_fields(self, type_name: str, fields: Sequence[pa.Field], *, of_key: bool = False, by_name: bool = False) -> None:
+        """Add the fields that the type lacks, in their order; none to a type of keys that the cluster holds or that is declared.
+
+        :param of_key: objects of the type are keys, or within keys.
+        :param by_name: a type of keys is written in the order of its fields' names, as where it is learned from JSON.
+        """
+        if of_key:
+            self._keys.add(type_name)
+        known = self._type(type_name)
+        if of_key and known.registered is not None:
+            known.fixed = True
+        new = {one.name.lower(): one for one in fields if is_a(known.fields.get(one.name.lower(), unknown(one.name)), UNKNOWN)}
+        if known.fixed or not new:
+            return
+        before = known.fields, known.learned
+        self._note(lambda: known.restore(*before))
+        known.fields, known.learned = known.fields | new, known.learned | set(new)
+        if by_name and self.of_key(type_name):
+            known.fields = dict(sorted(known.fields.items()))
 
     def _first(self, type_name: str, label: str, value: Any) -> pa.Field:
         """The field of a first value. Of a text such as NaN it is a guess: a double, as converter `json` writes floats; in keys String."""
@@ -242,7 +258,7 @@ class ObjectTypes:
             return True
         layout = ObjectLayout(type_name, fields)
         coded = tuple(
-            BinaryField(one.name, known.codes.get(one.name.lower(), _code(one)), number)
+            BinaryField(one.name, known.codes.get(one.name.lower(), metadata_code(one)), number)
             for one, number in zip(fields, layout.field_ids, strict=True)
         )
         wanted = BinaryType(layout.type_id, type_name, None, coded, {layout.schema_id: layout.field_ids})
@@ -256,17 +272,21 @@ class ObjectTypes:
             # a field learned here that another task has learned otherwise meanwhile: the cluster's is the one
             if not known.learned - {one.name.lower() for one in self._declared.get(type_name, ())}:
                 raise
-            del self._known[type_name]
+            self._read_anew(type_name)
             return False
         if undeclared_key:
             require_one_form(held)
         if of_key and not alike(held, wanted):
-            del self._known[type_name]  # another task has registered the key type meanwhile: keys are written as it has them
+            self._read_anew(type_name)  # another task has registered the key type meanwhile: keys are written as it has them
             return False
         self._tell_guesses(type_name, known)
         known.registered, known.fixed, known.learned = names, of_key, set()
         known.codes |= {one.name.lower(): one.type_code for one in held.fields}
         return True
+
+    def _read_anew(self, type_name: str) -> None:
+        del self._known[type_name]
+        self.rereads += 1
 
     def _tell_guesses(self, type_name: str, known: _Known) -> None:
         """Warn of fields whose type is a guess: it is registered now, and never changes."""
@@ -291,7 +311,7 @@ class ObjectTypes:
         found = {}
         for one in binary.fields:
             name = one.name.lower()
-            found[name] = self._field(one, type_name, declared.get(name))
+            found[name] = metadata_field(one, type_name, declared.get(name), self._holds)
         held = {one.name.lower(): one.type_code for one in binary.fields}
         return _Known(found | {name: one for name, one in declared.items() if name not in found}, held, self.of_key(type_name))
 
@@ -299,30 +319,6 @@ class ObjectTypes:
         """True if objects of the type are keys or parts of keys: such types are named after their parent."""
         others = self._declared.keys() - self._keys
         return _within(type_name, self._keys) and not _within(type_name, others)
-
-    def _field(self, binary: BinaryField, type_name: str, declared: pa.Field | None) -> pa.Field:
-        """The field of metadata; what is declared says more where it is of the same code."""
-        name, code = binary.name, binary.type_code
-        if declared is not None and (_code(declared) == code or code == codes.OBJECT):
-            return pa.field(name, declared.type, declared.nullable, declared.metadata)
-        inner = f"{type_name}.{name}"
-        match code:
-            case codes.OBJECT:
-                return reference(name, inner) if self._holds(inner) else any_kind(name, inner)
-            case codes.COLLECTION:
-                return collection_of(name, any_kind("item", inner))
-            case codes.OBJECT_ARRAY:
-                return pa.field(name, pa.list_(any_kind("item", inner)))
-            case codes.MAP:
-                return map_of(name, inner)
-            case codes.ENUM | codes.BINARY_ENUM | codes.ENUM_ARRAY:
-                return refused(name, _UNTYPED)
-        if code not in BY_CODE:
-            return refused(name, f"is of type code {code}, which JSON cannot hold")
-        one = declared_field(name, code)
-        if code in codes.ELEMENT_WIDTH and pa.types.is_list(one.type):
-            return one.with_type(pa.list_(one.type.value_field.with_nullable(False)))
-        return one
 
     def _holds(self, type_name: str) -> bool:
         try:
@@ -334,12 +330,3 @@ class ObjectTypes:
 
 def _within(type_name: str, outer: Iterable[str]) -> bool:
     return any(type_name == one or type_name.startswith(f"{one}.") for one in outer)
-
-
-def _code(one: pa.Field) -> int:
-    """The code that metadata has for the field."""
-    if pa.types.is_null(one.type):
-        return codes.OBJECT
-    if pa.types.is_list(one.type) and pa.types.is_null(one.type.value_type) and mark_of(one) != "collection":
-        return codes.OBJECT_ARRAY
-    return type_code(one)

@@ -2,90 +2,70 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...common.arrays import Mask, RowIndex
-from ...errors import SettingsError
-from ...ignite.types.model import CacheInfo, TypeSource
+from ...ignite.types.model import CacheInfo, TypeSource, TypeUse
 from ...kafka.records import Consumed
+from ...settings.converters import IGNITE_BINARY
+from ..connect.columns import Deserializer
 from ..rules.stage import Stage
-from ..to_kafka.json_columns import JsonFormat
+from .conversion_rules import ConversionRules, SideRules
+from .deserializers import deserializer
 from .entries import BadRecord, Entries, Types
-from .envelopes import are_columns
 from .ignite_binary import BinaryReader
 from .json import JsonReader, Reader, Side, read_rows
 from .key_policy import Keys, RecordKeys, keys_by_policy
-from .object_types import ObjectTypes
-from .resolve_types import entry_types
-
-CONVERTERS = ("json", "ignite-binary")
-KEY_POLICIES = ("key", "value", "kafka")
+from .readers import Readers
 
 _NULL_JSON = pa.scalar(b"null", pa.binary())
-
-
-@dataclass(frozen=True)
-class ConversionRules:
-    """Rules of the conversion.
-
-    :param key_policy: source of an entry's key: the record's `key`, fields of its `value`, or `kafka` (topic, partition, offset).
-    :param key_fields: for `key` and `value` the names of the key's fields, empty for the whole key; for `kafka` names for its three fields.
-    :param decimal_format: BASE64 or NUMERIC, as ``decimal.format`` of Kafka Connect's JsonConverter.
-    :raises SettingsError: an option has another value, or the options contradict each other.
-    """
-
-    key_converter: str = "json"
-    value_converter: str = "json"
-    key_policy: str = "key"
-    key_fields: tuple[str, ...] = ()
-    decimal_format: str = "BASE64"
-
-    def __post_init__(self) -> None:
-        _one_of("key_converter", self.key_converter, CONVERTERS)
-        _one_of("value_converter", self.value_converter, CONVERTERS)
-        _one_of("key_policy", self.key_policy, KEY_POLICIES)
-        _one_of("decimal_format", self.decimal_format, ("BASE64", "NUMERIC"))
-        side = {"key": self.key_converter, "value": self.value_converter}.get(self.key_policy)
-        if self.key_policy == "value" and not self.key_fields:
-            raise SettingsError("key_policy is 'value', and no key_fields are given", "Name the fields of the value.", setting="key_fields")
-        if self.key_policy == "kafka" and len(self.key_fields) not in (0, 3):
-            what = f"key_policy is 'kafka', and there are {len(self.key_fields)} key_fields"
-            raise SettingsError(what, "Name three: of topic, partition and offset; or none.", setting="key_fields")
-        if self.key_fields and side == "ignite-binary":
-            what = f"key_fields are given, and the {self.key_policy}_converter is ignite-binary, whose fields are not looked into"
-            raise SettingsError(what, "Use converter json, or leave key_fields out.", setting="key_fields")
 
 
 class RecordConverter:
     """Converts the records of one topic for one cache. It learns types from batch to batch. For one thread.
 
     :param carried: source of the types of values in Ignite's binary format; None: `types`.
+    :param topic: name of the topic, by which a registry knows schemas.
+    :param uses: classes and types that the topic's source has seen.
+    :param deserializers: makes the deserializer of a side, see deserializers.py.
     :raises UnsupportedType: the cache's types cannot be read from such records.
     """
 
-    def __init__(self, cache: CacheInfo, types: Types, rules: ConversionRules | None = None, carried: TypeSource | None = None) -> None:
-        self._rules = rules = rules or ConversionRules()
+    def __init__(
+        self,
+        cache: CacheInfo,
+        types: Types,
+        rules: ConversionRules | None = None,
+        carried: TypeSource | None = None,
+        *,
+        topic: str = "",
+        deserializers: Callable[[str, SideRules], Deserializer | None] = deserializer,
+        uses: Iterable[TypeUse] = (),
+    ) -> None:
+        self.cache = cache
+        rules = rules or ConversionRules()
         binary = BinaryReader(cache, carried or types)
         self._keys: Keys = RecordKeys(binary)
         self._value: Reader = binary
-        if (rules.key_converter, rules.value_converter, rules.key_policy) == ("ignite-binary", "ignite-binary", "key"):
+        self._json_value = False
+        reads_keys = rules.key_policy != "key" or rules.key.converter != IGNITE_BINARY
+        if not reads_keys and rules.value.converter == IGNITE_BINARY:
             return
-        known = entry_types(cache, types)
-        objects, form = ObjectTypes(types, known.objects, known.key_objects), JsonFormat(rules.decimal_format)
-        if rules.value_converter == "json":
-            self._value = JsonReader(known.value, objects, form, enveloped=_enveloped(cache, "value"))
-        if rules.key_policy != "key" or rules.key_fields or rules.key_converter == "json":
-            enveloped = _enveloped(cache, "value" if rules.key_policy == "value" else "key")
-            self._keys = keys_by_policy(rules.key_policy, rules.key_fields, known, objects, form, enveloped)
+        readers = Readers(cache, types, rules, topic, deserializers, uses)
+        if rules.value.converter != IGNITE_BINARY:
+            self._value = readers.value()
+            self._json_value = isinstance(self._value, JsonReader)
+        if reads_keys:
+            self._keys = keys_by_policy(rules.key_policy, rules.key_fields, readers)
 
     def convert(self, consumed: Consumed) -> Entries:
         """The records as entries, in their order, and the bad records with their reasons.
 
-        A null value removes its key. So does JSON's null with the json converter, as Kafka Connect passes both to a sink alike.
+        A null value removes its key. So does a value that its converter reads as null, such as JSON's: Kafka Connect passes both alike.
 
         :raises TypeClash: a query entity declares a field otherwise than the cluster's binary metadata.
         """
@@ -107,13 +87,9 @@ class RecordConverter:
     def _with_value(self, values: pa.BinaryArray) -> Mask:
         """True for records with a value; the others remove their keys."""
         there: Mask = np.array(values.is_valid())
-        if self._rules.value_converter == "json":  # in other formats these four letters are not null
+        if self._json_value:  # in other formats these four letters are not null
             there &= ~np.asarray(pc.fill_null(pc.equal(values, _NULL_JSON), True))
         return there
-
-
-def _enveloped(cache: CacheInfo, side: str) -> str | None:
-    return None if are_columns(cache, side) else side
 
 
 def _places(side: Side, count: int) -> RowIndex:
@@ -131,8 +107,3 @@ def _take_or_null(data: pa.BinaryArray, places: RowIndex) -> pa.BinaryArray:
     if not len(data):
         return pa.nulls(places.size, pa.binary())
     return data.take(pa.array(np.where(missing, 0, places), mask=missing))
-
-
-def _one_of(setting: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise SettingsError(f"{setting} is {value!r}", f"Use one of {', '.join(allowed)}.", setting=setting)

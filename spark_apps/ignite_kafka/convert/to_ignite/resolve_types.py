@@ -20,20 +20,33 @@ _MAPS = frozenset(f"java.util.{name}" for name in ("Map", "HashMap", "LinkedHash
 _PRIMITIVES = {"S": "short", "I": "int", "J": "long", "F": "float", "D": "double", "C": "char", "Z": "boolean"}
 
 
-def entry_types(cache: CacheInfo, types: TypeSource) -> EntryTypes:
+def entry_types(cache: CacheInfo, types: TypeSource, *, several: bool = False) -> EntryTypes:
     """Types by the cache's query entity; without one keys and values have their own, and objects are ``<cache>.Key`` and ``<cache>.Value``.
 
+    :param several: whether records name their types, so that several query entities are no error.
     :raises UnsupportedType: several query entities, of which records do not say one; a Java class that no JSON is turned into.
     """
     names = f"{cache.name}.Key", f"{cache.name}.Value"
-    if not cache.query_entities:
+    entities = cache.query_entities
+    if not entities:
         return EntryTypes(any_kind("", names[0]), any_kind("", names[1]), key_objects=frozenset(names[:1]))
-    if len(cache.query_entities) > 1:
-        what = f"the cache has {len(cache.query_entities)} query entities, and records of JSON do not say which of them they are of"
-        raise UnsupportedType(what, "Use converter ignite-binary, or a cache for each type.", cache=cache.name)
-    (entity,) = cache.query_entities
-    key = _field(cache, types, "", entity.key_type, _scale(entity, entity.key_field))
-    value = _field(cache, types, "", entity.value_type, _scale(entity, entity.value_field))
+    if len(entities) > 1 and not several:
+        what = f"the cache has {len(entities)} query entities, and records without schemas do not say which of them they are of"
+        remedy = "Use a converter with schemas, whose structs are named by their types, ignite-binary, or a cache for each type."
+        raise UnsupportedType(what, remedy, cache=cache.name)
+    found = [_of_entity(cache, types, entity) for entity in entities]
+    if len(found) == 1:
+        return found[0]
+    keys = {entity.key_type for entity in entities}
+    objects = {name: fields for one in found for name, fields in one.objects.items()}
+    key_objects = frozenset(names[:1]).union(*(one.key_objects for one in found))
+    key = found[0].key if len(keys) == 1 else any_kind("", names[0])
+    return EntryTypes(key, any_kind("", names[1]), objects, key_objects, tuple(entity.value_type for entity in entities))
+
+
+def _of_entity(cache: CacheInfo, types: TypeSource, entity: QueryEntity) -> EntryTypes:
+    key = class_field(cache, types, "", entity.key_type, _scale(entity, entity.key_field))
+    value = class_field(cache, types, "", entity.value_type, _scale(entity, entity.value_field))
     objects: dict[str, tuple[pa.Field, ...]] = {}
     if java_code(entity.key_type) is None:
         objects[entity.key_type] = _fields(cache, types, (one for one in entity.fields if one.is_key), entity.key_type)
@@ -73,11 +86,11 @@ def _fields(cache: CacheInfo, types: TypeSource, columns: Iterable[QueryField], 
 
 
 def _declared(cache: CacheInfo, types: TypeSource, column: QueryField, name: str, type_name: str) -> pa.Field:
-    field = _field(cache, types, name, column.java_type, column.scale, f"{type_name}.{name}")
+    field = class_field(cache, types, name, column.java_type, column.scale, f"{type_name}.{name}")
     return field.with_nullable(not column.not_null)
 
 
-def _field(cache: CacheInfo, types: TypeSource, name: str, java_type: str, scale: int = -1, inner: str = "") -> pa.Field:
+def class_field(cache: CacheInfo, types: TypeSource, name: str, java_type: str, scale: int = -1, inner: str = "") -> pa.Field:
     """The field of a Java class: simple ones by the type table; any other class is a binary type of that name, or an enum.
 
     :param inner: the name of a binary type for objects of which the class says none.
@@ -93,7 +106,7 @@ def _field(cache: CacheInfo, types: TypeSource, name: str, java_type: str, scale
     if java_type in _MAPS:
         return map_of(name, inner)
     if java_type.startswith("["):
-        element = _field(cache, types, "item", _PRIMITIVES.get(java_type[1:]) or java_type[2:].rstrip(";"), scale, inner)
+        element = class_field(cache, types, "item", _PRIMITIVES.get(java_type[1:]) or java_type[2:].rstrip(";"), scale, inner)
         return pa.field(name, pa.list_(element.with_nullable(java_type[1:] not in _PRIMITIVES)))
     if java_type.startswith(("java.", "javax.")):
         what = f"the query entity has a {java_type}{f' (field {name})' if name else ''}, which no JSON is turned into"

@@ -54,20 +54,24 @@ class Conversion:
     bad: tuple[BadEntry, ...] = ()
 
 
-def separate_bad_entries(converter: Converter, pages: Sequence[Page], cache: CacheInfo, types: TypeSource, refuses: Refuses) -> Conversion:
+def separate_bad_entries(
+    converter: Converter, pages: Sequence[Page], cache: CacheInfo, types: TypeSource, refuses: Refuses, topic: str = ""
+) -> Conversion:
     """Convert the entries of pages, bisecting what fails. A bad entry costs some 30 small conversions.
 
     :param refuses: returns the errors of records that cannot be sent, by row.
     :raises DecodeError: the bounds of a page's entries are broken; nothing of the batch is used.
     """
-    bisection = _Bisection(converter, pages, cache, types, refuses)
+    bisection = _Bisection(converter, pages, cache, types, refuses, topic)
     bisection.convert(0, bisection.count)
     return Conversion(concat_records(bisection.parts), tuple(bisection.bad))
 
 
 class _Bisection:
-    def __init__(self, converter: Converter, pages: Sequence[Page], cache: CacheInfo, types: TypeSource, refuses: Refuses) -> None:
-        self._converter, self._cache, self._types, self._refuses = converter, cache, types, refuses
+    def __init__(
+        self, converter: Converter, pages: Sequence[Page], cache: CacheInfo, types: TypeSource, refuses: Refuses, topic: str
+    ) -> None:
+        self._converter, self._cache, self._types, self._topic, self._refuses = converter, cache, types, topic, refuses
         self._pages = pages
         self._cuts = [entry_cuts(page, cache.name) for page in pages]
         self._starts = np.cumsum([0, *(page.rows for page in pages)])
@@ -92,7 +96,7 @@ class _Bisection:
         self.parts.append(take_rows(records, np.delete(np.arange(len(records)), list(refused))) if refused else records)
 
     def _convert(self, pages: Sequence[Page]) -> Records:
-        return self._converter.convert(pages, self._cache, self._types, in_order=True)
+        return self._converter.convert(pages, self._cache, self._types, topic=self._topic, in_order=True)
 
     def _slices(self, first: int, last: int) -> list[Page]:
         """Pages of these entries alone."""

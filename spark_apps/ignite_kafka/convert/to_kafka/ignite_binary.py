@@ -6,26 +6,35 @@ A reader needs the binary types: they are on the types topic before a type's fir
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from ...ignite.binary import EntryBounds, Wire, concat_bounds, type_ids_within
+from ...ignite.types.key_kind import KeyKind
 from ...ignite.types.model import CacheInfo, Page, TypeSource
 from ...kafka.records import MOST_BYTES, Records, no_records, too_large
+from ..rules.stage import Stage
 
 
 class IgniteBinaryConverter:
     """Raw bytes of keys and values, in the order of the pages."""
 
-    name = "ignite-binary"
+    name = key_name = "ignite-binary"
 
-    def check(self, cache: CacheInfo, types: TypeSource) -> None:
+    def component(self, stage: Stage) -> type:
+        """This class, for both sides."""
+        return type(self)
+
+    def check(self, cache: CacheInfo, types: TypeSource, topic: str = "") -> None:
         """Every type can travel: nothing is refused."""
 
-    def convert(self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource, *, in_order: bool = True) -> Records:
+    def register(self, cache: CacheInfo, types: TypeSource, topic: str) -> None:
+        """Types are written to the types topic with the records that need them."""
+
+    def convert(self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource, *, topic: str = "", in_order: bool = True) -> Records:
         """Copy each key and value out of the pages, and name the binary types that they hold.
 
         The joined pages are seen, without a copy, as one array of pieces (key, gap, value, gap, key, ...); every fourth one is taken.
@@ -46,6 +55,12 @@ class IgniteBinaryConverter:
         for type_id in type_ids:
             types.binary_type(type_id)
         return Records(pieces.take(keys), pieces.take(values), frozenset(type_ids))
+
+    def key_forms(
+        self, keys: Sequence[bytes], kinds: Collection[KeyKind], cache: CacheInfo, types: TypeSource, *, topic: str = ""
+    ) -> list[list[bytes]]:
+        """The keys themselves."""
+        return [[key] for key in keys]
 
 
 def _cuts(bounds: EntryBounds) -> npt.NDArray[np.int32]:

@@ -2,7 +2,7 @@
 
 A column is either *plain*: polars' serializer writes it right after a cheap change in Arrow (timestamps to milliseconds, bytes to
 base64), or it becomes *text*: one JSON fragment per row, spliced between the plain columns. Maps, NUMERIC decimals and floats
-that are not finite are text; so is whatever holds one of them. Measured against joining all columns with pyarrow:
+that Java writes with an exponent are text; so is whatever holds one of them. Measured against joining all columns with pyarrow:
 docs/decisions/0003-json-from-columns.md.
 
 Source of the forms: org.apache.kafka.connect.json.JsonConverter.convertToJson (4.3.1) and Jackson, which writes NaN and Infinity quoted.
@@ -10,7 +10,7 @@ Source of the forms: org.apache.kafka.connect.json.JsonConverter.convertToJson (
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,15 +18,19 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...common.arrow_layout import list_starts, null_mask, union_layout
 from ...errors import UnsupportedType
 from ...ignite.binary.field_order import ORDER, orders_of
 from ...ignite.types.type_table import mark_of
 from ...kafka.records import gather
 from ..rules.connect_decimals import unscaled_bytes
 from ..rules.decimal_scales import is_decimal, scale_of
+from ..rules.jackson_text import as_jackson
 from ..rules.json_bytes import bytes_to_json
 from ..rules.json_times import instants_to_json, sql_times_to_json
 from ..rules.polars import pl
+from .json_floats import floats, have_one_form
+from .omitted_nulls import is_regular, joined_members, null_names, null_rows, without_members
 
 _BINARY = pa.binary()
 _NOTHING = pa.scalar(b"", _BINARY)
@@ -35,9 +39,16 @@ _NULL = pa.scalar(b"null", _BINARY)
 
 @dataclass(frozen=True)
 class JsonFormat:
-    """How values of types with several JSON forms are written: `decimal_format` is Connect's ``decimal.format``, BASE64 or NUMERIC."""
+    """How values of types with several JSON forms are written.
+
+    :param decimal_format: Connect's ``decimal.format``, BASE64 or NUMERIC.
+    :param omit_nulls: null fields of objects are left out; nulls in arrays and maps stay.
+    :param maps_by_type: the type of its keys decides the form of a map, also of an empty one; else its entries do.
+    """
 
     decimal_format: str = "BASE64"
+    omit_nulls: bool = False
+    maps_by_type: bool = False
 
 
 def text(array: pa.Array, field: pa.Field, form: JsonFormat) -> pa.Array:
@@ -53,9 +64,10 @@ def text(array: pa.Array, field: pa.Field, form: JsonFormat) -> pa.Array:
         return _with_nulls(objects(array, field, form), array)
     easy = plain(array, field, form)
     if easy is not None:
-        return pc.binary_slice(_encode(pa.StructArray.from_arrays([easy], names=[""])), 4, -1)  # without {"": and }
+        omitted = set(null_names(array, field)) if form.omit_nulls else ()
+        return pc.binary_slice(_encode(pa.StructArray.from_arrays([easy], names=[""]), omitted), 4, -1)  # without {"": and }
     if pa.types.is_floating(kind):
-        return _floats(array)
+        return floats(array)
     if is_decimal(field):
         return _with_nulls(array.cast(pa.string()).cast(_BINARY), array)
     if pa.types.is_union(kind):
@@ -75,6 +87,8 @@ def objects(array: pa.StructArray, field: pa.Field, form: JsonFormat) -> pa.Arra
         return _ordered_objects(array, fields, form)
     columns = [_decoded(array.field(i)) for i in range(len(fields))]
     easy = [None if _cut_by_c(field) else plain(column, field, form) for column, field in zip(columns, fields, strict=True)]
+    if form.omit_nulls and (names := set(null_names(array, field))):
+        return _objects_without_nulls(columns, easy, fields, form, names)
     parts: list[pa.Array | pa.Scalar] = []
     before = b"{"
     run: list[int] = []
@@ -94,6 +108,33 @@ def objects(array: pa.StructArray, field: pa.Field, form: JsonFormat) -> pa.Arra
     return pc.binary_join_element_wise(*parts, pa.scalar(b"}", _BINARY), _NOTHING)
 
 
+def _objects_without_nulls(
+    columns: Sequence[pa.Array], easy: Sequence[pa.Array | None], fields: Sequence[pa.Field], form: JsonFormat, names: Collection[str]
+) -> pa.Array:
+    """JSON objects without their null fields: runs of plain columns and single texts, each of which may be empty in a row.
+
+    :param names: of the fields that are null somewhere, also in objects within.
+    """
+    pieces: list[pa.Array] = []
+    run: list[int] = []
+    for at, column in enumerate([*easy, None]):
+        if column is not None and is_regular(fields[at].name):
+            run.append(at)
+            continue
+        if run:
+            texts = _run(run, easy, fields, [name for name in names if is_regular(name)])
+            if len(run) == len(fields):
+                return texts
+            pieces.append(pc.binary_slice(texts, 1, -1))
+            run = []
+        if at < len(fields):
+            member = pc.binary_join_element_wise(
+                pa.scalar(_name(fields[at].name) + b":", _BINARY), text(columns[at], fields[at], form), _NOTHING
+            )
+            pieces.append(pc.if_else(pa.array(null_rows(columns[at])), _NOTHING, member))
+    return joined_members(pieces)
+
+
 def _has_orders(fields: Sequence[pa.Field]) -> bool:
     return bool(fields) and mark_of(fields[-1]) == ORDER
 
@@ -107,13 +148,18 @@ def _ordered_objects(array: pa.StructArray, fields: Sequence[pa.Field], form: Js
         ]
     )
     orders, order_of = orders_of(array.field(len(fields) - 1))
-    sizes = np.array([len(order) for order in orders])
+    sizes = np.array([len(order) for order in orders], np.int64)
     begins = np.cumsum(sizes) - sizes
     count = sizes[order_of]
     starts = np.concatenate(([0], np.cumsum(count)))
     within = np.arange(starts[-1]) - np.repeat(starts[:-1], count)
     child = np.array([at for order in orders for at in order], np.int64)[np.repeat(begins[order_of], count) + within]
-    taken = members.take(pa.array(child * len(array) + np.repeat(np.arange(len(array)), count)))
+    row = np.repeat(np.arange(len(array)), count)
+    if form.omit_nulls:
+        there = ~np.stack([null_rows(array.field(i)) for i in range(len(fields) - 1)])[child, row]
+        child, row = child[there], row[there]
+        starts = np.concatenate(([0], np.cumsum(np.bincount(row, minlength=len(array)))))
+    taken = members.take(pa.array(child * len(array) + row))
     return _lists(taken, pa.array(starts, pa.int32()), b"{", b"}")
 
 
@@ -128,7 +174,7 @@ def plain(array: pa.Array, field: pa.Field, form: JsonFormat) -> pa.Array | None
     if pa.types.is_string(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind):
         return array
     if pa.types.is_floating(kind):
-        return array if _all_finite(array) else None
+        return array if have_one_form(array) else None
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind):
         return bytes_to_json(array)
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind) or pa.types.is_time(kind):
@@ -140,7 +186,7 @@ def plain(array: pa.Array, field: pa.Field, form: JsonFormat) -> pa.Array | None
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         values, starts = _flat_list(array)
         easy = plain(values, field.type.value_field, form)
-        return None if easy is None else pa.ListArray.from_arrays(starts, easy, mask=_mask(array))
+        return None if easy is None else pa.ListArray.from_arrays(starts, easy, mask=null_mask(array))
     if pa.types.is_large_string(kind):
         return array
     raise _no_form(field)
@@ -150,19 +196,24 @@ def _plain_struct(array: pa.StructArray, field: pa.Field, form: JsonFormat) -> p
     fields = list(field.type)
     if not fields or _has_orders(fields) or any(_cut_by_c(field) for field in fields):
         return None
+    if form.omit_nulls and not all(map(is_regular, null_names(array, field))):
+        return None
     children = [plain(column, field, form) for column, field in zip(map(array.field, range(len(fields))), fields, strict=True)]
     if any(child is None for child in children):
         return None
-    return pa.StructArray.from_arrays(children, names=[field.name for field in fields], mask=_mask(array))
+    return pa.StructArray.from_arrays(children, names=[field.name for field in fields], mask=null_mask(array))
 
 
-def _run(indexes: Sequence[int], easy: Sequence[pa.Array | None], fields: Sequence[pa.Field]) -> pa.Array:
-    return _encode(pa.StructArray.from_arrays([easy[i] for i in indexes], names=[fields[i].name for i in indexes]))
+def _run(indexes: Sequence[int], easy: Sequence[pa.Array | None], fields: Sequence[pa.Field], omitted: Collection[str] = ()) -> pa.Array:
+    return _encode(pa.StructArray.from_arrays([easy[i] for i in indexes], names=[fields[i].name for i in indexes]), omitted)
 
 
-def _encode(rows: pa.StructArray) -> pa.Array:
-    """JSON of each row, as polars writes it, as ``pa.binary()``."""
-    return pl.Series(values=rows).struct.json_encode().to_arrow().cast(_BINARY)
+def _encode(rows: pa.StructArray, omitted: Collection[str] = ()) -> pa.Array:
+    """JSON of each row, as polars writes it, as ``pa.binary()``.
+
+    :param omitted: names of fields that are left out where they are null.
+    """
+    return as_jackson(without_members(pl.Series(values=rows).struct.json_encode(), omitted).to_arrow().cast(_BINARY))
 
 
 def _name(name: str) -> bytes:
@@ -184,36 +235,16 @@ def _decoded(array: pa.Array) -> pa.Array:
     return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
 
 
-def _mask(array: pa.Array) -> pa.Array | None:
-    return array.is_null() if array.null_count else None
-
-
 def _with_nulls(made: pa.Array, source: pa.Array) -> pa.Array:
     return pc.if_else(source.is_valid(), made, _NULL) if source.null_count else made
-
-
-def _all_finite(array: pa.Array) -> bool:
-    return bool(pc.all(pc.is_finite(array), min_count=0).as_py())
-
-
-def _floats(array: pa.Array) -> pa.Array:
-    """JSON of floats; those that are not finite become the strings NaN, Infinity and -Infinity."""
-    finite = pc.if_else(pc.is_finite(array), array, pa.scalar(None, array.type))
-    made = text(finite, pa.field("", array.type), JsonFormat())
-    infinity = float("inf")
-    for found, name in ((pc.is_nan(array), "NaN"), (pc.equal(array, infinity), "Infinity"), (pc.equal(array, -infinity), "-Infinity")):
-        made = pc.if_else(found.fill_null(False), pa.scalar(f'"{name}"'.encode(), _BINARY), made)
-    return made
 
 
 def _flat_list(array: pa.Array) -> tuple[pa.Array, pa.Array]:
     """The values of all lists (or entries of all maps, as structs) and, int32, where each list starts; a null list is empty."""
     if pa.types.is_map(array.type):
         entries = pa.StructArray.from_arrays([array.keys, array.items], names=["key", "value"])
-        array = pa.ListArray.from_arrays(pa.array(np.array(array.offsets)), entries, mask=_mask(array))
-    starts = np.zeros(len(array) + 1, np.int32)
-    np.cumsum(np.asarray(pc.fill_null(pc.list_value_length(array), 0)), out=starts[1:])
-    return array.flatten(), pa.array(starts)
+        array = pa.ListArray.from_arrays(pa.array(np.array(array.offsets)), entries, mask=null_mask(array))
+    return array.flatten(), list_starts(array)
 
 
 def _lists(items: pa.Array, starts: pa.Array, opening: bytes, closing: bytes) -> pa.Array:
@@ -228,22 +259,16 @@ def _union(array: pa.UnionArray, field: pa.Field, form: JsonFormat) -> pa.Array:
     children = [text(array.field(i), kind.field(i), form) for i in range(kind.num_fields)]
     first = np.cumsum([0, *(len(child) for child in children[:-1])])
     position = {code: i for i, code in enumerate(kind.type_codes)}
-    kinds, offsets = _kinds_and_offsets(array)
+    kinds, offsets = union_layout(array)
     which = np.array([position.get(code, 0) for code in range(128)])[kinds]
     return pa.concat_arrays(children).take(pa.array(first[which] + offsets))
-
-
-def _kinds_and_offsets(array: pa.UnionArray) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int32]]:
-    """Type code of each row and its place in that child; pyarrow's own properties do not heed a slice."""
-    span = slice(array.offset, array.offset + len(array))
-    _, kinds, offsets = array.buffers()[:3]
-    return np.frombuffer(kinds, np.int8)[span], np.frombuffer(offsets, np.int32)[span]
 
 
 def _maps(array: pa.MapArray, field: pa.Field, form: JsonFormat) -> pa.Array:
     """A map is an object when all its keys are strings, also when it is empty; else an array of [key, value].
 
-    Decided map by map, as JsonConverter does without a schema: an entry's form never depends on the others of its batch.
+    Decided map by map, as JsonConverter does without a schema: an entry's form never depends on the others of its batch. With a schema
+    the type of the keys decides for all.
     """
     entries, starts = _flat_list(array)
     key_field, names = field.type.key_field, entries.field(0)
@@ -251,6 +276,8 @@ def _maps(array: pa.MapArray, field: pa.Field, form: JsonFormat) -> pa.Array:
     others = np.concatenate(([0], np.cumsum(~_are_text(names, key_field))))
     bounds = np.asarray(starts)
     mixed = others[bounds[1:]] > others[bounds[:-1]]
+    if form.maps_by_type:
+        mixed = np.full(len(array), not _is_text(key_field))
     members = pc.binary_join_element_wise(keys, values, pa.scalar(b":", _BINARY))
     if not mixed.any():
         return _lists(members, starts, b"{", b"}")
@@ -265,7 +292,7 @@ def _are_text(keys: pa.Array, field: pa.Field) -> npt.NDArray[np.bool_]:
     if pa.types.is_union(kind):
         by_code = np.zeros(128, bool)
         by_code[kind.type_codes] = [_is_text(kind.field(i)) for i in range(kind.num_fields)]
-        return by_code[_kinds_and_offsets(keys)[0]]
+        return by_code[union_layout(keys)[0]]
     return np.full(len(keys), _is_text(field))
 
 

@@ -43,16 +43,18 @@ def json_value(
     path: Path = (),
     *,
     is_key: bool = False,
+    omit_nulls: bool = False,
 ) -> Any:
     """The result of `json.loads` for the record of a value of the row path (`ignite/binary/row_values.py`).
 
     :param scales: declared scales of decimals, by the names of their fields below `path`.
     :param is_key: objects have the fields of their own schemas alone, in a value also the others of their types, as null.
+    :param omit_nulls: null fields of objects are left out.
     :raises UnsupportedType: JSON has no form for it.
     """
 
     def form(item: Any, *names: str, known: Mapping[Path, int] | None = scales) -> Any:
-        return json_value(item, decimal_format, enum_policy, known, (*path, *names), is_key=is_key)
+        return json_value(item, decimal_format, enum_policy, known, (*path, *names), is_key=is_key, omit_nulls=omit_nulls)
 
     match value:
         case None | bool() | int() | str():
@@ -67,7 +69,7 @@ def json_value(
             return [form(item) for item in value]
         case Document():
             shown = islice(value.fields.items(), value.own if is_key else None)
-            return {name: form(item, name.lower()) for name, item in shown}
+            return {name: form(item, name.lower()) for name, item in shown if not (omit_nulls and item is None)}
         case MapValue():
             if all(isinstance(key, str) for key, _ in value.items):
                 return {key: form(item, known=None) for key, item in value.items}

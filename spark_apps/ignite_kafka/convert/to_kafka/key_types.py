@@ -6,22 +6,25 @@ Types are compared, not keys: that costs some microseconds a batch, and a type t
 from __future__ import annotations
 
 import functools
+import struct
 import threading
 from collections.abc import Iterable
-from decimal import Decimal
 
 import pyarrow as pa
 
 from ...common.redaction import in_message
 from ...ignite.binary import EntryGroup
 from ...ignite.types import type_codes as codes
-from ...ignite.types.type_table import code_name, declared_field, field_of
+from ...ignite.types.key_kind import KeyKind
+from ...ignite.types.type_table import BY_CODE, code_name, declared_field, field_of
 from ...kafka.records import KeyType
-from ..rules.decimal_scales import is_decimal
-from .object_keys import KeyKind, kind_of
+from ..rules.decimal_scales import is_decimal, scale_of_text
 
 _NOT_REMEMBERED = frozenset({codes.OBJECT, codes.DECIMAL, codes.ENUM, codes.BINARY_ENUM, codes.OPTIMIZED})
 _DIGITS_OF_FLOATS = range(1, 18)
+_EXPONENT = "exponent"
+_EVERY_TEXT = frozenset({"boolean", "date", _EXPONENT} | {f"digits {count}" for count in range(39)})
+_SCHEMA_ID = 16  # its position in an object's header
 _LOOKED_AT = 1_000  # decimals of a batch
 
 
@@ -32,14 +35,48 @@ def key_types_of(group: EntryGroup, texts: pa.BinaryArray, decimal_format: str) 
     """
     column = field_of("", group.key.type, group.key_type.mark)
     if pa.types.is_struct(column.type):
-        kinds = {kind_of(key): row for row, key in group.key_samples}
-        return {KeyType(group.key_type.name, _fields(kind), _shown(texts, row)) for kind, row in kinds.items()}
+        schemas = {struct.unpack_from("<i", key, _SCHEMA_ID)[0]: row for row, key in group.key_samples}
+        return {KeyType(group.key_type.name, _fields(schema_id), _shown(texts, row)) for schema_id, row in schemas.items()}
     if not is_decimal(column):
         return {KeyType(group.key_type.name, _shapes(column), _shown(texts, 0))}
     return {
         KeyType(f"{group.key_type.name} of scale {scale}", _of_scale(scale, decimal_format), _shown(texts, row))
         for scale, row in _scales(group.key).items()
     }
+
+
+def text_key_types_of(group: EntryGroup, texts: pa.BinaryArray) -> set[KeyType]:
+    """Types of the keys of a group of entries that are written as Java's text (converter `string`).
+
+    :param texts: the keys as text.
+    """
+    column = field_of("", group.key.type, group.key_type.mark)
+    if is_decimal(column):
+        scales = _scales(group.key)
+        return {
+            KeyType(f"{group.key_type.name} of scale {s}", frozenset({f"digits {s}", _EXPONENT}), _shown(texts, row))
+            for s, row in scales.items()
+        }
+    kind, known = column.type, pa.types
+    if known.is_string(kind):
+        shapes = _EVERY_TEXT  # a text can be that of any value
+    elif known.is_floating(kind):
+        shapes = _EVERY_TEXT - {"boolean", "date", "digits 0"}
+    else:
+        shapes = frozenset({"boolean" if known.is_boolean(kind) else "date" if known.is_temporal(kind) else "digits 0"})
+    return {KeyType(group.key_type.name, shapes, _shown(texts, 0))}
+
+
+def connect_key_types_of(group: EntryGroup) -> set[KeyType]:
+    """The type of the keys of a group that are written with schemas: the schema of an object has the name of its class."""
+    kind = group.key_type
+    if pa.types.is_struct(group.key.type):
+        shape = f"struct {kind.name}"
+    elif kind.mark == "enum":
+        shape = "STRING" if pa.types.is_string(group.key.type) else "INT32"
+    else:
+        shape = BY_CODE[kind.code].connect if kind.code in BY_CODE else kind.name
+    return {KeyType(kind.name, frozenset({shape}))}
 
 
 def remembered(kinds: Iterable[KeyKind]) -> set[KeyType]:
@@ -85,9 +122,9 @@ def _shown(texts: pa.BinaryArray, row: int) -> str:
     return in_message(text[:80].decode(errors="replace"))
 
 
-def _fields(kind: KeyKind) -> frozenset[str]:
+def _fields(schema_id: int) -> frozenset[str]:
     """Objects of several types can give the same JSON where they have the same fields in the same order, so the same schema id."""
-    return frozenset({f"fields {kind[2]}"})
+    return frozenset({f"fields {schema_id}"})
 
 
 def _of_scale(scale: int, decimal_format: str) -> frozenset[str]:
@@ -100,9 +137,7 @@ def _scales(decimals: pa.Array) -> dict[int, int]:
         return {decimals.type.scale: 0}
     found: dict[int, int] = {}
     for row, text in enumerate(decimals.slice(0, _LOOKED_AT).to_pylist()):
-        exponent = Decimal(text).as_tuple().exponent
-        assert isinstance(exponent, int)
-        found.setdefault(-exponent, row)
+        found.setdefault(scale_of_text(text), row)
     return found
 
 

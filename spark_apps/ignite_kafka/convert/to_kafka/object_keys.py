@@ -1,67 +1,109 @@
-"""Rebuilds keys that are binary objects from their JSON fields.
+"""Values of keys back to Ignite's binary format, objects included.
 
-Ignite finds a key by its bytes, so they must equal those of the client that wrote the key. The fields do not contain the key's kind:
+Ignite finds a key by its bytes, so they must equal those of the client that wrote the key. The fields of an object do not contain its kind:
 type, schema (the fields that are written, and their order), and flags. Ignite's hash of a binary object is that of its fields' bytes.
 Layout: `ignite/binary/object_headers.py`.
 """
 
 from __future__ import annotations
 
+import math
 import struct
-from collections.abc import Callable, Mapping, Sequence
-from itertools import accumulate
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from itertools import accumulate, product
 from typing import Any
 
 from ...errors import UnknownBinaryType
+from ...ignite.binary import EnumPolicy
+from ...ignite.binary.java_classes import metadata
 from ...ignite.types import type_codes as codes
-from ...ignite.types.model import TypeSource
-
-KeyKind = tuple[int, ...]
-"""The type code of a key; of a binary object also type id, schema id and flags, but those of the width of its offsets."""
-
-KeyEncoders = Mapping[int, Callable[[Any], bytes | None]]
-"""Encoders of JSON values by type code; each returns None for a value that is not of its type."""
+from ...ignite.types.key_kind import LAYOUT, UNKNOWN_KIND, KeyKind
+from ...ignite.types.model import BinaryField, CacheInfo, TypeSource
+from ..rules.decimal_scales import Path, declared_scales
+from .key_values import SIMPLE_KINDS, ValueContext, readings, turns_back, value_form
 
 _HEADER = struct.Struct("<BBHiiiii")
 _VERSION = 1
-_WIDTHS = codes.FLAG_OFFSET_1 | codes.FLAG_OFFSET_2
+_MOST_FORMS = 16  # of one object, whose fields have values of several kinds
 
 
-def kind_of(key: bytes) -> KeyKind:
-    """The kind of a key in Ignite's binary form, not wrapped."""
-    if key[0] != codes.OBJECT:
-        return (key[0],)
-    _, _, flags, type_id, _, _, schema_id, _ = _HEADER.unpack_from(key)
-    return codes.OBJECT, type_id, schema_id, flags & ~_WIDTHS
+def all_turn_back(kinds: Collection[KeyKind]) -> bool:
+    """Whether keys of these kinds, and no others, can be turned back.
+
+    Where kinds are missing, a key of another kind may have the same form. That is no harm for simple kinds, as the cache is asked for a key
+    of each of them; so kinds that show less than their whole value to that question are not turned back then.
+    """
+    layouts = {kind for kind in kinds if len(kind) == LAYOUT}
+    fields = {kind for kind in kinds if len(kind) > LAYOUT}
+    simple = set(kinds) - layouts - fields - {UNKNOWN_KIND}
+    if UNKNOWN_KIND in kinds:
+        return not fields and simple <= SIMPLE_KINDS
+    inner = {kind[LAYOUT + 1 :] for kind in fields}
+    return all(turns_back(kind) for kind in simple | {kind for kind in inner if len(kind) < LAYOUT})
 
 
-def object_key(fields: Mapping[str, Any], kind: KeyKind, types: TypeSource, forms: KeyEncoders) -> bytes | None:
-    """The object of that kind; None if a field's type cannot be converted back, or the kind has other fields or another order."""
-    if len(kind) != 4 or kind[3] & (codes.FLAG_HAS_SCHEMA | codes.FLAG_HAS_RAW) != codes.FLAG_HAS_SCHEMA:
-        return None
-    _, type_id, schema_id, _ = kind
-    try:
-        binary = types.binary_type(type_id)
-    except UnknownBinaryType:
-        return None
-    by_id = {field.field_id: field for field in binary.fields}
-    schema = binary.schemas.get(schema_id, ())
-    written = [by_id[field_id] for field_id in schema if field_id in by_id]
-    if not written or len(written) < len(schema) or [field.name for field in written] != list(fields):
-        return None
-    values = []
-    for field in written:
-        value = fields[field.name]
-        form = forms.get(field.type_code, _no_form)
-        data = bytes([codes.NULL]) if value is None else form(value)
-        if data is None:
-            return None
-        values.append(data)
-    return _object(kind, schema, values)
+class KeyForms:
+    """Turns values of keys back into Ignite keys of some kinds.
 
+    :param enums: how constants are written.
+    :param unscaled: whether decimals are written as unscaled bytes, at the scale that the cache declares.
+    """
 
-def _no_form(_: Any) -> None:
-    return None
+    def __init__(self, kinds: Collection[KeyKind], cache: CacheInfo, types: TypeSource, enums: EnumPolicy, *, unscaled: bool) -> None:
+        self._cache, self._types, self._enums, self._unscaled = cache, types, enums, unscaled
+        self._kinds = sorted(kind for kind in kinds if len(kind) <= LAYOUT)
+        self._fields: dict[KeyKind, list[KeyKind]] = defaultdict(list)
+        for kind in sorted(kinds):
+            if len(kind) > LAYOUT:
+                self._fields[kind[: LAYOUT + 1]].append(kind[LAYOUT + 1 :])
+
+    def of(self, value: Any) -> list[bytes]:
+        """Every key, not wrapped, that the value of a record's key may be of."""
+        found = []
+        for kind in self._kinds:
+            type_id = kind[1] if kind[0] == codes.OBJECT and len(kind) == LAYOUT else None
+            scales = declared_scales(self._cache, type_id, key=True) if self._unscaled else {}
+            found += self._forms(value, kind, (), scales)
+        return found
+
+    def of_scalar(self, value: Any) -> list[bytes]:
+        """The same; a text may also be that of a number or a boolean."""
+        return [form for read in readings(value) for form in self.of(read)]
+
+    def _forms(self, value: Any, kind: KeyKind, path: Path, scales: Mapping[Path, int]) -> list[bytes]:
+        if kind[0] == codes.OBJECT:
+            return self._objects(value, kind, path, scales) if len(kind) == LAYOUT and isinstance(value, dict) else []
+        form = value_form(value, kind, ValueContext(self._types, self._enums, scales.get(path)))
+        return [] if form is None else [form]
+
+    def _objects(self, fields: Mapping[str, Any], kind: KeyKind, path: Path, scales: Mapping[Path, int]) -> list[bytes]:
+        """The objects of that kind; none if a field cannot be turned back, or the kind has other fields or another order."""
+        _, type_id, schema_id, flags = kind
+        if flags & (codes.FLAG_HAS_SCHEMA | codes.FLAG_HAS_RAW) != codes.FLAG_HAS_SCHEMA:
+            return []
+        try:
+            binary = metadata(self._types, type_id)
+        except UnknownBinaryType:
+            return []
+        by_id = {field.field_id: field for field in binary.fields}
+        schema = binary.schemas.get(schema_id, ())
+        written = [by_id[field_id] for field_id in schema if field_id in by_id]
+        # a converter may leave out fields that are null
+        if not written or len(written) < len(schema) or [one.name for one in written if one.name in fields] != list(fields):
+            return []
+        values = [
+            self._field(fields.get(one.name), one, (*kind, index), (*path, one.name.lower()), scales) for index, one in enumerate(written)
+        ]
+        if math.prod(map(len, values)) > _MOST_FORMS:
+            return []
+        return [_object(kind, schema, one) for one in product(*values)]
+
+    def _field(self, value: Any, field: BinaryField, place: KeyKind, path: Path, scales: Mapping[Path, int]) -> list[bytes]:
+        if value is None:
+            return [bytes([codes.NULL])]
+        kinds = [(field.type_code,)] if field.type_code in codes.EXACT else self._fields[place]
+        return [form for kind in kinds for form in self._forms(value, kind, path, scales)]
 
 
 def _object(kind: KeyKind, schema: Sequence[int], values: Sequence[bytes]) -> bytes:

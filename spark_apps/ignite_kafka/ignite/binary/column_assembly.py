@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ..types.type_table import field_of
 from .decode_scalars import Column
 from .page_buffer import Positions
 from .unify_types import cast_exactly
@@ -14,7 +15,7 @@ from .unify_types import cast_exactly
 
 def list_of(offsets: npt.NDArray[np.int32], inner: Column) -> Column:
     """A column of n lists from n + 1 offsets into a column of elements."""
-    kind = pa.list_(field_of("item", inner.data.type, inner.mark))
+    kind = pa.list_(inner.field("item"))
     return Column(pa.ListArray.from_arrays(pa.array(offsets), inner.data, type=kind))
 
 
@@ -26,10 +27,10 @@ def spread(column: Column, rows: Positions, size: int) -> Column:
     there[rows] = True
     quick = _spread_buffers(column.data, there)
     if quick is not None:
-        return Column(quick, column.mark)
+        return replace(column, data=quick)
     index = np.zeros(size, np.int64)
     index[rows] = np.arange(rows.size)
-    return Column(column.data.take(pa.array(index, mask=~there)), column.mark)
+    return replace(column, data=column.data.take(pa.array(index, mask=~there)))
 
 
 def _spread_buffers(data: pa.Array, there: npt.NDArray[np.bool_]) -> pa.Array | None:
@@ -58,9 +59,9 @@ def _one_type(columns: list[Column]) -> Column | None:
     arrays = [column.data for column in columns]
     kind = next((array.type for array in arrays if not _empty(array)), arrays[0].type)
     same = all(array.type == kind or (_empty(array) and array.type.id == kind.id) for array in arrays)
-    if not same or len({column.mark for column in columns}) > 1:
+    if not same or len({(column.mark, column.type_name) for column in columns}) > 1:
         return None
-    return Column(pa.concat_arrays([cast_exactly(array, kind, "") for array in arrays]), columns[0].mark)
+    return replace(columns[0], data=pa.concat_arrays([cast_exactly(array, kind, "") for array in arrays]))
 
 
 def _empty(array: pa.Array) -> bool:
@@ -78,7 +79,7 @@ def union(names: list[str], columns: list[Column], rows: list[Positions], size: 
     if joined is not None:
         filled = np.concatenate(rows)
         back = np.argsort(filled, kind="stable")
-        return spread(Column(joined.data.take(pa.array(back)), joined.mark), filled[back], size)
+        return spread(replace(joined, data=joined.data.take(pa.array(back))), filled[back], size)
     kind_of, offset = np.full(size, len(columns), np.int8), np.zeros(size, np.int32)
     for kind, part in enumerate(rows):
         kind_of[part] = kind
@@ -87,7 +88,7 @@ def union(names: list[str], columns: list[Column], rows: list[Positions], size: 
     if left.size:
         offset[left] = np.arange(left.size, dtype=np.int32)
         names, columns = [*names, "null"], [*columns, Column(pa.nulls(left.size))]
-    fields = [field_of(name, column.data.type, column.mark) for name, column in zip(names, columns, strict=True)]
+    fields = [column.field(name) for name, column in zip(names, columns, strict=True)]
     kind = pa.dense_union(fields, list(range(len(fields))))
     buffers = [None, pa.py_buffer(kind_of), pa.py_buffer(offset)]
     return Column(pa.Array.from_buffers(kind, size, buffers, children=[column.data for column in columns]), "mixed")

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..types import type_codes as codes
+from ..types.key_kind import KeyKind
 from ..types.model import CacheInfo, Page, TypeSource
 from ..types.type_table import code_name
 from .decode_columns import ColumnDecoder
@@ -16,18 +17,20 @@ from .decode_scalars import EnumPolicy
 from .entry_bounds import EntryBounds, concat_bounds
 from .field_order import FieldOrder
 from .java_classes import type_name
+from .key_kinds import key_kinds
 from .object_headers import read_headers
 from .page_buffer import Positions, Wire
 
 
 @dataclass(frozen=True)
 class TypeRef:
-    """Type of a group's keys or values: type code, name, the binary type id of objects, and the mark of the column."""
+    """Type of a group's keys or values: type code, name, the binary type id of objects, the mark of the column, the name of an enum."""
 
     code: int
     name: str
     type_id: int | None = None
     mark: str | None = None
+    enum: str | None = None
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,7 @@ class EntryGroup:
 
     `rows` (int64) are their positions among all entries of the pages given, rising. Objects are a StructArray with fields by
     :class:`FieldOrder`, absent ones null; other values are a plain array. Nullable at no level above the fields.
-    `key_samples` has one key of each layout (of objects: schema and flags), not wrapped, with its position in the group.
+    `key_kinds` are the kinds of keys of documents, and `key_samples` a key of each kind, not wrapped, with its position in the group.
     """
 
     rows: Positions
@@ -45,15 +48,26 @@ class EntryGroup:
     key_type: TypeRef
     value_type: TypeRef
     key_samples: tuple[tuple[int, bytes], ...] = ()
+    key_kinds: frozenset[KeyKind] = frozenset()
 
 
 def decode_entries(
-    pages: Sequence[Page], cache: CacheInfo, types: TypeSource, *, enums: EnumPolicy = EnumPolicy.SHORT_NAME, documents: bool = False
+    pages: Sequence[Page],
+    cache: CacheInfo,
+    types: TypeSource,
+    *,
+    enums: EnumPolicy = EnumPolicy.SHORT_NAME,
+    documents: bool = False,
+    keys: bool = True,
+    values: bool = True,
+    date_zone: str = "UTC",
 ) -> list[EntryGroup]:
     """All entries of `pages`, column by column. Give many small pages at once: below 20,000 rows the calls outweigh the work.
 
     :param documents: objects by their own schemas, as documents have them: in keys those fields alone, in values those first; otherwise
         all fields of the type in one order, as tables have them.
+    :param keys: False: keys are not decoded, and are null; so are `values`.
+    :param date_zone: time zone at whose midnight the java.sql.Dates were made.
     :raises DecodeError: for bytes that are no values, naming cache, partition, type id and position in the page's data.
     :raises UnsupportedType: for a value that no Arrow column holds (raw-data objects, self-containing objects).
     """
@@ -61,11 +75,14 @@ def decode_entries(
     bounds = concat_bounds(pages, wire)
     if bounds.key_start.size == 0:
         return []
-    keys = _signatures(wire, bounds.key_start, bounds.key_end)
-    values = _signatures(wire, bounds.value_start, bounds.value_end)
+    nothing = np.zeros(bounds.key_start.size, np.int64)
+    key_types = _signatures(wire, bounds.key_start, bounds.key_end) if keys else nothing
+    value_types = _signatures(wire, bounds.value_start, bounds.value_end) if values else nothing
     orders = (FieldOrder.OWN, FieldOrder.OWN_FIRST) if documents else (FieldOrder.TYPE, FieldOrder.TYPE)
-    decoders = [ColumnDecoder(wire, enums, order) for order in orders]
-    return [_group(decoders, bounds, rows) for rows in _groups(keys, values)]
+    decoders = [
+        ColumnDecoder(wire, enums, order, date_zone) if wanted else None for order, wanted in zip(orders, (keys, values), strict=True)
+    ]
+    return [_group(wire, decoders, bounds, rows) for rows in _groups(key_types, value_types)]
 
 
 def _signatures(wire: Wire, start: Positions, end: Positions) -> Positions:
@@ -93,26 +110,23 @@ def _groups(keys: Positions, values: Positions) -> list[Positions]:
     return sorted(parts, key=lambda rows: int(rows[0]))
 
 
-def _group(decoders: Sequence[ColumnDecoder], bounds: EntryBounds, rows: Positions) -> EntryGroup:
+def _group(wire: Wire, decoders: Sequence[ColumnDecoder | None], bounds: EntryBounds, rows: Positions) -> EntryGroup:
     if rows.size == bounds.key_start.size:
         spans = bounds.key_start, bounds.key_end, bounds.value_start, bounds.value_end
     else:
         spans = bounds.key_start[rows], bounds.key_end[rows], bounds.value_start[rows], bounds.value_end[rows]
     key, key_type = _column(decoders[0], spans[0], spans[1])
     value, value_type = _column(decoders[1], spans[2], spans[3])
-    return EntryGroup(rows, key, value, key_type, value_type, _samples(decoders[0].wire, spans[0], spans[1], key_type.code))
+    if decoders[0] is None or decoders[0].order is FieldOrder.TYPE:
+        return EntryGroup(rows, key, value, key_type, value_type)
+    kinds, samples = key_kinds(decoders[0], spans[0], spans[1])
+    shown = tuple((row, wire.data[spans[0][row] : spans[1][row]].tobytes()) for row in samples)
+    return EntryGroup(rows, key, value, key_type, value_type, shown, kinds)
 
 
-def _samples(wire: Wire, start: Positions, end: Positions, code: int) -> tuple[tuple[int, bytes], ...]:
-    """A row of each layout, and its bytes; of values that are no objects the first."""
-    rows = [0]
-    if code == codes.OBJECT:
-        layout = wire.ints(start + 16) << 16 | wire.at(start + 2, "<u2")
-        rows = [0] if (layout == layout[0]).all() else np.unique(layout, return_index=True)[1].tolist()
-    return tuple((row, wire.data[start[row] : end[row]].tobytes()) for row in rows)
-
-
-def _column(decoder: ColumnDecoder, start: Positions, end: Positions) -> tuple[pa.Array, TypeRef]:
+def _column(decoder: ColumnDecoder | None, start: Positions, end: Positions) -> tuple[pa.Array, TypeRef]:
+    if decoder is None:
+        return pa.nulls(start.size), TypeRef(codes.NULL, "not decoded")
     wire = decoder.wire
     code = int(wire.data[start[0]])
     if code == codes.OBJECT:
@@ -120,4 +134,4 @@ def _column(decoder: ColumnDecoder, start: Positions, end: Positions) -> tuple[p
         type_id = int(headers.type_id[0])
         return decoder.struct(headers, 0).data, TypeRef(code, type_name(wire.types, type_id), type_id)
     column = decoder.decode(start, end)
-    return column.data, TypeRef(code, code_name(code), None, column.mark)
+    return column.data, TypeRef(code, code_name(code), None, column.mark, column.type_name)

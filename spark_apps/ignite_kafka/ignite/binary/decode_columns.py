@@ -11,7 +11,7 @@ import pyarrow as pa
 from ...errors import DecodeError, UnsupportedType
 from ..types import type_codes as codes
 from ..types.model import BinaryType
-from ..types.type_table import BY_CODE, code_name, declared_field, field_of, mark_of
+from ..types.type_table import BY_CODE, code_name, declared_field, mark_of
 from . import decode_scalars as scalars
 from .column_assembly import list_of, spread, union
 from .container_elements import Elements, element_places, ends_of, tree_places
@@ -38,11 +38,15 @@ _SIMPLE: dict[int, Callable[[Wire, Positions, Positions], Column]] = {
 
 @dataclass(frozen=True)
 class ColumnDecoder:
-    """Decodes columns of one wire buffer; `order` selects the fields of the objects and their order."""
+    """Decodes columns of one wire buffer; `order` selects the fields of the objects and their order.
+
+    :param date_zone: time zone at whose midnight a java.sql.Date was made.
+    """
 
     wire: Wire
     enums: EnumPolicy = EnumPolicy.SHORT_NAME
     order: FieldOrder = FieldOrder.TYPE
+    date_zone: str = "UTC"
 
     def decode(self, at: Positions, end: Positions, declared: int = codes.OBJECT, depth: int = 0) -> Column:
         """The values at `at` (-1: absent), each inside its `end`, as one column of as many rows.
@@ -67,7 +71,7 @@ class ColumnDecoder:
         there = code != codes.NULL
         rows, place, limit, code = rows[there], place[there], limit[there], code[there]
         if rows.size == 0:
-            field = declared_field("", declared)
+            field = declared_field("", declared, ordinals=self.enums is EnumPolicy.ORDINAL)
             return Column(pa.nulls(at.size, field.type), mark_of(field))
         if (code == code[0]).all():
             return spread(self._kind(int(code[0]), place, limit, depth), rows, at.size)
@@ -128,7 +132,7 @@ class ColumnDecoder:
         if code in _SIMPLE:
             return _SIMPLE[code](self.wire, at, end)
         if code in (codes.ENUM, codes.BINARY_ENUM):
-            return scalars.enums(self.wire, at, end, self.enums)
+            return scalars.enums(self.wire, at, end, self.enums, named=self.order is not FieldOrder.TYPE)
         if code in codes.ELEMENT_WIDTH:
             return self._primitive_array(code, at, end)
         if depth >= MAX_DEPTH:
@@ -149,7 +153,7 @@ class ColumnDecoder:
         """java.sql.Date and java.time by themselves; other values rewritten as binary format and read from there."""
         temporal = are_temporal(self.wire, at, end)
         if temporal.all():
-            return optimized(self.wire, at, end)
+            return optimized(self.wire, at, end, self.date_zone)
         rows = np.flatnonzero(~temporal)
         rewritten = rewrite(self.wire, at[rows])
         stops = rewritten.starts[1:]
@@ -160,7 +164,7 @@ class ColumnDecoder:
         if rows.size == at.size:
             return column
         others = np.flatnonzero(temporal)
-        parts = [column, optimized(self.wire, at[others], end[others])]
+        parts = [column, optimized(self.wire, at[others], end[others], self.date_zone)]
         return union(["collection", "java.time"], parts, [rows, others], at.size)
 
     def _primitive_array(self, code: int, at: Positions, end: Positions) -> Column:
@@ -192,7 +196,7 @@ class ColumnDecoder:
             raise self.wire.unsupported(int(at[0]), "A Map has a null key, which no map column can hold")
         if pa.types.is_null(keys.data.type):  # every map is empty, and Arrow takes no key of the null type
             keys = Column(pa.array([], pa.string()))
-        kind = pa.map_(field_of("key", keys.data.type, keys.mark, False), field_of("value", items.data.type, items.mark))
+        kind = pa.map_(keys.field("key", False), items.field("value"))
         offsets = pa.array((places.offsets // 2).astype(np.int32))
         return Column(pa.MapArray.from_arrays(offsets, keys.data, items.data, kind))
 
@@ -232,9 +236,13 @@ class ColumnDecoder:
         shown = orders[0] if order_of is None else sorted(set().union(*orders))
         columns = [self.decode(places.at[one], headers.footer, binary.fields[one].type_code, depth + 1) for one in shown]
         if not columns:
-            return Column(pa.array([{}] * headers.start.size, pa.struct([])))
+            return Column(pa.array([{}] * headers.start.size, pa.struct([])), type_name=self._shown_name(binary))
         names = [binary.fields[one].name for one in shown]
         if order_of is not None:
             columns, names = [*columns, order_column(orders, order_of, shown)], [*names, ""]
-        fields = [field_of(name, column.data.type, column.mark) for name, column in zip(names, columns, strict=True)]
-        return Column(pa.StructArray.from_arrays([column.data for column in columns], fields=fields))
+        fields = [column.field(name) for name, column in zip(names, columns, strict=True)]
+        return Column(pa.StructArray.from_arrays([column.data for column in columns], fields=fields), type_name=self._shown_name(binary))
+
+    def _shown_name(self, binary: BinaryType) -> str | None:
+        """The name for documents; in tables objects of several types that have the same columns are one column."""
+        return None if self.order is FieldOrder.TYPE else binary.name

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ..types import type_codes as codes
-from ..types.type_table import BY_CODE
+from ..types.type_table import BY_CODE, TYPE_NAME, field_of
 from .java_classes import class_name, refreshed
 from .page_buffer import Positions, Wire
 from .text import repaired
@@ -39,10 +39,16 @@ class EnumPolicy(StrEnum):
 
 @dataclass(frozen=True)
 class Column:
-    """An Arrow array and the mark of its field (see convert/types.py)."""
+    """An Arrow array, the mark of its field (see ignite/types/type_table.py), and the binary type of a struct's objects."""
 
     data: pa.Array
     mark: str | None = None
+    type_name: str | None = None
+
+    def field(self, name: str, nullable: bool = True) -> pa.Field:
+        """The Arrow field of this column as part of another."""
+        made = field_of(name, self.data.type, self.mark, nullable)
+        return made if self.type_name is None else made.with_metadata({**(made.metadata or {}), TYPE_NAME: self.type_name.encode()})
 
 
 def fixed(wire: Wire, code: int, at: Positions, end: Positions) -> Column:
@@ -127,16 +133,25 @@ def timestamps(wire: Wire, at: Positions, end: Positions) -> Column:
     return Column(pa.array(millis * 1000 + nanos // 1000).view(BY_CODE[codes.TIMESTAMP].arrow))
 
 
-def enums(wire: Wire, at: Positions, end: Positions, policy: EnumPolicy) -> Column:
-    """int32 type id and int32 ordinal, as ordinals or names."""
+def enums(wire: Wire, at: Positions, end: Positions, policy: EnumPolicy, *, named: bool = False) -> Column:
+    """int32 type id and int32 ordinal, as ordinals or names.
+
+    :param named: the column has the enum's name, if all constants are of one.
+    """
     wire.require(at, at + 9, end, "An enum")
     type_ids, ordinals = wire.at(at + 1, "<i4"), wire.at(at + 5, "<i4")
     if policy is EnumPolicy.ORDINAL and (type_ids != 0).all():
-        return Column(pa.array(ordinals), "enum")
+        return Column(pa.array(ordinals), "enum", _enum_name(wire, type_ids) if named else None)
     both = (type_ids.astype(np.int64) << 32) | ordinals.view(np.uint32)
     _, first, index = np.unique(both, return_index=True, return_inverse=True)
     names = [enum_text(wire, int(at[row]), int(type_ids[row]), int(ordinals[row]), policy) for row in first]
-    return Column(pa.array(names, pa.string()).take(pa.array(index.ravel())), "enum")
+    column = pa.array(names, pa.string()).take(pa.array(index.ravel()))
+    return Column(column, "enum", _enum_name(wire, type_ids) if named else None)
+
+
+def _enum_name(wire: Wire, type_ids: npt.NDArray[np.int32]) -> str | None:
+    one = type_ids.size and type_ids[0] and (type_ids == type_ids[0]).all()
+    return wire.types.binary_type(int(type_ids[0])).name if one else None
 
 
 def enum_text(wire: Wire, position: int, type_id: int, ordinal: int, policy: EnumPolicy) -> str:

@@ -16,30 +16,32 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...common.time_zones import UTC
 from ...errors import EncodeError, UnsupportedType
 from ..types import type_codes as codes
 from .byte_columns import ByteColumns, fixed_rows, join_columns, lengths_of, or_null, structured, valid_of
 from .encode_containers import container
-from .encode_scalars import scalar_encoder
+from .encode_scalars import scalar_encoder, sql_dates
 from .key_hashes import array_hashes
 from .object_layout import ObjectLayout
 
 _USER_TYPE, _PROTOCOL_VERSION = 0x01, 1
 
 
-def encoded(array: pa.Array, field: pa.Field, *, compact: bool = True) -> pa.BinaryArray:
+def encoded(array: pa.Array, field: pa.Field, *, compact: bool = True, date_zone: str = UTC) -> pa.BinaryArray:
     """Each value with its type code, null as Ignite's null: never an Arrow null.
 
     :param array: of the field's type, or of one that Arrow casts to it without loss (a dictionary of strings).
     :param field: its type and marks give the Ignite type, see ignite/types/type_table.py.
     :param compact: whether objects have compact footers, see :class:`ObjectLayout`.
+    :param date_zone: time zone at whose midnight a java.sql.Date is made.
     :raises EncodeError: a value that the Ignite type cannot hold; names field and row.
     :raises UnsupportedType: no Ignite type is written for the field.
     """
-    return join_columns(_pieces(array, field, compact))
+    return join_columns(_pieces(array, field, compact, date_zone))
 
 
-def encode_objects(layout: ObjectLayout, columns: Sequence[pa.Array]) -> pa.BinaryArray:
+def encode_objects(layout: ObjectLayout, columns: Sequence[pa.Array], date_zone: str = UTC) -> pa.BinaryArray:
     """Whole binary objects, one a row: header with Java's hash code, the fields, the footer.
 
     The bytes are those of Java's BinaryObjectBuilder with the fields set in the order of the layout.
@@ -48,7 +50,7 @@ def encode_objects(layout: ObjectLayout, columns: Sequence[pa.Array]) -> pa.Bina
     """
     if not layout.fields:
         raise UnsupportedType(f"Binary type {layout.type_name} has no fields", "Give it one", value_type=layout.type_name)
-    fields = [_pieces(array, field, layout.compact) for array, field in zip(columns, layout.fields, strict=True)]
+    fields = [_pieces(array, field, layout.compact, date_zone) for array, field in zip(columns, layout.fields, strict=True)]
     body = join_columns([piece for pieces in fields for piece in pieces])
     lengths = np.stack([lengths_of(pieces) for pieces in fields])
     ends = codes.HEADER + np.cumsum(lengths, axis=0)
@@ -89,7 +91,7 @@ def _footer(layout: ObjectLayout, starts: npt.NDArray[np.int64], width: int) -> 
     return fixed_rows(structured(starts.shape[1], **parts))
 
 
-def _pieces(array: pa.Array, field: pa.Field, compact: bool) -> ByteColumns:
+def _pieces(array: pa.Array, field: pa.Field, compact: bool, date_zone: str) -> ByteColumns:
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
     if array.type != field.type:
@@ -100,7 +102,10 @@ def _pieces(array: pa.Array, field: pa.Field, compact: bool) -> ByteColumns:
             raise EncodeError(what, "Nothing was guessed", field=field.name) from error
     if pa.types.is_struct(field.type):
         layout = ObjectLayout.of(field, compact=compact)
-        return [or_null(encode_objects(layout, [array.field(number) for number in range(array.type.num_fields)]), valid_of(array))]
+        columns = [array.field(number) for number in range(array.type.num_fields)]
+        return [or_null(encode_objects(layout, columns, date_zone), valid_of(array))]
     if pa.types.is_list(field.type) or pa.types.is_map(field.type):
-        return container(array, field, partial(_pieces, compact=compact))
+        return container(array, field, partial(_pieces, compact=compact, date_zone=date_zone))
+    if field.type == pa.date32():
+        return sql_dates(array, date_zone)
     return scalar_encoder(field)(array, field)

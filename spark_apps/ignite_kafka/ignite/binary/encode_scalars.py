@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...common.time_zones import midnights
 from ...errors import EncodeError
 from ..types import type_codes as codes
 from ..types.java_hash import java_hash
@@ -35,7 +36,6 @@ from .byte_columns import (
 from .decode_scalars import NUMPY
 from .optimized import SERIALIZABLE, SQL_DATE
 
-_DAY_MS = 86_400_000
 _HYPHENS = (8, 13, 18, 23)
 _UUID_PLACES = np.array([8 * half + 7 - byte for half in (0, 1) for byte in range(8)])
 _NIBBLE = np.full(256, 255, np.uint8)
@@ -85,10 +85,10 @@ def timestamps(array: pa.Array, field: pa.Field) -> ByteColumns:
     return [or_null(fixed_rows(rows), valid_of(array))]
 
 
-def sql_dates(array: pa.Array, field: pa.Field) -> ByteColumns:
-    """java.sql.Date at midnight UTC, by Java's optimized marshaller (see optimized.py)."""
+def sql_dates(array: pa.Array, zone: str) -> ByteColumns:
+    """java.sql.Date at midnight in a time zone, by Java's optimized marshaller (see optimized.py)."""
     head = np.frombuffer(_SQL_DATE_HEAD, f"V{len(_SQL_DATE_HEAD)}")[0]
-    millis = numbers(array.view(pa.int32()), np.int64) * _DAY_MS
+    millis = midnights(numbers(array.view(pa.int32()), np.int32), zone)
     rows = structured(len(array), head=(head.dtype, head), millis=("<i8", millis))
     return [or_null(fixed_rows(rows), valid_of(array))]
 
@@ -220,4 +220,4 @@ def scalar_encoder(field: pa.Field) -> Encoder:
         return nulls
     if mark_of(field) == "encoded":
         return as_they_are
-    return sql_dates if field.type == pa.date32() else _BY_CODE[type_code(field)]
+    return _BY_CODE[type_code(field)]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import numpy.typing as npt
@@ -22,44 +24,50 @@ _DAY_MS, _DAY_US = 86_400_000, 86_400_000_000
 
 @dataclass(frozen=True)
 class _Form:
-    """How a class becomes a column: its name, the Arrow type, and the number that a value is in it."""
+    """How a class becomes a column: its name, the Arrow type, and the number that a value is in it, in a time zone."""
 
     name: str
     arrow: pa.DataType
-    number: Callable[[Any], int]
+    number: Callable[[Any, ZoneInfo], int]
 
 
-def _days(value: SqlDate) -> int:
-    days, rest = divmod(value.millis, _DAY_MS)
+def _days(value: SqlDate, zone: ZoneInfo) -> int:
+    try:
+        offset = zone.utcoffset(datetime.fromtimestamp(value.millis / 1000, zone)) or timedelta()
+    except (OverflowError, ValueError, OSError):  # beyond the years 1 to 9999: the zone's first offset is not known
+        offset = timedelta()
+    days, rest = divmod(value.millis + offset // timedelta(milliseconds=1), _DAY_MS)
     if rest:
-        raise ValueError("A java.sql.Date is not midnight UTC: its writer's time zone, which the bytes do not name, is another one")
+        what = f"A java.sql.Date is not midnight in time zone {zone.key}: its writer's time zone, which the bytes do not name, is another"
+        raise ValueError(f"{what} (setting date_time_zone)")
     return days
 
 
-def _local_micros(value: LocalDateTime) -> int:
+def _local_micros(value: LocalDateTime, _: ZoneInfo) -> int:
     return value.date.epoch_day * _DAY_US + value.time.nanos // 1000
 
 
 _FORMS: dict[type, _Form] = {
     SqlDate: _Form("java.sql.Date", pa.date32(), _days),
-    LocalDate: _Form("LocalDate", pa.date32(), lambda value: int(value.epoch_day)),
-    LocalTime: _Form("LocalTime", pa.time64("us"), lambda value: int(value.nanos) // 1000),
+    LocalDate: _Form("LocalDate", pa.date32(), lambda value, _: int(value.epoch_day)),
+    LocalTime: _Form("LocalTime", pa.time64("us"), lambda value, _: int(value.nanos) // 1000),
     LocalDateTime: _Form("LocalDateTime", pa.timestamp("us"), _local_micros),
-    Instant: _Form("Instant", pa.timestamp("us", "UTC"), lambda value: int(value.seconds) * 1_000_000 + int(value.nanos) // 1000),
+    Instant: _Form("Instant", pa.timestamp("us", "UTC"), lambda value, _: int(value.seconds) * 1_000_000 + int(value.nanos) // 1000),
 }
 
 
-def optimized(wire: Wire, at: Positions, end: Positions) -> Column:
+def optimized(wire: Wire, at: Positions, end: Positions, date_zone: str = "UTC") -> Column:
     """Values of code 254, one by one; what is below 1 us is dropped. Several classes in one column become a union.
 
-    :raises UnsupportedType: for another class, a java.sql.Date that is not midnight UTC, or a value out of the Arrow type's range.
+    :param date_zone: time zone at whose midnight a java.sql.Date was made.
+    :raises UnsupportedType: for another class, a java.sql.Date that is not midnight there, or a value out of the Arrow type's range.
     """
     length = lengths(wire, at, end, 5, 1, "A value of Java's optimized marshaller")
-    data = wire.data.data
+    data, zone = wire.data.data, ZoneInfo(date_zone)
     values = [_read(wire, data, start, size) for start, size in zip(at.tolist(), length.tolist(), strict=True)]
     kinds = list(dict.fromkeys(type(value) for value in values))
     rows = [np.array([row for row, value in enumerate(values) if type(value) is kind], np.int64) for kind in kinds]
-    columns = [_column(wire, kind, [(int(at[row]), values[row]) for row in part]) for kind, part in zip(kinds, rows, strict=True)]
+    columns = [_column(wire, kind, [(int(at[row]), values[row]) for row in part], zone) for kind, part in zip(kinds, rows, strict=True)]
     return columns[0] if len(columns) == 1 else union([_FORMS[kind].name for kind in kinds], columns, rows, at.size)
 
 
@@ -97,14 +105,14 @@ def _read(wire: Wire, data: memoryview, start: int, size: int) -> Any:
         raise wire.error(start, f"A value of Java's optimized marshaller is broken: {error}") from None
 
 
-def _column(wire: Wire, kind: type, values: list[tuple[int, Any]]) -> Column:
+def _column(wire: Wire, kind: type, values: list[tuple[int, Any]], zone: ZoneInfo) -> Column:
     form = _FORMS[kind]
     number_type = pa.int32() if form.arrow == pa.date32() else pa.int64()
     limit = 1 << (number_type.bit_width - 1)
     numbers = []
     for position, value in values:
         try:
-            number = form.number(value)
+            number = form.number(value, zone)
         except ValueError as error:
             raise wire.unsupported(position, str(error)) from None
         if not -limit <= number < limit:

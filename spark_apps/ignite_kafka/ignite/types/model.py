@@ -22,7 +22,10 @@ class Page:
 
 @dataclass(frozen=True)
 class QueryField:
-    """One SQL column of a query entity; `java_type` is a Java class name such as ``java.lang.Integer``."""
+    """One SQL column of a query entity; `java_type` is a Java class name such as ``java.lang.Integer``.
+
+    :param default: SQL's default value in Ignite's binary format with its type code, in hexadecimal; empty: none.
+    """
 
     name: str
     java_type: str
@@ -30,11 +33,30 @@ class QueryField:
     not_null: bool = False
     precision: int = -1
     scale: int = -1
+    default: str = ""
+
+
+@dataclass(frozen=True)
+class QueryIndex:
+    """An SQL index.
+
+    :param kind: SORTED, FULLTEXT or GEOSPATIAL.
+    :param fields: names, and whether each is in descending order.
+    :param inline_size: bytes; -1: the cluster's choice.
+    """
+
+    name: str | None
+    fields: tuple[tuple[str, bool], ...]
+    kind: str = "SORTED"
+    inline_size: int = -1
 
 
 @dataclass(frozen=True)
 class QueryEntity:
-    """The SQL view of a cache's entries; names of types are Java class names or binary type names."""
+    """The SQL view of a cache's entries; names of types are Java class names or binary type names.
+
+    :param aliases: field name and the column name that SQL has for it.
+    """
 
     key_type: str
     value_type: str
@@ -42,6 +64,8 @@ class QueryEntity:
     value_field: str | None = None
     table: str | None = None
     fields: tuple[QueryField, ...] = ()
+    aliases: tuple[tuple[str, str], ...] = ()
+    indexes: tuple[QueryIndex, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -96,7 +120,28 @@ class BinaryType:
 def _ordered(fields: Iterable[BinaryField], schemas: Mapping[int, tuple[int, ...]]) -> tuple[BinaryField, ...]:
     _, fullest = max(schemas.items(), key=lambda schema: (len(schema[1]), schema[0]), default=(0, ()))
     place = {field_id: at for at, field_id in enumerate(fullest)}
-    return tuple(sorted(fields, key=lambda one: (place.get(one.field_id, len(place)), one.name.lower(), one.field_id)))
+    ordered = sorted(fields, key=lambda one: (place.get(one.field_id, len(place)), one.name.lower(), one.field_id, one.name))
+    # clients that spell a name in another case add a second field of one id, which is the same field to Ignite
+    first: dict[int, BinaryField] = {}
+    for one in ordered:
+        first.setdefault(one.field_id, one)
+    return tuple(first.values())
+
+
+@dataclass(frozen=True)
+class TypeUse:
+    """A class or binary type of values that were seen.
+
+    :param side: key, value, or any for both.
+    :param path: where within the key or value: names of fields joined by dots, ``[]`` for elements, ``{key}`` and ``{value}`` of maps.
+    :param name: Java class, or name of a binary type.
+    :param type_id: of a binary type; 0 for other classes.
+    """
+
+    side: str
+    path: str
+    name: str
+    type_id: int = 0
 
 
 class TypeSource(Protocol):

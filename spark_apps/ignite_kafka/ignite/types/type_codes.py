@@ -42,6 +42,10 @@ NAMED = frozenset({ENUM, BINARY_ENUM, CLASS})
 KNOWN = frozenset(range(1, 39)) - {26} | {NULL, HANDLE, OBJECT, OPTIMIZED}
 
 
+EXACT = frozenset({BYTE, SHORT, INT, LONG, FLOAT, DOUBLE, CHAR, BOOL, STRING, UUID, DATE, BYTE_ARRAY})
+"""Values that the key of a record shows whole, apart from their type."""
+
+
 def size_table() -> npt.NDArray[np.int64]:
     """FIXED_SIZE as an array over all 256 codes; 0 where the size depends on the value."""
     table = np.zeros(256, np.int64)

@@ -164,10 +164,12 @@ def code_name(code: int) -> str:
     return BY_CODE[code].name if code in BY_CODE else f"type code {code}"
 
 
-def declared_field(name: str, code: int) -> pa.Field:
+def declared_field(name: str, code: int, *, ordinals: bool = False) -> pa.Field:
     """The Arrow field of a declared type code when no value is there to look at.
 
     Decimals become strings (no scale is known), containers and objects become the null type: their content is not declared.
+
+    :param ordinals: constants of enums are ordinals, else names.
     """
     entry = BY_CODE.get(code)
     if entry is None:
@@ -175,7 +177,9 @@ def declared_field(name: str, code: int) -> pa.Field:
     if code == codes.DECIMAL:
         return field_of(name, pa.string(), "decimal")
     if entry.element is not None:
-        return pa.field(name, pa.list_(declared_field("item", entry.element)))
+        return pa.field(name, pa.list_(declared_field("item", entry.element, ordinals=ordinals)))
+    if entry.mark == "enum" and ordinals:
+        return field_of(name, pa.int32(), entry.mark)
     return field_of(name, entry.arrow or pa.null(), entry.mark)
 
 
@@ -214,6 +218,20 @@ def java_type(field: pa.Field) -> str:
     if field.type == pa.date32():
         return "java.sql.Date"
     return _JAVA_CLASSES.get(type_code(field), "java.lang.Object")
+
+
+def java_class(field: pa.Field) -> str | None:
+    """The Java class of a decoded column of values without content; None for others.
+
+    Columns do not tell java.time.LocalDate from java.sql.Date, nor java.time.Instant from Timestamp.
+    """
+    if field.type == pa.date32():
+        return "java.sql.Date"
+    mark = mark_of(field)
+    if pa.types.is_decimal(field.type) or mark == "decimal":
+        return _JAVA_CLASSES[codes.DECIMAL]
+    found = (entry.code for entry in TABLE if entry.arrow == field.type and entry.mark == mark)
+    return _JAVA_CLASSES.get(next(found, codes.NULL))
 
 
 _JAVA_CLASSES = {code: name for name, code in reversed(_JAVA_NAMES.items())}

@@ -15,6 +15,7 @@ from ... import events
 from ...common.deadline import Interval
 from ...common.new_id import new_id
 from ...errors import IgniteKafkaError, SnapshotConflict
+from ...ignite.cache_configuration import CacheConfiguration
 from ...ignite.cluster import Cluster
 from ...plan.slots import slots_of_tasks
 from ...plan.source_plan import TransferPlan
@@ -30,7 +31,7 @@ from ...state.configs import ConnectorState, SnapshotRecord
 from ...state.configs_writer import ConfigsWriter
 from ...state.sent_topics import check_complete, check_plan
 from ...state.status import CacheStatus, RunStatus
-from ..planning import continue_plan, ensure_topics, make_plan
+from ..planning import cache_configurations, continue_plan, ensure_topics, ensure_types_topic, make_plan, register_schemas
 from .progress import SnapshotProgress
 from .task import copy_slots
 
@@ -73,14 +74,15 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
         self._status = replace(self._status, snapshot_id=snapshot_id)
         if self._already_complete(state, snapshot_id):
             return
-        planned, resumed = self._retry(lambda: self._plan(state, snapshot_id))
+        planned, resumed, configurations = self._retry(lambda: self._plan(state, snapshot_id))
         self._retry(lambda: check_plan(planned, state.snapshot, self._clients, self._topics))
-        plan = self._retry(lambda: ensure_topics(planned, self._topics))
         control = self._configs_writer()
-        found = self._claim(control, plan.slots, state)
+        found = self._claim(control, planned.slots, state)
         if found.snapshot != state.snapshot:
             raise SnapshotConflict("another run of the connector began or ended a snapshot meanwhile", "Start the run again.")
-        plan = replace(plan, generation=control.record.generation)
+        self._retry(lambda: ensure_types_topic(self._settings, self._topics))
+        self._retry(lambda: control.write_caches(configurations))
+        plan = replace(self._retry(lambda: ensure_topics(planned, self._topics)), generation=control.record.generation)
         record = SnapshotRecord(snapshot_id, plan.to_dict())
         # a continued snapshot is written again for the ids of its topics, which a record of 0.1.0 lacks
         ends = self._retry(lambda: control.begin(record, found.snapshot))
@@ -116,15 +118,18 @@ class SnapshotRun(ConnectorRun[SourceSettings]):
         self._end(status.COMPLETED)
         return True
 
-    def _plan(self, state: ConnectorState, snapshot_id: str) -> tuple[TransferPlan, bool]:
-        """The plan, and whether it continues a snapshot begun before."""
+    def _plan(self, state: ConnectorState, snapshot_id: str) -> tuple[TransferPlan, bool, Mapping[str, CacheConfiguration]]:
+        """The plan, whether it continues a snapshot begun before, and configurations of its caches by topic."""
         with self._connect(self._settings, self._secrets) as cluster:
             events.emit(events.IGNITE_CONNECTED, address=", ".join(self._settings.ignite_addresses))
             if state.snapshot is not None and state.snapshot.id == snapshot_id:
                 stored = TransferPlan.from_dict(dict(state.snapshot.plan))
-                return continue_plan(stored, self._settings, self._topics), True
-            slots = parallelism.slots(self._settings, state, parallelism.cores(self._spark))
-            return make_plan(self._settings, cluster, self._topics, snapshot_id, slots), False
+                plan, resumed = continue_plan(stored, self._settings, self._topics), True
+            else:
+                slots = parallelism.slots(self._settings, state, parallelism.cores(self._spark))
+                plan, resumed = make_plan(self._settings, cluster, self._topics, snapshot_id, slots), False
+            register_schemas(self._settings, plan.caches, cluster)
+            return plan, resumed, cache_configurations(plan.caches, cluster)
 
     def _copy(self, plan: TransferPlan, control: ConfigsWriter, record: SnapshotRecord, ends: tuple[int, ...] | None) -> None:
         """Run the Spark job and end the snapshot.

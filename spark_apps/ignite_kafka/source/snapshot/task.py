@@ -24,10 +24,11 @@ from ...ignite.cluster import Cluster
 from ...ignite.page_batches import batches
 from ...ignite.page_size import PageSize
 from ...ignite.scan import Scan
+from ...ignite.types.key_kind import KeyKind
 from ...ignite.types.model import CacheInfo, Page
 from ...kafka.clients import BRIEF_S
 from ...kafka.topics import Topics
-from ...plan.slots import Owner, partitions_of_slot
+from ...plan.slots import Owner, kinds_of_keys, partitions_of_slot
 from ...plan.source_plan import CachePlan, TransferPlan
 from ...runtime.clients import ignite_cluster, slot_clients, slot_opener
 from ...runtime.counts import CacheCount, SlotResult
@@ -130,6 +131,7 @@ class SlotCopy:
         self._outcome_unknown = False
         self._unit_rows: dict[int, int] = {}  # entries so far of units that continue in the next batch
         self._unit_bad: Counter[int] = Counter()  # bad ones of them
+        self._key_kinds: set[KeyKind] = set()  # of the cache that is copied
         self._begun: tuple[CacheInfo, Scan] | None = None  # requested before the slot had its turn
         self._budget = RetryBudget(plan.settings.retry_timeout_ms / 1000, clock)  # from the first failure after the last commit
 
@@ -195,6 +197,7 @@ class SlotCopy:
     def _left(self, writer: SlotWriter, cache: CachePlan) -> list[int]:
         """Partitions of a cache that this slot has yet to copy."""
         mine = partitions_of_slot(cache.name, cache.partitions, self._slot, self._plan.slots)
+        self._key_kinds = set()
         done = writer.state.done(self._plan.snapshot_id, cache.name, cache.incarnation)
         return [partition for partition in mine if partition not in done]
 
@@ -243,13 +246,16 @@ class SlotCopy:
             partitions = np.repeat([page.partition for page in batch], [page.rows for page in batch])
             records, bad = self._sender.send(writer, self._slot, cache, info, batch, partitions)
             self._unit_bad.update(partitions[bad].tolist())
+            if records.key_kinds and not self._key_kinds:  # the topic may hold keys of former snapshots
+                self._key_kinds = kinds_of_keys(writer.state.by_cache.get(cache.name, {}).values())
+            self._key_kinds |= records.key_kinds
             count.bytes += records.nbytes
         for page in batch:
             self._unit_rows[page.partition] = self._unit_rows.get(page.partition, 0) + page.rows
             if page.last:
                 rows, skipped = self._unit_rows.pop(page.partition), self._unit_bad.pop(page.partition, 0)
                 unit = cache.name, page.partition, cache.incarnation, self._plan.snapshot_id
-                writer.unit_done(*unit, rows - skipped, skipped, cache.topic_id)
+                writer.unit_done(*unit, rows - skipped, skipped, cache.topic_id, self._key_kinds)
                 count.add(CacheCount(entries=rows, records=rows - skipped, units=1, bad=skipped))
         if writer.past_limits and not self._unit_rows:
             self._commit(writer)

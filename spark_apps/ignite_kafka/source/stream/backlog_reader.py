@@ -17,22 +17,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 
 from ...common.deadline import Clock
-from ...convert.to_kafka.object_keys import KeyKind
 from ...ignite.scan import scan_partitions
 from ...kafka.clients import KafkaClients
 from ...kafka.topics import Topics
 from ...plan.slots import UnitOffset
 from ...plan.source_plan import TransferPlan
 from ...runtime.epoch import Unit
+from ...state.offsets import read_key_kinds
 from .backlog_client import BacklogClient
 from .batch import ChangeBatch
 from .cache_infos import CacheInfos
 from .change_reader import ChangeReader
 from .loader import Loader, Scan
 from .node_watch import NodeWatch
-from .reconcile import Reconciler
+from .reconcile import ReadKinds, Reconciler
 from .state_lookup import StateLookup
 from .topic_scan import MOST_HELD
 from .unit_reader import UnitReader
@@ -48,6 +49,7 @@ class BacklogReader:
 
     :param clients: read the topics, to reconcile them.
     :param most_records: target records of a batch of changes, and of a batch of loaded units; None: no limit.
+    :param read_kinds: reads the kinds of the keys that the connector has sent of a cache; None: from its offsets.
     """
 
     def __init__(
@@ -63,6 +65,7 @@ class BacklogReader:
         scan: Scan = scan_partitions,
         clock: Clock = time.monotonic,
         most_held: int = MOST_HELD,
+        read_kinds: ReadKinds | None = None,
     ) -> None:
         self._table, self._client = table, client
         self.states = states = UnitStates(plan, table, clock)
@@ -71,7 +74,10 @@ class BacklogReader:
         lookup = StateLookup(client, states, reader, nodes)
         self._changes = ChangeReader(client, states, reader, nodes, lookup, most_records)
         self._loader = Loader(client, infos, states, reader, lookup, most_records, scan)
-        self._reconciler = Reconciler(client, infos, states, lookup, clients, topics, most_held)
+        if read_kinds is None:
+            prefix = plan.settings.internal_topic_prefix
+            read_kinds = partial(read_key_kinds, clients, topics, prefix, plan.connector, plan.slots)
+        self._reconciler = Reconciler(client, infos, states, lookup, clients, topics, read_kinds, most_held)
 
     def restore(self, offsets: Iterable[tuple[int, UnitOffset | None, bool]]) -> None:
         """Restore the units from offset records: unit, record, and whether the topic may hold keys of it older than this capture."""
@@ -98,12 +104,9 @@ class BacklogReader:
         batch.progress = self.states.progress(batch)
         return batch
 
-    def remember(self, batch: ChangeBatch, key_kinds: Mapping[str, Iterable[KeyKind]]) -> None:
-        """Remember a committed batch.
-
-        :param key_kinds: cache to the kinds of the keys that were sent.
-        """
-        self.states.remember(batch, key_kinds)
+    def remember(self, batch: ChangeBatch) -> None:
+        """Remember a committed batch."""
+        self.states.remember(batch)
         self._changes.remember(batch)
         self._reconciler.remember(batch)
 

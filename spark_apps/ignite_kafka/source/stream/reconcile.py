@@ -11,16 +11,19 @@ change gets none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
 from ...common.arrays import Int64Array
-from ...convert import converter
-from ...convert.to_kafka.json_keys import declared_kinds
+from ...convert import Converters
+from ...convert.to_kafka.read_back import declared_kinds
+from ...ignite.types.key_kind import UNKNOWN_KIND, KeyKind
+from ...ignite.types.model import CacheInfo
 from ...kafka.clients import KafkaClients
 from ...kafka.topics import Topics
 from ...plan.source_plan import CachePlan
+from ...settings.converters import IGNITE_BINARY
 from .backlog_client import BacklogClient
 from .batch import ChangeBatch, ReconcilePosition
 from .cache_infos import CacheInfos
@@ -28,12 +31,16 @@ from .state_lookup import StateLookup
 from .topic_scan import MOST_HELD, TopicKeys, TopicScan
 from .unit_states import UnitStates
 
+ReadKinds = Callable[[str], set[KeyKind]]
+"""Reads the kinds of the keys that a connector has sent of a cache, by whichever task."""
+
 _UNITS_AT_ONCE = 64  # whose backlog is read together
 
 
 class Reconciler:
     """Reconciles the topics of a task's caches, one after the other. For one thread.
 
+    :param read_kinds: reads the kinds of the keys that the connector has sent of a cache.
     :param most_held: limit of keys that are held before their tombstones are sent.
     """
 
@@ -45,10 +52,12 @@ class Reconciler:
         lookup: StateLookup,
         clients: KafkaClients,
         topics: Topics,
+        read_kinds: ReadKinds,
         most_held: int = MOST_HELD,
     ) -> None:
-        self._client, self._infos, self._states, self._lookup = client, infos, states, lookup
+        self._client, self._infos, self._states, self._lookup, self._read_kinds = client, infos, states, lookup, read_kinds
         self._clients, self._topics, self._most_held = clients, topics, most_held
+        self._converters = Converters(states.plan.settings)
         self._scan: TopicScan | None = None
 
     @property
@@ -113,14 +122,22 @@ class Reconciler:
         return TopicScan(self._clients, self._topics, cache, unit_of, position, self._keys(cache), self._most_held)
 
     def _keys(self, cache: CachePlan) -> TopicKeys:
-        settings, info = self._states.plan.settings, self._infos.of(cache)
+        info = self._infos.of(cache)
         return TopicKeys(
-            converter(settings.value_converter, decimal_format=settings.decimal_format, enum_policy=settings.enum_policy),
+            self._converters.of(cache.name),
+            cache,
             info,
             self._client.cluster,
-            self._states.key_kinds[cache.name] or declared_kinds(info),
+            lambda: self._kinds(cache, info),
             lambda wanted: self._client.locate(cache.name, wanted),
         )
+
+    def _kinds(self, cache: CachePlan, info: CacheInfo) -> set[KeyKind]:
+        """Kinds of the keys that any task has sent of a cache, or if none are known, those that the cache declares."""
+        if self._converters.of(cache.name).key_name == IGNITE_BINARY:
+            return set()
+        found = self._read_kinds(cache.name)
+        return found if found - {UNKNOWN_KIND} else found | declared_kinds(info)
 
     def close(self) -> None:
         """Close the consumer."""

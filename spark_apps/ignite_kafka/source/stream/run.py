@@ -8,7 +8,7 @@ sent.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from contextlib import ExitStack
 from dataclasses import replace
 
@@ -33,7 +33,7 @@ from ...state import target_state as target
 from ...state.configs import SnapshotRecord
 from ...state.sent_topics import check_plan
 from ...state.status import RunStatus, TaskProgress
-from ..planning import ensure_topics, make_plan
+from ..planning import cache_configurations, ensure_topics, ensure_types_topic, make_plan, register_schemas
 from ..snapshot.run import planned
 from .capture import Capture, Deployments, deployment_of, owner_of
 from .start_policy import StartState, loads_after_change, start_policy
@@ -95,12 +95,20 @@ class BacklogRun(EpochRun[SourceSettings]):
         self._capture.secret = self._retry(lambda: control.ensure_capture_secret(found))
         captured, self._deployments = self._start_capture(plan, found.snapshot)
         self._retry(lambda: check_plan(captured, found.snapshot, self._clients, self._topics))
-        self._plan = replace(self._retry(lambda: ensure_topics(captured, self._topics)), generation=control.record.generation)
+        self._plan = self._with_topics(captured, {cache.name for cache in captured.caches}, control.record.generation)
         self._loaded = False
         self._retry(lambda: control.begin(self._record(), found.snapshot))
         self._follower = self._retry(lambda: RunFollower(self._clients, self._topics, self._plan))
         self._stack.callback(self._follower.close)
         self._adopt_target()
+
+    def _with_topics(self, plan: TransferPlan, added: Set[str], generation: int) -> TransferPlan:
+        """The plan with its topics, which exist now. Caches added to it are described for sinks that make the same ones."""
+        chosen = [cache for cache in plan.caches if cache.name in added]
+        self._retry(lambda: register_schemas(plan.settings, chosen, self._cluster))
+        self._retry(lambda: ensure_types_topic(self._settings, self._topics))
+        self._retry(lambda: self._control.write_caches(cache_configurations(chosen, self._cluster)))
+        return replace(self._retry(lambda: ensure_topics(plan, self._topics)), generation=generation)
 
     # capture
 
@@ -224,7 +232,7 @@ class BacklogRun(EpochRun[SourceSettings]):
         )
         plan = replace(plan, caches=tuple(caches), capture_id=captured.capture_id)
         self._retry(lambda: check_plan(plan, self._record(), self._clients, self._topics))
-        self._plan = replace(self._retry(lambda: ensure_topics(plan, self._topics)), generation=self._plan.generation)
+        self._plan = self._with_topics(plan, fresh, self._plan.generation)
         self._loaded = self._loaded and not fresh
         self._retry(lambda: self._control.begin_epoch(epoch + 1, self._record()))
         counts = {**planned(self._plan), **self._status.caches}

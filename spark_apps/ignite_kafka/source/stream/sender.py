@@ -5,19 +5,19 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from ...common.arrays import Int64Array, Mask
 from ...convert.to_kafka.key_types import remembered
-from ...convert.to_kafka.object_keys import KeyKind
 from ...ignite.backlog_changes import REMOVED
 from ...ignite.cluster import Cluster
+from ...ignite.types.key_kind import KeyKind
 from ...ignite.types.model import Page
-from ...plan.slots import UnitOffset
+from ...plan.slots import UnitOffset, kinds_of_keys
 from ...plan.source_plan import CachePlan, TransferPlan
 from ...runtime.counts import CacheCount
+from ...settings.converters import IGNITE_BINARY
 from ...state.open_slots import OpenSlots
 from ...state.sent_topics import check_units
 from ...state.slot_writer import SlotWriter
@@ -28,18 +28,6 @@ from .unit_table import UnitTable
 
 Counts = Mapping[int, Mapping[str, CacheCount]]
 State = tuple[bytes, bytes | None]
-
-
-@dataclass(frozen=True)
-class Sent:
-    """The result of a commit.
-
-    :param records: number of records, offset records not counted.
-    :param key_kinds: cache to the kinds of the keys that the connector has sent so far.
-    """
-
-    records: int
-    key_kinds: Mapping[str, frozenset[KeyKind]]
 
 
 class SlotsSender:
@@ -79,12 +67,13 @@ class SlotsSender:
             check_units(self._plan, cache, offsets)
             now = cache.incarnation, self._plan.snapshot_id
             sent_before = any((offset.incarnation, offset.snapshot_id) != now for offset in offsets.values())
+            has_kinds = self._settings.of(cache.name).key_converter != IGNITE_BINARY
             for unit in units.tolist():
                 offset = offsets.get(self._table.partition(unit))
-                if offset is not None:
-                    self._key_kinds[cache.name].update(offset.key_kinds)
-                    if offset.snapshot_id == self._plan.snapshot_id:
-                        self._records[unit] = offset.records
+                if offset is not None and has_kinds:
+                    self._key_kinds[cache.name] |= kinds_of_keys([offset])
+                if offset is not None and offset.snapshot_id == self._plan.snapshot_id:
+                    self._records[unit] = offset.records
                 yield unit, offset, sent_before
 
     @property
@@ -92,15 +81,15 @@ class SlotsSender:
         """Whether a commit was requested and not answered."""
         return self._writers.in_doubt
 
-    def commit(self, batches: Sequence[ChangeBatch]) -> Sent:
-        """Send batches and their offset records (`ChangeBatch.progress`), and commit them."""
+    def commit(self, batches: Sequence[ChangeBatch]) -> int:
+        """Send batches and their offset records (`ChangeBatch.progress`), commit them, and return the number of records."""
         for batch in batches:
             states = batch.states_by_unit
             for units in self._table.by_slot_and_cache(batch.active):
                 self._send(batch, units, states)
         records = sum(count.records for counts in self._batch.values() for count in counts.values())
         self._writers.each(self._commit_slot, self._writers)
-        return Sent(records, {name: frozenset(kinds) for name, kinds in self._key_kinds.items()})
+        return records
 
     def _commit_slot(self, slot: int) -> None:
         self._writers[slot].commit()
@@ -132,7 +121,8 @@ class SlotsSender:
         kept = rows if self._settings.process_removals else rows[batch.changes.kind[rows] != REMOVED]
         if kept.size:
             removed = batch.changes.kind[kept] == REMOVED
-            self._convert(cache, batch.classified.unit[kept], [page_of_rows(batch.changes, kept)], removed)
+            origin = batch.changes.number[kept], batch.changes.time_ms[kept]
+            self._convert(cache, batch.classified.unit[kept], [page_of_rows(batch.changes, kept)], removed, origin)
 
     def _send_states(self, units: Int64Array, states: Mapping[int, Sequence[State]], cache: CachePlan) -> None:
         tombstones = self._settings.process_removals
@@ -141,16 +131,24 @@ class SlotsSender:
             removed = np.array([value is None for _, (_, value) in kept])
             self._convert(cache, np.array([unit for unit, _ in kept]), [page_of_states([state for _, state in kept])], removed)
 
-    def _convert(self, cache: CachePlan, units: Int64Array, pages: Sequence[Page], removed: Mask | None) -> None:
+    def _convert(
+        self,
+        cache: CachePlan,
+        units: Int64Array,
+        pages: Sequence[Page],
+        removed: Mask | None,
+        changes: tuple[Int64Array, Int64Array] | None = None,
+    ) -> None:
         """Queue the entries of pages.
 
         :param units: of each entry, all of one slot.
         :param removed: which entries are tombstones; None: none, and their order does not count.
+        :param changes: see :meth:`.entry_sender.EntrySender.send`.
         """
         slot = int(self._table.slot[units[0]])
         count, partitions = self._batch[slot][cache.name], self._table.units["partition"][units]
         self._entries.note_key_types(cache.name, remembered(self._key_kinds[cache.name]))
-        records, bad = self._entries.send(self._writers[slot], slot, cache, self._infos.of(cache), pages, partitions, removed)
+        records, bad = self._entries.send(self._writers[slot], slot, cache, self._infos.of(cache), pages, partitions, removed, changes)
         self._key_kinds[cache.name] |= records.key_kinds
         np.subtract.at(self._records, units[bad], 1)  # :meth:`_send_offset` adds all
         count.bad += bad.size

@@ -65,11 +65,11 @@ class BatchRunner:
             self._commit([batch])
 
     def _commit(self, batches: Sequence[ChangeBatch]) -> None:
-        sent = self._sender.commit(batches)
+        records = self._sender.commit(batches)
         for batch in batches:
-            self._reader.remember(batch, sent.key_kinds)
+            self._reader.remember(batch)
             self._reader.acknowledge(batch)
-        self._limiter.sent(sent.records)
+        self._limiter.sent(records)
 
 
 class TaskStream(TaskLoop):

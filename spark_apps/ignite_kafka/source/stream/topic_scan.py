@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -13,14 +14,15 @@ from ... import events
 from ...common.arrays import Int64Array
 from ...common.redaction import in_message
 from ...convert import Converter
-from ...convert.to_kafka.json_keys import SIMPLE_KINDS, key_forms, key_of
-from ...convert.to_kafka.object_keys import KeyKind
+from ...convert.to_kafka.key_values import SIMPLE_KINDS
+from ...convert.to_kafka.read_back import KeyReader
 from ...ignite.cluster import Cluster
+from ...ignite.types.key_kind import KeyKind
 from ...ignite.types.model import CacheInfo
 from ...kafka.clients import KafkaClients, translate
 from ...kafka.topics import Topics
 from ...plan.source_plan import CachePlan
-from .batch import LocatedKey, ReconcilePosition, page_of_states
+from .batch import LocatedKey, ReconcilePosition
 
 _STEP, _STEP_S = 10_000, 0.2
 _LOCATED = 10_000  # keys in one question
@@ -34,17 +36,32 @@ Locate = Callable[[Sequence[bytes]], tuple[npt.NDArray[np.int32], npt.NDArray[np
 class TopicKeys:
     """Turns the keys of one cache's records back into Ignite keys.
 
-    :param kinds: kinds of the cache's keys.
+    :param kinds: gives the kinds of the cache's keys; called with the first keys, so that it knows those of all records of the scan.
     """
 
-    def __init__(self, converter: Converter, info: CacheInfo, cluster: Cluster, kinds: Iterable[KeyKind], locate: Locate) -> None:
-        self._converter, self._info, self._cluster, self._kinds = converter, info, cluster, frozenset(kinds)
-        self._raw = converter.name == "ignite-binary"
-        self._locate = locate
+    def __init__(
+        self,
+        converter: Converter,
+        cache: CachePlan,
+        info: CacheInfo,
+        cluster: Cluster,
+        kinds: Callable[[], Iterable[KeyKind]],
+        locate: Locate,
+    ) -> None:
+        self._converter, self._topic, self._info, self._cluster = converter, cache.topic, info, cluster
+        self._read_kinds, self._locate = kinds, locate
 
-    def read_back(self, texts: Sequence[bytes]) -> list[bytes | None]:
+    @cached_property
+    def _kinds(self) -> frozenset[KeyKind]:
+        return frozenset(self._read_kinds())
+
+    @cached_property
+    def _reader(self) -> KeyReader:
+        return KeyReader(self._converter, self._kinds, self._info, self._cluster, self._topic)
+
+    def read_back(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """Keys in Ignite's binary form, not wrapped; None for one that cannot be turned back."""
-        return list(texts) if self._raw else [key_of(text, self._kinds, self._cluster) for text in texts]
+        return self._reader.read_back(keys)
 
     def located(self, keys: Sequence[bytes]) -> tuple[Int64Array, npt.NDArray[np.bool_]]:
         """Partition of each key, and whether the cache has it."""
@@ -53,21 +70,12 @@ class TopicKeys:
             return np.zeros(0, np.int64), np.zeros(0, bool)
         return np.concatenate([part for part, _ in parts]).astype(np.int64), np.concatenate([there for _, there in parts])
 
-    def gone(self, absent: Mapping[bytes, bytes]) -> tuple[set[bytes], set[bytes]]:
-        """Keys of records whose Ignite key is absent: those that are gone, and those that are doubtful.
-
-        A key that gives other bytes when it is converted anew is doubtful; one that the cache has under another type is not gone.
-        """
-        if self._raw or not absent:
-            return set(absent), set()
-        texts = list(absent)
-        page = page_of_states([(absent[text], None) for text in texts])
-        converted = self._converter.convert([page], self._info, self._cluster, in_order=True)
-        same = {text for text, found in zip(texts, converted.keys.to_pylist(), strict=True) if text == found}
-        forms = [(text, form) for text in texts if text in same for form in key_forms(text, SIMPLE_KINDS | self._kinds, self._cluster)]
-        there = self.located([form for _, form in forms])[1]
-        present = {text for (text, _), found in zip(forms, there.tolist(), strict=True) if found}
-        return same - present, set(texts) - same
+    def gone(self, absent: Sequence[bytes]) -> set[bytes]:
+        """Those of some keys of records, whose Ignite key the cache lacks, that it does not have under another type either."""
+        forms = self._reader.forms(absent, SIMPLE_KINDS | self._kinds)
+        tried = [(key, form) for key, found in zip(absent, forms, strict=True) for form in found]
+        there = self.located([form for _, form in tried])[1]
+        return set(absent) - {key for (key, _), found in zip(tried, there.tolist(), strict=True) if found}
 
 
 class TopicScan:
@@ -170,12 +178,11 @@ class TopicScan:
         known = {text: key for text, key in keys.items() if key is not None}
         partitions, present = self._keys.located(list(known.values()))
         units = {text: self._unit_of.get(partition) for text, partition in zip(known, partitions.tolist(), strict=True)}
-        absent = {text: key for (text, key), there in zip(known.items(), present.tolist(), strict=True) if not there}
-        gone, doubtful = self._keys.gone({text: key for text, key in absent.items() if units[text] is not None})
-        self._held |= {text: (unit, known[text]) for text in gone if (unit := units[text]) is not None}
-        unread = doubtful.union(text for text, key in keys.items() if key is None)
+        absent = [text for text, there in zip(known, present.tolist(), strict=True) if not there and units[text] is not None]
+        self._held |= {text: (unit, known[text]) for text in self._keys.gone(absent) if (unit := units[text]) is not None}
+        unread = [text for text, key in keys.items() if key is None]
         self._unread += len(unread)
-        self._example = next(iter(unread), self._example)
+        self._example = unread[0] if unread else self._example
 
     def close(self) -> None:
         """Report keys that could not be read back, and close the consumer."""

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ...common.arrays import Int64Array, Mask
 from ...common.deadline import Clock
-from ...convert.to_kafka.object_keys import KeyKind
 from ...plan.slots import UnitOffset
 from ...plan.source_plan import TransferPlan
 from .batch import MOST_OF_UNIT, ChangeBatch, ReconcilePosition, UnitProgress
@@ -46,7 +44,6 @@ class UnitStates:
     :ivar topology: U topology versions at which everything that the backlog held is sent; -1: unknown.
     :ivar marked: units that must be loaded again.
     :ivar pending_reconcile: unit to how far its topic is reconciled.
-    :ivar key_kinds: cache to the kinds of the keys that were sent.
     """
 
     def __init__(self, plan: TransferPlan, table: UnitTable, clock: Clock = time.monotonic) -> None:
@@ -57,7 +54,6 @@ class UnitStates:
         self.topology = np.full(size, -1, np.int64)
         self.marked: dict[int, UnitMark] = {}
         self.pending_reconcile: dict[int, ReconcilePosition] = {}
-        self.key_kinds: dict[str, set[KeyKind]] = defaultdict(set)
         self._sent_before = np.zeros(size, bool)
 
     def restore(self, unit: int, offset: UnitOffset | None, sent_before: bool) -> None:
@@ -67,8 +63,6 @@ class UnitStates:
         """
         cache = self.table.cache_of(unit)
         self._sent_before[unit] = sent_before or offset is not None or not cache.load
-        if offset is not None:
-            self.key_kinds[cache.name].update(offset.key_kinds)
         if offset is not None and (offset.incarnation, offset.snapshot_id) == (cache.incarnation, self.plan.snapshot_id):
             self.deduplicator.restore(unit, offset, self.clock())
             self.topology[unit] = offset.topology
@@ -155,14 +149,9 @@ class UnitStates:
 
     # batches that are committed
 
-    def remember(self, batch: ChangeBatch, key_kinds: Mapping[str, Iterable[KeyKind]]) -> None:
-        """Change the states by a committed batch.
-
-        :param key_kinds: cache to the kinds of the keys that were sent.
-        """
+    def remember(self, batch: ChangeBatch) -> None:
+        """Change the states by a committed batch."""
         now = self.clock()
-        for cache, kinds in key_kinds.items():
-            self.key_kinds[cache].update(kinds)
         self.deduplicator.remember(batch.classified, batch.done, batch.changes, now)
         self.topology[batch.units] = batch.topology
         for unit in batch.unloaded:

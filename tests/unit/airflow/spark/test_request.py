@@ -61,6 +61,20 @@ def test_settings_are_templated(bench: Bench) -> None:
     assert bench.seen["request"]["snapshot_id"] == "all-manual__2025-01-01"
 
 
+def test_rules_of_names_and_overrides_keep_their_order_and_are_templated(bench: Bench) -> None:
+    rules = {"z-(.*)": "{{ params.prefix }}$1", "a-(?<what>.*)": "${what}"}
+    overrides = {"z.*": {"topic_partitions": 3}, "a.*": {"decimal_format": "NUMERIC"}}
+    groups = {"z": {"include": ["{{ params.prefix }}.*"], "partitions": 2}, "a": {"include": "a"}}
+    task = operator({"topic_names": rules, "overrides": overrides, "topic_creation_groups": json.dumps(groups)})
+    task.render_template_fields(context())
+    task.execute(context())
+    settings = bench.seen["request"]["settings"]
+    assert list(settings["topic_names"].items()) == [("z-(.*)", "p-$1"), ("a-(?<what>.*)", "${what}")]
+    assert list(settings["overrides"].items()) == list(overrides.items())
+    expected = [("z", {"include": ["p-.*"], "partitions": 2}), ("a", {"include": ["a"]})]
+    assert list(settings["topic_creation_groups"].items()) == expected
+
+
 def test_settings_from_a_properties_file(bench: Bench) -> None:
     path = bench.folder / "source.properties"
     path.write_text("name=from-file\ntopicPrefix=file-\ncacheWhitelist=flights,air.*\n")

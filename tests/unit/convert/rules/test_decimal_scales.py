@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from ignite_kafka import events
-from ignite_kafka.convert import converter
 from ignite_kafka.convert.rules.decimal_scales import warn_without_scale
 from ignite_kafka.convert.to_ignite import RecordConverter
 from ignite_kafka.errors import UnsupportedType
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity, QueryField
+from tests.support.converters import converter
 from tests.support.ignite_bytes import NULL, Types, binary, collection, decimal, mapping, number, page, string
 from tests.support.to_ignite_records import GrowingTypes, consumed, decoded
 
@@ -47,7 +47,7 @@ def prices(types: Types, *values: str | None) -> list[tuple[bytes, bytes]]:
 
 
 def written(cache: CacheInfo, types: Types, entries: list[tuple[bytes, bytes]], form: str = "BASE64") -> list[Any]:
-    records = converter("json", decimal_format=form).convert([page(entries)], cache, types, in_order=True)
+    records = converter("json", decimal_format=form, field_nullability_policy="EAGER").convert([page(entries)], cache, types, in_order=True)
     return [json.loads(value, parse_float=Decimal) for value in records.values.to_pylist()]
 
 

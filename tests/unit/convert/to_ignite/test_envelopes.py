@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from ignite_kafka.convert.to_ignite import ConversionRules, RecordConverter, Stage
+from ignite_kafka.convert.to_ignite.conversion_rules import SideRules
 from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity, QueryField
+from ignite_kafka.settings.converters import parse_properties
 from tests.support.to_ignite_records import TRADE, GrowingTypes, cache_of, consumed, decoded
 
 FREE = CacheInfo("free", 2)
@@ -43,7 +45,8 @@ def test_a_value_in_an_envelope_is_a_bad_record_and_teaches_nothing(item: Any, c
     assert [bad.row for bad in found.bad] == [40, 41, 42]
     for bad in found.bad:
         assert bad.stage == Stage.VALUE
-        assert "set value.converter.schemas.enable=false where the topic is written" in bad.reason
+        assert "set schemas.enable to true, or to auto where other records are plain, in value_converter_config" in bad.reason
+        assert "(value.converter.schemas.enable in a file of Kafka Connect)" in bad.reason
     assert len(decoded(found, types)) == 80
     assert not {"schema", "payload"} & {one.name for kind in types.known.values() for one in kind.fields}
 
@@ -51,14 +54,14 @@ def test_a_value_in_an_envelope_is_a_bad_record_and_teaches_nothing(item: Any, c
 @pytest.mark.parametrize("item", ENVELOPES, ids=str)
 def test_a_key_in_an_envelope_is_a_bad_record(item: Any) -> None:
     found = RecordConverter(FREE, GrowingTypes()).convert(consumed([b'{"id":1}'] * 3, written(item)))
-    assert [(bad.stage, "key.converter.schemas.enable=false" in bad.reason) for bad in found.bad] == [(Stage.KEY, True)] * 3
+    assert [(bad.stage, "key.converter.schemas.enable" in bad.reason) for bad in found.bad] == [(Stage.KEY, True)] * 3
     assert not len(found)
 
 
 def test_fields_that_make_the_key_are_not_looked_for_in_an_envelope() -> None:
     rules = ConversionRules(key_policy="value", key_fields=("id",))
     found = RecordConverter(FREE, GrowingTypes(), rules).convert(consumed(written(ENVELOPES[0])))
-    assert all("value.converter.schemas.enable=false" in bad.reason for bad in found.bad)
+    assert all("value.converter.schemas.enable" in bad.reason for bad in found.bad)
     assert len(found.bad) == 3
 
 
@@ -66,6 +69,31 @@ def test_fields_that_make_the_key_are_not_looked_for_in_an_envelope() -> None:
 def test_data_that_looks_like_an_envelope_is_stored(item: Any) -> None:
     found = RecordConverter(FREE, GrowingTypes()).convert(consumed(written(item)))
     assert (len(found), found.bad) == (3, ())
+
+
+PLAIN = [b'{"id":1}', b'{"id":2,"schema":5}']
+CONFIGS = [{"schemas.enable": "auto"}, {"schemas.enable": "true"}]
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=str)
+def test_a_sink_that_is_told_so_reads_envelopes(config: dict[str, str]) -> None:
+    side = SideRules(properties=parse_properties("", "json", config))
+    item, types = {"schema": STRUCT, "payload": {"id": 7}}, GrowingTypes()
+    number = {"schema": {"type": "int32", "optional": False}, "payload": 5}
+    found = RecordConverter(FREE, types, ConversionRules(key=side, value=side)).convert(consumed(written(item), written(number)))
+    assert not found.bad
+    assert [(key, value.fields) for key, value in decoded(found, types)] == [(5, {"id": 7})] * 3
+
+
+def test_auto_reads_plain_records_and_envelopes_and_true_envelopes_only() -> None:
+    both, only = (ConversionRules(value=SideRules(properties=parse_properties("", "json", config))) for config in CONFIGS)
+    records = [*PLAIN, *written(ENVELOPES[0])]
+    types = GrowingTypes()
+    found = RecordConverter(FREE, types, both).convert(consumed(records))
+    assert not found.bad
+    assert [value.fields["id"] for _, value in decoded(found, types)] == [1, 2, 1, 1, 1]
+    found = RecordConverter(FREE, GrowingTypes(), only).convert(consumed(records))
+    assert [(bad.row, bad.stage, "auto reads both" in bad.reason) for bad in found.bad] == [(0, Stage.VALUE, True), (1, Stage.VALUE, True)]
 
 
 def test_columns_of_these_names_are_data() -> None:

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ignite_kafka.convert import converter
-from ignite_kafka.convert.to_ignite import ConversionRules, RecordConverter
+from ignite_kafka.convert.to_ignite import RecordConverter
 from ignite_kafka.convert.to_ignite.exact_numbers import doubtful, holds
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import CacheInfo
+from tests.support.converters import converter
 from tests.support.ignite_bytes import Types, binary, decimal, number, page
-from tests.support.to_ignite_records import GrowingTypes, cache_of, consumed, decoded
+from tests.support.to_ignite_records import GrowingTypes, cache_of, consumed, decoded, rules
 
 FREE = CacheInfo("free", 2)
 NOT_HELD = [
@@ -124,15 +124,15 @@ def test_a_decimal_within_an_object_does_not_come_back_as_another_number() -> No
         (number(codes.LONG, row), binary(kind, {"in": binary(inner, {"d": decimal(Decimal(text))})})) for row, text in enumerate(amounts)
     ]
     records = converter("json", decimal_format="NUMERIC").convert([page(entries)], FREE, Types(types.known), in_order=True)
-    values, rules = records.values.to_pylist(), ConversionRules(decimal_format="NUMERIC")
+    values, numeric = records.values.to_pylist(), rules(decimal_format="NUMERIC")
 
     sink = GrowingTypes()
-    found = RecordConverter(FREE, sink, rules).convert(consumed(values))
+    found = RecordConverter(FREE, sink, numeric).convert(consumed(values))
     assert [(bad.row, "field in.d is 123456789012345678" in bad.reason) for bad in found.bad] == [(1, True)]
     assert [value.fields["in"].fields["d"] for _, value in decoded(found, sink)] == [12.5]
 
     sink, cache = GrowingTypes(), cache_of({"in.d": "java.math.BigDecimal"})
-    found = RecordConverter(cache, sink, rules).convert(consumed(values))
+    found = RecordConverter(cache, sink, numeric).convert(consumed(values))
     assert not found.bad
     assert [str(value.fields["in"].fields["d"]) for _, value in decoded(found, sink)] == amounts
 

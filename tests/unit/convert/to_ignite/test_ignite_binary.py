@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from ignite_kafka.convert.to_ignite import ConversionRules, Entries, RecordConverter
+from ignite_kafka.convert.to_ignite import Entries, RecordConverter
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity
 from tests.support import ignite_bytes as wire
-from tests.support.to_ignite_records import GrowingTypes, consumed
+from tests.support.to_ignite_records import GrowingTypes, consumed, rules
 
-BOTH = ConversionRules(key_converter="ignite-binary", value_converter="ignite-binary")
+BOTH = rules("ignite-binary", "ignite-binary")
 CACHE = CacheInfo("free", 2)
 
 
@@ -63,7 +63,7 @@ def test_bytes_that_are_no_value_are_named_and_their_neighbours_kept(data: bytes
 
 def test_a_json_key_with_a_binary_value() -> None:
     cache = CacheInfo("free", 2, query_entities=(QueryEntity("java.lang.Integer", "Point"),))
-    entries = RecordConverter(cache, types(), ConversionRules(value_converter="ignite-binary")).convert(consumed([POINT, None, b"x"]))
+    entries = RecordConverter(cache, types(), rules(value="ignite-binary")).convert(consumed([POINT, None, b"x"]))
     assert entries.keys.to_pylist() == [wire.number(codes.INT, 0), wire.number(codes.INT, 1)]
     assert entries.values.to_pylist() == [POINT, None]
     assert [bad.row for bad in entries.bad] == [2]
@@ -71,17 +71,17 @@ def test_a_json_key_with_a_binary_value() -> None:
 
 @pytest.mark.parametrize("key_converter", ["json", "ignite-binary"])
 def test_four_letters_that_are_null_in_json_remove_nothing(key_converter: str) -> None:
-    rules = ConversionRules(key_converter=key_converter, value_converter="ignite-binary")
+    chosen = rules(key_converter, "ignite-binary")
     keys = [b"1", b"2", b"3"] if key_converter == "json" else KEYS
-    entries = RecordConverter(CACHE, types(), rules).convert(consumed([POINT, b"null", None], keys))
+    entries = RecordConverter(CACHE, types(), chosen).convert(consumed([POINT, b"null", None], keys))
     assert entries.values.to_pylist() == [POINT, None]
     assert entries.rows.tolist() == [0, 2]
     assert [(bad.row, bad.stage) for bad in entries.bad] == [(1, "VALUE_CONVERTER")]
 
 
 def test_json_null_removes_whatever_the_keys_are() -> None:
-    rules = ConversionRules(key_converter="ignite-binary", value_converter="json")
-    entries = RecordConverter(CACHE, types(), rules).convert(consumed([b"null", b"1"], KEYS[:2]))
+    chosen = rules("ignite-binary", "json")
+    entries = RecordConverter(CACHE, types(), chosen).convert(consumed([b"null", b"1"], KEYS[:2]))
     assert entries.values.is_null().to_pylist() == [True, False]
 
 

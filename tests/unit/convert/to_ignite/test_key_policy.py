@@ -114,23 +114,6 @@ def test_fields_that_make_no_key_of_the_cache_are_settings_errors(
         RecordConverter(cache, GrowingTypes(), ConversionRules(key_policy=policy, key_fields=names))
 
 
-@pytest.mark.parametrize(
-    ("rules", "message"),
-    [
-        ({"key_policy": "record"}, "key_policy is 'record'.*key, value, kafka"),
-        ({"value_converter": "avro"}, "value_converter is 'avro'.*json, ignite-binary"),
-        ({"key_converter": "string"}, "key_converter is 'string'"),
-        ({"decimal_format": "TEXT"}, "decimal_format is 'TEXT'.*BASE64, NUMERIC"),
-        ({"key_policy": "value"}, "no key_fields are given"),
-        ({"key_policy": "kafka", "key_fields": ("a",)}, "there are 1 key_fields"),
-        ({"key_fields": ("a",), "key_converter": "ignite-binary"}, "the key_converter is ignite-binary"),
-    ],
-)
-def test_rules_that_contradict_are_settings_errors(rules: dict[str, Any], message: str) -> None:
-    with pytest.raises(SettingsError, match=message):
-        ConversionRules(**rules)
-
-
 def test_ordinary_keys_need_a_table_of_their_own() -> None:
     assert keys(cache_of({}, key="java.util.UUID"), "key", keys=[b'"12345678-1234-1234-1234-123456789abc"', b'"no"'])[1] == [
         (1, "it is no UUID")

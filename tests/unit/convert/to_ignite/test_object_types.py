@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from ignite_kafka import events
-from ignite_kafka.convert import converter
 from ignite_kafka.convert.to_ignite import RecordConverter
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import CacheInfo
+from tests.support.converters import converter
 from tests.support.ignite_bytes import Types, binary, number, page
 from tests.support.to_ignite_records import GrowingTypes, consumed, decoded
 

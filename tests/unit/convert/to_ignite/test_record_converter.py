@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from ignite_kafka.convert.to_ignite import ConversionRules, RecordConverter, Stage
+from ignite_kafka.convert.to_ignite import RecordConverter, Stage
 from ignite_kafka.convert.to_ignite.object_types import ObjectTypes
 from ignite_kafka.errors import TypeClash, UnsupportedType
-from ignite_kafka.ignite.binary.row_values import Document, Timestamp
+from ignite_kafka.ignite.binary.row_values import Document, SqlDate, Timestamp
 from ignite_kafka.ignite.types.java_hash import java_hash
 from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity, QueryField
-from tests.support.to_ignite_records import TRADE, GrowingTypes, cache_of, consumed, decoded
+from tests.support.to_ignite_records import TRADE, GrowingTypes, cache_of, consumed, decoded, rules
 
 TRADES = cache_of(TRADE)
 GOOD = b'{"id":1,"symbol":"a","price":1.5,"qty":3,"ts":1000,"note":null}'
@@ -70,9 +70,7 @@ def test_a_bad_record_is_named_and_its_neighbours_are_kept(text: bytes, reason: 
 @pytest.mark.parametrize("number", ["1E+99999999999999999999", "-1e-99999999999999999999", "0e-9999999999999999999", "1e99999"])
 @pytest.mark.parametrize("scale", [-1, 2])
 def test_a_decimal_whose_exponent_nothing_holds_is_a_bad_record(number: str, scale: int) -> None:
-    converter = RecordConverter(
-        cache_of({"d": "java.math.BigDecimal"}, scale=scale), GrowingTypes(), ConversionRules(decimal_format="NUMERIC")
-    )
+    converter = RecordConverter(cache_of({"d": "java.math.BigDecimal"}, scale=scale), GrowingTypes(), rules(decimal_format="NUMERIC"))
     entries = converter.convert(consumed([b'{"d":1.25}', f'{{"d":{number}}}'.encode(), b'{"d":2.5}']))
     assert entries.rows.tolist() == [0, 2]
     assert [(bad.row, bad.reason) for bad in entries.bad] == [(1, "field d is a decimal of more than 10000 digits")]
@@ -340,3 +338,11 @@ def test_a_declared_type_that_the_cluster_refuses_is_an_error() -> None:
 
     with pytest.raises(TypeClash):
         RecordConverter(TRADES, Refusing()).convert(consumed([GOOD]))
+
+
+@pytest.mark.parametrize("text", [b'{"d":20000}', b'{"d":20000,"id":1}'])
+def test_a_sql_date_is_midnight_in_the_time_zone_of_the_rules(text: bytes) -> None:
+    types, cache = GrowingTypes(), cache_of({"d": "java.sql.Date"})
+    entries = RecordConverter(cache, types, rules(zone="America/New_York")).convert(consumed([text, b'{"d":null}']))
+    day, nothing = (value.fields["d"] for _, value in decoded(entries, types))
+    assert (day, nothing) == (SqlDate(20_000 * 86_400_000 + 4 * 3_600_000), None)

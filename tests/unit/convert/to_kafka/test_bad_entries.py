@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from ignite_kafka.convert import converter
 from ignite_kafka.convert.rules.stage import Stage
 from ignite_kafka.convert.to_kafka.bad_entries import ENTRY_ERRORS, separate_bad_entries
 from ignite_kafka.errors import DecodeError, IgniteKafkaError, RecordTooLarge, UnknownBinaryType, UnsupportedType
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import Page
 from ignite_kafka.kafka.records import Records
+from tests.support.converters import converter
 from tests.support.ignite_bytes import CACHE, NULL, Types, binary, mapping, number, page, string, wrapped
 
 TYPES = Types()

@@ -8,11 +8,12 @@ from decimal import Decimal
 
 import pytest
 
-from ignite_kafka.convert import converter
 from ignite_kafka.convert.to_kafka.key_types import KeyTypes, key_types_in, remembered
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.kafka.records import KeyType
+from tests.support.converters import converter
 from tests.support.ignite_bytes import CACHE, NULL, Types, binary, boolean, decimal, number, page, string, uuid_
+from tests.support.key_converters import KEY_CONVERTERS
 
 TYPES = Types()
 ONE = TYPES.add("One", {"a": codes.LONG, "b": codes.LONG}, ["a"], ["b", "a"])
@@ -86,3 +87,20 @@ def test_types_of_an_earlier_run_are_known_by_its_offsets() -> None:
 def test_a_process_has_one_memory_for_a_cache_in_a_run() -> None:
     assert key_types_in("c", 1, "x") is key_types_in("c", 1, "x")
     assert len({id(key_types_in(*place)) for place in (("c", 1, "x"), ("c", 2, "x"), ("c", 1, "y"), ("d", 1, "x"))}) == 4
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "coincide"),
+    [
+        (number(codes.INT, 1), number(codes.CHAR, 1), True),
+        (string(str(uuid.UUID(int=1))), uuid_(uuid.UUID(int=1)), True),
+        (number(codes.INT, 1), number(codes.LONG, 1), False),
+        (binary(ONE, {"a": number(codes.LONG, 1)}), binary(TWO, {"a": number(codes.INT, 1)}), False),
+    ],
+)
+def test_types_of_keys_with_schemas(first: bytes, second: bytes, coincide: bool) -> None:
+    """Two types may coincide just where their keys have the same bytes."""
+    made = KEY_CONVERTERS["schemas"]()
+    records = [made.convert([page([(key, NULL)])], CACHE, TYPES, topic="t") for key in (first, second)]
+    assert bool(KeyTypes().meet(records[0].key_types | records[1].key_types)) == coincide
+    assert (records[0].keys == records[1].keys) == coincide

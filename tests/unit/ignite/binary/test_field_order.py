@@ -13,8 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ignite_kafka.convert import converter
-from ignite_kafka.convert.to_kafka.json_keys import key_of
 from ignite_kafka.convert.to_kafka.json_values import json_value, same_json
 from ignite_kafka.ignite.binary import decode_entries, decode_rows
 from ignite_kafka.ignite.binary.entry_table import entries_schema, to_batch
@@ -24,6 +22,7 @@ from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.java_hash import java_hash
 from ignite_kafka.ignite.types.model import BinaryField, BinaryType
 from ignite_kafka.state.types import type_from_json, type_to_json
+from tests.support.converters import converter
 from tests.support.ignite_bytes import (
     CACHE,
     NULL,
@@ -38,6 +37,7 @@ from tests.support.ignite_bytes import (
     string,
     wrapped,
 )
+from tests.support.ignite_keys import key_of
 
 NAMES = [f"Field_{name}" for name in "zyxwvutsab"]
 CODES = [codes.LONG, codes.STRING, codes.DOUBLE, codes.BOOL, codes.OBJECT]
@@ -55,6 +55,9 @@ def value_of(code: int, pick: random.Random, inner: bytes) -> bytes:
     }[code]
 
 
+WHOLE = {"field_nullability_policy": "EAGER"}
+
+
 def types_of(kinds: Mapping[str, Mapping[str, int]], schemas: Sequence[Sequence[str]], pick: random.Random) -> Types:
     """The metadata of one node: fields and schemas in an order of its own."""
     types = Types()
@@ -69,8 +72,8 @@ def types_of(kinds: Mapping[str, Mapping[str, int]], schemas: Sequence[Sequence[
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.integers(0, 1 << 32))
-def test_the_bytes_do_not_depend_on_the_node_that_gave_the_metadata(seed: int) -> None:
+@given(st.integers(0, 1 << 32), st.sampled_from(["LAZY", "EAGER"]))
+def test_the_bytes_do_not_depend_on_the_node_that_gave_the_metadata(seed: int, policy: str) -> None:
     pick = random.Random(seed)
     fields = {name: pick.choice(CODES) for name in pick.sample(NAMES, pick.randrange(1, len(NAMES)))}
     simple = dict.fromkeys(NAMES, codes.LONG)
@@ -85,17 +88,19 @@ def test_the_bytes_do_not_depend_on_the_node_that_gave_the_metadata(seed: int) -
         return binary(one.known[java_hash(kind.lower())], made, compact=pick.random() < 0.8)
 
     entries = [page([(wrapped(an_object("Key")), wrapped(an_object("Value"))) for _ in range(pick.randrange(1, 30))])]
-    first, second = (converter("json").convert(entries, CACHE, types, in_order=True) for types in (one, other))
+    json_converter, lazy = converter("json", field_nullability_policy=policy), policy == "LAZY"
+    first, second = (json_converter.convert(entries, CACHE, types, in_order=True) for types in (one, other))
     assert (first.keys, first.values, first.key_kinds) == (second.keys, second.values, second.key_kinds)
     rows = list(decode_rows(entries, CACHE, other))
     for (key, value), key_text, value_text in zip(rows, first.keys.to_pylist(), first.values.to_pylist(), strict=True):
         assert same_json(json_value(key, is_key=True), json.loads(key_text))
-        assert same_json(json_value(value), json.loads(value_text))
+        assert same_json(json_value(value, omit_nulls=lazy), json.loads(value_text))
     for row, (key, value) in enumerate(rows):  # no record depends on the others of its batch
         assert list(json.loads(first.keys[row].as_py())) == list(key.fields)[: key.own]
-        assert list(json.loads(first.values[row].as_py())) == list(value.fields)
+        shown = [name for name, item in value.fields.items() if not lazy or item is not None]
+        assert list(json.loads(first.values[row].as_py())) == shown
     parts = [page([entry]) for entry in _entries(entries[0].data, entries[0].rows)]
-    alone = [converter("json").convert([part], CACHE, other) for part in parts]
+    alone = [json_converter.convert([part], CACHE, other) for part in parts]
     assert [found.keys[0].as_py() for found in alone] == first.keys.to_pylist()
     assert [found.values[0].as_py() for found in alone] == first.values.to_pylist()
 
@@ -118,7 +123,7 @@ def order_key(types: Types, names: Sequence[str]) -> bytes:
 
 
 def text_of(key: bytes, types: Types, value: bytes = NULL) -> tuple[bytes, bytes]:
-    records = converter("json").convert([page([(key, value)])], CACHE, types)
+    records = converter("json", **WHOLE).convert([page([(key, value)])], CACHE, types)
     return records.keys[0].as_py(), records.values[0].as_py()
 
 
@@ -129,7 +134,7 @@ def test_a_field_that_a_key_class_gets_leaves_older_keys_as_they_were() -> None:
     key = order_key(before, ["shop", "id"])
     assert text_of(key, before)[0] == text_of(key, after)[0] == b'{"shop":0,"id":1}'
     newer = order_key(after, ["area", "shop", "id"])
-    both = converter("json").convert([page([(key, NULL), (newer, NULL), (key, NULL)])], CACHE, after)
+    both = converter("json", **WHOLE).convert([page([(key, NULL), (newer, NULL), (key, NULL)])], CACHE, after)
     assert both.keys.to_pylist() == [b'{"shop":0,"id":1}', b'{"area":0,"shop":1,"id":2}', b'{"shop":0,"id":1}']
     assert [key_of(text, both.key_kinds, after) for text in both.keys.to_pylist()][:2] == [None, None], (
         "these have no hash code of Ignite's"
@@ -143,7 +148,9 @@ def test_a_value_has_its_own_fields_in_their_order_and_then_the_others_by_name()
     full = binary(kind, {name: number(codes.LONG, 3) for name in ("b", "C", "a", "z")})
     short, whole = b'{"z":1,"b":2,"a":null,"C":null}', b'{"b":3,"C":3,"a":3,"z":3}'
     assert text_of(string("k"), types, value)[1] == short
-    mixed = converter("json").convert([page([(string("k"), one) for one in (full, value, full, NULL)])], CACHE, types, in_order=True)
+    mixed = converter("json", **WHOLE).convert(
+        [page([(string("k"), one) for one in (full, value, full, NULL)])], CACHE, types, in_order=True
+    )
     assert mixed.values.to_pylist() == [whole, short, whole, b"null"]
 
 
@@ -152,7 +159,7 @@ def test_an_object_without_fields_of_its_own() -> None:
     kind = types.add("K", {"b": codes.LONG, "a": codes.LONG}, ["b"])
     empty, one = binary(kind, {}), binary(kind, {"b": number(codes.LONG, 1)})
     assert text_of(empty, types, empty) == (b"{}", b'{"a":null,"b":null}')
-    both = converter("json").convert([page([(empty, one), (one, empty)])], CACHE, types)
+    both = converter("json", **WHOLE).convert([page([(empty, one), (one, empty)])], CACHE, types)
     assert both.keys.to_pylist() == [b"{}", b'{"b":1}']
     assert both.values.to_pylist() == [b'{"b":1,"a":null}', b'{"a":null,"b":null}']
 
@@ -165,7 +172,7 @@ def test_a_field_of_objects_of_more_schemas_than_a_union_holds_is_written() -> N
     kind = types.add("Wide", dict.fromkeys(names, codes.LONG), *schemas)
     holder = types.add("Holder", {"one": codes.OBJECT})
     keys = [binary(holder, {"one": binary(kind, {name: number(codes.LONG, 1) for name in schema})}) for schema in schemas]
-    found = converter("json").convert([page([(key, key) for key in keys])], CACHE, types, in_order=True)
+    found = converter("json", **WHOLE).convert([page([(key, key) for key in keys])], CACHE, types, in_order=True)
     assert [list(json.loads(text)["one"]) for text in found.keys.to_pylist()] == schemas
     assert [list(json.loads(text)["one"]) for text in found.values.to_pylist()] == [
         schema + [name for name in names if name not in schema] for schema in schemas
@@ -217,7 +224,21 @@ def test_numbers_of_a_member_are_those_of_its_row() -> None:
         binary(kind, {name: number(codes.LONG, row) if name == "a" else string(f"{row}\0") for name in orders[row % 3]})
         for row in range(99)
     ]
-    found = converter("json", decimal_format="NUMERIC").convert([page([(string("k"), one) for one in made])], CACHE, types, in_order=True)
+    found = converter("json", decimal_format="NUMERIC", **WHOLE).convert(
+        [page([(string("k"), one) for one in made])], CACHE, types, in_order=True
+    )
     for row, text in enumerate(found.values.to_pylist()):
         members = json.loads(text, parse_float=Decimal)
         assert members == {"a": None if row % 3 == 2 else row, "c": f"{row}\0", "b": None}
+
+
+def test_a_name_in_two_cases_is_one_field() -> None:
+    """Ignite identifies fields by a hash of the lower-cased name; its metadata keeps each spelling."""
+    spelled = [BinaryField(name, codes.LONG, java_hash("at")) for name in ("at", "AT")]
+    kind = BinaryType(java_hash("moment"), "Moment", None, tuple(spelled), {schema_id(["at"]): (java_hash("at"),)})
+    again = BinaryType(java_hash("moment"), "Moment", None, tuple(reversed(spelled)), kind.schemas)
+    assert kind == again
+    assert [one.name for one in kind.fields] == ["AT"]
+    entry = [(number(codes.LONG, 1), binary(kind, {"at": number(codes.LONG, 5)}))]
+    found = converter("json").convert([page(entry)], CACHE, Types({kind.type_id: kind}))
+    assert json.loads(found.values[0].as_py()) == {"AT": 5}

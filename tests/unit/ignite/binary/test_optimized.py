@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import pyarrow as pa
 import pytest
 
@@ -74,8 +76,10 @@ def test_values_that_cannot_be(data: bytes) -> None:
 def test_a_date_of_another_zone_has_no_day() -> None:
     moved = SQL_DATE[:-8] + (1709164800000 - 3_600_000).to_bytes(8, "little")
     assert [value for _, value in decode_rows(pages(moved), CACHE, Types())] == [SqlDate(1709161200000)]
-    with pytest.raises(UnsupportedType, match="not midnight UTC"):
+    with pytest.raises(UnsupportedType, match=r"not midnight in time zone UTC.*date_time_zone"):
         decode_entries(pages(moved), CACHE, Types())
+    (group,) = decode_entries(pages(moved), CACHE, Types(), date_zone="Europe/Paris")
+    assert group.value.to_pylist() == [date(2024, 2, 29)]
 
 
 def test_beyond_the_columns_range() -> None:

@@ -23,11 +23,12 @@ from ignite_kafka.errors import CacheDestroyed, KafkaUnavailable
 from ignite_kafka.ignite.backlog_changes import CREATED, EXPIRED, REMOVED, Changes
 from ignite_kafka.ignite.backlog_units import GIVEN_UP, UNIT, ChangedUnits, UnitStates
 from ignite_kafka.ignite.cluster import Cluster
-from ignite_kafka.ignite.types.model import CacheInfo, Page
+from ignite_kafka.ignite.types import type_codes as codes
+from ignite_kafka.ignite.types.model import BinaryType, CacheInfo, Page
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.records import Records
 from ignite_kafka.kafka.topics import Topics
-from ignite_kafka.plan.slots import Owner, SlotState, UnitKey, UnitOffset
+from ignite_kafka.plan.slots import Owner, SlotState, UnitKey, UnitOffset, kinds_of_keys
 from ignite_kafka.plan.source_plan import CachePlan, TransferPlan
 from ignite_kafka.runtime.counts import CacheCount
 from ignite_kafka.settings.source import SourceSettings
@@ -41,6 +42,7 @@ from ignite_kafka.source.stream.task import BatchRunner
 from ignite_kafka.source.stream.topic_scan import MOST_HELD
 from ignite_kafka.source.stream.unit_table import UnitTable
 from ignite_kafka.state.slot_writer import SlotWriter
+from tests.support.ignite_bytes import Types
 
 PARTITIONS, SLOTS = 4, 2
 CACHE = CachePlan("cache", 7, "topic", PARTITIONS, 2, "1")
@@ -55,7 +57,7 @@ def value_bytes(value: int) -> bytes:
 
 
 def partition_of(key: bytes) -> int:
-    return int(struct.unpack_from("<q", key, 1)[0]) % PARTITIONS
+    return (int(struct.unpack_from("<q", key, 1)[0]) if key[0] == codes.LONG else zlib.crc32(key)) % PARTITIONS
 
 
 @dataclass(frozen=True)
@@ -134,9 +136,19 @@ class Simulator:
         self.failing: set[str] = set()
         self.meanwhile: dict[str, list[Callable[[], None]]] = defaultdict(list)  # by call: each is run once, after an answer is made
         self.chunk, self.bytes_for_all = 3, 1 << 30  # changes of an answer; a read of fewer bytes gives no more
+        self.key_kinds: set[tuple[int, ...]] = set()  # in place of those in the offsets
+        self.types = Types()
+        self.key_of: Callable[[int], bytes] = key_bytes
         self.reads: list[list[int]] = []  # partitions of each read
         self.journal, self._noted, self._notes = 1, dict[int, int](), 0
         self.deployment, self.captured, self.incarnation = 1, 1, 1  # of the existing cache, of the captured one, and the latter's
+
+    def binary_type(self, type_id: int) -> BinaryType:
+        return self.types.binary_type(type_id)
+
+    def read_kinds(self, _: str) -> set[tuple[int, ...]]:
+        """Kinds of the keys that were sent."""
+        return self.key_kinds or kinds_of_keys(unit for slot in self.offsets.values() for unit in slot.units.values())
 
     @property
     def plan(self) -> CachePlan:
@@ -146,10 +158,10 @@ class Simulator:
     # the writers of the cache
 
     def put(self, key: int) -> None:
-        self._write(key_bytes(key), removal=False)
+        self._write(self.key_of(key), removal=False)
 
     def remove(self, key: int) -> None:
-        self._write(key_bytes(key), removal=True)
+        self._write(self.key_of(key), removal=True)
 
     def begin(self, key: int) -> None:
         """Begin a transaction: it takes its update number, and locks its key, before it writes."""
@@ -373,7 +385,7 @@ class Simulator:
         return found
 
     def locate(self, connector: str, cache: str, keys: Sequence[bytes]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-        places = [partition_of(key) if key[0] == 4 else 0 for key in keys]
+        places = [partition_of(key) for key in keys]
         there = [key in self.units[place].entries for key, place in zip(keys, places, strict=True)]
         return np.array(places, np.int32), np.array(there, bool)
 
@@ -476,7 +488,10 @@ class _Writer:
         self._data: list[tuple[bytes, bytes | None]] = []
         self._offsets: list[tuple[bytes, bytes]] = []
         self.types_sent: dict[int, Any] = {}
+        self.uses_sent: dict[str, Any] = {}
         self.commit_requested = False
+
+    def send_control(self, *_: object) -> None: ...
 
     def send(self, topic: str, partitions: int | None, records: Records, topic_id: str = "") -> None:
         self._data += zip(records.keys.to_pylist(), records.values.to_pylist(), strict=True)
@@ -577,6 +592,7 @@ class Task:
             scan=simulator.scan_partitions,
             clock=lambda: simulator.now_s,
             most_held=self._most_held,
+            read_kinds=simulator.read_kinds,
         )
         self.reader.restore(self.sender.offsets())
         self.runner = BatchRunner(self.reader, self.sender, limiter)

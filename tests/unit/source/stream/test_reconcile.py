@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import logging
 import struct
+from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import pytest
 
 from ignite_kafka import events
 from ignite_kafka.ignite.backlog_units import ASKED
-from tests.unit.source.stream.backlog_simulator import PARTITIONS, Simulator, Task, key_bytes
+from ignite_kafka.ignite.binary.row_values import EnumValue, Timestamp
+from ignite_kafka.ignite.types.java_hash import java_hash
+from tests.support.ignite_bytes import binary, decimal, enum, string, timestamp
+from tests.support.ignite_keys import hashed, key_types
+from tests.unit.source.stream.backlog_simulator import PARTITIONS, Simulator, Task, key_bytes, partition_of
 
 JSON: dict[str, Any] = {"key_converter": "json", "value_converter": "json"}
 
 
-def filled(keys: int, **settings: Any) -> tuple[Simulator, Task]:
+def filled(keys: int, key_of: Callable[[int], bytes] = key_bytes, **settings: Any) -> tuple[Simulator, Task]:
     simulator = Simulator()
+    simulator.key_of, simulator.types = key_of, key_types()
     for key in range(keys):
         simulator.put(key)
     task = Task(simulator, **settings)
@@ -131,9 +138,63 @@ def test_a_key_that_the_cache_has_under_another_type_is_not_gone() -> None:
     simulator, task = filled(5, **JSON)
     integer = struct.pack("<Bi", 3, 77)  # an int among longs
     simulator.topic.append((b"77", b"1"))
-    simulator.units[0].entries[integer] = struct.pack("<Bi", 3, 1)
-    task.reader.states.key_kinds["cache"] = {(4,)}
+    simulator.units[partition_of(integer)].entries[integer] = struct.pack("<Bi", 3, 1)
+    simulator.key_kinds = {(4,)}
     simulator.mark_all(ASKED)
     task.settle()
     task.stop()
     assert b"77" not in tombstones(simulator)
+
+
+def order_of(number: int) -> bytes:
+    """An object with a decimal, a timestamp and an enum, or with an object within."""
+    types = key_types().known
+    if number % 2:
+        fields = {"price": decimal(Decimal(number)), "at": timestamp(Timestamp(number, 0)), "color": color_of(number % 3)}
+    else:
+        inner = {"x": struct.pack("<Bi", 3, number), "label": string("l")}
+        fields = {"place": hashed(binary(types[java_hash("place")], inner)), "id": key_bytes(number)}
+    return hashed(binary(types[java_hash("order")], fields))
+
+
+def color_of(number: int) -> bytes:
+    return enum(EnumValue(java_hash("color"), number, ""))
+
+
+KEYS: dict[str, Callable[[int], bytes]] = {
+    "decimal": lambda number: decimal(Decimal(number) / 4),
+    "float": lambda number: struct.pack("<Bf", 5, number / 3),
+    "timestamp": lambda number: timestamp(Timestamp(number, 7_000_000)),
+    "time": lambda number: struct.pack("<Bq", 36, number),
+    "enum": lambda number: color_of(number % 3),
+    "object": order_of,
+}
+
+
+@pytest.mark.parametrize("kind", KEYS)
+def test_cleared_keys_of_every_kind_get_tombstones(kind: str, caplog: pytest.LogCaptureFixture) -> None:
+    keys = 3 if kind == "enum" else 40
+    simulator, task = filled(keys, KEYS[kind], **JSON, decimal_format="NUMERIC")
+    sent = set(simulator.fold)
+    simulator.clear_cache()
+    simulator.put(1)
+    simulator.mark_all(ASKED)
+    task.settle()
+    task.stop()
+    assert set(tombstones(simulator)) == sent - simulator.fold.keys()
+    assert len(simulator.fold) == 1
+    assert not [record for record in caplog.records if record.__dict__.get("event_id") == events.KEYS_NOT_READ_BACK.id]
+
+
+def test_keys_that_lose_something_in_their_records_get_no_tombstone(caplog: pytest.LogCaptureFixture) -> None:
+    """Another task has sent timestamps with nanoseconds: a record of one may be that of a key that the cache still has."""
+    simulator, task = filled(40, lambda number: timestamp(Timestamp(number, 0)), **JSON)
+    simulator.clear_cache()
+    simulator.key_kinds = {(33, 0), (33, 1)}
+    simulator.mark_all(ASKED)
+    with caplog.at_level(logging.WARNING, "ignite_kafka.events"):
+        task.settle()
+        task.stop()
+    assert tombstones(simulator) == []
+    found = [record.__dict__ for record in caplog.records if record.__dict__.get("event_id") == events.KEYS_NOT_READ_BACK.id]
+    assert sum(record["event_fields"]["count"] for record in found) >= 40

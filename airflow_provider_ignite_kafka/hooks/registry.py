@@ -1,0 +1,33 @@
+"""Connection of a schema registry as properties by Confluent's names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from airflow.providers.common.compat.sdk import BaseHook
+
+from ignite_kafka.errors import SettingsError
+from ignite_kafka.settings import registry_properties as names
+
+
+def registry_config(registry_conn_id: str) -> dict[str, str]:
+    """Read a connection of type `http`: host, port and schema are the URL, login and password the user's, its extra has other properties.
+
+    :raises SettingsError: the extra has a name that is no property of the registry.
+    """
+    connection = BaseHook.get_connection(registry_conn_id)
+    found = {name: _text(value) for name, value in connection.extra_dejson.items()}
+    for name in found:
+        if not names.is_property(name):
+            what = f"{name} is no property of a schema registry"
+            raise SettingsError(what, "Remove it from the extra of the connection, or correct it.", connection=registry_conn_id)
+    if connection.host:
+        host = connection.host if "://" in connection.host else f"{connection.schema or 'https'}://{connection.host}"
+        found.setdefault(names.URL, f"{host}:{connection.port}" if connection.port else host)
+    if connection.login:
+        found.setdefault(names.USER_INFO, f"{connection.login}:{connection.password or ''}")
+    return found
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,134 @@
+"""What the records of a cache's entries should be, for :mod:`.verify`: bytes, and for JSON the values of a decoder of its own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from decimal import Decimal
+from enum import Enum
+from typing import Any
+
+from ..common.redaction import in_message
+from ..convert import converter
+from ..convert.rules.decimal_scales import declared_scales
+from ..convert.to_kafka.json_values import json_value, same_json
+from ..errors import DecodeError
+from ..ignite.binary import entry_cuts
+from ..ignite.binary.row_values import Document
+from ..ignite.cluster import Cluster
+from ..ignite.types import type_codes as codes
+from ..ignite.types.model import CacheInfo, Page
+from ..settings.converters import JSON
+from ..settings.source import LAZY, SourceSettings
+
+
+class Form(Enum):
+    """What the bytes of one side of records are compared with."""
+
+    BYTES = "what the converter writes"
+    JSON = "rows as JSON"
+    PAYLOAD = "rows as JSON, in the payload of a schema"
+
+
+class EntryReader:
+    """Keys and expected values of the entries of one cache.
+
+    :param decode: decodes keys and values of pages row by row.
+    """
+
+    def __init__(
+        self, settings: SourceSettings, topic: str, cluster: Cluster, info: CacheInfo, decode: Callable[..., Iterable[tuple[Any, Any]]]
+    ) -> None:
+        self._settings, self._topic, self._cluster, self._info, self._decode = settings, topic, cluster, info, decode
+        self._converter = converter(settings)
+        self._key_form, self._value_form = (_form(settings, side) for side in ("key", "value"))
+
+    @property
+    def cache(self) -> str:
+        """Name of the cache."""
+        return self._info.name
+
+    @property
+    def json_keys(self) -> bool:
+        """Whether keys are JSON texts without schemas."""
+        return self._key_form is Form.JSON
+
+    def entries(self, page: Page) -> list[tuple[bytes, Any]]:
+        """Key of the record, and what :meth:`same_value` compares its value with, of each entry of a page.
+
+        :raises DecodeError: an entry is broken, or the columns make another key of it than the rows.
+        """
+        by_rows = self._value_form is not Form.BYTES
+        wanted = _without_values(page, self.cache) if by_rows else page
+        records = self._converter.convert([wanted], self._info, self._cluster, topic=self._topic, in_order=True)
+        keys: list[bytes] = records.keys.to_pylist()
+        if not by_rows and self._key_form is Form.BYTES:
+            return list(zip(keys, records.values.to_pylist(), strict=True))
+        rows = [(self._row(key, "key"), self._row(value, "value")) for key, value in self._decode([page], self._info, self._cluster)]
+        for text, (key, _) in zip(keys, rows, strict=True):
+            if self._key_form is not Form.BYTES and not _same(key, text, self._key_form):
+                shown = in_message(repr(text.decode(errors="backslashreplace")))
+                what = f"the columns make the key {shown} of an entry, the rows {in_message(repr(key))}"
+                remedy = "This is a bug: report it with the type of the key."
+                raise DecodeError(what, remedy, cache=self.cache, partition=page.partition)
+        values = [value for _, value in rows] if by_rows else records.values.to_pylist()
+        return list(zip(keys, values, strict=True))
+
+    def same_value(self, expected: Any, found: bytes | None) -> bool:
+        """Whether a record has the expected value."""
+        return _same(expected, found, self._value_form, part=not self._settings.is_schema_dynamic)
+
+    def _row(self, value: Any, side: str) -> Any:
+        is_key = side == "key"
+        if (self._key_form if is_key else self._value_form) is Form.BYTES:
+            return None
+        scales = declared_scales(self._info, value.type_id if isinstance(value, Document) else None, key=is_key)
+        forms = self._settings.converter_properties(side).get("decimal.format", self._settings.decimal_format), self._settings.enum_policy
+        lazy = self._settings.field_nullability_policy == LAZY
+        return json_value(value, *forms, scales, is_key=is_key, omit_nulls=lazy and not is_key)
+
+
+def _form(settings: SourceSettings, side: str) -> Form:
+    # a record's key may be made of fields, of which the decoder of rows does not know
+    if getattr(settings, f"{side}_converter") != JSON or settings.record_key:
+        return Form.BYTES
+    return Form.PAYLOAD if settings.converter_properties(side)["schemas.enable"] == "true" else Form.JSON
+
+
+def _without_values(page: Page, cache: str) -> Page:
+    """The entries with null for their values."""
+    cuts = entry_cuts(page, cache)
+    null = bytes([codes.NULL])
+    data = b"".join(bytes(page.data[start:end]) + null for start, end in zip(cuts[:-1:2], cuts[1::2], strict=True))
+    return Page(page.partition, page.rows, memoryview(data), True)
+
+
+def _same(expected: Any, found: bytes | None, form: Form, *, part: bool = False) -> bool:
+    """Whether a record's bytes are those expected, or have the value.
+
+    :param part: the payload of a schema may lack fields: those that the first value of its type did not have.
+    """
+    if form is Form.BYTES:
+        return bool(expected == found)
+    if found is None:
+        return expected is None
+    value = json.loads(found, parse_float=Decimal if _has_decimal(expected) else None)
+    if form is Form.JSON:
+        return same_json(expected, value)
+    if not isinstance(value, dict) or value.keys() != {"schema", "payload"}:
+        return False
+    return same_json(_fields_of(expected, value["payload"]) if part else expected, value["payload"])
+
+
+def _fields_of(expected: Any, found: Any) -> Any:
+    """The expected value without the fields of objects that were not found."""
+    if isinstance(expected, dict) and isinstance(found, dict):
+        return {name: _fields_of(item, found[name]) for name, item in expected.items() if name in found}
+    if isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
+        return [_fields_of(item, one) for item, one in zip(expected, found, strict=True)]
+    return expected
+
+
+def _has_decimal(value: Any) -> bool:
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return isinstance(value, Decimal) or any(map(_has_decimal, items))

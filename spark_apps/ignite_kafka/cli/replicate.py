@@ -1,0 +1,275 @@
+"""The command `replicate`: a source and a sink as one, each in a process of its own.
+
+Two processes, because each has its own Spark driver: in one session the stream's job would hold the cores that the sink's job waits for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, Any
+
+from ..common.deadline import Deadline, Interval
+from ..errors import IgniteKafkaError, SettingsError
+from ..runtime import logs
+from ..settings import files, secrets
+from ..settings.connector import ConnectorSettings
+from ..settings.secrets import Secrets
+from ..settings.sink import SinkSettings
+from ..settings.source import SourceSettings
+from ..settings.topic_names import types_topic
+
+log = logging.getLogger(__name__)
+_POLL_S = 0.2
+_STOP_S = 120.0  # until a process that was asked to end is killed
+_THIS = (sys.executable, "-m", "ignite_kafka.cli")
+
+
+def add_replicate(commands: Any) -> None:
+    """Add the command's arguments."""
+    text = "copy caches of one Ignite cluster to another through Kafka: a source and a sink as one command"
+    added = commands.add_parser("replicate", help=text, description=text)
+    added.add_argument("source", metavar="SOURCE", help="settings file of the source")
+    added.add_argument("sink", metavar="SINK", help="settings file of the sink")
+    added.add_argument("--master", help="Spark master of both (default: that of spark-defaults.conf, else local[*,4])")
+    added.add_argument("--secrets", metavar="FILE", help="JSON file with secrets of the source")
+    added.add_argument("--sink-secrets", metavar="FILE", help="JSON file with secrets of the sink (default: those of the source)")
+    added.set_defaults(command=replicate)
+
+
+def replicate(arguments: argparse.Namespace) -> int:
+    """Run a source and a sink until both end; the exit code is that of the first to fail."""
+    source, sink = settings_of_both(Path(arguments.source), Path(arguments.sink))
+    sink_secrets = arguments.sink_secrets or arguments.secrets
+    lag = Lag(source, _read(arguments.secrets), sink, _read(sink_secrets), Interval(sink.progress_interval_ms / 1000))
+    _ensure_types_topic(source, lag.source_secrets)
+    with tempfile.TemporaryDirectory(prefix="ignite-kafka-") as folder:
+        given = ["--master", arguments.master] if arguments.master else []
+        quiet = ["--quiet"] if arguments.quiet else []
+        parts = [
+            Part("source", (*_THIS, *quiet, "run", _written(source, folder), *given, *_secrets(arguments.secrets))),
+            Part("sink", (*_THIS, *quiet, "run", _written(sink, folder), *given, *_secrets(sink_secrets))),
+        ]
+        # a snapshot is in its topics before the sink begins, which ends at the topics' ends
+        stages = [parts] if source.streams else [[part] for part in parts]
+        for stage in stages:
+            code = run_together(stage, lag.show_if_due)
+            if code:
+                return code
+    lag.show()
+    return 0
+
+
+def _ensure_types_topic(source: SourceSettings, hidden: Secrets) -> None:
+    """A sink refuses to start without the topic that it names, and both may start at once."""
+    from ..kafka.topics import Topics
+    from ..runtime.clients import kafka_clients
+    from ..source.planning import ensure_types_topic
+
+    ensure_types_topic(source, Topics(kafka_clients(source, hidden)))
+
+
+def settings_of_both(source_file: Path, sink_file: Path) -> tuple[SourceSettings, SinkSettings]:
+    """Settings of both directions. An empty ``types_topic`` of the sink is the source's types topic.
+
+    :raises SettingsError: a file is of the other direction, or the two do not fit.
+    """
+    source, sink = files.load(source_file).settings_of(SourceSettings), files.load(sink_file).settings_of(SinkSettings)
+    if source.streams != sink.streams:
+        what = f"run_mode of the source is {source.run_mode}, that of the sink {sink.run_mode}"
+        raise SettingsError(what, "Set both to once, or both to continuous", setting="run_mode")
+    if source.name == sink.name and source.internal_topic_prefix == sink.internal_topic_prefix:
+        raise SettingsError("source and sink have one name", "Give the sink another one", setting="name", value=sink.name)
+    for name in ("key_converter", "value_converter"):
+        if getattr(source, name) != getattr(sink, name):
+            what = f"{name} of the source is {getattr(source, name)}, that of the sink {getattr(sink, name)}"
+            raise SettingsError(what, "Set both to the same, such as ignite-binary", setting=name)
+    described = sink.types_topic or types_topic(source.internal_topic_prefix)
+    return source, replace(sink, types_topic="" if described == types_topic(sink.internal_topic_prefix) else described)
+
+
+def _written(settings: ConnectorSettings, folder: str) -> str:
+    """A file of complete settings, which hold no secret."""
+    path = Path(folder) / f"{'sink' if isinstance(settings, SinkSettings) else 'source'}.json"
+    defaults = settings.defaults()
+    given = {name: value for name, value in settings.to_dict().items() if name not in defaults or value != _plain(defaults[name])}
+    path.write_text(json.dumps(given))
+    return str(path)
+
+
+def _plain(value: object) -> object:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _secrets(file: str | None) -> tuple[str, ...]:
+    return ("--secrets", file) if file else ()
+
+
+def _read(file: str | None) -> Secrets:
+    return secrets.load(Path(file)) if file else Secrets()
+
+
+@dataclass(frozen=True)
+class Lag:
+    """What is yet to be copied: changes in the backlog of a stream, and records that the sink has not stored."""
+
+    source: SourceSettings
+    source_secrets: Secrets
+    sink: SinkSettings
+    sink_secrets: Secrets
+    due: Interval
+
+    def show_if_due(self) -> None:
+        """Print the lag once every ``progress_interval_ms`` of the sink."""
+        if self.due.due():
+            self.show()
+
+    def show(self) -> None:
+        """Print one line; what brokers and nodes do not say now is left out."""
+        if parts := [text for part in (self._of_source, self._of_sink) if (text := _if_known(part))]:
+            _say("lag", "; ".join(parts))
+
+    def _of_source(self) -> str:
+        from ..admin import backlog
+
+        if not self.source.streams:
+            return ""
+        changes = sum(unit.changes for unit in backlog.status(self.source, self.source_secrets).units)
+        return f"the source has {changes:,} changes to send"
+
+    def _of_sink(self) -> str:
+        from .sink_views import sink_plan_view
+
+        topics = sink_plan_view(self.sink, self.sink_secrets).topics
+        behind = [f"{one.topic} {one.records:,}" for one in topics if one.records]
+        total = sum(one.records for one in topics)
+        return f"the sink has {total:,} records to store" + (f" ({', '.join(behind)})" if behind else "")
+
+
+def _if_known(text: Callable[[], str]) -> str:
+    try:
+        return text()
+    except IgniteKafkaError as error:
+        log.debug("the lag is not known: %s", error)
+        return ""
+
+
+class Part:
+    """One process of the command. Its lines are printed with its name before them."""
+
+    def __init__(self, name: str, command: Sequence[str]) -> None:
+        self.name, self._command = name, command
+        self._process: subprocess.Popen[str] | None = None
+        self._reader: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Start the process, and a thread that prints its lines."""
+        # a session of its own: Ctrl-C of the terminal is for this command, which ends both in order
+        self._process = subprocess.Popen(
+            self._command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True
+        )
+        self._reader = threading.Thread(target=_print_lines, args=(self.name, self._process.stdout), daemon=True)
+        self._reader.start()
+
+    @property
+    def code(self) -> int | None:
+        """The exit code; None while the process runs."""
+        return None if self._process is None else self._process.poll()
+
+    def end(self) -> None:
+        """Ask the process to end after its current batch."""
+        if self._process is not None and self.code is None:
+            self._process.send_signal(signal.SIGTERM)
+
+    def close(self) -> None:
+        """Kill a process that has not ended, and print the rest of its lines."""
+        if self._process is None or self._reader is None:
+            return
+        if self.code is None:
+            self._process.kill()
+        self._process.wait()
+        self._reader.join()
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+
+
+def _print_lines(name: str, output: IO[str]) -> None:
+    for line in output:
+        _say(name, line.rstrip("\n"))
+
+
+def _say(name: str, text: str) -> None:
+    print(f"{name:6} | {text}", flush=True)
+
+
+def run_together(parts: Sequence[Part], on_poll: Callable[[], object]) -> int:
+    """Run processes until all have ended, or one has failed: then the others are ended.
+
+    :returns: 0, also if Ctrl-C or SIGTERM ended streams after their batch; else the exit code of the first that failed.
+    :raises KeyboardInterrupt: Ctrl-C or SIGTERM ended a process that copies no stream, which ends at once.
+    """
+    with _stopped_by_signals() as stop:
+        try:
+            for part in parts:
+                part.start()
+            while not stop.wait(_POLL_S):
+                failed = next((part for part in parts if part.code), None)
+                if failed is not None:
+                    return _end_others(failed, parts)
+                if all(part.code is not None for part in parts):
+                    return 0
+                on_poll()
+            _end(parts)
+        finally:
+            for part in parts:
+                part.close()
+    if any(part.code for part in parts):
+        raise KeyboardInterrupt
+    return 0
+
+
+def _end_others(failed: Part, parts: Sequence[Part]) -> int:
+    others = [part for part in parts if part is not failed and part.code is None]
+    _end(others)
+    failed.close()
+    ended = f"; the {' and the '.join(part.name for part in others)} was ended" if others else ""
+    remedy = "The lines above have its error. Then run the same command again: both continue from what was committed"
+    logs.show_error(IgniteKafkaError(f"the {failed.name} failed with exit code {failed.code}{ended}", remedy))
+    return failed.code or 1
+
+
+def _end(parts: Sequence[Part]) -> None:
+    for part in parts:
+        part.end()
+    deadline = Deadline.after(_STOP_S)
+    waiting = threading.Event()
+    while any(part.code is None for part in parts) and not deadline.expired:
+        waiting.wait(_POLL_S)
+
+
+@contextmanager
+def _stopped_by_signals() -> Iterator[threading.Event]:
+    """An event that Ctrl-C and SIGTERM set; a second signal has its default effect."""
+    stop = threading.Event()
+    before: dict[int, Any] = {}
+
+    def handle(number: int, _: object) -> None:
+        stop.set()
+        signal.signal(number, before[number])
+
+    before.update({number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)})
+    try:
+        yield stop
+    finally:
+        for given, handler in before.items():
+            signal.signal(given, handler)

@@ -1,0 +1,62 @@
+"""Midnights and times of day in a time zone, which java.sql.Date and java.sql.Time have as milliseconds since 1970-01-01T00:00Z.
+
+Offsets are those of Python's zoneinfo, for each day once. Arrow's own functions know no daylight saving time after 2037.
+"""
+
+from __future__ import annotations
+
+import datetime
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import numpy.typing as npt
+
+from .arrays import Int64Array
+
+UTC = "UTC"
+DAY_MS = 86_400_000
+_EPOCH = datetime.date(1970, 1, 1)
+_FIRST_DAY, _LAST_DAY = (datetime.date(1, 1, 2) - _EPOCH).days, (datetime.date(9999, 12, 30) - _EPOCH).days
+_CYCLE = 146_097  # days of 400 years, after which days of the week and leap years are the same again
+_MS = datetime.timedelta(milliseconds=1)
+
+
+def midnights(days: npt.NDArray[np.integer], zone: str) -> Int64Array:
+    """Milliseconds since 1970-01-01T00:00Z at which each day since 1970-01-01 begins in a zone; of a day without midnight, its first.
+
+    :param days: of 32 bits at most. :param zone: name in the IANA database.
+    """
+    millis = days.astype(np.int64) * DAY_MS
+    if zone == UTC:
+        return millis
+    unique, places = np.unique(days, return_inverse=True)
+    info = ZoneInfo(zone)
+    offsets = np.array([_offset_ms(int(day), info) for day in unique], np.int64)
+    return millis - offsets[places.reshape(days.shape)] if unique.size else millis
+
+
+def days_of(millis: Int64Array, zone: str) -> tuple[Int64Array, npt.NDArray[np.bool_]]:
+    """Days since 1970-01-01 that begin at these milliseconds in a zone, and whether they do; else the day means nothing.
+
+    :param millis: since 1970-01-01T00:00Z.
+    """
+    first = millis // DAY_MS
+    begins = midnights(first, zone) == millis
+    if zone == UTC:
+        return first, begins
+    later = (midnights(first + 1, zone) == millis) & ~begins  # east of UTC a day begins on the day before
+    return first + later, begins | later
+
+
+def epoch_offset_ms(zone: str) -> int:
+    """What a zone was ahead of UTC on 1970-01-01, in milliseconds: that of a java.sql.Time, whose day this is."""
+    return _offset_ms(0, ZoneInfo(zone))
+
+
+def _offset_ms(day: int, info: ZoneInfo) -> int:
+    """What a zone is ahead of UTC as a day begins. Beyond Python's dates: as 400 years, or several times that, before."""
+    if day > _LAST_DAY:
+        day -= (day - _LAST_DAY + _CYCLE - 1) // _CYCLE * _CYCLE
+    date = _EPOCH + datetime.timedelta(max(day, _FIRST_DAY))
+    offset = datetime.datetime.combine(date, datetime.time(), info).utcoffset()
+    return 0 if offset is None else offset // _MS

@@ -1,0 +1,122 @@
+"""Positions in N Avro bodies, moved field by field for all rows at once; a row whose bytes are broken is noted with the reason.
+
+Source: the binary encoding of the specification of Avro 1.11.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ...common.arrays import Int64Array, Mask, RowIndex
+from ...ignite.binary.byte_columns import data_of, offsets_of
+
+_PADDING = 16
+"""Zeros behind the last body: no read of a number goes beyond them."""
+_MOST_SHIFT = 63
+
+
+class Bodies:
+    """The bytes of N bodies, and the rows that are broken."""
+
+    def __init__(self, data: pa.BinaryArray) -> None:
+        letters = data_of(data)
+        self.bytes = np.zeros(letters.size + _PADDING, np.uint8)
+        self.bytes[: letters.size] = letters
+        self.buffer = pa.py_buffer(self.bytes)
+        self.bad: dict[int, str] = {}
+        offsets = offsets_of(data).astype(np.int64)
+        self._offsets = offsets - offsets[0]
+
+    def cursor(self, skip: int = 0) -> Cursor:
+        """A cursor at the start of each body, behind `skip` bytes that each has."""
+        return Cursor(self, np.arange(self._offsets.size - 1), self._offsets[:-1] + skip, self._offsets[1:])
+
+
+class Cursor:
+    """Positions in the bodies of some rows, rising.
+
+    A broken row stays at its end, where numbers are 0: it ends each loop over its items.
+
+    :param rows: rows of the batch. :param at: position of the next byte of each. :param ends: position behind its last.
+    """
+
+    def __init__(self, bodies: Bodies, rows: RowIndex, at: Int64Array, ends: Int64Array) -> None:
+        self.bodies, self.rows, self.at, self.ends = bodies, rows, at, ends
+
+    def __len__(self) -> int:
+        return self.rows.size
+
+    def of(self, chosen: Mask | RowIndex) -> Cursor:
+        """A cursor of some of the rows; give it back with :meth:`put`."""
+        return Cursor(self.bodies, self.rows[chosen], self.at[chosen], self.ends[chosen])
+
+    def put(self, chosen: Mask | RowIndex, moved: Cursor) -> None:
+        """Take over the positions of a cursor made with :meth:`of`."""
+        self.at[chosen] = moved.at
+
+    def fail(self, wrong: Mask, reason: str) -> None:
+        """Note broken rows with the reason, the first one of each."""
+        for row in self.rows[wrong].tolist():
+            self.bodies.bad.setdefault(row, reason)
+        self.at = np.where(wrong, self.ends, self.at)
+
+    def skip(self, sizes: Int64Array | int, path: str) -> None:
+        """Move by sizes that are not negative."""
+        self.at = self.at + sizes
+        self._within(path)
+
+    def byte(self, path: str) -> npt.NDArray[np.uint8]:
+        """The next byte of each row."""
+        found = self.bodies.bytes[self.at]
+        self.skip(1, path)
+        return found
+
+    def number(self, path: str) -> Int64Array:
+        """The next zig-zag number of each row."""
+        letters = self.bodies.bytes
+        one = letters[self.at]
+        found = (one & 0x7F).astype(np.uint64)
+        self.at = self.at + 1
+        longer, shift = np.flatnonzero(one > 0x7F), 7
+        while longer.size and shift <= _MOST_SHIFT:
+            one = letters[self.at[longer]]
+            found[longer] |= (one & 0x7F).astype(np.uint64) << np.uint64(shift)
+            self.at[longer] += 1
+            longer, shift = longer[one > 0x7F], shift + 7
+        if longer.size:
+            wrong = np.zeros(len(self), np.bool_)
+            wrong[longer] = True
+            self.fail(wrong, f"{path}: a number of more than ten bytes")
+        over = self._within(path)
+        values = (found >> np.uint64(1)).view(np.int64) ^ -(found & np.uint64(1)).view(np.int64)
+        return values if over is None else np.where(over, 0, values)
+
+    def fixed(self, kind: Any, path: str) -> npt.NDArray[Any]:
+        """The next item of a numpy type of each row."""
+        width = np.dtype(kind).itemsize
+        at = self.at
+        self.skip(width, path)
+        windows = np.lib.stride_tricks.sliding_window_view(self.bodies.bytes, width)
+        found: npt.NDArray[Any] = windows[np.minimum(at, len(windows) - 1)].view(kind).ravel()
+        return found
+
+    def lengths(self, path: str) -> Int64Array:
+        """The next length of each row, which its bytes have room for."""
+        found = self.number(path)
+        wrong = (found < 0) | (found > self.ends - self.at)
+        if wrong.any():
+            self.fail(wrong, f"{path}: a length that the bytes have no room for")
+            found[wrong] = 0
+        return found
+
+    def _within(self, path: str) -> Mask | None:
+        """The rows that had no bytes left, which fail; None if none."""
+        over = self.at > self.ends
+        if not over.any():
+            return None
+        self.fail(over, f"{path}: the bytes end within the value")
+        return over

@@ -1,0 +1,212 @@
+"""Avro bodies as columns of Connect values: each field is read for all rows at once.
+
+A node of the schema is read once or, within arrays and maps, once for each place in them; it notes where values are, and makes the
+column of all of them at the end.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from ...common.arrays import Mask, RowIndex
+from ..connect.schema import ConnectSchema
+from .cursor import Bodies, Cursor
+from .decode_items import EntriesReader, ItemsReader
+from .decode_scalars import BooleanReader, BytesReader, EnumReader, FloatReader, NumberReader, Reader
+from .to_connect import is_entries, nullable
+from .types import AvroType
+
+ROWS = 16_384
+"""Rows decoded at a time."""
+
+_SCALARS: Mapping[str, Callable[[ConnectSchema, str], Reader]] = {
+    "boolean": BooleanReader,
+    "float": FloatReader,
+    "double": FloatReader,
+    "int": NumberReader,
+    "long": NumberReader,
+}
+
+
+def decode(
+    data: pa.BinaryArray, avro: AvroType, connect: ConnectSchema, skip: int = 0
+) -> tuple[list[tuple[RowIndex, pa.Array]], dict[int, str]]:
+    """Columns of the values in bodies that one schema has, each with its rows, and the broken rows with the reason.
+
+    There is more than one column where decimals of some rows need another Arrow type than those of others.
+
+    :param data: bodies without nulls. :param avro: the schema that they were written with.
+    :param connect: what :func:`.to_connect.to_connect` made of it. :param skip: bytes before each body.
+    """
+    found: dict[pa.DataType, tuple[list[RowIndex], list[pa.Array]]] = {}
+    bad: dict[int, str] = {}
+    for start in range(0, len(data), ROWS):
+        rows, values, broken = _decode(data.slice(start, ROWS), avro, connect, skip)
+        bad |= {start + row: reason for row, reason in broken.items()}
+        if rows.size:
+            parts = found.setdefault(values.type, ([], []))
+            parts[0].append(rows + start)
+            parts[1].append(values)
+    return [(np.concatenate(rows), pa.concat_arrays(columns)) for rows, columns in found.values()], bad
+
+
+def _decode(data: pa.BinaryArray, avro: AvroType, connect: ConnectSchema, skip: int) -> tuple[RowIndex, pa.Array, dict[int, str]]:
+    bodies = Bodies(data)
+    cursor = bodies.cursor(skip)
+    reader = reader_of(avro, connect, "")
+    reader.read(cursor)
+    rest = cursor.at < cursor.ends
+    if rest.any():
+        cursor.fail(rest, "bytes follow the value")
+    values = reader.finish(bodies)
+    rows = np.arange(len(data))
+    if bodies.bad:
+        kept = np.ones(len(data), np.bool_)
+        kept[list(bodies.bad)] = False
+        rows, values = rows[kept], values.filter(pa.array(kept))
+    return rows, values, bodies.bad
+
+
+def reader_of(avro: AvroType, connect: ConnectSchema, path: str) -> Reader:
+    """The reader of a schema's values."""
+    place = path or "the value"
+    kind = avro.kind
+    inner = nullable(avro)
+    if inner is not None:
+        return _Nullable(reader_of(inner, connect, path), avro.branches[0].kind == "null", connect, place)
+    if kind == "union" and len(avro.branches) == 1 and not _is_struct_of_union(avro, connect):
+        return _Union([reader_of(avro.branches[0], connect, path)], avro, None, place)
+    if kind == "union":
+        readers: list[Reader | None] = []
+        fields = iter(connect.fields)
+        for branch in avro.branches:
+            field = None if branch.kind == "null" else next(fields)
+            readers.append(None if field is None else reader_of(branch, field.schema, f"{path}.{field.name}" if path else field.name))
+        return _Union(readers, avro, connect, place)
+    if kind == "record":
+        children = [
+            reader_of(member.type, field.schema, f"{path}.{field.name}" if path else field.name)
+            for member, field in zip(avro.fields, connect.fields, strict=True)
+        ]
+        return _Record(children, connect)
+    if kind == "array" and is_entries(avro):
+        return _entries(avro, connect, place)
+    if kind == "array":
+        assert connect.value_schema is not None
+        return ItemsReader(reader_of(avro.content(), connect.value_schema, f"{path}[]"), place)
+    if kind == "map":
+        assert connect.key_schema is not None
+        assert connect.value_schema is not None
+        key = BytesReader(connect.key_schema, f"{path}{{key}}", None)
+        return EntriesReader([key, reader_of(avro.content(), connect.value_schema, f"{path}{{}}")], place)
+    if kind in _SCALARS:
+        return _SCALARS[kind](connect, place)
+    if kind == "enum":
+        return EnumReader(avro.symbols, place)
+    return BytesReader(connect, place, avro.size if kind == "fixed" else None)
+
+
+def _entries(avro: AvroType, connect: ConnectSchema, place: str) -> Reader:
+    assert connect.key_schema is not None
+    assert connect.value_schema is not None
+    schemas = {"key": connect.key_schema, "value": connect.value_schema}
+    members = [one.name for one in avro.content().fields]
+    readers = [reader_of(one.type, schemas[one.name], f"{place}{{{one.name}}}") for one in avro.content().fields]
+    return EntriesReader(readers, place, key=members.index("key"))
+
+
+def _is_struct_of_union(avro: AvroType, connect: ConnectSchema) -> bool:
+    return connect.type == "struct" and len(connect.fields) == 1 and avro.branches[0].name != connect.name
+
+
+class _Record:
+    """Values of a record: a column of each field."""
+
+    def __init__(self, children: Sequence[Reader], connect: ConnectSchema) -> None:
+        self._children, self._connect = children, connect
+        self._count = 0
+
+    def read(self, cursor: Cursor) -> None:
+        self._count += len(cursor)
+        for child in self._children:
+            child.read(cursor)
+
+    def finish(self, bodies: Bodies) -> pa.Array:
+        columns = [child.finish(bodies) for child in self._children]
+        if not columns:
+            return pa.array([{}] * self._count, pa.struct([]))
+        fields = [pa.field(field.name, column.type) for field, column in zip(self._connect.fields, columns, strict=True)]
+        return pa.StructArray.from_arrays(columns, fields=fields)
+
+
+class _Nullable:
+    """Values of a union of null and one type."""
+
+    def __init__(self, inner: Reader, null_first: bool, connect: ConnectSchema, path: str) -> None:
+        self._inner, self._connect, self._path = inner, connect, path
+        self._of_value = 2 if null_first else 0
+        self._valid: list[Mask] = []
+
+    def read(self, cursor: Cursor) -> None:
+        branch = cursor.byte(self._path)
+        valid = branch == self._of_value
+        wrong = ~valid & (branch != 2 - self._of_value)
+        if wrong.any():
+            cursor.fail(wrong, f"{self._path}: a branch that its union does not have")
+        if valid.all():
+            self._inner.read(cursor)
+        else:
+            some = cursor.of(valid)
+            self._inner.read(some)
+            cursor.put(valid, some)
+        self._valid.append(valid)
+
+    def finish(self, bodies: Bodies) -> pa.Array:
+        return spread(self._inner.finish(bodies), _joined(self._valid))
+
+
+class _Union:
+    """Values of a union of several types: a struct with a field for each, of which one has the value."""
+
+    def __init__(self, branches: Sequence[Reader | None], avro: AvroType, connect: ConnectSchema | None, path: str) -> None:
+        self._branches, self._avro, self._connect, self._path = branches, avro, connect, path
+        self._chosen: list[RowIndex] = []
+
+    def read(self, cursor: Cursor) -> None:
+        chosen = cursor.number(self._path)
+        wrong = (chosen < 0) | (chosen >= len(self._branches))
+        if wrong.any():
+            cursor.fail(wrong, f"{self._path}: a branch that its union does not have")
+            chosen[wrong] = -1
+        for index, branch in enumerate(self._branches):
+            mine = chosen == index
+            if branch is not None:
+                some = cursor.of(mine)
+                branch.read(some)
+                cursor.put(mine, some)
+        self._chosen.append(chosen)
+
+    def finish(self, bodies: Bodies) -> pa.Array:
+        chosen = np.concatenate(self._chosen) if self._chosen else np.zeros(0, np.int64)
+        columns = [spread(branch.finish(bodies), chosen == index) for index, branch in enumerate(self._branches) if branch is not None]
+        if self._connect is None:
+            return columns[0]
+        fields = [pa.field(field.name, column.type) for field, column in zip(self._connect.fields, columns, strict=True)]
+        nulls = functools.reduce(np.logical_or, [chosen == i for i, one in enumerate(self._branches) if one is None], chosen < 0)
+        return pa.StructArray.from_arrays(columns, fields=fields, mask=pa.array(nulls))
+
+
+def spread(values: pa.Array, valid: Mask) -> pa.Array:
+    """The values in the rows that are valid, null in the others."""
+    if len(values) == valid.size:
+        return values
+    index = np.cumsum(valid) - 1
+    return values.take(pa.array(index, mask=~valid))
+
+
+def _joined(parts: list[Mask]) -> Mask:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else np.zeros(0, np.bool_)

@@ -1,0 +1,188 @@
+"""Columns of Avro's numbers, texts, bytes and enums."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...common.arrays import Int64Array, RowIndex
+from ..connect.schema import ConnectSchema, ConnectType, arrow_type, scale_of
+from ..rules.connect_decimals import decimals_from_bytes
+from .cursor import Bodies, Cursor
+
+_BOUNDS = {ConnectType.INT8: 7, ConnectType.INT16: 15, ConnectType.INT32: 31}
+_DAY_MS = 86_400_000
+
+
+class Reader(Protocol):
+    """Reads the values of one schema."""
+
+    def read(self, cursor: Cursor) -> None:
+        """Move the cursor over a value of each of its rows, and note them; those of later calls follow."""
+
+    def finish(self, bodies: Bodies) -> pa.Array:
+        """The column of all values read."""
+
+
+class NumberReader:
+    """Zig-zag numbers: INT8 to INT64, Date, Time and Timestamp."""
+
+    def __init__(self, connect: ConnectSchema, path: str) -> None:
+        self._kind, self._path = arrow_type(connect), path
+        self._bits = _BOUNDS.get(connect.type, 63)
+        self._found: list[Int64Array] = []
+
+    def read(self, cursor: Cursor) -> None:
+        """Read a value of each row."""
+        found = cursor.number(self._path)
+        if self._bits < 63:
+            low, high = -(1 << self._bits), (1 << self._bits) - 1
+            if pa.types.is_time(self._kind):
+                low, high = 0, _DAY_MS - 1
+            wrong = (found < low) | (found > high)
+            if wrong.any():
+                cursor.fail(wrong, f"{self._path}: a number beyond {low} to {high}")
+                found[wrong] = 0
+        self._found.append(found)
+
+    def finish(self, bodies: Bodies) -> pa.Array:
+        """The column of the values."""
+        values = _joined(self._found, np.int64)
+        if pa.types.is_integer(self._kind):
+            return pa.array(values.astype(self._kind.to_pandas_dtype(), copy=False))
+        return pa.array(values if self._kind.bit_width == 64 else values.astype(np.int32)).view(self._kind)
+
+
+class FloatReader:
+    """FLOAT32 and FLOAT64."""
+
+    def __init__(self, connect: ConnectSchema, path: str) -> None:
+        self._kind: Any = np.dtype("<f4") if connect.type is ConnectType.FLOAT32 else np.dtype("<f8")
+        self._path = path
+        self._found: list[npt.NDArray[Any]] = []
+
+    def read(self, cursor: Cursor) -> None:
+        """Read a value of each row."""
+        self._found.append(cursor.fixed(self._kind, self._path))
+
+    def finish(self, bodies: Bodies) -> pa.Array:
+        """The column of the values."""
+        return pa.array(_joined(self._found, self._kind))
+
+
+class BooleanReader:
+    """BOOLEAN."""
+
+    def __init__(self, connect: ConnectSchema, path: str) -> None:
+        self._path = path
+        self._found: list[npt.NDArray[np.uint8]] = []
+
+    def read(self, cursor: Cursor) -> None:
+        """Read a value of each row."""
+        found = cursor.byte(self._path)
+        wrong = (found > 1) & (cursor.at <= cursor.ends)
+        if wrong.any():
+            cursor.fail(wrong, f"{self._path}: a boolean that is neither 0 nor 1")
+        self._found.append(found)
+
+    def finish(self, bodies: Bodies) -> pa.Array:
+        """The column of the values."""
+        return pa.array(_joined(self._found, np.uint8) == 1)
+
+
+class EnumReader:
+    """Constants of an enum, as STRING."""
+
+    def __init__(self, symbols: tuple[str, ...], path: str) -> None:
+        self._symbols, self._path = pa.array(symbols, pa.string()), path
+        self._found: list[Int64Array] = []
+
+    def read(self, cursor: Cursor) -> None:
+        """Read a value of each row."""
+        found = cursor.number(self._path)
+        wrong = (found < 0) | (found >= len(self._symbols))
+        if wrong.any():
+            cursor.fail(wrong, f"{self._path}: a constant that its enum does not have")
+            found[wrong] = 0
+        self._found.append(found)
+
+    def finish(self, bodies: Bodies) -> pa.Array:
+        """The column of the values."""
+        return self._symbols.take(pa.array(_joined(self._found, np.int64)))
+
+
+class BytesReader:
+    """STRING, BYTES and Decimal, of lengths of their own or of a fixed size."""
+
+    def __init__(self, connect: ConnectSchema, path: str, size: int | None) -> None:
+        self._connect, self._path, self._size = connect, path, size
+        self._parts: list[pa.BinaryArray] = []
+        self._rows: list[RowIndex] = []
+
+    def read(self, cursor: Cursor) -> None:
+        """Read a value of each row."""
+        lengths: Int64Array | int = cursor.lengths(self._path) if self._size is None else self._size
+        start = cursor.at
+        cursor.skip(lengths, self._path)
+        if len(cursor):
+            # a fixed of a row that has no bytes left is empty
+            self._parts.append(_bytes_at(cursor.bodies, start, np.maximum(np.minimum(start + lengths, cursor.ends), start)))
+            self._rows.append(cursor.rows)
+
+    def finish(self, bodies: Bodies) -> pa.Array:
+        """The column of the values."""
+        data = pa.concat_arrays(self._parts) if self._parts else pa.array([], pa.binary())
+        scale = scale_of(self._connect)
+        if scale is not None:
+            return self._decimals(bodies, data, scale)
+        return self._texts(bodies, data) if self._connect.type is ConnectType.STRING else data
+
+    def _texts(self, bodies: Bodies, data: pa.BinaryArray) -> pa.StringArray:
+        try:
+            return data.cast(pa.string())
+        except pa.ArrowInvalid:
+            return pa.array([self._text(bodies, row, one) for row, one in enumerate(data.to_pylist())], pa.string())
+
+    def _text(self, bodies: Bodies, place: int, data: bytes) -> str | None:
+        try:
+            return data.decode()
+        except UnicodeDecodeError:
+            self._note(bodies, place, "a text that is not UTF-8")
+            return None
+
+    def _decimals(self, bodies: Bodies, data: pa.BinaryArray, scale: int) -> pa.Array:
+        kind = arrow_type(self._connect)
+        empty = np.asarray(pc.equal(pc.binary_length(data), 0))
+        for place in np.flatnonzero(empty).tolist():
+            self._note(bodies, place, "a decimal without bytes")
+        if pa.types.is_decimal(kind):
+            made, wrong = decimals_from_bytes(data, empty, kind)
+            if not (wrong & ~empty).any():
+                return made
+        return pa.array([_decimal_text(one, scale) if one else None for one in data.to_pylist()], pa.string())
+
+    def _note(self, bodies: Bodies, place: int, reason: str) -> None:
+        bodies.bad.setdefault(int(np.concatenate(self._rows)[place]), f"{self._path}: {reason}")
+
+
+def _decimal_text(data: bytes, scale: int) -> str:
+    """Text of java.math.BigDecimal."""
+    unscaled = int.from_bytes(data, "big", signed=True)
+    return str(Decimal((int(unscaled < 0), Decimal(abs(unscaled)).as_tuple().digits, -scale)))
+
+
+def _bytes_at(bodies: Bodies, starts: Int64Array, ends: Int64Array) -> pa.BinaryArray:
+    """The bytes of ranges that rise and do not overlap: every other value of an array whose values are the ranges and what is between."""
+    offsets = np.empty(2 * starts.size, np.int32)
+    offsets[0::2], offsets[1::2] = starts, ends
+    ranges = pa.Array.from_buffers(pa.binary(), offsets.size - 1, [None, pa.py_buffer(offsets), bodies.buffer])
+    return ranges.take(pa.array(np.arange(0, offsets.size, 2)))
+
+
+def _joined(parts: list[npt.NDArray[Any]], kind: Any) -> npt.NDArray[Any]:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else np.zeros(0, kind)

@@ -1,0 +1,129 @@
+"""Reads values in Confluent's wire format as Connect values, each with the schema that its id names."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...common.arrays import Int64Array, RowIndex
+from ...errors import RegistryError, UnsupportedType
+from ...ignite.binary.byte_columns import data_of, offsets_of
+from ...registry.schema import AVRO, Reference, RegistrySchema
+from ..connect.columns import ConnectColumn, ConnectPart, Deserialized
+from ..connect.schema import ConnectSchema
+from .decode import decode
+from .options import AvroOptions
+from .serializer import MAGIC, PREFIX
+from .to_connect import to_connect
+from .types import AvroType, parse
+
+_NO_SUCH_ID = 404
+
+
+class Schemas(Protocol):
+    """What a deserializer asks of :class:`~ignite_kafka.registry.client.Registry`."""
+
+    def schema(self, id: int, subject: str | None = None) -> RegistrySchema:
+        """The schema of an id; RegistryError, RegistryUnavailable."""
+
+    def referenced(self, reference: Reference) -> RegistrySchema:
+        """A schema that another one refers to; RegistryError, RegistryUnavailable."""
+
+
+class AvroDeserializer:
+    """One side of records as Confluent's AvroConverter reads it: with the schema that each was written with.
+
+    :param kept: maximum number of schemas kept, ``schemas.cache.config``.
+    """
+
+    name = "avro"
+
+    def __init__(self, registry: Schemas, options: AvroOptions, kept: int = 1_000) -> None:
+        self._registry, self._options, self._kept = registry, options, max(1, kept)
+        self._forms: OrderedDict[int, tuple[AvroType, ConnectSchema] | str] = OrderedDict()
+
+    def deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:
+        """Values, one part for each schema id.
+
+        :raises RegistryError: the registry refuses the credentials. An id that it does not have makes bad rows.
+        :raises RegistryUnavailable: the registry did not answer.
+        """
+        ids, bad = _ids(data)
+        parts: list[ConnectPart] = []
+        for id, rows in _by_id(ids):
+            form = self._form(id)
+            if isinstance(form, str):
+                bad |= dict.fromkeys(rows.tolist(), form)
+                continue
+            avro, schema = form
+            chosen = data if rows.size == len(data) else data.take(pa.array(rows))
+            columns, broken = decode(chosen, avro, schema, PREFIX)
+            parts += [ConnectPart(rows[mine], ConnectColumn(column, schema)) for mine, column in columns]
+            bad |= {int(rows[row]): f"Avro of schema id {id}: {reason}" for row, reason in broken.items()}
+        return Deserialized(tuple(parts), tuple(sorted(bad.items())))
+
+    def _form(self, id: int) -> tuple[AvroType, ConnectSchema] | str:
+        """The schemas of an id, or why its values cannot be read."""
+        if id in self._forms:
+            self._forms.move_to_end(id)
+            return self._forms[id]
+        try:
+            form: tuple[AvroType, ConnectSchema] | str = self._read(id)
+        except UnsupportedType as error:
+            form = f"Avro of schema id {id}: {error}"
+        except RegistryError as error:
+            if error.where.get("status") != _NO_SUCH_ID:
+                raise
+            return f"the registry has no schema of id {id}: {error}"  # not kept: it may be registered there later
+        self._forms[id] = form
+        if len(self._forms) > self._kept:
+            self._forms.popitem(last=False)
+        return form
+
+    def _read(self, id: int) -> tuple[AvroType, ConnectSchema]:
+        found = self._registry.schema(id)
+        if found.type != AVRO:
+            raise UnsupportedType(f"its schema is one of {found.type}", "Use the converter of that format.")
+        known: dict[str, AvroType | None] = {}
+        self._resolve(found, known)
+        avro = parse(found.text, known)
+        return avro, to_connect(avro, self._options)
+
+    def _resolve(self, schema: RegistrySchema, known: dict[str, AvroType | None]) -> None:
+        for reference in schema.references:
+            if reference.name not in known:
+                inner = self._registry.referenced(reference)
+                self._resolve(inner, known)
+                known[reference.name] = parse(inner.text, known)
+
+
+def _ids(data: pa.BinaryArray) -> tuple[Int64Array, dict[int, str]]:
+    """The schema id of each row, -1 for rows without one, and the reasons of those."""
+    letters, offsets = data_of(data), offsets_of(data).astype(np.int64)
+    starts = offsets[:-1] - offsets[0]
+    long_enough = np.asarray(pc.greater_equal(pc.binary_length(data), PREFIX)).astype(bool)
+    padded = np.concatenate([letters, np.zeros(PREFIX, np.uint8)])
+    first = padded[starts]
+    windows = np.lib.stride_tricks.sliding_window_view(padded, 4)
+    ids = windows[np.minimum(starts + 1, len(windows) - 1)].copy().view(">i4").ravel().astype(np.int64)
+    right = long_enough & (first == MAGIC) & (ids >= 0)
+    bad = {}
+    for row in np.flatnonzero(~right).tolist():
+        if not long_enough[row]:
+            bad[row] = f"{offsets[row + 1] - offsets[row]} bytes, and a value of a schema registry has {PREFIX} before its body"
+        elif first[row] != MAGIC:
+            bad[row] = f"the first byte is {first[row]}, and a value of a schema registry begins with {MAGIC}"
+        else:
+            bad[row] = "the schema id is negative"
+    return np.where(right, ids, -1), bad
+
+
+def _by_id(ids: Int64Array) -> Iterator[tuple[int, RowIndex]]:
+    for id in np.unique(ids).tolist():
+        if id >= 0:
+            yield id, np.flatnonzero(ids == id)

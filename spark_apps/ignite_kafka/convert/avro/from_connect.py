@@ -1,0 +1,227 @@
+"""Avro schemas of Connect schemas, as AvroData.fromConnectSchema makes them."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+from ...errors import UnsupportedType
+from ..connect.schema import DATE, DECIMAL, SCALE, TIME, TIMESTAMP, ConnectSchema, ConnectType
+from ..rules.connect_decimals import unscaled_of
+from . import names
+from .options import AvroOptions
+from .types import NO_DEFAULT, NULL, AvroField, AvroType
+
+_KINDS = {
+    ConnectType.INT8: "int", ConnectType.INT16: "int", ConnectType.INT32: "int", ConnectType.INT64: "long", ConnectType.FLOAT32: "float",
+    ConnectType.FLOAT64: "double", ConnectType.BOOLEAN: "boolean", ConnectType.STRING: "string", ConnectType.BYTES: "bytes",
+}  # fmt: skip
+_LOGICAL = {DECIMAL: names.DECIMAL_TYPE, DATE: "date", TIME: "time-millis", TIMESTAMP: "timestamp-millis"}
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+_MILLISECOND = datetime.timedelta(milliseconds=1)
+
+
+def from_connect(schema: ConnectSchema, options: AvroOptions = AvroOptions()) -> AvroType:  # noqa: B008
+    """The Avro schema of a Connect schema.
+
+    :raises UnsupportedType: a name that Avro refuses.
+    """
+    return _Mapping(options).of(schema)
+
+
+def is_union(schema: ConnectSchema) -> bool:
+    """True for a STRUCT that represents a union: one field for each branch."""
+    return schema.type is ConnectType.STRUCT and (
+        schema.name == names.UNION or any(name == names.GENERALIZED_UNION for name, _ in schema.parameters)
+    )
+
+
+def is_avro_map(schema: ConnectSchema, options: AvroOptions) -> bool:
+    """True for a MAP that Avro's map holds; others are arrays of entries."""
+    key = schema.key_schema
+    return key is not None and key.type is ConnectType.STRING and (not key.optional or options.allow_optional_map_keys)
+
+
+def fixed_size(schema: ConnectSchema) -> int | None:
+    """Bytes of a BYTES schema that was an Avro fixed."""
+    size = dict(schema.parameters).get(names.FIXED_SIZE)
+    return int(size) if schema.type is ConnectType.BYTES and schema.name is not None and size is not None else None
+
+
+class _Mapping:
+    """The schema of one value: remembers the types that it has made, and numbers those without a name."""
+
+    def __init__(self, options: AvroOptions) -> None:
+        self._options = options
+        self._made: dict[str, AvroType] = {}
+        self._unnamed = 0
+
+    def of(self, schema: ConnectSchema, *, ignore_optional: bool = False) -> AvroType:
+        known = repr(schema)
+        if known in self._made:
+            return self._made[known]
+        if is_union(schema):
+            nulls = (NULL,) if schema.optional else ()
+            branches = (self.of(one.schema.as_optional(False), ignore_optional=True) for one in schema.fields)
+            return AvroType("union", branches=(*nulls, *branches))
+        if schema.optional and schema.type is ConnectType.STRUCT:
+            return AvroType("union", branches=(NULL, self.of(schema.as_optional(False))))
+        made = self._with_properties(self._base(schema), schema)
+        if schema.optional and not ignore_optional:
+            return AvroType("union", branches=(NULL, made) if schema.default is None else (made, NULL))
+        self._made[known] = made
+        return made
+
+    def _base(self, schema: ConnectSchema) -> AvroType:
+        makers: dict[ConnectType, Callable[[ConnectSchema], AvroType]] = {
+            ConnectType.STRING: self._string,
+            ConnectType.BYTES: self._bytes,
+            ConnectType.ARRAY: lambda one: AvroType("array", items=self.of(_content(one))),
+            ConnectType.MAP: self._map,
+            ConnectType.STRUCT: self._record,
+        }
+        maker = makers.get(schema.type)
+        return maker(schema) if maker is not None else AvroType(_KINDS[schema.type])
+
+    def _string(self, schema: ConnectSchema) -> AvroType:
+        parameters, options = dict(schema.parameters), self._options
+        if not (options.generalized_sums or options.enhanced) or not parameters.keys() & {names.GENERALIZED_ENUM, names.ENUM}:
+            return AvroType("string")
+        mark = names.GENERALIZED_ENUM if options.generalized_sums else names.ENUM
+        if mark not in parameters:
+            return AvroType("string")
+        symbols = tuple(name[len(mark) + 1 :] for name in parameters if name.startswith(f"{mark}."))
+        for symbol in symbols:
+            self._checked(symbol, f"the constant {symbol} of enum {parameters[mark]}", scrub=False)
+        local = self._name(schema.name)[1]
+        doc = names.CONNECT_ENUM_DOC if options.discard_docs else names.ENUM_DOC + local
+        default = None if options.discard_docs else parameters.get(names.ENUM_DEFAULT + local)
+        return AvroType("enum", self._full(parameters[mark]), parameters.get(doc), symbols=symbols, default=default)
+
+    def _bytes(self, schema: ConnectSchema) -> AvroType:
+        size = fixed_size(schema)
+        made = AvroType("bytes") if size is None else AvroType("fixed", ".".join(filter(None, self._name(schema.name))), size=size)
+        if schema.name != DECIMAL:
+            return made
+        parameters = dict(schema.parameters)
+        precision = int(parameters.get(names.DECIMAL_PRECISION, names.DEFAULT_PRECISION))
+        return replace(made, properties=(("scale", int(parameters[SCALE])), ("precision", precision)))
+
+    def _map(self, schema: ConnectSchema) -> AvroType:
+        if is_avro_map(schema, self._options):
+            return AvroType("map", items=self.of(_content(schema)))
+        assert schema.key_schema is not None
+        full = f"{names.NAMESPACE}.{names.MAP_ENTRY}" if schema.name is None else self._full(schema.name)
+        inner = () if schema.name is None else ((names.INTERNAL_TYPE, names.MAP_ENTRY),)
+        fields = (self._field(names.KEY, schema.key_schema, None), self._field(names.VALUE, _content(schema), None))
+        return AvroType("array", items=AvroType("record", full, fields=fields, properties=inner))
+
+    def _record(self, schema: ConnectSchema) -> AvroType:
+        full = ".".join(filter(None, self._name(schema.name)))
+        parameters = dict(schema.parameters)
+        doc = parameters.get(names.CONNECT_RECORD_DOC if self._options.discard_docs else names.RECORD_DOC)
+        fields = []
+        for one in schema.fields:
+            place = f"the field {one.name} of {schema.name or 'a record without a name'}"
+            fields.append(self._field(self._checked(one.name, place), one.schema, parameters.get(names.FIELD_DOC + one.name)))
+        twice = {one.name for one in fields if sum(other.name == one.name for other in fields) > 1}
+        if twice:
+            what = f"scrub.invalid.names gives two fields of {full} the name {min(twice)}"
+            raise UnsupportedType(what, "Rename one of the fields", field=min(twice))
+        return AvroType("record", full, doc, tuple(fields))
+
+    def _field(self, name: str, schema: ConnectSchema, doc: str | None) -> AvroField:
+        default = NO_DEFAULT
+        if schema.default is not None:
+            default = default_json(schema, schema.default, self._options)
+            default = NO_DEFAULT if _has_entries(schema, self._options) else default
+        elif schema.optional:
+            default = None
+        return AvroField(name, self.of(schema), schema.doc if self._options.discard_docs else doc, default)
+
+    def _with_properties(self, base: AvroType, schema: ConnectSchema) -> AvroType:
+        found: dict[str, Any] = dict(base.properties)
+        if self._options.metadata:
+            found |= self._metadata(schema)
+        if schema.name in _LOGICAL and (schema.name != DECIMAL or schema.type is ConnectType.BYTES):
+            found[names.LOGICAL_TYPE] = _LOGICAL[schema.name]
+        found |= {name: value for name, value in schema.parameters if name.startswith(names.AVRO_PREFIX)}
+        return replace(base, properties=tuple(found.items()))
+
+    def _metadata(self, schema: ConnectSchema) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        if schema.doc is not None:
+            found[names.CONNECT_DOC] = schema.doc
+        if schema.version is not None:
+            found[names.CONNECT_VERSION] = schema.version
+        discard = self._options.discard_docs
+        parameters = {name: value for name, value in schema.parameters if discard or name != names.FIELD_DEFAULT}
+        if parameters:
+            found[names.CONNECT_PARAMETERS] = parameters
+        if schema.default is not None and (discard or names.FIELD_DEFAULT not in dict(schema.parameters)):
+            found[names.CONNECT_DEFAULT] = default_json(schema, schema.default, self._options)
+        if schema.name is not None:
+            found[names.CONNECT_NAME] = schema.name
+        if schema.type in (ConnectType.INT8, ConnectType.INT16):
+            found[names.CONNECT_TYPE] = str(schema.type)
+        return found
+
+    def _name(self, name: str | None) -> tuple[str, str]:
+        """Namespace and name of a schema; one without a name gets the next default name."""
+        if name is not None:
+            return names.split(self._full(name))
+        self._unnamed += 1
+        return names.NAMESPACE, names.DEFAULT_NAME + (str(self._unnamed) if self._unnamed > 1 else "")
+
+    def _full(self, name: str) -> str:
+        return ".".join(self._checked(part, f"the type {name}") for part in name.split("."))
+
+    def _checked(self, name: str, place: str, *, scrub: bool = True) -> str:
+        name = names.scrubbed(name) if self._options.scrub and scrub else name
+        if not names.is_valid(name):
+            raise UnsupportedType(f"{place} has a name that Avro refuses", "Set scrub.invalid.names=true, which replaces such characters")
+        return name
+
+
+def default_json(schema: ConnectSchema, value: Any, options: AvroOptions) -> Any:
+    """The JSON form of a default (AvroData.defaultValueFromConnect); `value` is as pyarrow's as_py gives it."""
+    if value is None:
+        return None
+    if schema.name == DECIMAL and isinstance(value, Decimal):
+        return unscaled_of(value, int(dict(schema.parameters)[SCALE])).decode("latin-1")
+    if isinstance(value, bytes):
+        return value.decode("latin-1")
+    if isinstance(value, datetime.datetime):
+        return (value - _EPOCH) // _MILLISECOND
+    if isinstance(value, datetime.date):
+        return (value - _EPOCH.date()).days
+    if isinstance(value, datetime.time):
+        return ((value.hour * 60 + value.minute) * 60 + value.second) * 1000 + value.microsecond // 1000
+    if schema.type is ConnectType.ARRAY:
+        return [default_json(_content(schema), one, options) for one in value]
+    if schema.type is ConnectType.MAP:
+        assert schema.key_schema is not None
+        pairs = [(default_json(schema.key_schema, key, options), default_json(_content(schema), one, options)) for key, one in value]
+        return dict(pairs) if is_avro_map(schema, options) else [list(pair) for pair in pairs]
+    if schema.type is ConnectType.STRUCT:
+        members = {one.name: default_json(one.schema, value.get(one.name), options) for one in schema.fields}
+        if is_union(schema):
+            return next(iter(members.values()))
+        return {names.scrubbed(name) if options.scrub else name: one for name, one in members.items()}
+    return value
+
+
+def _has_entries(schema: ConnectSchema, options: AvroOptions) -> bool:
+    """True where the default has a map that is an array of records: its form is no valid default of Avro, and is left out."""
+    if schema.type is ConnectType.MAP and not is_avro_map(schema, options):
+        return True
+    inner = [one.schema for one in schema.fields] + [one for one in (schema.value_schema,) if one is not None]
+    return any(_has_entries(one, options) for one in inner)
+
+
+def _content(schema: ConnectSchema) -> ConnectSchema:
+    assert schema.value_schema is not None
+    return schema.value_schema

@@ -1,0 +1,52 @@
+"""Names and properties of Avro schemas that represent Connect schemas. Source: io.confluent.connect.avro.AvroData."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote_plus
+
+NAMESPACE = "io.confluent.connect.avro"
+DEFAULT_NAME = "ConnectDefault"
+MAP_ENTRY = "MapEntry"
+KEY, VALUE = "key", "value"
+UNION, ENUM, ANYTHING = f"{NAMESPACE}.Union", f"{NAMESPACE}.Enum", f"{NAMESPACE}.Anything"
+
+CONNECT_NAME, CONNECT_DOC, CONNECT_VERSION = "connect.name", "connect.doc", "connect.version"
+CONNECT_DEFAULT, CONNECT_PARAMETERS, CONNECT_TYPE = "connect.default", "connect.parameters", "connect.type"
+CONNECT_RECORD_DOC, CONNECT_ENUM_DOC, INTERNAL_TYPE = "connect.record.doc", "connect.enum.doc", "connect.internal.type"
+RECORD_DOC, ENUM_DOC, FIELD_DOC = f"{NAMESPACE}.record.doc", f"{NAMESPACE}.enum.doc.", f"{NAMESPACE}.field.doc."
+FIELD_DEFAULT, ENUM_DEFAULT = f"{NAMESPACE}.field.default", f"{NAMESPACE}.enum.default."
+FIXED_SIZE, DECIMAL_PRECISION = "connect.fixed.size", "connect.decimal.precision"
+DEFAULT_PRECISION = 64
+LOGICAL_TYPE, DECIMAL_TYPE = "logicalType", "decimal"
+AVRO_PREFIX = "avro"
+"""Parameters of a Connect schema with this prefix are properties of the Avro schema, too."""
+
+GENERALIZED_UNION, GENERALIZED_ENUM = "org.apache.kafka.connect.data.Union", "org.apache.kafka.connect.data.Enum"
+GENERALIZED_UNION_NAME = "connect_union_"
+
+_VALID = re.compile(r"[^\W\d]\w*")
+
+
+def is_valid(name: str) -> bool:
+    """True for one part of a name that Java's Avro accepts: letters, digits and underscores, the first no digit."""
+    return _VALID.fullmatch(name) is not None
+
+
+def scrubbed(name: str) -> str:
+    """The valid name that scrub.invalid.names makes of one part of a name, such as ``Outer_24Inner`` of ``Outer$Inner``."""
+    if not name or re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+        return name
+    encoded = quote_plus(name, safe="*").replace("~", "%7E")
+    return re.sub(r"[^A-Za-z0-9_]", "_", f"x{encoded}" if encoded[0].isdigit() else encoded)
+
+
+def scrubbed_full(name: str) -> str:
+    """The full name with each part scrubbed."""
+    return ".".join(map(scrubbed, name.split(".")))
+
+
+def split(full_name: str) -> tuple[str, str]:
+    """Namespace, empty for none, and last part of a full name."""
+    namespace, _, name = full_name.rpartition(".")
+    return namespace, name

@@ -1,0 +1,142 @@
+"""Writes Connect values in Confluent's wire format: a zero byte, the schema's id in four bytes, the Avro body."""
+
+from __future__ import annotations
+
+import struct
+from collections import OrderedDict
+from dataclasses import dataclass
+from threading import Lock
+from typing import Protocol
+
+import pyarrow as pa
+
+from ... import events
+from ...errors import UnsupportedType
+from ...registry.schema import AVRO, Registered, RegistrySchema
+from ..connect.columns import ConnectColumn
+from ..connect.schema import ConnectSchema
+from .encode import encode
+from .from_connect import from_connect
+from .options import AvroOptions
+from .types import AvroType, parse, to_text
+
+MAGIC = 0
+PREFIX = 5
+"""Bytes before a body."""
+
+
+class SchemaIds(Protocol):
+    """What a serializer asks of :class:`~ignite_kafka.registry.client.Registry`."""
+
+    def subject(self, topic: str, record_name: str | None) -> str:
+        """Subject of a schema; UnsupportedType if the strategy finds no name."""
+
+    def registered(self, subject: str, schema: RegistrySchema) -> Registered:
+        """The id of a schema, and the schema that its values are written with; RegistryError, RegistryUnavailable."""
+
+
+@dataclass(frozen=True)
+class _Form:
+    prefix: bytes
+    avro: AvroType
+
+
+class AvroSerializer:
+    """One side of records as Confluent's AvroConverter writes it.
+
+    :param kept: maximum number of schemas kept, ``schemas.cache.config``.
+    """
+
+    name = "avro"
+
+    def __init__(self, registry: SchemaIds, options: AvroOptions, kept: int = 1_000) -> None:
+        self._registry, self._options, self._kept = registry, options, max(1, kept)
+        self._forms: OrderedDict[tuple[str, str], _Form] = OrderedDict()
+        self._names: dict[str, str] = {}
+        self._lock = Lock()
+
+    def check(self, schema: ConnectSchema, topic: str) -> None:
+        """Check that Avro has a form for the schema, and report subjects of several types. A plan registers nothing.
+
+        :raises UnsupportedType: Avro has no form for it, or the subject's strategy finds no name.
+        """
+        self._subject(from_connect(schema, self._options), topic)
+
+    def register(self, schema: ConnectSchema, topic: str) -> None:
+        """Register the schema, or find it where schemas are not registered.
+
+        :raises UnsupportedType: Avro has no form for it, or the registered one is another.
+        :raises RegistryError: the registry refuses it.
+        :raises RegistryUnavailable: the registry did not answer.
+        """
+        self._form(schema, topic)
+
+    def serialize(self, column: ConnectColumn, topic: str) -> pa.BinaryArray:
+        """Bytes of each value; null for null.
+
+        :raises UnsupportedType: a schema or a value that Avro has no form for, or the registered schema is another.
+        :raises RegistryError: the registry refuses the schema.
+        :raises RegistryUnavailable: the registry did not answer.
+        """
+        if column.schema is None:
+            if column.data.null_count == len(column.data):
+                return pa.nulls(len(column.data), pa.binary())
+            remedy = "Set is_schemaless to false, or use converter json with schemas.enable=false."
+            raise UnsupportedType("converter avro writes values with a schema, and these have none", remedy, topic=topic)
+        if not len(column.data):
+            return pa.array([], pa.binary())
+        form = self._form(column.schema, topic)
+        return encode(column.data, column.schema, form.avro, form.prefix, fill_defaults=not self._options.ignore_nullable_default)
+
+    def _form(self, schema: ConnectSchema, topic: str) -> _Form:
+        key = topic, repr(schema)
+        with self._lock:
+            if key in self._forms:
+                self._forms.move_to_end(key)
+                return self._forms[key]
+        form = self._registered(schema, topic)
+        with self._lock:
+            self._forms[key] = form
+            if len(self._forms) > self._kept:
+                self._forms.popitem(last=False)
+        return form
+
+    def _registered(self, schema: ConnectSchema, topic: str) -> _Form:
+        avro = from_connect(schema, self._options)
+        text = to_text(avro)
+        subject = self._subject(avro, topic)
+        found = self._registry.registered(subject, RegistrySchema(text, AVRO))
+        if found.schema.text != text and not _same_body(parse(found.schema.text), avro):
+            what = f"the registry has schema {found.id} for these values, whose fields or types differ from those of the entries"
+            remedy = "Set auto.register.schemas=true, or register the entries' schema under the subject."
+            raise UnsupportedType(what, remedy, subject=subject, topic=topic)
+        return _Form(struct.pack(">bI", MAGIC, found.id), avro)
+
+    def _subject(self, avro: AvroType, topic: str) -> str:
+        record = next((one for one in (avro, *avro.branches) if one.kind == "record"), None)
+        name = record.name if record is not None else None
+        subject = self._registry.subject(topic, name)
+        self._note_name(subject, name or avro.kind)
+        return subject
+
+    def _note_name(self, subject: str, name: str) -> None:
+        """Report once that a subject gets schemas of two types: the registry compares them as versions of one."""
+        with self._lock:
+            first = self._names.setdefault(subject, name)
+            if first == name or first == "":
+                return
+            self._names[subject] = ""
+        events.emit(events.SEVERAL_TYPES_IN_SUBJECT, subject=subject, first=first, second=name)
+
+
+def _same_body(one: AvroType, other: AvroType) -> bool:
+    """True if both schemas give the same bytes: names and types of fields in order, constants and sizes are equal."""
+    if one.kind != other.kind or len(one.fields) != len(other.fields) or len(one.branches) != len(other.branches):
+        return False
+    if (one.symbols, one.size) != (other.symbols, other.size):
+        return False
+    if one.items is not None and other.items is not None and not _same_body(one.items, other.items):
+        return False
+    fields = zip(one.fields, other.fields, strict=True)
+    branches = zip(one.branches, other.branches, strict=True)
+    return all(a.name == b.name and _same_body(a.type, b.type) for a, b in fields) and all(_same_body(a, b) for a, b in branches)

@@ -1,0 +1,204 @@
+"""Avro schemas as frozen values, their JSON both ways. Source: org.apache.avro.Schema of Avro 1.11, whose order of members is kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from ...errors import UnsupportedType
+from .names import split
+
+PRIMITIVES = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
+NAMED = frozenset({"record", "enum", "fixed"})
+NO_DEFAULT = object()
+"""Default of a field without one: None is the default null."""
+
+Properties = tuple[tuple[str, Any], ...]
+
+
+@dataclass(frozen=True)
+class AvroField:
+    """A field of a record."""
+
+    name: str
+    type: AvroType
+    doc: str | None = None
+    default: Any = NO_DEFAULT
+
+
+@dataclass(frozen=True)
+class AvroType:
+    """A schema.
+
+    :param kind: Avro's name of the type: a primitive, record, enum, fixed, array, map or union.
+    :param name: full name of a record, enum or fixed.
+    :param default: default symbol of an enum.
+    :param size: bytes of a fixed.
+    :param items: schema of an array's items or a map's values.
+    :param branches: schemas of a union.
+    :param properties: names and JSON values of other members, in order, such as logicalType.
+    """
+
+    kind: str
+    name: str = ""
+    doc: str | None = None
+    fields: tuple[AvroField, ...] = ()
+    symbols: tuple[str, ...] = ()
+    default: str | None = None
+    size: int = 0
+    items: AvroType | None = None
+    branches: tuple[AvroType, ...] = ()
+    properties: Properties = ()
+
+    def property(self, name: str) -> Any:
+        """The JSON value of a property; None without it."""
+        return next((value for key, value in self.properties if key == name), None)
+
+    def content(self) -> AvroType:
+        """Schema of an array's items or a map's values."""
+        assert self.items is not None
+        return self.items
+
+
+NULL = AvroType("null")
+
+
+def to_text(schema: AvroType) -> str:
+    """The schema as JSON, a type that occurs again by its name.
+
+    :raises UnsupportedType: two types of one name differ.
+    """
+    return json.dumps(_json(schema, "", {}), separators=(",", ":"), ensure_ascii=False)
+
+
+def _json(schema: AvroType, space: str, seen: dict[str, AvroType]) -> Any:
+    if schema.kind == "union":
+        return [_json(one, space, seen) for one in schema.branches]
+    if schema.kind in PRIMITIVES and not schema.properties:
+        return schema.kind
+    members: dict[str, Any] = {"type": schema.kind}
+    if schema.kind in NAMED:
+        namespace, name = split(schema.name)
+        if schema.name in seen:
+            if seen[schema.name] != schema:
+                raise _redefined(schema.name)
+            return name if namespace == space else schema.name
+        seen[schema.name] = schema
+        members |= _named(schema, namespace, space, seen)
+    elif schema.kind == "array":
+        members["items"] = _json(schema.content(), space, seen)
+    elif schema.kind == "map":
+        members["values"] = _json(schema.content(), space, seen)
+    return members | dict(schema.properties)
+
+
+def _named(schema: AvroType, namespace: str, space: str, seen: dict[str, AvroType]) -> dict[str, Any]:
+    members: dict[str, Any] = {"name": split(schema.name)[1]}
+    if namespace != space:
+        members["namespace"] = namespace
+    if schema.doc is not None:
+        members["doc"] = schema.doc
+    if schema.kind == "record":
+        members["fields"] = [_field(one, namespace, seen) for one in schema.fields]
+    elif schema.kind == "enum":
+        members["symbols"] = list(schema.symbols)
+        if schema.default is not None:
+            members["default"] = schema.default
+    else:
+        members["size"] = schema.size
+    return members
+
+
+def _field(field: AvroField, space: str, seen: dict[str, AvroType]) -> dict[str, Any]:
+    members: dict[str, Any] = {"name": field.name, "type": _json(field.type, space, seen)}
+    if field.doc is not None:
+        members["doc"] = field.doc
+    if field.default is not NO_DEFAULT:
+        members["default"] = field.default
+    return members
+
+
+def _redefined(name: str) -> UnsupportedType:
+    remedy = "Set fieldNullabilityPolicy to EAGER, so that all objects of a type have all its fields, or use converter json"
+    return UnsupportedType(f"Avro knows one form of a type within a schema, and the fields of {name} differ from place to place", remedy)
+
+
+def parse(text: str, known: Mapping[str, AvroType | None] = MappingProxyType({})) -> AvroType:
+    """The schema of a JSON text.
+
+    :param known: types that the text refers to and does not have, by their full names.
+    :raises UnsupportedType: the text is no Avro schema, or a type contains itself, which no column can hold.
+    """
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise _wrong(f"is no JSON: {error}") from error
+    return _parsed(found, "", dict(known))
+
+
+def _parsed(found: Any, space: str, known: dict[str, AvroType | None]) -> AvroType:
+    if isinstance(found, str):
+        return AvroType(found) if found in PRIMITIVES else _reference(found, space, known)
+    if isinstance(found, list):
+        return AvroType("union", branches=tuple(_parsed(one, space, known) for one in found))
+    if not isinstance(found, dict) or "type" not in found:
+        raise _wrong(f"has {json.dumps(found)[:100]} where a type belongs")
+    kind = found["type"]
+    if isinstance(kind, str) and kind in NAMED:
+        return _parsed_named(found, space, known)
+    if kind == "array":
+        return AvroType(kind, items=_parsed(found.get("items"), space, known), properties=_rest(found, "items"))
+    if kind == "map":
+        return AvroType(kind, items=_parsed(found.get("values"), space, known), properties=_rest(found, "values"))
+    if isinstance(kind, str) and kind in PRIMITIVES:
+        return AvroType(kind, properties=_rest(found))
+    return _parsed(kind, space, known)
+
+
+def _reference(name: str, space: str, known: dict[str, AvroType | None]) -> AvroType:
+    full = name if "." in name or not space else f"{space}.{name}"
+    full = full if full in known else name
+    if full not in known:
+        raise _wrong(f"has the unknown type {name}")
+    one = known[full]
+    if one is None:
+        raise UnsupportedType(f"the Avro type {full} contains itself, which columns cannot hold", "Write these records with another schema")
+    return one
+
+
+def _parsed_named(found: Mapping[str, Any], space: str, known: dict[str, AvroType | None]) -> AvroType:
+    name = found.get("name")
+    if not isinstance(name, str):
+        raise _wrong("has a record, enum or fixed without a name")
+    namespace = split(name)[0] or found.get("namespace", space) or ""
+    full = name if "." in name or not namespace else f"{namespace}.{name}"
+    known[full] = None
+    space = split(full)[0]
+    if found["type"] == "enum":
+        rest = _rest(found, "name", "namespace", "doc", "symbols", "default")
+        one = AvroType(
+            "enum", full, found.get("doc"), symbols=tuple(found.get("symbols", ())), default=found.get("default"), properties=rest
+        )
+    elif found["type"] == "fixed":
+        one = AvroType(
+            "fixed", full, found.get("doc"), size=found.get("size", 0), properties=_rest(found, "name", "namespace", "doc", "size")
+        )
+    else:
+        fields = tuple(
+            AvroField(field["name"], _parsed(field["type"], space, known), field.get("doc"), field.get("default", NO_DEFAULT))
+            for field in found.get("fields", ())
+        )
+        one = AvroType("record", full, found.get("doc"), fields, properties=_rest(found, "name", "namespace", "doc", "fields"))
+    known[full] = one
+    return one
+
+
+def _rest(found: Mapping[str, Any], *members: str) -> Properties:
+    return tuple((name, value) for name, value in found.items() if name not in members and name not in ("type", "aliases"))
+
+
+def _wrong(what: str) -> UnsupportedType:
+    return UnsupportedType(f"the Avro schema {what}", "Correct the schema in the registry")

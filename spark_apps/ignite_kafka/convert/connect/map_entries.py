@@ -1,0 +1,122 @@
+"""Maps that JSON documents hold as arrays of ``{"key":…,"value":…}``: their columns as lists of structs, and back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...common.arrays import Mask
+from ...common.arrow_layout import null_mask
+from .schema import ConnectField, ConnectSchema, ConnectType
+
+_ENTRY = "a map's entry"  # the name distinguishes an array of entries from one of structs that have the same fields
+
+
+def is_listed(schema: ConnectSchema) -> bool:
+    """Whether values of a MAP are arrays of entries: its keys are no texts, or may be null."""
+    keys = schema.key_schema
+    return schema.type is ConnectType.MAP and (keys is None or keys.type is not ConnectType.STRING or keys.optional)
+
+
+def has_listed(schema: ConnectSchema) -> bool:
+    """Whether a schema is, or holds, such a MAP."""
+    inner = [one.schema for one in schema.fields] + [one for one in (schema.key_schema, schema.value_schema) if one]
+    return is_listed(schema) or any(map(has_listed, inner))
+
+
+def listed_schema(schema: ConnectSchema) -> ConnectSchema:
+    """The schema with an ARRAY of STRUCTs instead of each such MAP."""
+    fields = tuple(ConnectField(one.name, listed_schema(one.schema)) for one in schema.fields)
+    key = schema.key_schema and listed_schema(schema.key_schema)
+    value = schema.value_schema and listed_schema(schema.value_schema)
+    if not is_listed(schema):
+        return replace(schema, fields=fields, key_schema=key, value_schema=value)
+    assert key
+    assert value
+    entry = ConnectSchema(ConnectType.STRUCT, name=_ENTRY, fields=(ConnectField("key", key), ConnectField("value", value)))
+    default = schema.default if schema.default is None else [{"key": one, "value": other} for one, other in schema.default]
+    return ConnectSchema(
+        ConnectType.ARRAY, schema.optional, schema.name, schema.version, schema.doc, schema.parameters, default, value_schema=entry
+    )
+
+
+def to_lists(array: pa.Array, schema: ConnectSchema) -> pa.Array:
+    """Values of a schema as values of its :func:`listed_schema`."""
+    if not has_listed(schema):
+        return array
+    mask = null_mask(array)
+    if schema.type is ConnectType.STRUCT:
+        columns = [to_lists(array.field(number), one.schema) for number, one in enumerate(schema.fields)]
+        return pa.StructArray.from_arrays(columns, names=[one.name for one in schema.fields], mask=mask)
+    assert schema.value_schema
+    if schema.type is ConnectType.ARRAY:
+        return pa.ListArray.from_arrays(_offsets(array), to_lists(array.flatten(), schema.value_schema), mask=mask)
+    assert schema.key_schema
+    keys, items, offsets = _entries(array)
+    keys, items = to_lists(keys, schema.key_schema), to_lists(items, schema.value_schema)
+    if not is_listed(schema):
+        return pa.MapArray.from_arrays(offsets, keys, items, mask=mask)
+    return pa.ListArray.from_arrays(offsets, pa.StructArray.from_arrays([keys, items], names=["key", "value"]), mask=mask)
+
+
+def to_maps(array: pa.Array, schema: ConnectSchema) -> tuple[pa.Array, Mask]:
+    """Values of a schema's :func:`listed_schema` as its values, and the rows with a null key, which are null: Arrow's maps hold none."""
+    wrong = np.zeros(len(array), bool)
+    if not has_listed(schema):
+        return array, wrong
+    mask = null_mask(array)
+    if schema.type is ConnectType.STRUCT:
+        columns = []
+        for number, one in enumerate(schema.fields):
+            column, bad = to_maps(array.field(number), one.schema)
+            columns.append(column)
+            wrong |= bad
+        return pa.StructArray.from_arrays(columns, names=[one.name for one in schema.fields], mask=mask), wrong
+    assert schema.value_schema
+    if schema.type is ConnectType.ARRAY:
+        values, bad = to_maps(array.flatten(), schema.value_schema)
+        wrong |= _parents(array, bad)
+        return pa.ListArray.from_arrays(_offsets(array), values, mask=mask), wrong
+    assert schema.key_schema
+    if is_listed(schema):
+        null = array.flatten()
+        wrong |= _parents(array, np.asarray(null.field(0).is_null()) | np.asarray(null.is_null()))
+        if wrong.any():
+            array = pc.if_else(pa.array(wrong), pa.scalar(None, array.type), array)
+            mask = array.is_null()
+        flat = array.flatten()
+        keys, items, offsets = flat.field(0), flat.field(1), _offsets(array)
+    else:
+        keys, items, offsets = _entries(array)
+    keys, bad_keys = to_maps(keys, schema.key_schema)
+    items, bad = to_maps(items, schema.value_schema)
+    counts = np.diff(np.asarray(offsets))
+    parents = np.repeat(np.arange(len(array)), counts)
+    wrong[parents[bad | bad_keys]] = True
+    return pa.MapArray.from_arrays(offsets, keys, items, mask=mask), wrong
+
+
+def _entries(array: pa.MapArray) -> tuple[pa.Array, pa.Array, pa.Array]:
+    """Keys and items of the maps that are not null, and where each map starts."""
+    entries = pa.StructArray.from_arrays([array.keys, array.items], names=["key", "value"])
+    mask = null_mask(array)
+    flat = pa.ListArray.from_arrays(pa.array(np.array(array.offsets)), entries, mask=mask).flatten()
+    return flat.field(0), flat.field(1), _offsets(array)
+
+
+def _offsets(array: pa.Array) -> pa.Array:
+    """Where each list, or map, starts among the flattened values, int32; a null one is empty."""
+    counts = np.diff(np.asarray(array.offsets))
+    if array.null_count:
+        counts = np.where(np.asarray(array.is_valid()), counts, 0)
+    return pa.array(np.concatenate(([0], np.cumsum(counts))).astype(np.int32))
+
+
+def _parents(array: pa.ListArray, bad: Mask) -> Mask:
+    """Lists that hold a marked value."""
+    found = np.zeros(len(array), bool)
+    found[np.repeat(np.arange(len(array)), np.diff(np.asarray(_offsets(array))))[bad]] = True
+    return found

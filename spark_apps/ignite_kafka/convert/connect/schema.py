@@ -1,0 +1,164 @@
+"""Schemas of Kafka Connect as frozen values, and the Arrow type that holds the values of each.
+
+========================================  ==================================================================================
+schema                                    Arrow type of its values
+========================================  ==================================================================================
+INT8, INT16, INT32, INT64                 int8, int16, int32, int64
+FLOAT32, FLOAT64, BOOLEAN, STRING, BYTES  float32, float64, bool, string, binary
+Decimal (BYTES)                           decimal128(38, scale); decimal256(76, scale) or string (java.math.BigDecimal's text) where
+                                          a value has more digits
+Date (INT32), Time (INT32)                date32, time32(ms)
+Timestamp (INT64)                         timestamp(ms, UTC)
+ARRAY, MAP, STRUCT                        list, map, struct with the schema's fields in their order
+========================================  ==================================================================================
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+import pyarrow as pa
+
+_DATA = "org.apache.kafka.connect.data"
+DECIMAL, DATE, TIME, TIMESTAMP = f"{_DATA}.Decimal", f"{_DATA}.Date", f"{_DATA}.Time", f"{_DATA}.Timestamp"
+SCALE = "scale"
+"""Parameter of a Decimal: the number of digits after the point, as text."""
+_MOST_DIGITS = 38
+
+
+class ConnectType(StrEnum):
+    """Constants of ``org.apache.kafka.connect.data.Schema.Type``; the values are their names in JSON."""
+
+    INT8 = "int8"
+    INT16 = "int16"
+    INT32 = "int32"
+    INT64 = "int64"
+    FLOAT32 = "float"
+    FLOAT64 = "double"
+    BOOLEAN = "boolean"
+    STRING = "string"
+    BYTES = "bytes"
+    ARRAY = "array"
+    MAP = "map"
+    STRUCT = "struct"
+
+
+@dataclass(frozen=True)
+class ConnectField:
+    """A field of a STRUCT; its index is its place among the fields."""
+
+    name: str
+    schema: ConnectSchema
+
+
+@dataclass(frozen=True)
+class ConnectSchema:
+    """A schema, equal to another that has the same parts (``org.apache.kafka.connect.data.ConnectSchema``).
+
+    :param name: of a logical type, or of a STRUCT: its binary type.
+    :param parameters: names and values, in order.
+    :param default: the Python value of :mod:`pyarrow`'s ``as_py`` for :func:`arrow_type`; None: no default.
+    :param fields: of a STRUCT.
+    :param key_schema: of a MAP.
+    :param value_schema: of an ARRAY's elements or a MAP's values.
+    """
+
+    type: ConnectType
+    optional: bool = False
+    name: str | None = None
+    version: int | None = None
+    doc: str | None = None
+    parameters: tuple[tuple[str, str], ...] = ()
+    default: Any = dataclasses.field(default=None, hash=False)  # a list or a dict for some types
+    fields: tuple[ConnectField, ...] = ()
+    key_schema: ConnectSchema | None = None
+    value_schema: ConnectSchema | None = None
+
+    def as_optional(self, optional: bool = True) -> ConnectSchema:
+        """The same schema, optional or not."""
+        return self if self.optional == optional else replace(self, optional=optional)
+
+    def field(self, name: str) -> ConnectField | None:
+        """The field of a STRUCT of that very name."""
+        return next((one for one in self.fields if one.name == name), None)
+
+
+def decimal(scale: int, *, optional: bool = False) -> ConnectSchema:
+    """Schema of decimals of a scale (Decimal.builder)."""
+    return ConnectSchema(ConnectType.BYTES, optional, DECIMAL, 1, parameters=((SCALE, str(scale)),))
+
+
+def date(*, optional: bool = False) -> ConnectSchema:
+    """Schema of days since 1970-01-01."""
+    return ConnectSchema(ConnectType.INT32, optional, DATE, 1)
+
+
+def time(*, optional: bool = False) -> ConnectSchema:
+    """Schema of milliseconds of a day."""
+    return ConnectSchema(ConnectType.INT32, optional, TIME, 1)
+
+
+def timestamp(*, optional: bool = False) -> ConnectSchema:
+    """Schema of milliseconds since 1970-01-01T00:00Z."""
+    return ConnectSchema(ConnectType.INT64, optional, TIMESTAMP, 1)
+
+
+def scale_of(schema: ConnectSchema) -> int | None:
+    """Scale of a Decimal; None for another schema, or a Decimal without the parameter or whose parameter is no number."""
+    text = dict(schema.parameters).get(SCALE)
+    if schema.name != DECIMAL or schema.type is not ConnectType.BYTES or text is None:
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        return None
+
+
+_SIMPLE = {
+    ConnectType.INT8: pa.int8(), ConnectType.INT16: pa.int16(), ConnectType.INT32: pa.int32(), ConnectType.INT64: pa.int64(),
+    ConnectType.FLOAT32: pa.float32(), ConnectType.FLOAT64: pa.float64(), ConnectType.BOOLEAN: pa.bool_(),
+    ConnectType.STRING: pa.string(), ConnectType.BYTES: pa.binary(),
+}  # fmt: skip
+_LOGICAL = {
+    (ConnectType.INT32, DATE): pa.date32(),
+    (ConnectType.INT32, TIME): pa.time32("ms"),
+    (ConnectType.INT64, TIMESTAMP): pa.timestamp("ms", "UTC"),
+}
+
+
+def arrow_type(schema: ConnectSchema) -> pa.DataType:
+    """The Arrow type of a schema's values. Decimals: decimal128(38, scale) where the scale allows it, else string."""
+    if schema.type is ConnectType.STRUCT:
+        return pa.struct([arrow_field(one.name, one.schema) for one in schema.fields])
+    if schema.type is ConnectType.ARRAY:
+        return pa.list_(arrow_field("item", _inner(schema.value_schema)))
+    if schema.type is ConnectType.MAP:
+        key = arrow_field("key", _inner(schema.key_schema)).with_nullable(False)
+        return pa.map_(key, arrow_field("value", _inner(schema.value_schema)))
+    scale = scale_of(schema)
+    if scale is not None:
+        return pa.decimal128(_MOST_DIGITS, scale) if abs(scale) <= _MOST_DIGITS else pa.string()
+    return _LOGICAL.get((schema.type, schema.name or ""), _SIMPLE.get(schema.type))
+
+
+def arrow_field(name: str, schema: ConnectSchema) -> pa.Field:
+    """A nullable Arrow field of a schema's values: whether null is allowed is the schema's to say."""
+    return pa.field(name, arrow_type(schema))
+
+
+def default_array(schema: ConnectSchema, kind: pa.DataType | None = None) -> pa.Array:
+    """The default as an array of one value.
+
+    :param kind: its Arrow type; None: that of :func:`arrow_type`. A decimal may be of another one.
+    """
+    made = pa.array([schema.default], arrow_type(schema))
+    return made if kind is None or made.type == kind else made.cast(kind)
+
+
+def _inner(schema: ConnectSchema | None) -> ConnectSchema:
+    if schema is None:
+        raise ValueError("an ARRAY or MAP without the schema of its content")
+    return schema

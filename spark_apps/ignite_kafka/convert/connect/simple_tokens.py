@@ -1,0 +1,75 @@
+"""Tokens of texts as ``Values.Parser`` of Kafka Connect splits them: delimiters, and what is between, backslashes kept.
+
+Source: org.apache.kafka.connect.data.Values (4.3.1).
+"""
+
+from __future__ import annotations
+
+_DELIMITERS = frozenset(':,{}[]"')
+BLANKS = "".join(map(chr, range(33)))
+"""What Java's ``String.trim`` removes."""
+
+
+class Tokens:
+    """A position in a text, which moves token by token."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._at = 0
+        self._next: str | None = None
+        self.previous: str | None = None
+
+    @property
+    def mark(self) -> int:
+        """The position, for :meth:`rewind`."""
+        return self._at - len(self._next or "")
+
+    def rewind(self, mark: int) -> None:
+        """Return to a position."""
+        self._at, self._next, self.previous = mark, None, None
+
+    @property
+    def left(self) -> bool:
+        """Whether there is another token."""
+        return self._next is not None or self._at < len(self.text)
+
+    def next(self) -> str:
+        """The next token."""
+        self.previous, self._next = (self._next, None) if self._next is not None else (self._consumed(), None)
+        assert self.previous is not None
+        return self.previous
+
+    def next_four(self) -> str | None:
+        """The next four tokens as one text; None, and nothing is consumed, if there are fewer."""
+        start = self.mark
+        for _ in range(4):
+            if not self.left:
+                self.rewind(start)
+                return None
+            self.next()
+        return self.text[start : self._at]
+
+    def skip(self, expected: str) -> bool:
+        """Consume the next token if it is this one, blanks around it aside."""
+        if self._next is None:
+            if not self.left:
+                return False
+            self._next = self._consumed()
+        while not self._next.strip(BLANKS) and self._at < len(self.text):
+            self._next = self._consumed()
+        if self._next.strip(BLANKS) != expected:
+            return False
+        self._next = None
+        return True
+
+    def _consumed(self) -> str:
+        start, escaped = self._at, False
+        while self._at < len(self.text):
+            letter = self.text[self._at]
+            if letter in _DELIMITERS and not escaped:
+                if start == self._at:
+                    self._at += 1
+                return self.text[start : self._at]
+            escaped = letter == "\\" and not escaped
+            self._at += 1
+        return self.text[start:]

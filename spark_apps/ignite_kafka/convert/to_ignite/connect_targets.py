@@ -1,0 +1,271 @@
+"""What a Connect schema becomes in Ignite: targets, one for each schema within it, that convert columns of its values.
+
+A target is made once per schema and type; it converts by columns, and explains single wrong values by rows of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...common.arrays import Mask
+from ...common.arrow_layout import list_starts, null_mask
+from ...common.redaction import in_message
+from ...ignite.binary.encode import encoded
+from ...ignite.types.type_table import object_field
+from ..connect.schema import ConnectSchema
+from .connect_casts import Cast, Converted, kind_of
+from .connect_numbers import none_wrong
+from .json_values import Refused, null_error
+from .row_encoder import ENCODED
+
+_MOST_SHOWN = 40
+
+
+class Target(Protocol):
+    """Converts values of one schema to the form that Ignite's binary format is written from."""
+
+    def convert(self, array: pa.Array) -> Converted:
+        """Convert a column; a null is not wrong."""
+
+    def explain(self, array: pa.Array) -> None:
+        """Raise Refused if a column of one value, not null, is wrong; the error names the field and the value."""
+
+
+@dataclass(frozen=True)
+class ScalarTarget:
+    """Values without content.
+
+    :param wanted: name of the type in Ignite, for messages.
+    """
+
+    schema: ConnectSchema
+    cast: Cast
+    wanted: str
+
+    def convert(self, array: pa.Array) -> Converted:
+        """By the cast."""
+        return self.cast(array)
+
+    def explain(self, array: pa.Array) -> None:
+        """The value, its type and the target."""
+        if self.cast(array).wrong[0]:
+            what = f"is {_shown(array)} ({label(self.schema)}), which {self.wanted} does not hold"
+            raise Refused(f"{what}: cast it where the topic is written, or declare a type that holds it", of_value=True)
+
+
+@dataclass(frozen=True)
+class RefusingTarget:
+    """Values that have no target: each that is not null is wrong."""
+
+    name: str
+    reason: str
+
+    def convert(self, array: pa.Array) -> Converted:
+        """Nulls."""
+        return Converted(pa.nulls(len(array)), pa.field(self.name, pa.null()), np.array(array.is_valid()))
+
+    def explain(self, array: pa.Array) -> None:
+        """The reason."""
+        raise Refused(self.reason, of_value=True)
+
+
+@dataclass(frozen=True)
+class Member:
+    """A field of a binary type, in the order written.
+
+    :param place: index of the STRUCT's field; None: it has none, and the field is null.
+    """
+
+    name: str
+    place: int | None
+    target: Target | None
+    nullable: bool = True
+
+
+@dataclass(frozen=True)
+class ObjectTarget:
+    """Objects of a binary type.
+
+    :param members: the fields that are written.
+    :param unwritten: fields of the STRUCT that the type does not take: their places, names and targets, which refuse.
+    """
+
+    name: str
+    type_name: str
+    members: tuple[Member, ...]
+    unwritten: tuple[tuple[int, str, Target], ...] = ()
+
+    def convert(self, array: pa.StructArray) -> Converted:
+        """A struct of the members."""
+        missing = null_mask(array)
+        # under a null struct there may be anything
+        columns = array.flatten() if missing is not None else [array.field(place) for place in range(array.type.num_fields)]
+        wrong = none_wrong(array)
+        made: list[Converted] = []
+        for member in self.members:
+            if member.target is None or member.place is None:
+                made.append(Converted(pa.nulls(len(array)), pa.field(member.name, pa.null()), wrong))
+            else:
+                made.append(member.target.convert(columns[member.place]))
+                wrong = wrong | made[-1].wrong
+            if not member.nullable and made[-1].data.null_count:
+                wrong = wrong | np.asarray(made[-1].data.is_null())
+        for place, _, target in self.unwritten:
+            wrong = wrong | target.convert(columns[place]).wrong
+        if missing is not None:
+            wrong = wrong & ~np.asarray(missing)
+        fields = [one.field.with_nullable(True) for one in made]
+        data = pa.StructArray.from_arrays([one.data for one in made], fields=fields, mask=missing)
+        return Converted(data, object_field(self.name, self.type_name, fields), wrong)
+
+    def explain(self, array: pa.StructArray) -> None:
+        """The first wrong field."""
+        columns = array.flatten()
+        for place, name, target in self.unwritten:
+            _explain(target, columns[place], name)
+        for member in self.members:
+            column = None if member.place is None else columns[member.place]
+            if column is not None and member.target is not None:
+                _explain(member.target, column, member.name)
+            if not member.nullable and (column is None or column.null_count):
+                raise null_error().within(member.name)
+
+
+@dataclass(frozen=True)
+class ListTarget:
+    """Lists.
+
+    :param field: its type is a list; nothing else is taken from the type.
+    :param generic: the elements are written with their own types, as of an Object[]; a java.sql.Date is midnight in that time zone.
+    :param empty: of an array whose elements have no target, the field of an element: what makes an array of none.
+    """
+
+    field: pa.Field
+    element: Target
+    generic: str | None = None
+    nullable: bool = True
+    empty: pa.Field | None = None
+
+    def convert(self, array: pa.ListArray) -> Converted:
+        """A list of the converted elements."""
+        elements = array.flatten()
+        inner = self.element.convert(elements)
+        bad = inner.wrong
+        if not self.nullable and inner.data.null_count:
+            bad = bad | np.asarray(inner.data.is_null())
+        data, field = inner.data, inner.field
+        if self.empty is not None:
+            data, field = pa.nulls(len(data), self.empty.type), self.empty
+        elif self.generic is not None:
+            data, field = _generic(inner, bad, self.generic)
+        field = field.with_name("item")
+        mask = null_mask(array)
+        made = pa.ListArray.from_arrays(list_starts(array), data, type=pa.list_(field), mask=mask)
+        return Converted(made, self.field.with_type(made.type), _outer(array, bad))
+
+    def explain(self, array: pa.ListArray) -> None:
+        """The first wrong element."""
+        elements = array.flatten()
+        for at in range(len(elements)):
+            one = elements.slice(at, 1)
+            _explain(self.element, one, f"[{at}]")
+            if not self.nullable and one.null_count:
+                raise null_error().within(f"[{at}]")
+
+
+@dataclass(frozen=True)
+class MapTarget:
+    """Maps."""
+
+    name: str
+    key: Target
+    value: Target
+
+    def convert(self, array: pa.MapArray) -> Converted:
+        """A map of the converted keys and values."""
+        lists = _pairs(array)
+        pairs = lists.flatten()
+        key, value = self.key.convert(pairs.field(0)), self.value.convert(pairs.field(1))
+        wrong = key.wrong | value.wrong
+        if key.data.null_count:  # of wrong keys only; Arrow takes no null for a key
+            key = Converted(encoded(key.data, key.field), ENCODED, key.wrong)
+        starts = list_starts(lists)
+        if array.null_count:
+            starts = pa.array(np.asarray(starts), mask=np.append(np.asarray(array.is_null()), False))
+        kind = pa.map_(key.field.with_name("key").with_nullable(False), value.field.with_name("value"))
+        made = pa.MapArray.from_arrays(starts, key.data, value.data, kind)
+        return Converted(made, pa.field(self.name, made.type), _outer(lists, wrong))
+
+    def explain(self, array: pa.MapArray) -> None:
+        """The first wrong key or value."""
+        pairs = _pairs(array).flatten()
+        for at in range(len(pairs)):
+            name = pairs.field(0)[at].as_py() if pa.types.is_string(pairs.field(0).type) else f"[{at}]"  # others may be beyond Python's
+            _explain(self.key, pairs.field(0).slice(at, 1), name)
+            _explain(self.value, pairs.field(1).slice(at, 1), name)
+
+
+def label(schema: ConnectSchema) -> str:
+    """The schema's type for messages, such as INT32, Decimal or STRUCT org.example.Person."""
+    kind = kind_of(schema)
+    if kind != schema.type:
+        return (schema.name or kind).rpartition(".")[2]
+    return schema.type.name + (f" {schema.name}" if schema.name else "")
+
+
+def reasons(target: Target, array: pa.Array, rows: Sequence[int]) -> list[tuple[int, str]]:
+    """Why the values of these rows are wrong."""
+    found = []
+    for row in rows:
+        try:
+            target.explain(array.slice(row, 1))
+        except Refused as error:
+            found.append((row, error.reason))
+        else:
+            raise AssertionError("a wrong value has no reason")
+    return found
+
+
+def _shown(array: pa.Array) -> str:
+    """A value without content for messages. Dates may be beyond those of Python."""
+    kind = array.type
+    if pa.types.is_binary(kind):
+        return f"{len(array[0].as_py())} bytes"
+    text = str(array.cast(pa.string())[0].as_py())
+    return in_message(text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 3]}...")
+
+
+def _explain(target: Target, array: pa.Array, name: str) -> None:
+    if array.null_count:
+        return
+    try:
+        target.explain(array)
+    except Refused as error:
+        raise error.within(name) from None
+
+
+def _generic(inner: Converted, bad: Mask, zone: str) -> tuple[pa.Array, pa.Field]:
+    """Elements as values with their own types; wrong ones are null, as nothing can be written for them."""
+    data = inner.data
+    if bad.any():
+        data = data.take(pa.array(np.arange(len(data)), mask=bad))
+    return encoded(data, inner.field, date_zone=zone), ENCODED
+
+
+def _outer(array: pa.ListArray, bad: Mask) -> Mask:
+    """The rows of the elements for which `bad` is True."""
+    wrong = none_wrong(array)
+    if bad.any():
+        wrong[np.asarray(pc.list_parent_indices(array))[bad]] = True
+    return wrong
+
+
+def _pairs(array: pa.MapArray) -> pa.ListArray:
+    kind = array.type
+    return array.cast(pa.list_(pa.field("entries", pa.struct([kind.key_field, kind.item_field]), nullable=False)))

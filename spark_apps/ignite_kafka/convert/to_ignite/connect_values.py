@@ -1,0 +1,160 @@
+"""Records with Connect schemas, of one side (keys or values), to values in Ignite's binary format."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...common.arrays import RowIndex
+from ...common.time_zones import UTC
+from ...ignite.binary.encode import encoded
+from ...ignite.types.type_table import TYPE_NAME
+from ..connect.columns import ConnectColumn, ConnectPart, Deserializer
+from ..connect.schema import ConnectSchema, ConnectType
+from .connect_resolver import Place, Resolver
+from .connect_targets import RefusingTarget, Target, label, reasons
+from .json import Reader, Side, concat_sides
+from .marked_fields import ANY, is_a
+from .object_types import ObjectTypes
+
+_MOST_ATTEMPTS = 16
+_MOST_TARGETS = 1_000  # of schemas that a topic's batches had; more of them are made again
+_NONE = np.zeros(0, np.int64)
+_NULL_JSON = pa.scalar(b"null", pa.binary())
+
+
+class ConnectReader:
+    """Reads the bytes of one side of a topic's records by a deserializer.
+
+    :param root: the type of all values, which may be a reference (marked_fields.py).
+    :param schemaless: reads the JSON texts of values without a schema.
+    :param of_key: what is read makes keys.
+    :param chosen: names of the only fields that are read, each required; empty: the whole value.
+    :param alone: the value is the one chosen field itself, not an object of it.
+    :param only: names of the types that a STRUCT may have; empty: any.
+    :param zone: time zone of java.sql.Date and java.sql.Time.
+    """
+
+    def __init__(
+        self,
+        deserializer: Deserializer,
+        root: pa.Field,
+        objects: ObjectTypes,
+        schemaless: Reader,
+        topic: str,
+        *,
+        of_key: bool = False,
+        chosen: tuple[str, ...] = (),
+        alone: bool = False,
+        only: tuple[str, ...] = (),
+        zone: str = UTC,
+    ) -> None:
+        self._deserializer, self._root, self._objects = deserializer, root, objects
+        self._schemaless, self._topic = schemaless, topic
+        self._chosen, self._alone, self._only = chosen, alone, only
+        self._zone = zone
+        otherwise = str(root.metadata[TYPE_NAME], "utf-8") if is_a(root, ANY) else ""
+        self._place = Place("", otherwise, of_key)
+        self._resolver = Resolver(objects, zone)
+        self._targets: dict[ConnectSchema, Target] = {}
+        self._state = -1, -1
+
+    def read(self, texts: pa.BinaryArray) -> Side:
+        """All values, which are not null in Kafka.
+
+        :raises TypeClash: a query entity declares a field otherwise than the cluster's binary metadata.
+        """
+        found = self._deserializer.deserialize(texts, self._topic)
+        bad = list(found.bad)
+        parts = []
+        for part in found.parts:
+            chosen, wrong = self._choice(part)
+            parts.append(chosen)
+            bad += wrong
+        targets = self._resolved(parts)
+        sides = [self._side(part.column, targets) for part in parts]
+        if not sides:
+            return Side(_NONE, pa.array([], pa.binary()), tuple(sorted(bad)))
+        side = concat_sides(sides, [part.rows for part in parts])
+        return replace(side, bad=tuple(sorted([*side.bad, *bad])))
+
+    def _resolved(self, parts: list[ConnectPart]) -> dict[ConnectSchema, Target]:
+        """Targets of all schemas, whose types the cluster then holds."""
+        schemas = {part.column.schema for part in parts if part.column.schema is not None}
+        for _ in range(_MOST_ATTEMPTS):
+            if self._state != (state := (self._objects.version, self._objects.rereads)):
+                self._targets, self._state = {}, state
+            if len(self._targets) > _MOST_TARGETS:
+                self._targets = {}
+            for schema in sorted(schemas - self._targets.keys(), key=_fullest_first):
+                self._targets[schema] = self._target(schema)
+            learned = self._objects.version, self._objects.rereads
+            if learned == self._state and self._objects.register():
+                return self._targets
+        raise AssertionError("the types of a batch change each time it is read")
+
+    def _target(self, schema: ConnectSchema) -> Target:
+        if not self._only or schema.name in self._only:
+            return self._resolver.target(schema, self._root, self._place)
+        what = f"is {label(schema)}, and the cache's query entities have values of {', '.join(self._only)}"
+        return RefusingTarget("", f"{what}: name the struct by one of them, as SetSchemaMetadata does")
+
+    def _side(self, column: ConnectColumn, targets: dict[ConnectSchema, Target]) -> Side:
+        if column.schema is None:
+            return self._texts(column.data)
+        target = targets[column.schema]
+        data, field, wrong = target.convert(column.data)
+        rows: RowIndex = np.arange(len(data))
+        bad: tuple[tuple[int, str], ...] = ()
+        if wrong.any():
+            bad = tuple(reasons(target, column.data, np.flatnonzero(wrong).tolist()))
+            rows, data = rows[~wrong], data.filter(pa.array(~wrong))
+        made = encoded(data, field, date_zone=self._zone)
+        if data.null_count:
+            made = pc.if_else(data.is_valid(), made, pa.scalar(None, pa.binary()))
+        return Side(rows, made, bad)
+
+    def _texts(self, texts: pa.BinaryArray) -> Side:
+        """Values without a schema; an Arrow null is JSON's null."""
+        if self._only:
+            why = f"it has no schema, and the cache's query entities have values of {', '.join(self._only)}"
+            there = np.asarray(pc.not_equal(texts, _NULL_JSON).fill_null(False))
+            rows = np.flatnonzero(~there)
+            return Side(rows, pa.nulls(len(rows), pa.binary()), tuple((int(row), why) for row in np.flatnonzero(there)))
+        return self._schemaless.read(texts.fill_null(b"null") if texts.null_count else texts)
+
+    def _choice(self, part: ConnectPart) -> tuple[ConnectPart, list[tuple[int, str]]]:
+        """The part with the chosen fields only, and the rows that lack one. Without a schema the other reader chooses."""
+        schema, data = part.column.schema, part.column.data
+        if not self._chosen or schema is None:
+            return part, []
+        none = ConnectPart(_NONE, ConnectColumn(data.slice(0, 0), schema))
+        if schema.type is not ConnectType.STRUCT:
+            why = f"it has no field {self._chosen[0]}, which is to make the key: it is a whole {schema.type.name}"
+            return none, [(int(row), why) for row in part.rows]
+        names = {one.name.lower(): number for number, one in enumerate(schema.fields)}
+        places = [names.get(name.lower(), -1) for name in self._chosen]
+        columns = data.flatten()
+        there = np.asarray(data.is_valid())
+        bad = [(int(row), "the key is null") for row in part.rows[~there]]
+        for name, place in zip(self._chosen, places, strict=True):
+            lacking = there if place < 0 else there & np.asarray(columns[place].is_null())
+            bad += [(int(row), f"field {name}, which is to make the key, is null or missing") for row in part.rows[lacking]]
+            there = there & ~lacking
+        if not there.any():
+            return replace(none, column=ConnectColumn(pa.array([], pa.string()), ConnectSchema(ConnectType.STRING))), bad
+        fields = [schema.fields[place] for place in places]
+        made = [columns[place] for place in places]
+        picked = ConnectSchema(ConnectType.STRUCT, fields=tuple(fields))
+        column = ConnectColumn(pa.StructArray.from_arrays(made, [one.name for one in fields]), picked)
+        if self._alone:
+            column = ConnectColumn(made[0], fields[0].schema)
+        return ConnectPart(part.rows[there], ConnectColumn(column.data.filter(pa.array(there)), column.schema)), bad
+
+
+def _fullest_first(schema: ConnectSchema) -> tuple[int, list[str]]:
+    """The order in which schemas give fields to types that are new: the same in every task, whatever the order of the records."""
+    return -len(schema.fields), [one.name for one in schema.fields]

@@ -1,0 +1,76 @@
+"""Rules of the conversion of records to entries, as the settings of a sink choose them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from ...common.time_zones import UTC
+from ...errors import SettingsError
+from ...settings import converters
+from ..to_kafka.json_columns import JsonFormat
+
+KEY_POLICIES = ("key", "value", "kafka", "header")
+_NO_PROPERTIES: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class SideRules:
+    """The converter of one side of records, keys or values.
+
+    :param properties: the converter's properties, see :data:`~ignite_kafka.settings.converters.PROPERTIES`; one that is missing has its
+        default.
+    """
+
+    converter: str = converters.JSON
+    properties: Mapping[str, Any] = field(default_factory=lambda: _NO_PROPERTIES)
+
+    @property
+    def json_format(self) -> JsonFormat:
+        """Form of JSON without schemas."""
+        return JsonFormat(self.properties.get("decimal.format") or "BASE64")
+
+
+@dataclass(frozen=True)
+class ConversionRules:
+    """Rules of the conversion.
+
+    :param key_policy: source of a key: the record's `key`, fields of its `value`, a `header`, or `kafka`: topic, partition, offset.
+    :param key_fields: for `key` and `value` the names of the key's fields, empty for the whole key; for `kafka` names for its three fields;
+        for `header` the header's name.
+    :param zone: time zone of java.sql.Date and java.sql.Time.
+    :raises SettingsError: an option has another value, or the options contradict each other.
+    """
+
+    key: SideRules = SideRules()
+    value: SideRules = SideRules()
+    key_policy: str = "key"
+    key_fields: tuple[str, ...] = ()
+    zone: str = UTC
+    header: SideRules = SideRules(converters.SIMPLE)
+
+    def __post_init__(self) -> None:
+        _one_of("key_converter", self.key.converter, converters.NAMES)
+        _one_of("value_converter", self.value.converter, converters.NAMES)
+        _one_of("key_policy", self.key_policy, KEY_POLICIES)
+        for side in (self.key, self.value):
+            _one_of("decimal_format", side.json_format.decimal_format, ("BASE64", "NUMERIC"))
+        read = {"key": self.key.converter, "value": self.value.converter}.get(self.key_policy)
+        if self.key_policy == "value" and not self.key_fields:
+            raise SettingsError("key_policy is 'value', and no key_fields are given", "Name the fields of the value.", setting="key_fields")
+        if self.key_policy == "kafka" and len(self.key_fields) not in (0, 3):
+            what = f"key_policy is 'kafka', and there are {len(self.key_fields)} key_fields"
+            raise SettingsError(what, "Name three: of topic, partition and offset; or none.", setting="key_fields")
+        if self.key_policy == "header" and len(self.key_fields) != 1:
+            what = f"key_policy is 'header', and there are {len(self.key_fields)} key_fields"
+            raise SettingsError(what, "Name the one header that holds the key.", setting="key_fields")
+        if self.key_fields and read in converters.FIELDLESS:
+            what = f"key_fields are given, and the {self.key_policy}_converter is {read}, whose fields are not looked into"
+            raise SettingsError(what, "Use converter json, or leave key_fields out.", setting="key_fields")
+
+
+def _one_of(setting: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise SettingsError(f"{setting} is {value!r}", f"Use one of {', '.join(allowed)}.", setting=setting)

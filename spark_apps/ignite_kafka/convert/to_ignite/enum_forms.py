@@ -1,0 +1,23 @@
+"""Texts and numbers that represent an enum's constants: those of every enum policy."""
+
+from __future__ import annotations
+
+import json
+
+import pyarrow as pa
+
+from ...ignite.binary.decode_scalars import simple_name
+from ...ignite.types.type_table import ENUM_VALUES, type_name_of
+
+
+def enum_values(field: pa.Field) -> dict[str, int]:
+    """Names and ordinals of an enum's constants."""
+    values: dict[str, int] = json.loads(field.metadata[ENUM_VALUES])
+    return values
+
+
+def enum_forms(field: pa.Field) -> dict[str, int]:
+    """Ordinals by what an enum policy writes for a constant: RED, Color.RED, org.example.Color.RED."""
+    type_name, ordinals = type_name_of(field), enum_values(field)
+    names = (f"{type_name}.", f"{simple_name(type_name)}.", "")
+    return {f"{name}{label}": ordinal for name in names for label, ordinal in ordinals.items()}

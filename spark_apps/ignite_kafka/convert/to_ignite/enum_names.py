@@ -1,0 +1,45 @@
+"""Enum constants by full names, such as org.example.Color.RED: for fields whose enum nothing declares."""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...errors import UnknownBinaryType
+from ...ignite.types import type_codes as codes
+from ...ignite.types.java_hash import java_hash
+from ...ignite.types.model import TypeSource
+from .connect_casts import Cast, Converted
+from .row_encoder import ENCODED
+
+
+def full_names(name: str, types: TypeSource) -> Cast:
+    """The cast of texts to encoded constants of whatever enums they name; the cluster has to know these.
+
+    :param name: of the field.
+    """
+
+    def cast(array: pa.Array) -> Converted:
+        texts = pc.dictionary_encode(array)
+        known = pa.array([_constant(text, types) for text in texts.dictionary.to_pylist()], pa.binary())
+        data = known.take(texts.indices)
+        return Converted(data, ENCODED.with_name(name), np.asarray(data.is_null()) & np.asarray(array.is_valid()))
+
+    return cast
+
+
+def _constant(text: str, types: TypeSource) -> bytes | None:
+    """A constant with its type code; None if the cluster has no enum of that name, or the enum no such constant."""
+    type_name, _, label = text.rpartition(".")
+    type_id = java_hash(type_name.lower())
+    try:
+        binary = types.binary_type(type_id)
+    except UnknownBinaryType:
+        return None
+    ordinals = [ordinal for ordinal, one in binary.enum_values.items() if one == label]
+    if binary.name != type_name or not binary.is_enum or not ordinals:
+        return None
+    return struct.pack("<Bii", codes.ENUM, type_id, ordinals[0])

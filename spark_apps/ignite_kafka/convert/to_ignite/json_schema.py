@@ -1,0 +1,133 @@
+"""Converter `json-schema`: JSON documents with the id of their JSON Schema to Connect columns.
+
+They are read as Confluent's JsonSchemaConverter reads them.
+
+The records of one id are read together, as :mod:`.connect_json` reads records of one schema: the id takes the place of the schema text.
+
+Source: io.confluent.connect.json.JsonSchemaConverter.toConnectData.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...errors import RegistryError
+from ...registry.client import Registry
+from ...registry.schema import JSON, RegistrySchema
+from ...settings.converters import JSON_SCHEMA
+from ..connect import ConnectColumn, ConnectPart, ConnectSchema, Deserialized
+from ..connect.map_entries import has_listed, listed_schema, to_maps
+from .connect_json import ConnectJsonDeserializer
+from .json_rows import parse
+from .json_schema_types import SchemaReader
+from .json_values import Refused
+
+_BINARY = pa.binary()
+_UNKNOWN_ID = 40403
+_HEADER = 5  # bytes: 0x00 and the id
+_MOST_BYTES = 2**31 - 1
+_CLOSE, _NOTHING = pa.scalar(b"}", _BINARY), pa.scalar(b"", _BINARY)
+_NO_HEADER = (
+    "it does not begin with 0x00 and four bytes of a schema's id: it was not written by a converter with a schema registry; "
+    "use converter json for plain JSON"
+)
+_NULL_KEY = "a map has a null key, which Arrow's maps cannot hold"
+
+
+class JsonSchemaDeserializer:
+    """Reads JSON with the id of a schema.
+
+    :param required: members that a schema does not require may not be null either (not ``use.optional.for.nonrequired``).
+    """
+
+    name = JSON_SCHEMA
+
+    def __init__(self, registry: Registry, *, required: bool = True) -> None:
+        self._registry, self._required = registry, required
+        self._listed: dict[ConnectSchema, ConnectSchema] = {}  # schemas with maps by the schemas that they are read as
+        self._reader = ConnectJsonDeserializer(kept=registry.config.properties["max.schemas.per.subject"], schema_of=self._schema_of)
+
+    def deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:
+        """Values of the records; a document of null has its schema.
+
+        :raises RegistryError: the registry refuses the credentials, or is none.
+        :raises RegistryUnavailable: it did not answer for ``retry_timeout_ms``.
+        """
+        header = np.asarray(pc.starts_with(data, b"\0")) & (np.asarray(pc.binary_length(data)) >= _HEADER)
+        bad = [(row, _NO_HEADER) for row in np.flatnonzero(~header).tolist()]
+        rows = np.flatnonzero(header)
+        heads = pc.binary_slice(data if header.all() else data.filter(pa.array(header)), 0, _HEADER).dictionary_encode()
+        ids = [int.from_bytes(head[1:], "big") for head in heads.dictionary.to_pylist()]
+        codes = np.asarray(heads.indices)
+        refused = self._refused(ids)
+        if refused:
+            wrong = np.isin(codes, list(refused))
+            bad += [(row, refused[code]) for row, code in zip(rows[wrong].tolist(), codes[wrong].tolist(), strict=True)]
+            rows, codes = rows[~wrong], codes[~wrong]
+        found = self._read(data if rows.size == len(data) else data.take(pa.array(rows)), np.array(ids), codes, topic)
+        parts = []
+        for part in found.parts:
+            made, null_keys = self._maps(part)
+            bad += [(int(rows[row]), _NULL_KEY) for row in null_keys]
+            parts.append(ConnectPart(rows[made.rows], made.column))
+        bad += [(int(rows[row]), reason) for row, reason in found.bad]
+        return Deserialized(tuple(parts), tuple(sorted(bad)))
+
+    def _read(self, records: pa.BinaryArray, ids: npt.NDArray[np.int64], codes: npt.NDArray[np.int32], topic: str) -> Deserialized:
+        """Values of records as ``{"schema":<id>,"payload":…}``; `codes` are the places of their ids."""
+        if not len(records):
+            return Deserialized(())
+        begins = pa.array([b'{"schema":%d,"payload":' % id for id in ids.tolist()], _BINARY).take(pa.array(codes))
+        documents = pc.binary_slice(records, _HEADER, _MOST_BYTES)
+        return self._reader.deserialize(pc.binary_join_element_wise(begins, documents, _CLOSE, _NOTHING), topic)
+
+    def _refused(self, ids: list[int]) -> dict[int, str]:
+        """The places of ids whose schema cannot be read, with the reason."""
+        refused = {}
+        for place, id in enumerate(ids):
+            try:
+                self._reader.known(str(id))
+            except Refused as error:
+                refused[place] = error.reason
+        return refused
+
+    def _schema_of(self, text: str) -> ConnectSchema:
+        """The schema that the documents of an id are read as."""
+        try:
+            registered = self._registry.schema(int(text))
+            if registered.type != JSON:
+                raise Refused(f"its schema {text} is of type {registered.type}: use the converter of that type")
+            schema = SchemaReader(parse(registered.text.encode()), self._referenced(registered), required=self._required).schema()
+        except RegistryError as error:
+            if error.where.get("code") != _UNKNOWN_ID:  # nothing that a record has to do with
+                raise
+            raise Refused(str(error)) from error
+        if not has_listed(schema):
+            return schema
+        listed = listed_schema(schema)
+        self._listed[listed] = schema
+        return listed
+
+    def _referenced(self, registered: RegistrySchema) -> Any:
+        known = {one.name: one for one in registered.references}
+
+        def read(name: str) -> Any:
+            return parse(self._registry.referenced(known[name]).text.encode()) if name in known else None
+
+        return read
+
+    def _maps(self, part: ConnectPart) -> tuple[ConnectPart, list[int]]:
+        """The part with its maps, and the rows whose maps Arrow cannot hold."""
+        assert part.column.schema
+        schema = self._listed.get(part.column.schema)
+        if schema is None:
+            return part, []
+        made, wrong = to_maps(part.column.data, schema)
+        if wrong.any():
+            made = made.filter(pa.array(~wrong))
+        return ConnectPart(part.rows[~wrong], ConnectColumn(made, schema)), part.rows[wrong].tolist()

@@ -1,0 +1,172 @@
+"""Connect schemas of JSON Schemas, as Confluent's JsonSchemaConverter reads them, also such as others wrote.
+
+What is read otherwise than there: properties without ``connect.index`` keep the order of the text, and a choice between several types
+beside null is refused instead of made a struct of each.
+
+Source: io.confluent.connect.json.JsonSchemaData.toConnectSchema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from ..connect import ConnectField, ConnectSchema, ConnectType
+from .json_values import Number, Refused
+from .payload_rows import PayloadReader, array_of
+
+_ENUM = "io.confluent.connect.json.Enum"
+_MOST_DEPTH = 100
+_CONNECT_TYPES = {
+    "int8": ConnectType.INT8, "int16": ConnectType.INT16, "int32": ConnectType.INT32, "int64": ConnectType.INT64,
+    "float32": ConnectType.FLOAT32, "float64": ConnectType.FLOAT64, "bytes": ConnectType.BYTES,
+}  # fmt: skip
+_INTEGERS = {ConnectType.INT8, ConnectType.INT16, ConnectType.INT32, ConnectType.INT64}
+_NULL = {"type": "null"}
+_TYPES = frozenset({"object", "array", "string", "boolean", "integer", "number"})
+
+Referenced = Callable[[str], Any]
+"""The parsed JSON Schema of a reference's name; None for a name that is unknown."""
+
+
+class SchemaReader:
+    """Reads one JSON Schema.
+
+    :param root: as :func:`~.json_rows.parse` gives it.
+    :param referenced: of the schemas that it refers to.
+    :param required: members that the schema does not require may not be null either (not ``use.optional.for.nonrequired``).
+    """
+
+    def __init__(self, root: Any, referenced: Referenced, *, required: bool = True) -> None:
+        self._root, self._referenced, self._required = root, referenced, required
+
+    def schema(self) -> ConnectSchema:
+        """The Connect schema.
+
+        :raises Refused: Connect has no schema for it.
+        """
+        return self._schema(self._root, self._root, optional=False, depth=0)
+
+    def _schema(self, node: Any, root: Any, *, optional: bool, depth: int) -> ConnectSchema:
+        if depth > _MOST_DEPTH:
+            raise Refused(f"the JSON Schema is nested more than {_MOST_DEPTH} deep, or refers to itself")
+        if type(node) is not dict or not node:
+            raise Refused("a JSON Schema that allows anything has no Connect schema")
+        if "$ref" in node:
+            target, its_root = self._target(node["$ref"], root)
+            return self._schema(target, its_root, optional=optional, depth=depth + 1)
+        choices = node.get("oneOf", node.get("anyOf"))
+        if type(choices) is list:
+            rest = [one for one in choices if one != _NULL]
+            if len(rest) != 1:
+                raise Refused("a choice between several types has no Connect schema here: write one type, or one and null")
+            return self._schema(rest[0], root, optional=optional or len(rest) < len(choices), depth=depth + 1)
+        if type(node.get("allOf")) is list:
+            return self._schema(_merged(node), root, optional=optional, depth=depth + 1)
+        kinds = node.get("type")
+        if type(kinds) is list:
+            rest = [kind for kind in kinds if kind != "null"]
+            if len(rest) != 1:
+                raise Refused("a choice between several types has no Connect schema here: write one type, or one and null")
+            return self._schema({**node, "type": rest[0]}, root, optional=optional or len(rest) < len(kinds), depth=depth + 1)
+        return self._one(node, root, optional, depth)
+
+    def _one(self, node: dict[str, Any], root: Any, optional: bool, depth: int) -> ConnectSchema:
+        parameters = node.get("connect.parameters")
+        made = self._kind(node, root, depth)
+        found = replace(
+            made,
+            optional=optional,
+            name=_text(node, "title"),
+            doc=_text(node, "description"),
+            version=int(version) if type(version := node.get("connect.version")) is Number and version.lstrip("-").isdecimal() else None,
+            parameters=made.parameters + tuple((str(name), str(one)) for name, one in (parameters or {}).items()),
+        )
+        if node.get("default") is None:
+            return found
+        value = PayloadReader(found).value(node["default"])
+        return replace(found, default=array_of([value], found)[0].as_py())
+
+    def _kind(self, node: dict[str, Any], root: Any, depth: int) -> ConnectSchema:
+        kind, connect = _type_of(node), node.get("connect.type")
+        if kind == "object" and connect == "map":
+            value = self._schema(node.get("additionalProperties"), root, optional=False, depth=depth + 1)
+            return ConnectSchema(ConnectType.MAP, key_schema=ConnectSchema(ConnectType.STRING), value_schema=value)
+        if kind == "object":
+            return ConnectSchema(ConnectType.STRUCT, fields=self._fields(node, root, depth))
+        if kind == "array":
+            return self._array(node, root, depth)
+        if kind == "enum":
+            symbols = tuple((f"{_ENUM}.{one}", str(one)) for one in node["enum"] if one is not None)
+            return ConnectSchema(ConnectType.STRING, parameters=((_ENUM, ""), *symbols))
+        if kind == "string":
+            return ConnectSchema(ConnectType.BYTES if connect == "bytes" else ConnectType.STRING)
+        if kind == "boolean":
+            return ConnectSchema(ConnectType.BOOLEAN)
+        plain = ConnectType.INT64 if kind == "integer" else ConnectType.FLOAT64
+        found = plain if connect is None else _CONNECT_TYPES.get(connect)
+        if found is None or (found in _INTEGERS) != (kind == "integer"):
+            raise Refused(f"a {kind} with connect.type {connect} has no Connect schema")
+        return ConnectSchema(found)
+
+    def _array(self, node: dict[str, Any], root: Any, depth: int) -> ConnectSchema:
+        items = node.get("items")
+        if items is None:
+            raise Refused("Array schema did not specify the items type")
+        if node.get("connect.type") != "map":
+            return ConnectSchema(ConnectType.ARRAY, value_schema=self._schema(items, root, optional=False, depth=depth + 1))
+        entry = items.get("properties", {}) if type(items) is dict else {}
+        sides = [self._schema(entry.get(name), root, optional=False, depth=depth + 1) for name in ("key", "value")]
+        return ConnectSchema(ConnectType.MAP, key_schema=sides[0], value_schema=sides[1])
+
+    def _fields(self, node: dict[str, Any], root: Any, depth: int) -> tuple[ConnectField, ...]:
+        required, found = node.get("required") or (), []
+        properties = node.get("properties")
+        for number, (name, one) in enumerate((properties or {}).items()):
+            optional = not self._required and name not in required
+            index = one.get("connect.index") if type(one) is dict else None
+            place = int(index) if type(index) is Number and index.isdecimal() else number
+            try:
+                found.append((place, ConnectField(name, self._schema(one, root, optional=optional, depth=depth + 1))))
+            except Refused as error:
+                raise error.within(name) from None
+        return tuple(field for _place, field in sorted(found, key=lambda pair: pair[0]))
+
+    def _target(self, reference: Any, root: Any) -> tuple[Any, Any]:
+        """The schema that a ``$ref`` names, and the document that it is in."""
+        name, _, pointer = str(reference).partition("#")
+        document = root if not name else self._referenced(name)
+        if document is None:
+            raise Refused(f"the JSON Schema refers to {name}, which the registry does not name among its references")
+        found = document
+        for part in filter(None, pointer.split("/")):
+            found = found.get(part.replace("~1", "/").replace("~0", "~")) if type(found) is dict else None
+        return found, document
+
+
+def _type_of(node: dict[str, Any]) -> str:
+    if "enum" in node:
+        return "enum"
+    kind = node.get("type", "object" if "properties" in node else None)
+    if kind not in _TYPES:
+        raise Refused(f"a JSON Schema of type {kind} has no Connect schema")
+    return str(kind)
+
+
+def _merged(node: dict[str, Any]) -> dict[str, Any]:
+    """The parts of an allOf as one schema: properties and required members of all, of other keywords the last."""
+    merged: dict[str, Any] = {name: value for name, value in node.items() if name != "allOf"}
+    for part in node["allOf"]:
+        if type(part) is not dict or "$ref" in part:
+            raise Refused("an allOf of references has no Connect schema here")
+        properties = {**merged.get("properties", {}), **part.get("properties", {})}
+        required = [*merged.get("required", ()), *part.get("required", ())]
+        merged |= part
+        merged |= ({"properties": properties} if properties else {}) | ({"required": required} if required else {})
+    return merged
+
+
+def _text(node: dict[str, Any], name: str) -> str | None:
+    text = node.get(name)
+    return text if type(text) is str else None

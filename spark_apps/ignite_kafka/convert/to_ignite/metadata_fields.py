@@ -1,0 +1,54 @@
+"""Fields of binary types: from the cluster's metadata to marked Arrow fields, and the type codes to register."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pyarrow as pa
+
+from ...ignite.types import type_codes as codes
+from ...ignite.types.model import BinaryField
+from ...ignite.types.type_table import BY_CODE, declared_field, mark_of, type_code
+from .marked_fields import any_kind, collection_of, map_of, reference, refused, untyped_enum
+
+_UNTYPED = "is of an enum that no query entity names"
+
+
+def metadata_field(binary: BinaryField, type_name: str, declared: pa.Field | None, holds: Callable[[str], bool]) -> pa.Field:
+    """The field of a type by its metadata.
+
+    :param declared: the field as a query entity declares it, which says more where it is of the same code.
+    :param holds: whether the cluster holds a binary type of a name.
+    """
+    name, code = binary.name, binary.type_code
+    if declared is not None and (metadata_code(declared) == code or code == codes.OBJECT):
+        return pa.field(name, declared.type, declared.nullable, declared.metadata)
+    inner = f"{type_name}.{name}"
+    match code:
+        case codes.OBJECT:
+            return reference(name, inner) if holds(inner) else any_kind(name, inner)
+        case codes.COLLECTION:
+            return collection_of(name, any_kind("item", inner))
+        case codes.OBJECT_ARRAY:
+            return pa.field(name, pa.list_(any_kind("item", inner)))
+        case codes.MAP:
+            return map_of(name, inner)
+        case codes.ENUM | codes.BINARY_ENUM:
+            return untyped_enum(refused(name, _UNTYPED))
+        case codes.ENUM_ARRAY:
+            return refused(name, _UNTYPED)
+    if code not in BY_CODE:
+        return refused(name, f"is of type code {code}, which JSON cannot hold")
+    one = declared_field(name, code)
+    if code in codes.ELEMENT_WIDTH and pa.types.is_list(one.type):
+        return one.with_type(pa.list_(one.type.value_field.with_nullable(False)))
+    return one
+
+
+def metadata_code(one: pa.Field) -> int:
+    """The code that metadata has for a field."""
+    if pa.types.is_null(one.type):
+        return codes.OBJECT
+    if pa.types.is_list(one.type) and pa.types.is_null(one.type.value_type) and mark_of(one) != "collection":
+        return codes.OBJECT_ARRAY
+    return type_code(one)

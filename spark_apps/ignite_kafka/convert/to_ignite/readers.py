@@ -1,0 +1,107 @@
+"""Readers of the two sides of a topic's records, by the converters that the rules name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+
+import pyarrow as pa
+
+from ...ignite.types.model import CacheInfo, TypeUse
+from ...settings.converters import IGNITE_BINARY
+from ..connect.columns import Deserialized, Deserializer
+from .connect_values import ConnectReader
+from .conversion_rules import ConversionRules, SideRules
+from .deserializers import header_deserializer
+from .entries import Types
+from .envelopes import are_columns
+from .json import JsonReader, Reader
+from .object_types import ObjectTypes
+from .resolve_types import entry_types
+from .used_types import with_uses
+
+
+class OnceDeserializer:
+    """A deserializer that gives the same answer for the same array: values may be read twice, as values and as keys."""
+
+    def __init__(self, deserializer: Deserializer) -> None:
+        self._deserializer = deserializer
+        self._last: tuple[pa.BinaryArray, Deserialized] | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of the converter in the settings."""
+        return self._deserializer.name
+
+    def deserialize(self, data: pa.BinaryArray, topic: str) -> Deserialized:
+        """Values of a binary array without nulls."""
+        if self._last is None or self._last[0] is not data:
+            self._last = data, self._deserializer.deserialize(data, topic)
+        return self._last[1]
+
+
+class Readers:
+    """Makes readers that share the types of one cache.
+
+    :param uses: see :func:`~.used_types.with_uses`.
+    :param deserializers: see :class:`~.record_converter.RecordConverter`.
+    """
+
+    def __init__(
+        self,
+        cache: CacheInfo,
+        types: Types,
+        rules: ConversionRules,
+        topic: str,
+        deserializers: Callable[[str, SideRules], Deserializer | None],
+        uses: Iterable[TypeUse] = (),
+    ) -> None:
+        self._cache, self._rules, self._topic = cache, rules, topic
+        sides = {"key": rules.key, "value": rules.value}
+        self._deserializers = {side: deserializers(side, one) for side, one in sides.items() if one.converter != IGNITE_BINARY}
+        values = self._deserializers.get("value")
+        if values is not None and rules.key_policy == "value":
+            self._deserializers["value"] = OnceDeserializer(values)
+        if rules.key_policy == "header":
+            self._deserializers["header"] = header_deserializer(rules.header)
+        # a value in Ignite's binary format names its type, too
+        several = values is not None or rules.value.converter == IGNITE_BINARY
+        self.known = with_uses(entry_types(cache, types, several=several), cache, types, uses)
+        self.objects = ObjectTypes(types, self.known.objects, self.known.key_objects)
+
+    def value(self) -> Reader:
+        """The reader of whole values."""
+        return self._reader("value", "value", self.known.value, self.objects)
+
+    def key(
+        self, side: str, root: pa.Field, objects: ObjectTypes | None = None, chosen: tuple[str, ...] = (), *, alone: bool = False
+    ) -> Reader:
+        """A reader of keys from a side of the records.
+
+        :param side: key, value or header.
+        :param root: for JSON without schemas: the type of the objects that the chosen members are of, in `objects` if given.
+        :param chosen: see :class:`~.json.JsonReader`. :param alone: likewise.
+        """
+        return self._reader(side, "key", root, objects or self.objects, chosen, alone=alone)
+
+    def _reader(
+        self, side: str, part: str, root: pa.Field, objects: ObjectTypes, chosen: tuple[str, ...] = (), *, alone: bool = False
+    ) -> Reader:
+        rules: SideRules = getattr(self._rules, side)
+        texts = partial(JsonReader, root, objects, rules.json_format, chosen=chosen, alone=alone, date_zone=self._rules.zone)
+        deserializer = self._deserializers[side]
+        if deserializer is None:
+            return texts(enveloped=None if are_columns(self._cache, side) else side)
+        whole = self.known.key if part == "key" else self.known.value
+        return ConnectReader(
+            deserializer,
+            whole,
+            self.objects,
+            texts(),
+            self._topic,
+            of_key=part == "key",
+            chosen=chosen,
+            alone=alone,
+            only=self.known.value_types if part == "value" else (),
+            zone=self._rules.zone,
+        )

@@ -1,0 +1,155 @@
+"""Decoded columns as columns of Connect data: split into parts of one schema, each in the Arrow type of its schema."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...common.arrow_layout import list_starts, null_mask, union_layout
+from ...errors import UnsupportedType
+from ...ignite.types.type_table import mark_of
+from ..connect.columns import ConnectColumn, ConnectPart
+from ..connect.schema import ConnectSchema, ConnectType, arrow_type, scale_of
+from ..rules.decimal_scales import is_decimal
+from ..rules.json_times import DAY_MS, instants_to_json
+from .connect_schemas import SchemaRules, row_schemas
+
+_MOST_DIGITS = 38
+
+
+def connect_parts(array: pa.Array, one: pa.Field, rules: SchemaRules, zone: str = "UTC") -> list[ConnectPart]:
+    """Columns of Connect data, each of one schema, with the rows that they have.
+
+    :param array: N values, none null, of a decoded column; :param one: its field with its marks.
+    :param zone: time zone in which a java.sql.Time has its hours.
+    :raises UnsupportedType: a value that Kafka Connect has no form for: names the field.
+    """
+    found = row_schemas(array, one, rules)
+    numbers = np.unique(found.ids) if found.ids.size else np.array([], np.int64)
+    parts = []
+    for number in numbers.tolist():
+        rows = np.flatnonzero(found.ids == number)
+        schema = found.schemas[number].as_optional(False)
+        mine = array if rows.size == len(array) else array.take(pa.array(rows))
+        parts.append(ConnectPart(rows, ConnectColumn(projected(mine, one, schema, zone), schema)))
+    return parts
+
+
+def projected(array: pa.Array, one: pa.Field, schema: ConnectSchema, zone: str = "UTC", path: str = "") -> pa.Array:
+    """A decoded column in the Arrow type of its schema (:func:`~ignite_kafka.convert.connect.schema.arrow_type`).
+
+    :param schema: fields of objects that it lacks are left out; fields that the column lacks are null.
+    :raises UnsupportedType: a value that the schema cannot hold: names the field.
+    """
+    if pa.types.is_dictionary(array.type):
+        array, one = array.dictionary_decode(), one.with_type(array.type.value_type)
+    kind = array.type
+    if pa.types.is_union(kind):
+        return _of_union(array, one, schema, zone, path)
+    if array.null_count == len(array):
+        return pa.nulls(len(array), arrow_type(schema))
+    if schema.type is ConnectType.STRUCT:
+        return _struct(array, one, schema, zone, path)
+    if schema.type is ConnectType.ARRAY:
+        assert schema.value_schema is not None
+        values = projected(array.flatten(), one.type.value_field, schema.value_schema, zone, f"{path}[]")
+        return pa.ListArray.from_arrays(list_starts(array), values, type=pa.list_(pa.field("item", values.type)), mask=null_mask(array))
+    if schema.type is ConnectType.MAP:
+        return _map(array, one, schema, zone, path)
+    if is_decimal(one):
+        return _decimal(array, schema)
+    if mark_of(one) == "time":
+        return _times_of_day(array, zone, path)
+    if pa.types.is_date(kind):
+        return array.cast(pa.date32())
+    if pa.types.is_time(kind):
+        return instants_to_json(array).cast(pa.int32()).view(pa.time32("ms"))
+    if pa.types.is_timestamp(kind):
+        return instants_to_json(array).view(pa.timestamp("ms", "UTC"))
+    return array
+
+
+def _struct(array: pa.StructArray, one: pa.Field, schema: ConnectSchema, zone: str, path: str) -> pa.Array:
+    at = {child.name: number for number, child in enumerate(one.type)}
+    columns, fields = [], []
+    for wanted in schema.fields:
+        name = f"{path}.{wanted.name}" if path else wanted.name
+        number = at.get(wanted.name)
+        if number is None:
+            column = pa.nulls(len(array), arrow_type(wanted.schema))
+        else:
+            column = projected(array.field(number), one.type.field(number), wanted.schema, zone, name)
+        columns.append(column)
+        fields.append(pa.field(wanted.name, column.type))
+    if not fields:
+        valid = np.asarray(array.is_valid())
+        return pa.array([{} if there else None for there in valid], pa.struct([]))
+    return pa.StructArray.from_arrays(columns, fields=fields, mask=null_mask(array))
+
+
+def _map(array: pa.MapArray, one: pa.Field, schema: ConnectSchema, zone: str, path: str) -> pa.Array:
+    assert schema.key_schema is not None
+    assert schema.value_schema is not None
+    bounds = np.asarray(array.offsets)
+    keys = projected(array.keys.slice(bounds[0], bounds[-1] - bounds[0]), one.type.key_field, schema.key_schema, zone, f"{path}{{key}}")
+    items = projected(array.items.slice(bounds[0], bounds[-1] - bounds[0]), one.type.item_field, schema.value_schema, zone, f"{path}{{}}")
+    offsets = pa.array(bounds - bounds[0], pa.int32(), mask=np.append(np.asarray(array.is_null()), False) if array.null_count else None)
+    return pa.MapArray.from_arrays(offsets, keys, items, pa.map_(pa.field("key", keys.type, False), pa.field("value", items.type)))
+
+
+def _of_union(array: pa.UnionArray, one: pa.Field, schema: ConnectSchema, zone: str, path: str) -> pa.Array:
+    """Values that are all null or of kinds that have this schema."""
+    kind_of, offset = union_layout(array)
+    parts, place, total = [], np.full(len(array), -1, np.int64), 0
+    for at, code in enumerate(array.type.type_codes):
+        rows = np.flatnonzero(kind_of == code)
+        child = array.field(at).take(pa.array(offset[rows]))
+        if not rows.size or child.null_count == rows.size:
+            continue
+        parts.append(projected(child, one.type.field(at), schema, zone, path))
+        place[rows] = total + np.arange(rows.size)
+        total += rows.size
+    if not parts:
+        return pa.nulls(len(array), arrow_type(schema))
+    whole = parts[0] if len(parts) == 1 else _joined(parts, schema)
+    return whole.take(pa.array(np.maximum(place, 0), mask=place < 0))
+
+
+def _joined(parts: Sequence[pa.Array], schema: ConnectSchema) -> pa.Array:
+    """Columns of one schema, whose decimals may be of several Arrow types."""
+    kinds = {part.type for part in parts}
+    return pa.concat_arrays(parts if len(kinds) == 1 else [part.cast(arrow_type(schema)) for part in parts])
+
+
+def _decimal(array: pa.Array, schema: ConnectSchema) -> pa.Array:
+    """decimal128 of the schema's scale if every value has at most 38 digits and is exact at it; else as it is."""
+    scale = scale_of(schema)
+    assert scale is not None
+    if pa.types.is_decimal128(array.type) and array.type.scale == scale:
+        return array
+    if abs(scale) > _MOST_DIGITS:
+        return array.cast(pa.string())
+    for wanted in (pa.decimal128(_MOST_DIGITS, scale), pa.decimal256(2 * _MOST_DIGITS, scale)):
+        try:
+            return array.cast(wanted)
+        except pa.ArrowInvalid:
+            continue  # more digits, or not exact: the serializer says which value
+    return array.cast(pa.string())
+
+
+def _times_of_day(array: pa.Array, zone: str, path: str) -> pa.Array:
+    """java.sql.Time's milliseconds since 1970 to those of the day in a time zone."""
+    moments = array.view(pa.timestamp("ms", "UTC"))
+    local = moments.view(pa.int64()) if zone == "UTC" else pc.local_timestamp(moments.cast(pa.timestamp("ms", zone))).view(pa.int64())
+    values = np.asarray(local.fill_null(0))
+    wrong = np.flatnonzero((values < 0) | (values >= DAY_MS))
+    if wrong.size:
+        what = (
+            f"field {path or '(whole)'} holds a java.sql.Time of {int(values[wrong[0]])} ms in time zone {zone}, which is no time of a day"
+        )
+        remedy = "Set date_time_zone to the zone of the program that wrote it, or use converter json without schemas, or ignite-binary."
+        raise UnsupportedType(what, remedy, field=path or None)
+    return local.cast(pa.int32()).view(pa.time32("ms"))

@@ -1,0 +1,275 @@
+"""Schemas of Kafka Connect for decoded columns: the number of each row's schema, computed by column.
+
+Rows of one column differ in schema where objects have other fields or nulls, decimals other scales, and elements other types. Each row's
+schema follows from the value alone (for values also from other values of its field, where its own says nothing: a null, an empty list), so
+no batch, task or run decides about the bytes of a key. Python runs once for each distinct schema of a batch, not for each row.
+
+Source: the reference's table of types (docs/types.md) and its settings isSchemaDynamic and fieldNullabilityPolicy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ...common.arrow_layout import list_sizes, null_mask, union_layout
+from ...errors import UnknownBinaryType, UnsupportedType
+from ...ignite.binary.field_order import ORDER, orders_of
+from ...ignite.binary.java_classes import metadata
+from ...ignite.types.java_hash import java_hash
+from ...ignite.types.model import BinaryField, TypeSource
+from ...ignite.types.type_table import TYPE_NAME, mark_of
+from ..connect.schema import ConnectField, ConnectSchema, ConnectType, decimal
+from ..rules.decimal_scales import is_decimal, scale_of, scale_of_text
+from .declared_schemas import UNDEFINED, schema_of_code, simple_schema
+
+Ids = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class RowSchemas:
+    """Schemas of a column's N values: `schemas[ids[row]]` is that of a row; 0 means null."""
+
+    ids: Ids
+    schemas: Sequence[ConnectSchema]
+
+
+@dataclass(frozen=True)
+class SchemaRules:
+    """Rules by which schemas are made.
+
+    :param whole: objects have all fields of their decoded columns, also those that are null (EAGER, and keys under every policy).
+    :param neighbours: a null may take the schema of other values of its field in the batch; not in keys.
+    """
+
+    types: TypeSource
+    whole: bool = False
+    neighbours: bool = True
+
+
+_NO_SCHEMA = UNDEFINED  # schemas[0] of every column: never used for a value
+
+
+def row_schemas(array: pa.Array, one: pa.Field, rules: SchemaRules, path: str = "") -> RowSchemas:
+    """The schema of each value, optional within containers and objects.
+
+    :param one: the column's field with its marks (ignite/types/type_table.py).
+    :param path: name of the field for errors.
+    :raises UnsupportedType: a list or map whose elements have several schemas, as Kafka Connect's arrays and maps have one.
+    """
+    if pa.types.is_dictionary(array.type):
+        array, one = array.dictionary_decode(), one.with_type(array.type.value_type)
+    kind = array.type
+    simple = simple_schema(one)
+    if simple is not None:
+        return RowSchemas(_valid(array), (_NO_SCHEMA, simple))
+    if pa.types.is_null(kind):
+        return RowSchemas(np.zeros(len(array), np.int64), (_NO_SCHEMA,))
+    if is_decimal(one):
+        return _decimals(array, one)
+    if pa.types.is_struct(kind):
+        return _structs(array, one, rules, path)
+    if pa.types.is_union(kind):
+        return _unions(array, one, rules, path)
+    if pa.types.is_map(kind):
+        return _maps(array, one, rules, path)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return _lists(array, one, rules, path)
+    raise UnsupportedType(f"Kafka Connect has no type for a column of Arrow type {kind}", "Leave the field out.", field=path or one.name)
+
+
+def _valid(array: pa.Array) -> Ids:
+    return np.asarray(array.is_valid()).astype(np.int64) if array.null_count else np.ones(len(array), np.int64)
+
+
+def _decimals(array: pa.Array, one: pa.Field) -> RowSchemas:
+    """The declared scale, or each value's own."""
+    declared = scale_of(one)
+    if declared is None and pa.types.is_decimal(array.type):
+        declared = array.type.scale
+    if declared is not None:
+        return RowSchemas(_valid(array), (_NO_SCHEMA, decimal(declared, optional=True)))
+    texts = array.dictionary_encode()
+    scales = [scale_of_text(text) for text in texts.dictionary.to_pylist()]
+    known = list(dict.fromkeys(scales))
+    number = np.array([0, *(known.index(scale) + 1 for scale in scales)], np.int64)
+    ids = number[np.asarray(texts.indices.fill_null(-1)).astype(np.int64) + 1]
+    return RowSchemas(ids, (_NO_SCHEMA, *(decimal(scale, optional=True) for scale in known)))
+
+
+def _unions(array: pa.UnionArray, one: pa.Field, rules: SchemaRules, path: str) -> RowSchemas:
+    kind_of, offset = union_layout(array)
+    ids, schemas = np.zeros(len(array), np.int64), [_NO_SCHEMA]
+    for at, code in enumerate(array.type.type_codes):
+        rows = np.flatnonzero(kind_of == code)
+        child = row_schemas(array.field(at), one.type.field(at), rules, path)
+        mine = child.ids[offset[rows]]
+        ids[rows] = np.where(mine > 0, mine + len(schemas) - 1, 0)
+        schemas += child.schemas[1:]
+    return _interned(ids, schemas[1:])
+
+
+def _structs(array: pa.StructArray, one: pa.Field, rules: SchemaRules, path: str) -> RowSchemas:
+    fields = list(one.type)
+    ordered = bool(fields) and mark_of(fields[-1]) == ORDER
+    shown = fields[:-1] if ordered else fields
+    children = [
+        row_schemas(array.field(at), child, rules, f"{path}.{child.name}" if path else child.name) for at, child in enumerate(shown)
+    ]
+    orders, order_of = orders_of(array.field(len(shown))) if ordered else ([list(range(len(shown)))], np.zeros(len(array), np.int64))
+    name = (one.metadata or {}).get(TYPE_NAME)
+    made = _ObjectSchemas(str(name, "utf-8") if name else None, shown, children, rules)
+    numbers, combinations = _distinct([order_of, *made.ids()], len(array))
+    schemas = [made.of(orders[int(row[0])], row[1:]) for row in combinations]
+    return _interned(np.where(_valid(array) > 0, numbers + 1, 0), schemas)
+
+
+def _interned(ids: Ids, schemas: Sequence[ConnectSchema]) -> RowSchemas:
+    """Rows by their schemas, each of which is there once; `ids` are positions in `schemas`, from 1 on, or 0."""
+    place: dict[ConnectSchema, int] = {}
+    number = np.array([0, *(place.setdefault(schema, len(place) + 1) for schema in schemas)], np.int64)
+    return RowSchemas(number[ids], (_NO_SCHEMA, *place))
+
+
+def _distinct(columns: Sequence[Ids], count: int) -> tuple[Ids, npt.NDArray[np.int64]]:
+    """The number of each row's combination of values, and the combinations; columns that are constant cost next to nothing."""
+    if not count:
+        return np.zeros(0, np.int64), np.zeros((0, len(columns)), np.int64)
+    varying = [at for at, column in enumerate(columns) if (column != column[0]).any()]
+    numbers = np.zeros(count, np.int64)
+    for at in varying:
+        column = columns[at]
+        numbers = np.unique(numbers * (int(column.max()) + 1) + column, return_inverse=True)[1].ravel()
+    _, first = np.unique(numbers, return_index=True)
+    return numbers, np.stack([column[first] for column in columns], axis=1)
+
+
+@dataclass(frozen=True)
+class _ObjectSchemas:
+    """Schemas of the objects of one column."""
+
+    type_name: str | None
+    fields: Sequence[pa.Field]
+    children: Sequence[RowSchemas]
+    rules: SchemaRules
+
+    def ids(self) -> list[Ids]:
+        """The ids of each field; a null that has the schema of the values there counts as one of them, so that it makes no other object."""
+        found = []
+        for at, child in enumerate(self.children):
+            alike = len(child.schemas) == 2 and self._schema(at, 0) == child.schemas[1]
+            found.append(np.ones_like(child.ids) if alike else child.ids)
+        return found
+
+    def of(self, order: Sequence[int], ids: Sequence[int]) -> ConnectSchema:
+        """The schema of objects that have these fields, and these schemas of all fields."""
+        found = []
+        for at in order:
+            schema = self._schema(at, int(ids[at]))
+            if schema is not None:
+                found.append(ConnectField(self.fields[at].name, schema))
+        return ConnectSchema(ConnectType.STRUCT, True, self.type_name, fields=tuple(found))
+
+    def _schema(self, at: int, number: int) -> ConnectSchema | None:
+        """The schema of a field; None: the field is null and is left out."""
+        if number:
+            return self.children[at].schemas[number]
+        if not self.rules.whole:
+            return None
+        others = self.children[at].schemas[1:]
+        if self.rules.neighbours and len(others) == 1:
+            return others[0]
+        return self._declared(self.fields[at])
+
+    def _declared(self, one: pa.Field) -> ConnectSchema:
+        """By the binary metadata of the type, as far as it says more than 'an object'."""
+        scale = scale_of(one)
+        if is_decimal(one) and scale is not None:
+            return decimal(scale, optional=True)
+        binary = self._metadata(one.name)
+        if binary is None:
+            return UNDEFINED
+        return schema_of_code(binary.type_code, one) or UNDEFINED
+
+    def _metadata(self, name: str) -> BinaryField | None:
+        if self.type_name is None:
+            return None
+        try:
+            kind = metadata(self.rules.types, java_hash(self.type_name.lower()))
+        except UnknownBinaryType:
+            return None
+        return next((one for one in kind.fields if one.name == name), None)
+
+
+def _lists(array: pa.Array, one: pa.Field, rules: SchemaRules, path: str) -> RowSchemas:
+    elements = row_schemas(array.flatten(), one.type.value_field, rules, f"{path}[]")
+    ids, schemas = _content(array, elements, one.type.value_field, rules, path)
+    made = [ConnectSchema(ConnectType.ARRAY, True, value_schema=schema) for schema in schemas]
+    return _interned(np.where(_valid(array) > 0, ids + 1, 0), made)
+
+
+def _maps(array: pa.MapArray, one: pa.Field, rules: SchemaRules, path: str) -> RowSchemas:
+    entries = pa.ListArray.from_arrays(
+        pa.array(np.asarray(array.offsets)),
+        pa.StructArray.from_arrays([array.keys, array.items], names=["key", "value"]),
+        mask=null_mask(array),
+    )
+    flat = entries.flatten()
+    keys = row_schemas(flat.field(0), one.type.key_field, rules, f"{path}{{key}}")
+    values = row_schemas(flat.field(1), one.type.item_field, rules, f"{path}{{}}")
+    key_ids, key_schemas = _content(entries, keys, one.type.key_field, rules, f"{path}{{key}}")
+    value_ids, value_schemas = _content(entries, values, one.type.item_field, rules, f"{path}{{}}")
+    numbers, combinations = _distinct([key_ids, value_ids], len(array))
+    made = [
+        ConnectSchema(ConnectType.MAP, True, key_schema=key_schemas[int(key)].as_optional(False), value_schema=value_schemas[int(value)])
+        for key, value in combinations
+    ]
+    return _interned(np.where(_valid(array) > 0, numbers + 1, 0), made)
+
+
+def _content(lists: pa.Array, elements: RowSchemas, element: pa.Field, rules: SchemaRules, path: str) -> tuple[Ids, list[ConnectSchema]]:
+    """For each list the number of its content's schema, and these schemas."""
+    count = len(lists)
+    parent = np.repeat(np.arange(count), list_sizes(lists))
+    pairs = np.unique(np.stack([parent, elements.ids], axis=1)[elements.ids > 0], axis=0)
+    distinct = np.bincount(pairs[:, 0], minlength=count) if pairs.size else np.zeros(count, np.int64)
+    number = np.full(count, -1, np.int64)
+    number[pairs[:, 0]] = pairs[:, 1]
+    schemas = list(elements.schemas[1:])
+    number = np.where(number > 0, number - 1, -1)
+    for row in np.flatnonzero(distinct > 1).tolist():
+        several = [elements.schemas[int(one)] for one in pairs[pairs[:, 0] == row, 1]]
+        schemas.append(_merged(several, path))
+        number[row] = len(schemas) - 1
+    if (number < 0).any():
+        schemas.append(_unknown_content(elements, element, rules))
+        number[number < 0] = len(schemas) - 1
+    return number, schemas
+
+
+def _unknown_content(elements: RowSchemas, element: pa.Field, rules: SchemaRules) -> ConnectSchema:
+    """The schema of the elements of a list that is empty or has only nulls."""
+    if not rules.neighbours:
+        return UNDEFINED
+    if len(elements.schemas) == 2:
+        return elements.schemas[1]
+    return simple_schema(element) or UNDEFINED
+
+
+def _merged(schemas: Sequence[ConnectSchema], path: str) -> ConnectSchema:
+    """One schema for elements whose own differ: objects of one type that have other fields, or the fields in another order."""
+    first = schemas[0]
+    if any(one.type is not ConnectType.STRUCT or one.name != first.name for one in schemas):
+        shown = " and ".join(dict.fromkeys(f"{one.name or one.type.upper()}{dict(one.parameters) or ''}" for one in schemas))
+        what = f"field {path.rstrip('[]{}') or '(whole)'} holds elements of {shown}, and an array or map of Kafka Connect has one schema"
+        raise UnsupportedType(what, "Use converter json without schemas, or ignite-binary.", field=path)
+    fields: dict[str, ConnectSchema] = {}
+    for schema in schemas:
+        for one in schema.fields:
+            known = fields.get(one.name)
+            fields[one.name] = one.schema if known is None or known == one.schema else _merged([known, one.schema], f"{path}.{one.name}")
+    return replace(first, fields=tuple(ConnectField(name, schema) for name, schema in sorted(fields.items())))

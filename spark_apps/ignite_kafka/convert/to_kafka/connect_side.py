@@ -1,0 +1,152 @@
+"""One side of entries through Kafka Connect's data model: decoded columns, Connect columns, a serializer's bytes."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from ...ignite.binary import EntryGroup, TypeRef
+from ...ignite.types.key_kind import KeyKind
+from ...ignite.types.type_table import MARK, TYPE_NAME
+from ...kafka.records import KeyType, gather
+from ...settings.converters import STRING
+from ..connect.columns import ConnectColumn, ConnectPart, Deserializer, Registering, Serializer
+from ..connect.schema import ConnectSchema
+from ..rules.decimal_scales import declared_scales, with_scales
+from .connect_columns import connect_parts
+from .connect_schemas import SchemaRules
+from .converter import SideContext, naming_cache
+from .declared_schemas import declared_schemas
+from .first_schemas import FirstSchemas
+from .json import JsonConverter
+from .key_types import connect_key_types_of, text_key_types_of
+from .key_values import python_values
+from .object_keys import KeyForms
+from .read_back import proved_kinds
+
+
+@dataclass(frozen=True)
+class SchemaPolicy:
+    """The settings of a source that decide its schemas.
+
+    :param eager: null fields are in the schema (``fieldNullabilityPolicy``); else they are left out of schema and value.
+    :param first: keeps the schema of a type's first value for all values (``isSchemaDynamic`` false); None: each value has its own.
+    :param zone: ``date_time_zone``.
+    """
+
+    eager: bool = False
+    schemaless: bool = False
+    first: FirstSchemas | None = None
+    zone: str = "UTC"
+
+
+class ConnectSide:
+    """Keys or values with schemas.
+
+    :param part: key or value.
+    :param plain: writes JSON texts, for values without a schema.
+    :param deserializer: makes what reads keys that the serializer has written, to turn them back; called when they are.
+    """
+
+    def __init__(
+        self,
+        part: str,
+        serializer: Serializer,
+        policy: SchemaPolicy,
+        plain: JsonConverter,
+        deserializer: Callable[[], Deserializer | None] = lambda: None,
+    ) -> None:
+        self._part, self._serializer, self._policy, self._plain = part, serializer, policy, plain
+        self._deserializer, self._reading = functools.cache(deserializer), threading.Lock()  # a deserializer is for one thread
+        self.name = serializer.name
+
+    def check(self, context: SideContext) -> None:
+        """Check the types of the cache's metadata, before the first record.
+
+        :raises UnsupportedType: a type that JSON cannot hold without a schema, or whose schema the serializer refuses: names the cache.
+        """
+        if self._policy.schemaless:
+            self._plain.check(context)
+            return
+        self._of_declared(context, self._serializer.check)
+
+    def register(self, context: SideContext) -> None:
+        """Register the declared schemas, which are those of the records: of keys, and of values that have all their fields.
+
+        :raises UnsupportedType: a schema that the serializer refuses: names the cache.
+        :raises RegistryError: the registry refuses it.
+        :raises RegistryUnavailable: it did not answer.
+        """
+        whole = self._part == "key" or self._policy.eager
+        if isinstance(self._serializer, Registering) and whole and not self._policy.schemaless:
+            self._of_declared(context, self._serializer.register)
+
+    def _of_declared(self, context: SideContext, action: Callable[[ConnectSchema, str], None]) -> None:
+        for schema in declared_schemas(context.cache, context.types, key=self._part == "key"):
+            with naming_cache(context.cache):
+                action(schema, context.topic)
+
+    def convert(self, values: pa.Array, kind: TypeRef, context: SideContext) -> pa.BinaryArray:
+        """Bytes of each value, each with the schema that it has; null for the values of removals.
+
+        :raises UnsupportedType: a value that Kafka Connect or the serializer has no form for: cache and field.
+        """
+        if pa.types.is_null(values.type):  # of removed entries, whose values nobody sends: they must not make a schema
+            return pa.nulls(len(values), pa.binary())
+        with naming_cache(context.cache):
+            parts = self._parts(values, kind, context)
+            made = [self._serializer.serialize(part.column, context.topic) for part in parts]
+        if len(parts) == 1:
+            return made[0]
+        return (
+            gather(made).take(pa.array(np.argsort(np.concatenate([part.rows for part in parts])))) if parts else pa.array([], pa.binary())
+        )
+
+    def _parts(self, values: pa.Array, kind: TypeRef, context: SideContext) -> list[ConnectPart]:
+        if self._policy.schemaless:
+            texts = self._plain.convert(values, kind, context)
+            return [ConnectPart(np.arange(len(values)), ConnectColumn(texts, None))]
+        key = self._part == "key"
+        field = with_scales(_field(values, kind), declared_scales(context.cache, kind.type_id, key=key))
+        rules = SchemaRules(context.types, whole=key or self._policy.eager, neighbours=not key)
+        first = None if key or kind.type_id is None else self._policy.first
+        parts = connect_parts(values, field, rules, self._policy.zone)
+        if first is None:
+            return parts
+        return [first.applied(context.cache.name, kind.name, part) for part in parts]
+
+    def key_kinds(self, group: EntryGroup, keys: pa.BinaryArray, context: SideContext) -> set[KeyKind]:
+        """Kinds of the keys of a group."""
+        return proved_kinds(group, keys, self, context)
+
+    def key_forms(self, keys: Sequence[bytes], kinds: Collection[KeyKind], context: SideContext) -> list[list[bytes]]:
+        """For each key of a record the keys of Ignite, not wrapped, of these kinds that it may be of."""
+        found: list[list[bytes]] = [[] for _ in keys]
+        with self._reading:
+            deserializer = self._deserializer()
+            parts = deserializer.deserialize(pa.array(keys, pa.binary()), context.topic).parts if deserializer is not None else ()
+        forms = KeyForms(kinds, context.cache, context.types, context.enums, unscaled=False)
+        for part in parts:
+            if part.column.schema is None:
+                made = self._plain.key_forms(part.column.data.to_pylist(), kinds, context)
+            else:
+                made = [forms.of_scalar(value) for value in python_values(part.column.data, part.column.schema)]
+            for row, one in zip(part.rows.tolist(), made, strict=True):
+                found[row] = one
+        return found
+
+    def key_types(self, group: EntryGroup, keys: pa.BinaryArray) -> set[KeyType]:
+        """Types of the keys of a group: as text, or by their Connect types: two of one, such as char and int, can give the same bytes."""
+        return text_key_types_of(group, keys) if self.name == STRING else connect_key_types_of(group)
+
+
+def _field(values: pa.Array, kind: TypeRef) -> pa.Field:
+    metadata = {MARK: kind.mark.encode()} if kind.mark else {}
+    if kind.type_id is not None:
+        metadata[TYPE_NAME] = kind.name.encode()
+    return pa.field("", values.type, metadata=metadata or None)

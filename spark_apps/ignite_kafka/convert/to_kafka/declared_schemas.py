@@ -1,0 +1,100 @@
+"""Schemas of Kafka Connect by declared types alone: a field's Arrow type, a type code of binary metadata, a cache's query entities.
+
+Source: the reference's table of types (docs/types.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pyarrow as pa
+
+from ...errors import UnknownBinaryType
+from ...ignite.types import type_codes as codes
+from ...ignite.types.java_hash import java_hash
+from ...ignite.types.model import BinaryType, CacheInfo, QueryEntity, TypeSource
+from ...ignite.types.type_table import BY_CODE, java_field, mark_of
+from ..connect.schema import ConnectField, ConnectSchema, ConnectType, date, decimal, time, timestamp
+from ..rules.decimal_scales import declared_scales, is_decimal
+
+UNDEFINED = ConnectSchema(ConnectType.STRUCT, optional=True, name="o.g.k.c.s.undef")
+"""The reference's placeholder for the schema of a value that shows none: a null object, the elements of an empty collection."""
+
+_SIMPLE: tuple[tuple[Callable[[pa.DataType], bool], ConnectSchema], ...] = (
+    (pa.types.is_int8, ConnectSchema(ConnectType.INT8, True)),
+    (pa.types.is_int16, ConnectSchema(ConnectType.INT16, True)),
+    (pa.types.is_int32, ConnectSchema(ConnectType.INT32, True)),
+    (pa.types.is_int64, ConnectSchema(ConnectType.INT64, True)),
+    (pa.types.is_float32, ConnectSchema(ConnectType.FLOAT32, True)),
+    (pa.types.is_float64, ConnectSchema(ConnectType.FLOAT64, True)),
+    (pa.types.is_boolean, ConnectSchema(ConnectType.BOOLEAN, True)),
+    (pa.types.is_string, ConnectSchema(ConnectType.STRING, True)),
+    (pa.types.is_binary, ConnectSchema(ConnectType.BYTES, True)),
+    (pa.types.is_date, date(optional=True)),
+    (pa.types.is_time, time(optional=True)),
+    (pa.types.is_timestamp, timestamp(optional=True)),
+)
+
+
+def simple_schema(one: pa.Field) -> ConnectSchema | None:
+    """The optional schema of a field whose Arrow type and mark decide it alone; None for decimals, containers and the null type."""
+    if mark_of(one) == "time":
+        return time(optional=True)
+    if is_decimal(one):
+        return None
+    return next((schema for fits, schema in _SIMPLE if fits(one.type)), None)
+
+
+def schema_of_code(code: int, one: pa.Field) -> ConnectSchema | None:
+    """The schema of a declared type code; None if the code says too little."""
+    if code in (codes.ENUM, codes.BINARY_ENUM):
+        ordinal = pa.types.is_int32(one.type)
+        return ConnectSchema(ConnectType.INT32 if ordinal else ConnectType.STRING, True)
+    entry = BY_CODE.get(code)
+    if entry is None:
+        return None
+    if entry.element is not None:
+        element = schema_of_code(entry.element, pa.field("", pa.null()))
+        return None if element is None else ConnectSchema(ConnectType.ARRAY, True, value_schema=element)
+    if entry.arrow is None:
+        return None
+    metadata_of = {b"ignite": entry.mark.encode()} if entry.mark else None
+    return simple_schema(pa.field("", entry.arrow, metadata=metadata_of))
+
+
+def declared_schemas(cache: CacheInfo, types: TypeSource, *, key: bool) -> Iterator[ConnectSchema]:
+    """Schemas of a cache's keys, or values, as its query entities declare them: of a simple class, or of an object by its metadata.
+
+    Classes without a schema of their own, and types of which no object was written yet, give none.
+    """
+    for entity in cache.query_entities:
+        name = entity.key_type if key else entity.value_type
+        schema = _of_class(cache, entity, name, key=key)
+        if schema is not None:
+            yield schema.as_optional(False)
+            continue
+        try:
+            binary = types.binary_type(java_hash(name.lower()))
+        except UnknownBinaryType:
+            continue
+        yield _of_object(cache, binary, key=key) if not binary.is_enum else ConnectSchema(ConnectType.STRING)
+
+
+def _of_class(cache: CacheInfo, entity: QueryEntity, name: str, *, key: bool) -> ConnectSchema | None:
+    one = java_field("", name)
+    if pa.types.is_null(one.type):
+        return None
+    if is_decimal(one):
+        scale = declared_scales(cache, None, key=key).get(())
+        return None if scale is None else decimal(scale)
+    return simple_schema(one)
+
+
+def _of_object(cache: CacheInfo, binary: BinaryType, *, key: bool) -> ConnectSchema:
+    scales = declared_scales(cache, binary.type_id, key=key)
+    fields = []
+    for one in binary.fields:
+        scale = scales.get((one.name.lower(),))
+        declared = decimal(scale, optional=True) if one.type_code == codes.DECIMAL and scale is not None else None
+        fields.append(ConnectField(one.name, declared or schema_of_code(one.type_code, pa.field("", pa.null())) or UNDEFINED))
+    return ConnectSchema(ConnectType.STRUCT, name=binary.name, fields=tuple(fields))

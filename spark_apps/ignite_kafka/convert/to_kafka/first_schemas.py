@@ -1,0 +1,96 @@
+"""The schema of a type's first value, used for all its values: the reference's ``isSchemaDynamic`` false.
+
+Fields that a value has beyond that schema are not sent; event 15169 names them, once for each cache and field.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+
+import pyarrow as pa
+
+from ... import events
+from ...errors import UnsupportedType
+from ..connect.columns import ConnectColumn, ConnectPart
+from ..connect.schema import ConnectSchema, ConnectType
+from .connect_columns import projected
+
+_Key = tuple[str, str]
+
+
+class FirstSchemas:
+    """First schemas by cache and type, which a process keeps for its run. For several threads.
+
+    :param most: number of schemas that are kept; the one not used for longest leaves first (``schemaCacheMaxSize``).
+    :param ttl_ms: time after which an unused schema leaves; negative: never (``schemaCacheTtl``).
+    """
+
+    def __init__(self, most: int, ttl_ms: int = -1, clock: Callable[[], float] = time.monotonic) -> None:
+        self._most, self._ttl_s, self._clock = most, ttl_ms / 1000, clock
+        self._held: OrderedDict[_Key, tuple[ConnectSchema, float]] = OrderedDict()
+        self._named: set[tuple[str, str, str]] = set()
+        self._lock = threading.Lock()
+
+    def applied(self, cache: str, type_name: str, part: ConnectPart) -> ConnectPart:
+        """The part with the first schema of its type.
+
+        :raises UnsupportedType: a field has another type than in the first schema: names it.
+        """
+        schema = part.column.schema
+        assert schema is not None
+        first = self._first((cache, type_name), schema)
+        if first == schema or schema.type is not ConnectType.STRUCT:
+            return part
+        for path in _differences(first, schema, type_name):
+            self._name(cache, type_name, path)
+        data = projected(part.column.data, pa.field("", part.column.data.type), first)
+        return ConnectPart(part.rows, ConnectColumn(data, first))
+
+    def _first(self, key: _Key, schema: ConnectSchema) -> ConnectSchema:
+        with self._lock:
+            now = self._clock()
+            held = self._held.get(key)
+            if held is None or 0 <= self._ttl_s < now - held[1]:
+                held = (schema, now)
+            self._held[key] = (held[0], now)
+            self._held.move_to_end(key)
+            while len(self._held) > self._most:
+                self._held.popitem(last=False)
+            return held[0]
+
+    def _name(self, cache: str, type_name: str, path: str) -> None:
+        with self._lock:
+            new = (cache, type_name, path) not in self._named
+            self._named.add((cache, type_name, path))
+        if new:
+            events.emit(events.FIELD_LEFT_OUT, cache=cache, type=type_name, field=path)
+
+
+def _differences(first: ConnectSchema, schema: ConnectSchema, type_name: str, path: str = "") -> list[str]:
+    """Fields of the schema that the first one lacks.
+
+    :raises UnsupportedType: a field has another schema, and is no object of the same type.
+    """
+    found = []
+    for one in schema.fields:
+        name = f"{path}.{one.name}" if path else one.name
+        known = first.field(one.name)
+        if known is None:
+            found.append(name)
+        elif known.schema.type is ConnectType.STRUCT and one.schema.type is ConnectType.STRUCT and known.schema.name == one.schema.name:
+            found += _differences(known.schema, one.schema, type_name, name)
+        elif known.schema != one.schema:
+            what = f"field {name} of {type_name} has schema {one.schema.name or one.schema.type}, and the type's first value has"
+            remedy = "Set is_schema_dynamic to true, so that each value has its own schema."
+            raise UnsupportedType(f"{what} {known.schema.name or known.schema.type}", remedy, field=name)
+    return found
+
+
+@functools.lru_cache(maxsize=100)
+def first_schemas(connector: str, most: int, ttl_ms: int) -> FirstSchemas:
+    """First schemas of a connector in this process, shared by its tasks."""
+    return FirstSchemas(most, ttl_ms)

@@ -1,0 +1,31 @@
+"""JSON of floats and doubles as Jackson writes them: Java's text of the number, in quotes if it is not finite.
+
+Source: com.fasterxml.jackson.databind.node.DoubleNode and FloatNode 2.21.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..connect.java_text import java_text
+
+_PLAIN_FROM, _PLAIN_TO = 1e-3, 1e7  # outside of this range Java writes an exponent, and polars another one or none
+_BINARY = pa.binary()
+_NOTHING, _QUOTE = pa.scalar(""), pa.scalar('"')
+
+
+def have_one_form(array: pa.FloatingPointArray) -> bool:
+    """True if polars' serializer writes every value of the array as Jackson does."""
+    size = np.abs(np.asarray(array.fill_null(0)))
+    return bool(((size == 0) | ((size >= _PLAIN_FROM) & (size < _PLAIN_TO))).all())
+
+
+def floats(array: pa.FloatingPointArray) -> pa.BinaryArray:
+    """JSON of each value; null is the four bytes ``null``. NaN and the infinities are in quotes."""
+    made = java_text(array)
+    finite = pc.is_finite(array).fill_null(True)
+    if not pc.all(finite, min_count=0).as_py():
+        made = pc.if_else(finite, made, pc.binary_join_element_wise(_QUOTE, made, _QUOTE, _NOTHING))
+    return made.fill_null("null").cast(_BINARY)

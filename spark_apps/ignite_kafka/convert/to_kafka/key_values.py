@@ -1,0 +1,224 @@
+"""Values of simple types back to Ignite's binary format, for keys of records: the inverse of the forms that converters write.
+
+A value is what a converter's text or column holds: int, float, :class:`~decimal.Decimal` (also for the numbers of a JSON text), str, bytes,
+bool; timestamps, dates and times as integers.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+import re
+import struct
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, Inexact, InvalidOperation, Overflow
+from typing import Any
+
+import pyarrow as pa
+
+from ...errors import UnknownBinaryType
+from ...ignite.binary import EnumPolicy
+from ...ignite.binary.decode_scalars import simple_name
+from ...ignite.binary.encode_scalars import decimal_bytes
+from ...ignite.types import type_codes as codes
+from ...ignite.types.key_kind import KeyKind
+from ...ignite.types.model import TypeSource
+from ..connect.schema import ConnectSchema, scale_of
+
+_UUID_TEXT = 36
+_DAY_MS = 86_400_000
+_MOST_DIGITS = 4_000
+_INTEGER, _NUMBER = re.compile("-?[0-9]{1,20}"), re.compile(r"-?[0-9]{1,4000}(\.[0-9]{1,4000})?([eE][+-]?[0-9]{1,9})?")
+_EXACT = Context(prec=_MOST_DIGITS, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[Inexact, InvalidOperation, Overflow])
+
+
+@dataclass(frozen=True)
+class ValueContext:
+    """What a value's form depends on.
+
+    :param scale: declared scale of the field, at which unscaled bytes are written; None: each value at its own.
+    """
+
+    types: TypeSource
+    enums: EnumPolicy
+    scale: int | None = None
+
+
+def value_form(value: Any, kind: KeyKind, context: ValueContext) -> bytes | None:
+    """The value of that kind in Ignite's binary form; None if it has none, or its kind cannot be turned back."""
+    code, detail = kind[0], kind[1:]
+    if not detail:
+        return _BY_CODE[code](value) if code in _BY_CODE else None
+    match code:
+        case codes.DECIMAL:
+            return _decimal(value, detail[0], context.scale)
+        case codes.ENUM | codes.BINARY_ENUM:
+            return _enum(value, code, detail[0], context)
+        case codes.TIMESTAMP if detail == (0,):
+            return _packed("<Bqi", code, value, 0)
+        case codes.TIME if detail == (0,) and type(value) is int and 0 <= value <= _DAY_MS:
+            return _packed("<Bq", code, value)
+    return None
+
+
+def turns_back(kind: KeyKind) -> bool:
+    """Whether a record's key shows values of a simple kind whole."""
+    code, detail = kind[0], kind[1:]
+    if code in (codes.TIMESTAMP, codes.TIME):
+        return detail == (0,)
+    if code in (codes.ENUM, codes.BINARY_ENUM):
+        return len(detail) == 1 and detail != (0,)  # 0: a class that was not registered
+    return len(detail) == 1 if code == codes.DECIMAL else code in codes.EXACT and not detail
+
+
+def readings(value: Any) -> list[Any]:
+    """A value, and if it is a text, the number or boolean that it may be the text of."""
+    if type(value) is not str:
+        return [value]
+    found: list[Any] = [value]
+    if _INTEGER.fullmatch(value):
+        found.append(int(value))
+    if _NUMBER.fullmatch(value):
+        found.append(Decimal(value))
+    return [*found, value == "true"] if value in ("true", "false") else found
+
+
+def python_values(array: pa.Array, schema: ConnectSchema) -> list[Any]:
+    """Values of Connect columns as :func:`value_form` takes them: timestamps, dates and times as integers, decimals as Decimal."""
+    return [_with_decimals(value, schema) for value in array.cast(_plain_type(array.type)).to_pylist()]
+
+
+def _with_decimals(value: Any, schema: ConnectSchema) -> Any:
+    """The value with the decimals that its column holds as text: a text would be taken for base64."""
+    if schema.fields and value is not None:
+        return {one.name: _with_decimals(value[one.name], one.schema) for one in schema.fields}
+    return Decimal(value) if type(value) is str and scale_of(schema) is not None else value
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_timestamp(kind):
+        return pa.int64()
+    if pa.types.is_date32(kind) or pa.types.is_time32(kind):
+        return pa.int32()
+    if pa.types.is_struct(kind):
+        return pa.struct([one.with_type(_plain_type(one.type)) for one in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(_plain_type(kind.value_type))
+    return kind
+
+
+def _packed(form: str, code: int, *values: Any) -> bytes | None:
+    if any(type(value) is not int for value in values):
+        return None
+    try:
+        return struct.pack(form, code, *values)
+    except struct.error:
+        return None
+
+
+def _integer(code: int, form: str) -> Callable[[Any], bytes | None]:
+    return lambda value: _packed(f"<B{form}", code, value)
+
+
+def _floating(code: int, form: str) -> Callable[[Any], bytes | None]:
+    named = {"Infinity": math.inf, "-Infinity": -math.inf}
+
+    def form_of(value: Any) -> bytes | None:
+        value = named.get(value, value) if type(value) is str else value
+        if not isinstance(value, (float, Decimal)) or math.isnan(value):
+            return None  # which of the NaNs is not known
+        try:
+            return struct.pack(f"<B{form}", code, float(value))
+        except OverflowError:
+            return None
+
+    return form_of
+
+
+def _bool(value: Any) -> bytes | None:
+    return struct.pack("<B?", codes.BOOL, value) if type(value) is bool else None
+
+
+def _string(value: Any) -> bytes | None:
+    if type(value) is not str:
+        return None
+    try:
+        data = value.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return None
+    return struct.pack("<Bi", codes.STRING, len(data)) + data
+
+
+def _uuid(value: Any) -> bytes | None:
+    if type(value) is not str or len(value) != _UUID_TEXT:
+        return None
+    try:
+        number = uuid.UUID(value).int
+    except ValueError:
+        return None
+    return struct.pack("<BQQ", codes.UUID, number >> 64, number & (1 << 64) - 1)
+
+
+def _bytes(value: Any) -> bytes | None:
+    data = _from_base64(value) if type(value) is str else value
+    return struct.pack("<Bi", codes.BYTE_ARRAY, len(data)) + data if isinstance(data, bytes) else None
+
+
+def _from_base64(text: str) -> bytes | None:
+    try:
+        return base64.b64decode(text, validate=True)
+    except ValueError:
+        return None
+
+
+def _decimal(value: Any, scale: int, declared: int | None) -> bytes | None:
+    """A decimal of a scale, from a number or from the base64 text of its unscaled bytes."""
+    if type(value) is str:
+        unscaled = _from_base64(value)
+        if not unscaled or len(unscaled) > _MOST_DIGITS // 3:
+            return None
+        shift = scale if declared is None else declared
+        value = Decimal(int.from_bytes(unscaled, "big", signed=True)).scaleb(-shift, _EXACT) if abs(shift) < MAX_EMAX else None
+    if type(value) is int:
+        value = Decimal(value)
+    if not isinstance(value, Decimal) or not value.is_finite():
+        return None
+    try:
+        return decimal_bytes(value.quantize(Decimal((0, (1,), -scale)), context=_EXACT))
+    except (Inexact, InvalidOperation, Overflow):
+        return None
+
+
+def _enum(value: Any, code: int, type_id: int, context: ValueContext) -> bytes | None:
+    """A constant by its name or ordinal, as the enum policy writes it."""
+    try:
+        binary = context.types.binary_type(type_id)
+    except UnknownBinaryType:
+        return None
+    prefix = {EnumPolicy.LONG_NAME: f"{simple_name(binary.name)}.", EnumPolicy.FULL_NAME: f"{binary.name}."}.get(context.enums, "")
+    by_ordinal = context.enums is EnumPolicy.ORDINAL
+    written: dict[Any, int] = {ordinal if by_ordinal else prefix + name: ordinal for ordinal, name in binary.enum_values.items()}
+    if type(value) is not (int if by_ordinal else str) or value not in written:
+        return None
+    return struct.pack("<Bii", code, type_id, written[value])
+
+
+_BY_CODE: dict[int, Callable[[Any], bytes | None]] = {
+    codes.BYTE: _integer(codes.BYTE, "b"),
+    codes.SHORT: _integer(codes.SHORT, "h"),
+    codes.INT: _integer(codes.INT, "i"),
+    codes.LONG: _integer(codes.LONG, "q"),
+    codes.CHAR: _integer(codes.CHAR, "H"),
+    codes.DATE: _integer(codes.DATE, "q"),
+    codes.FLOAT: _floating(codes.FLOAT, "f"),
+    codes.DOUBLE: _floating(codes.DOUBLE, "d"),
+    codes.BOOL: _bool,
+    codes.STRING: _string,
+    codes.UUID: _uuid,
+    codes.BYTE_ARRAY: _bytes,
+}
+
+SIMPLE_KINDS: frozenset[KeyKind] = frozenset({(code,) for code in _BY_CODE} | {(codes.TIMESTAMP, 0), (codes.TIME, 0)})
+"""Simple kinds that need no metadata."""

@@ -1,0 +1,77 @@
+"""Keys of records back to Ignite keys: by the kinds of the cache's keys, and only if they convert to the same bytes again."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import pyarrow as pa
+
+from ...ignite.binary import EntryGroup
+from ...ignite.types import type_codes as codes
+from ...ignite.types.key_kind import OBJECT_KIND, KeyKind
+from ...ignite.types.model import CacheInfo, Page, TypeSource
+from ...ignite.types.type_table import java_code
+from .bad_entries import ENTRY_ERRORS
+from .converter import Converter, KeyConverter, SideContext
+from .object_keys import all_turn_back
+
+_NULL = bytes([codes.NULL])
+
+
+def declared_kinds(cache: CacheInfo) -> set[KeyKind]:
+    """Kinds of a cache's keys that its query entities declare; simple ones only."""
+    return {(code,) for entity in cache.query_entities if (code := java_code(entity.key_type)) is not None}
+
+
+def proved_kinds(group: EntryGroup, keys: pa.BinaryArray, side: KeyConverter, context: SideContext) -> set[KeyKind]:
+    """Kinds of a group's keys; for objects that do not come back, those of unknown clients for example, their type code alone.
+
+    :param keys: the keys of the group as they are in records.
+    """
+    samples = [(row, key) for row, key in group.key_samples if key[0] == codes.OBJECT]
+    if not samples:
+        return set(group.key_kinds)
+    forms = side.key_forms([keys[row].as_py() for row, _ in samples], group.key_kinds, context)
+    return set(group.key_kinds) if all(key in found for (_, key), found in zip(samples, forms, strict=True)) else {OBJECT_KIND}
+
+
+class KeyReader:
+    """Turns keys of records back into the keys of one cache.
+
+    :param kinds: kinds of the cache's keys, all of them.
+    """
+
+    def __init__(self, converter: Converter, kinds: Collection[KeyKind], cache: CacheInfo, types: TypeSource, topic: str = "") -> None:
+        self._converter, self._cache, self._types, self._topic = converter, cache, types, topic
+        self._kinds, self._complete = frozenset(kinds), all_turn_back(kinds)
+
+    def read_back(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """Each key in Ignite's binary form, not wrapped; None where no key is found, or several are."""
+        found = self.forms(keys, self._kinds) if self._complete else [[] for _ in keys]
+        return [forms[0] if len(forms) == 1 else None for forms in found]
+
+    def forms(self, keys: Sequence[bytes], kinds: Collection[KeyKind]) -> list[list[bytes]]:
+        """For each record's key all Ignite keys of some kinds that convert to it."""
+        tried = self._converter.key_forms(keys, kinds, self._cache, self._types, topic=self._topic)
+        again = iter(self._convert([form for forms in tried for form in forms]))
+        return [[form for form in forms if next(again) == key] for key, forms in zip(keys, tried, strict=True)]
+
+    def _convert(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """Keys as they are in records; None for one that cannot be converted."""
+        if not keys:
+            return []
+        data = b"".join(_entry(key) for key in keys)
+        page = Page(-1, len(keys), memoryview(data), True)
+        try:
+            records = self._converter.convert([page], self._cache, self._types, topic=self._topic, in_order=True)
+        except ENTRY_ERRORS:
+            return [None] if len(keys) == 1 else [converted for key in keys for converted in self._convert([key])]
+        found: list[bytes | None] = records.keys.to_pylist()
+        return found
+
+
+def _entry(key: bytes) -> bytes:
+    """An entry without a value."""
+    if key[0] != codes.OBJECT:
+        return key + _NULL
+    return bytes([codes.WRAPPED]) + len(key).to_bytes(4, "little") + key + bytes(4) + _NULL

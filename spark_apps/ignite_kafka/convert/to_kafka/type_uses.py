@@ -1,0 +1,47 @@
+"""Classes and binary types of decoded entries, for a sink that makes the same values of bytes that do not have them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from ...ignite.binary import TypeRef
+from ...ignite.types import type_codes as codes
+from ...ignite.types.java_hash import java_hash
+from ...ignite.types.model import TypeUse
+from ...ignite.types.type_table import TYPE_NAME, field_of, java_class
+
+OTHER = "?"
+"""Name of what is no class that a sink makes by itself: arrays, collections, maps, classes."""
+
+
+def uses_of(side: str, values: pa.Array, kind: TypeRef) -> Iterator[TypeUse]:
+    """What the values of one side of a group show.
+
+    :param values: a column of :class:`~ignite_kafka.ignite.binary.EntryGroup`.
+    """
+    name = kind.name if kind.code == codes.OBJECT else kind.enum
+    column = field_of("", values.type, kind.mark)
+    yield from _within(side, "", column if name is None else column.with_metadata({**(column.metadata or {}), TYPE_NAME: name.encode()}))
+
+
+def _within(side: str, path: str, column: pa.Field) -> Iterator[TypeUse]:
+    kind, known = column.type, pa.types
+    name = (column.metadata or {}).get(TYPE_NAME, b"").decode()
+    if name:
+        yield TypeUse(side, path, name, java_hash(name.lower()))
+    elif not known.is_null(kind) and not known.is_union(kind):
+        yield TypeUse(side, path, java_class(column) or OTHER)
+    if known.is_struct(kind):
+        for one in kind:
+            if one.name:  # the last child may be the order of the fields
+                yield from _within(side, f"{path}.{one.name}" if path else one.name, one)
+    elif known.is_list(kind):
+        yield from _within(side, f"{path}[]", kind.value_field)
+    elif known.is_map(kind):
+        yield from _within(side, f"{path}{{key}}", kind.key_field)
+        yield from _within(side, f"{path}{{value}}", kind.item_field)
+    elif known.is_union(kind):  # values of several kinds: the path has several classes
+        for number in range(kind.num_fields):
+            yield from _within(side, path, kind.field(number))

@@ -1,0 +1,112 @@
+"""Columns of DataFrames and Kafka Connect's data model: schemas of Spark's types, and columns brought from one to the other.
+
+==================================  ==========================================
+Spark                               Kafka Connect
+==================================  ==========================================
+byte, short, int, long              INT8, INT16, INT32, INT64
+float, double, boolean              FLOAT32, FLOAT64, BOOLEAN
+string, binary                      STRING, BYTES
+decimal(p, s)                       Decimal of scale s
+date, timestamp                     Date, Timestamp (milliseconds, rounded down)
+array, map, struct                  ARRAY, MAP, STRUCT; nullable is optional
+==================================  ==========================================
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..common.arrow_layout import list_starts, null_mask
+from ..convert.connect import ConnectField, ConnectSchema, ConnectType
+from ..convert.connect.schema import arrow_type, date, decimal, timestamp
+from ..errors import UnsupportedType
+from ..ignite.binary.unify_types import cast_exactly
+
+_SIMPLE = {
+    pa.int8(): ConnectType.INT8, pa.int16(): ConnectType.INT16, pa.int32(): ConnectType.INT32, pa.int64(): ConnectType.INT64,
+    pa.float32(): ConnectType.FLOAT32, pa.float64(): ConnectType.FLOAT64, pa.bool_(): ConnectType.BOOLEAN,
+    pa.string(): ConnectType.STRING, pa.binary(): ConnectType.BYTES,
+}  # fmt: skip
+
+
+def schema_of(field: pa.Field, path: str = "") -> ConnectSchema:
+    """The schema of a DataFrame's column.
+
+    :raises UnsupportedType: Kafka Connect has no form for the column's type: names the field.
+    """
+    kind, path = field.type, path or field.name
+    if kind in _SIMPLE:
+        made = ConnectSchema(_SIMPLE[kind])
+    elif pa.types.is_decimal(kind):
+        made = decimal(kind.scale)
+    elif pa.types.is_date32(kind):
+        made = date()
+    elif pa.types.is_timestamp(kind) and kind.tz:
+        made = timestamp()
+    elif pa.types.is_struct(kind):
+        made = ConnectSchema(ConnectType.STRUCT, fields=tuple(ConnectField(one.name, schema_of(one, f"{path}.{one.name}")) for one in kind))
+    elif pa.types.is_list(kind):
+        made = ConnectSchema(ConnectType.ARRAY, value_schema=schema_of(kind.value_field, f"{path}[]"))
+    elif pa.types.is_map(kind):
+        keys, items = schema_of(kind.key_field, f"{path}{{key}}"), schema_of(kind.item_field, f"{path}{{}}")
+        made = ConnectSchema(ConnectType.MAP, key_schema=keys, value_schema=items)
+    else:
+        raise UnsupportedType(f"column {path} is of type {kind}, for which Kafka Connect has no form", "Cast it.", field=path)
+    return made.as_optional(field.nullable)
+
+
+def to_connect(array: pa.Array, schema: ConnectSchema) -> pa.Array:
+    """A DataFrame's column in the Arrow type of its schema."""
+    mask = null_mask(array)
+    if schema.type is ConnectType.STRUCT:
+        columns = [to_connect(column, one.schema) for column, one in zip(array.flatten(), schema.fields, strict=True)]
+        if not columns:
+            return pa.array([{}] * len(array), pa.struct([]), mask=mask)
+        return pa.StructArray.from_arrays(columns, fields=list(arrow_type(schema)), mask=mask)
+    if schema.type is ConnectType.ARRAY:
+        assert schema.value_schema is not None
+        return pa.ListArray.from_arrays(
+            list_starts(array), to_connect(array.flatten(), schema.value_schema), type=arrow_type(schema), mask=mask
+        )
+    if schema.type is ConnectType.MAP:
+        assert schema.key_schema is not None
+        assert schema.value_schema is not None
+        lists = _entries(array)
+        keys, items = lists.flatten().flatten()
+        columns = [to_connect(keys, schema.key_schema), to_connect(items, schema.value_schema)]
+        return pa.MapArray.from_arrays(list_starts(lists), *columns, arrow_type(schema), mask=mask)
+    if pa.types.is_timestamp(array.type):
+        return pc.floor_temporal(array, unit="millisecond").cast(arrow_type(schema))
+    return array.cast(arrow_type(schema))
+
+
+def to_frame(array: pa.Array, target: pa.DataType, path: str) -> pa.Array:
+    """A column of Connect data in the type of a DataFrame's column: fields by name, those that the target lacks are dropped.
+
+    :raises UnsupportedType: a value that the target does not hold exactly: names the field.
+    """
+    source = array.type
+    if source == target:
+        return array
+    mask = null_mask(array)
+    if array.null_count == len(array):
+        return pa.nulls(len(array), target)
+    if pa.types.is_struct(source) and pa.types.is_struct(target):
+        found = dict(zip((one.name for one in source), array.flatten(), strict=True))
+        columns = [to_frame(found.get(one.name, pa.nulls(len(array))), one.type, f"{path}.{one.name}") for one in target]
+        return pa.StructArray.from_arrays(columns, fields=list(target), mask=mask)
+    if pa.types.is_list(source) and pa.types.is_list(target):
+        return pa.ListArray.from_arrays(
+            list_starts(array), to_frame(array.flatten(), target.value_type, f"{path}[]"), type=target, mask=mask
+        )  # fmt: skip
+    if pa.types.is_map(source) and pa.types.is_map(target):
+        lists = _entries(array)
+        keys, items = lists.flatten().flatten()
+        columns = [to_frame(keys, target.key_type, f"{path}{{key}}"), to_frame(items, target.item_type, f"{path}{{}}")]
+        return pa.MapArray.from_arrays(list_starts(lists), *columns, target, mask=mask)
+    return cast_exactly(array, target, path)
+
+
+def _entries(array: pa.MapArray) -> pa.ListArray:
+    return array.cast(pa.list_(pa.struct([array.type.key_field, array.type.item_field])))

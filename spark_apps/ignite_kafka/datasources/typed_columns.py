@@ -1,0 +1,201 @@
+"""Typed columns `key` and `value` of data source `kafka-tx`: written and read by the converters that its options name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..common.arrays import RowIndex
+from ..convert.connect import ConnectColumn, ConnectSchema, Deserialized, Deserializer, Serializer
+from ..convert.to_ignite.connect_json import ConnectJsonDeserializer
+from ..convert.to_ignite.conversion_rules import SideRules
+from ..convert.to_ignite.deserializers import deserializer
+from ..convert.to_kafka.connect_json import ConnectJsonSerializer
+from ..convert.to_kafka.json_columns import JsonFormat
+from ..convert.to_kafka.schema_json import schema_json
+from ..convert.to_kafka.serializers import serializer
+from ..errors import DecodeError, SettingsError
+from ..registry.config import config_of
+from ..registry.registries import keep
+from ..settings import converters
+from ..settings.client_config import canonical
+from .frame_schemas import schema_of, to_connect, to_frame
+from .options import KafkaOptions
+
+SIDES = ("key", "value")
+_PLAIN = {
+    converters.STRING: pa.string(), converters.BYTES: pa.binary(), "boolean": pa.bool_(), "short": pa.int16(), "integer": pa.int32(),
+    "long": pa.int64(), "float": pa.float32(), "double": pa.float64(),
+}  # fmt: skip
+"""Types that the values of a converter always have."""
+
+
+@dataclass(frozen=True)
+class SideConverterOptions:
+    """The converter of one side.
+
+    :param properties: all of them, see :func:`~ignite_kafka.settings.converters.parse_properties`.
+    :param connection: has the secrets of a schema registry, and those of Kafka that it may share.
+    """
+
+    side: str
+    name: str
+    properties: Mapping[str, Any] = field(default_factory=dict)
+    connection: KafkaOptions | None = None
+
+    @property
+    def frame_type(self) -> pa.DataType | None:
+        """The type that all values have; None: the DataFrame's schema says it."""
+        return _PLAIN.get(self.name)
+
+    def provide(self) -> None:
+        """Make the converter's schema registry, if it has one, known to this process.
+
+        :raises SettingsError: its URL or a credential is missing, or the connection is not protected.
+        """
+        if self.connection is not None and converters.uses_registry(self.name):
+            secrets, insecure = self.connection.secrets(), self.connection.allow_insecure
+            kafka = canonical({**self.connection.kafka, **secrets.kafka})
+            keep(
+                self.side, self.properties, config_of(self.side, self.properties, secrets.registry_of(self.side), kafka, insecure=insecure)
+            )
+
+
+def converter_options(
+    values: Mapping[str, Any], given: Mapping[str, str], connection: KafkaOptions | None = None, *, reading: bool
+) -> dict[str, SideConverterOptions]:
+    """The converters that options name, by side; a side without one has bytes or text as they are.
+
+    :param values: of the option table. :param given: all options. :param connection: see :class:`SideConverterOptions`.
+    :raises SettingsError: a property is unknown or wrong, or is given without a converter.
+    """
+    found = {}
+    for side in SIDES:
+        option = f"{side}.converter"
+        properties = {name.removeprefix(f"{option}."): value for name, value in given.items() if name.startswith(f"{option}.")}
+        name = values[option]
+        if name is None:
+            if properties:
+                raise SettingsError(f"{option}.{next(iter(properties))} is given without {option}", f"Give {option}, too.", setting=option)
+            continue
+        if name == converters.IGNITE_BINARY:
+            remedy = "Leave it out, and read or write binary columns."
+            raise SettingsError(f"{option} is {name}, which has no columns", remedy, setting=option)
+        parsed = converters.parse_properties(option, name, properties, sink=reading)
+        if "decimal.format" in parsed:
+            parsed["decimal.format"] = parsed["decimal.format"] or "BASE64"
+        found[side] = SideConverterOptions(side, name, parsed, connection)
+    return found
+
+
+@dataclass(frozen=True)
+class ColumnWriter:
+    """Writes a typed column. Made on the driver, used in tasks.
+
+    :raises UnsupportedType: the converter, or Kafka Connect, cannot write the column's type.
+    """
+
+    options: SideConverterOptions
+    schema: ConnectSchema
+
+    @classmethod
+    def of(cls, options: SideConverterOptions, column: pa.Field, topic: str) -> ColumnWriter:
+        """A writer of a column, whose schema the converter has checked."""
+        schema = schema_of(column).as_optional(False)
+        cls(options, schema)._serializer.check(schema, topic)
+        return cls(options, schema)  # without a serializer, which is not pickled
+
+    @cached_property
+    def _serializer(self) -> Serializer:
+        options = self.options
+        options.provide()
+        made = serializer(options.name, options.side, options.properties)
+        return made or ConnectJsonSerializer(JsonFormat(options.properties["decimal.format"]), schemas=False)
+
+    def write(self, array: pa.Array, topic: str) -> pa.BinaryArray:
+        """Bytes of each value; null for null."""
+        there = array.is_valid()
+        made = self._serializer.serialize(ConnectColumn(to_connect(array.filter(there), self.schema), self.schema), topic)
+        if not array.null_count:
+            return made
+        rows = np.cumsum(np.asarray(there)) - 1
+        return made.take(pa.array(rows, mask=~np.asarray(there)))
+
+
+@dataclass(frozen=True)
+class ColumnReader:
+    """Reads a typed column. Made on the driver, used in one task."""
+
+    options: SideConverterOptions
+    target: pa.Field
+
+    @cached_property
+    def _deserializer(self) -> Deserializer | None:
+        """None: records are JSON without schemas."""
+        self.options.provide()
+        return deserializer(self.options.side, SideRules(self.options.name, self.options.properties))
+
+    @cached_property
+    def _enveloped(self) -> ConnectJsonDeserializer:
+        return ConnectJsonDeserializer()
+
+    @cached_property
+    def _head(self) -> bytes:
+        """What comes before a JSON text in an envelope with the schema of the DataFrame's column."""
+        return f'{{"schema":{schema_json(_all_optional(schema_of(self.target)), JsonFormat())},"payload":'.encode()
+
+    def read(self, data: pa.BinaryArray, topic: str) -> pa.Array:
+        """Values of records in the DataFrame's type; null for null.
+
+        :raises DecodeError: a record is no value of the converter; `row` is its position.
+        :raises UnsupportedType: a value that the column's type does not hold.
+        """
+        valid = np.flatnonzero(np.asarray(data.is_valid()))
+        texts = data if valid.size == len(data) else data.take(pa.array(valid))
+        found = self._deserialized(texts, topic)
+        if found.bad:
+            raise self._bad(found.bad[0], valid)
+        place, parts, count = np.full(len(data), -1), list[pa.Array](), 0
+        for part in found.parts:
+            rows, column = valid[part.rows], part.column
+            if column.schema is None:  # JSON texts, of a converter that reads both forms
+                plain = self._of_plain_json(column.data, topic)
+                if plain.bad:
+                    raise self._bad(plain.bad[0], rows)
+                inner = [(rows[one.rows], one.column.data) for one in plain.parts]
+            else:
+                inner = [(rows, column.data)]
+            for mine, values in inner:
+                place[mine] = count + np.arange(len(mine))
+                parts.append(to_frame(values, self.target.type, self.options.side))
+                count += len(mine)
+        if not parts:
+            return pa.nulls(len(data), self.target.type)
+        return pa.concat_arrays(parts).take(pa.array(np.maximum(place, 0), mask=place < 0))
+
+    def _deserialized(self, data: pa.BinaryArray, topic: str) -> Deserialized:
+        return self._of_plain_json(data, topic) if self._deserializer is None else self._deserializer.deserialize(data, topic)
+
+    def _of_plain_json(self, texts: pa.BinaryArray, topic: str) -> Deserialized:
+        """JSON texts, read in an envelope with the schema of the DataFrame's column."""
+        head, tail, nothing = (pa.scalar(text, pa.binary()) for text in (self._head, b"}", b""))
+        return self._enveloped.deserialize(pc.binary_join_element_wise(head, texts, tail, nothing), topic)
+
+    def _bad(self, bad: tuple[int, str], rows: RowIndex) -> DecodeError:
+        row, reason = bad
+        what = f"the {self.options.side} of a record is no value of {self.options.name}: {reason}"
+        remedy = f"Correct {self.options.side}.converter or its properties, or read the record as binary without it."
+        return DecodeError(what, remedy, row=int(rows[row]))
+
+
+def _all_optional(schema: ConnectSchema) -> ConnectSchema:
+    """The schema in which any field may be missing."""
+    fields = tuple(replace(one, schema=_all_optional(one.schema)) for one in schema.fields)
+    inner = _all_optional(schema.value_schema) if schema.value_schema else None
+    return replace(schema, optional=True, fields=fields, value_schema=inner)

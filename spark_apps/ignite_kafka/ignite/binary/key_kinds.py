@@ -1,0 +1,97 @@
+"""Kinds of keys (:mod:`~ignite_kafka.ignite.types.key_kind`), from the bytes of many keys at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from ..types import type_codes as codes
+from ..types.key_kind import OBJECT_KIND, KeyKind
+from .decode_columns import ColumnDecoder
+from .java_classes import TREE_MAP, TREE_SET, metadata
+from .object_headers import Headers, read_headers
+from .page_buffer import MAX_DEPTH, Positions
+
+_WIDTHS = codes.FLAG_OFFSET_1 | codes.FLAG_OFFSET_2
+_DAY_MS = 86_400_000
+_MOST = 64  # kinds of one batch; a key class with more is not turned back
+
+
+def key_kinds(decoder: ColumnDecoder, at: Positions, end: Positions) -> tuple[frozenset[KeyKind], tuple[int, ...]]:
+    """Kinds of the keys at `at`, and rows that show each kind.
+
+    :param at: N positions of keys that are not wrapped, none null. :param end: where each key ends.
+    """
+    kinds = _Kinds(decoder)
+    kinds.add_values((), at, end, np.arange(at.size), 0)
+    if len(kinds.found) > _MOST:
+        return frozenset({OBJECT_KIND}), (0,)
+    return frozenset(kinds.found), tuple(sorted(set(kinds.found.values())))
+
+
+class _Kinds:
+    """Collects kinds; `found` has for each kind the first row that shows it."""
+
+    def __init__(self, decoder: ColumnDecoder) -> None:
+        self._decoder, self._wire = decoder, decoder.wire
+        self.found: dict[KeyKind, int] = {}
+
+    def add_values(self, prefix: KeyKind, at: Positions, end: Positions, rows: Positions, depth: int) -> None:
+        """Kinds of the values at `at`, behind `prefix`; `rows` are the keys that the values are of."""
+        code = self._wire.data[at]
+        for one in np.unique(code).tolist():
+            part = code == one
+            self._add_code(prefix, one, at[part], end[part], rows[part], depth)
+
+    def _add_code(self, prefix: KeyKind, code: int, at: Positions, end: Positions, rows: Positions, depth: int) -> None:
+        wire = self._wire
+        if code == codes.NULL:
+            return
+        if code == codes.OBJECT:
+            self._add_objects(prefix, at, end, rows, depth)
+        elif code in (codes.DECIMAL, codes.ENUM, codes.BINARY_ENUM):  # int32 scale or type id
+            self._add_each((*prefix, code), wire.ints(at + 1), rows)
+        elif code == codes.TIMESTAMP:
+            self._add_each((*prefix, code), (wire.ints(at + 9) != 0).astype(np.int64), rows)
+        elif code == codes.TIME:
+            millis = wire.at(at + 1, "<i8")
+            self._add_each((*prefix, code), ((millis < 0) | (millis > _DAY_MS)).astype(np.int64), rows)
+        else:
+            self._add((*prefix, code), rows)
+
+    def _add(self, kind: Iterable[int], rows: Positions) -> None:
+        self.found.setdefault(tuple(kind), int(rows[0]))
+
+    def _add_each(self, prefix: KeyKind, numbers: Positions, rows: Positions) -> None:
+        distinct, first = np.unique(numbers, return_index=True)
+        for number, row in zip(distinct.tolist()[: _MOST + 1], first.tolist(), strict=False):
+            self._add((*prefix, number), rows[row:])
+
+    def _add_objects(self, prefix: KeyKind, at: Positions, end: Positions, rows: Positions, depth: int) -> None:
+        if depth > MAX_DEPTH:
+            self._add((*prefix, *OBJECT_KIND), rows)
+            return
+        headers = read_headers(self._wire, at, end)
+        for type_id in np.unique(headers.type_id).tolist():
+            mine = np.flatnonzero(headers.type_id == type_id)
+            layout = headers.schema_id[mine].astype(np.int64) << 16 | (headers.flags[mine] & np.uint16(0xFFFF - _WIDTHS))
+            for one in np.unique(layout):
+                part = mine[layout == one]
+                self._add_layout(prefix, type_id, headers.of(part), rows[part], depth)
+
+    def _add_layout(self, prefix: KeyKind, type_id: int, headers: Headers, rows: Positions, depth: int) -> None:
+        """Objects of one type, one schema and equal flags."""
+        flags = int(headers.flags[0]) & ~_WIDTHS
+        kind = (codes.OBJECT, type_id, int(headers.schema_id[0]), flags)
+        if type_id in (TREE_MAP, TREE_SET) or flags & codes.FLAG_HAS_RAW:
+            self._add((*prefix, *OBJECT_KIND), rows)
+            return
+        self._add((*prefix, *kind), rows)
+        if all(field.type_code in codes.EXACT for field in metadata(self._wire.types, type_id).fields):
+            return
+        binary, places = self._decoder.places(type_id, headers)
+        for index, field_id in enumerate(places.schemas[0]):
+            place, field = next((place, field) for place, field in zip(places.at, binary.fields, strict=True) if field.field_id == field_id)
+            if field.type_code not in codes.EXACT:
+                self.add_values((*kind, index), place, headers.footer, rows, depth + 1)

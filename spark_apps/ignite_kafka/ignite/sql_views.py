@@ -1,0 +1,141 @@
+"""Columns and indexes of a cache's SQL tables as they are now.
+
+The configuration that a node reports (op 1055) is that of the cache's creation: it lacks what ALTER TABLE and CREATE INDEX have added
+since, and still has what they dropped. The system views have the present state.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from . import protocol
+from .cache_configuration import CacheConfiguration
+from .cluster import Cluster
+from .connection import ThinConnection
+from .protocol import Reader, ThinError
+from .types.model import QueryEntity, QueryField, QueryIndex
+
+log = logging.getLogger(__name__)
+_PAGE = 1_000
+_ANY_STATEMENT = 0
+_COLUMNS = (
+    "SELECT C.COLUMN_NAME, C.TYPE, CAST(C.NULLABLE AS VARCHAR), CAST(C.PRECISION AS VARCHAR), CAST(C.SCALE AS VARCHAR) "
+    "FROM SYS.TABLE_COLUMNS C WHERE C.SCHEMA_NAME = ? AND C.TABLE_NAME = ?"
+)
+_TABLES = "SELECT SCHEMA_NAME, TABLE_NAME FROM SYS.TABLES WHERE CACHE_NAME = ?"
+_INDEXES = (
+    "SELECT INDEX_NAME, INDEX_TYPE, COLUMNS, CAST(INLINE_SIZE AS VARCHAR) FROM SYS.INDEXES "
+    "WHERE CACHE_NAME = ? AND SCHEMA_NAME = ? AND TABLE_NAME = ? AND IS_PK = FALSE ORDER BY INDEX_NAME"
+)
+_OWN_INDEX = re.compile(r"_key_PK.*|AFFINITY_KEY|__SCAN_|.*_proxy")
+_INDEX_COLUMN = re.compile(r'"((?:[^"]|"")*)" (ASC|DESC)')
+_HIDDEN = frozenset({"_KEY", "_VAL", "_VER"})
+_UNLIMITED = 32_767  # from here on a precision or scale is that of H2's type, not one that was declared
+_SORTED = "SORTED"
+Row = Sequence[str | None]
+
+
+def with_present_tables(cluster: Cluster, configuration: CacheConfiguration) -> CacheConfiguration:
+    """The configuration with the columns and sorted indexes that its tables have now; unchanged where the cluster runs no SQL."""
+    if not configuration.query_entities:
+        return configuration
+    try:
+        tables = {str(row[1]): str(row[0]) for row in _texts(cluster, _TABLES, configuration.name)}
+        entities = tuple(_present(cluster, configuration.name, tables, one) for one in configuration.query_entities)
+    except ThinError as error:
+        # nodes without ignite-indexing, or without the right to run SQL
+        log.warning("columns and indexes of cache %s are those of its creation: %s", configuration.name, error.message)
+        return configuration
+    return replace(configuration, query_entities=entities)
+
+
+def _present(cluster: Cluster, cache: str, tables: Mapping[str, str], entity: QueryEntity) -> QueryEntity:
+    table = next((name for name in tables if name.upper() == (entity.table or "").upper()), None)
+    if table is None:
+        return entity
+    schema = tables[table]
+    columns = {str(row[0]): row for row in _texts(cluster, _COLUMNS, schema, table)}
+    order = _names(cluster, f"SELECT * FROM {_quoted(schema)}.{_quoted(table)} LIMIT 0")
+    column_of = dict(entity.aliases)
+    known = {column_of.get(one.name, one.name).upper(): one for one in entity.fields}
+    names = [*(name for name in known if name in columns), *(name for name in order if name not in known)]
+    fields = tuple(known.get(name) or _added(columns[name]) for name in names if name in columns)
+    if not _is_listed(entity, order):  # columns such as address.city have names of their own
+        fields = (*entity.fields, *(one for one in fields if one not in entity.fields))
+    kept = {one.name for one in fields}
+    aliases = tuple(alias for alias in entity.aliases if alias[0] in kept)
+    keys = {column_of.get(one.name, one.name).upper() for one in fields if one.is_key} | {(entity.key_field or "_KEY").upper(), "_KEY"}
+    found = [_index(row, keys, fields, column_of) for row in _texts(cluster, _INDEXES, cache, schema, table)]
+    others = [one for one in entity.indexes if one.kind != _SORTED]
+    declared = {one.name: one for one in entity.indexes}
+    indexes = tuple(declared.get(one.name, one) for one in found if one is not None)
+    return replace(entity, fields=fields, aliases=aliases, indexes=(*indexes, *others))
+
+
+def _is_listed(entity: QueryEntity, order: Sequence[str]) -> bool:
+    """Whether each declared column that SQL could show is one of the table, by its alias or name, so that missing ones were dropped."""
+    return bool(order) and not any("." in one.name for one in entity.fields)
+
+
+def _added(row: Row) -> QueryField:
+    name, java_type, nullable, precision, scale = (str(one) for one in row)
+    sized = java_type in ("java.lang.String", "java.math.BigDecimal", "[B")
+    digits = _digits(precision) if sized else -1, _digits(scale) if java_type == "java.math.BigDecimal" else -1
+    return QueryField(name, java_type, False, nullable.lower() == "false", *digits)
+
+
+def _digits(text: str) -> int:
+    return int(text) if 0 <= int(text) < _UNLIMITED else -1
+
+
+def _index(row: Row, keys: set[str], fields: Sequence[QueryField], column_of: Mapping[str, str]) -> QueryIndex | None:
+    """A sorted index; None for those that Ignite makes itself. Ignite appends the columns of the key, which are not declared."""
+    name, kind, columns, inline_size = (str(one) for one in row)
+    if _OWN_INDEX.fullmatch(name) or kind != _SORTED:
+        return None
+    listed = [(column.replace('""', '"'), order == "DESC") for column, order in _INDEX_COLUMN.findall(columns)]
+    while len(listed) > 1 and listed[-1][0].upper() in keys and not listed[-1][1]:
+        listed.pop()
+    field_of = {column_of.get(one.name, one.name).upper(): one.name for one in fields}
+    return QueryIndex(name, tuple((field_of.get(column.upper(), column), down) for column, down in listed), inline_size=int(inline_size))
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _names(cluster: Cluster, sql: str) -> list[str]:
+    names, _ = cluster.ask(lambda connection: _select(connection, sql, ()))
+    return [name for name in names if name not in _HIDDEN]
+
+
+def _texts(cluster: Cluster, sql: str, *arguments: str) -> list[Row]:
+    _, rows = cluster.ask(lambda connection: _select(connection, sql, arguments))
+    return rows
+
+
+def _select(connection: ThinConnection, sql: str, arguments: Sequence[str]) -> tuple[list[str], list[Row]]:
+    """Column names and rows of a query whose columns are texts (op 2004)."""
+    body = connection.request(protocol.QUERY_SQL_FIELDS, _request(sql, arguments))
+    reader = Reader(body)
+    cursor, names = reader.int64(), [reader.text() or "" for _ in range(reader.int32())]
+    rows, more = _rows(reader, len(names))
+    while more:
+        found, more = _rows(Reader(connection.request(protocol.QUERY_SQL_FIELDS_PAGE, struct.pack("<q", cursor))), len(names))
+        rows += found
+    return names, rows
+
+
+def _rows(reader: Reader, columns: int) -> tuple[list[Row], bool]:
+    return [[reader.text() for _ in range(columns)] for _ in range(reader.int32())], reader.boolean()
+
+
+def _request(sql: str, arguments: Sequence[str]) -> bytes:
+    """Source: `ClientCacheSqlFieldsQueryRequest`; cache id 0: the tables name their schemas."""
+    head = struct.pack("<iB", 0, 0) + protocol.string(None) + struct.pack("<ii", _PAGE, -1) + protocol.string(sql)
+    values = struct.pack("<i", len(arguments)) + b"".join(map(protocol.string, arguments))
+    return head + values + struct.pack("<B6?q?", _ANY_STATEMENT, *(False,) * 6, 0, True)

@@ -1,0 +1,69 @@
+"""Headers of records: an Arrow list per record, in the order of the record; null for a record without headers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from confluent_kafka import Message
+
+from ..common.arrays import Int64Array
+from ..common.arrow_layout import list_sizes
+
+Header = tuple[str, str | bytes | None]
+"""Name and value; confluent-kafka's own are bytes."""
+
+HEADERS = pa.list_(pa.struct([pa.field("key", pa.string(), nullable=False), pa.field("value", pa.binary())]))
+"""Type of the headers of N records; the same as that of Spark's Kafka source with ``includeHeaders``."""
+_HEADER = HEADERS.value_type
+
+
+def headers_of(counts: Int64Array, keys: pa.StringArray, values: pa.BinaryArray) -> pa.ListArray:
+    """Headers from flat columns.
+
+    :param counts: N numbers of headers, one per record.
+    :param keys: names of all headers, record by record; so are `values`, in which null is a header without a value.
+    """
+    starts = np.concatenate(([0], np.cumsum(counts))).astype(np.int32)
+    absent = pa.array(np.asarray(counts) == 0)
+    entries = pa.StructArray.from_arrays([keys, values], fields=list(_HEADER))
+    return pa.ListArray.from_arrays(pa.array(starts), entries, mask=absent).cast(HEADERS)
+
+
+def pairs(headers: pa.ListArray) -> list[list[Header]]:
+    """Headers of each record as confluent-kafka takes them; an empty list for a record without."""
+    flat = headers.flatten()
+    every = list(zip(flat.field(0).to_pylist(), flat.field(1).to_pylist(), strict=True))
+    ends = np.cumsum(list_sizes(headers)).tolist()
+    return [every[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+
+
+def from_messages(messages: Sequence[Message]) -> pa.ListArray:
+    """Headers of messages of confluent-kafka."""
+    found = [list(message.headers() or ()) for message in messages]
+    keys = pa.array([key for row in found for key, _ in row], pa.string())
+    values = pa.array([value for row in found for _, value in row], pa.binary())
+    return headers_of(np.array([len(row) for row in found], np.int64), keys, values)
+
+
+def header_bytes(headers: pa.ListArray) -> Int64Array:
+    """Bytes of the names and values of each record's headers."""
+    flat = headers.flatten()
+    sizes = np.asarray(pc.add(pc.binary_length(flat.field(0)), pc.fill_null(pc.binary_length(flat.field(1)), 0))).astype(np.int64)
+    ends = np.cumsum(list_sizes(headers))
+    total = np.concatenate(([0], np.cumsum(sizes)))
+    found: Int64Array = total[ends] - total[np.concatenate(([0], ends[:-1]))] if len(headers) else np.zeros(0, np.int64)
+    return found
+
+
+def last_values(headers: pa.ListArray, name: str) -> tuple[pa.BinaryArray, np.ndarray]:
+    """Value of each record's last header of a name, as ``Headers.lastWithName`` of Connect, and a mask of the records that have one."""
+    flat = headers.flatten()
+    of_row = np.repeat(np.arange(len(headers)), list_sizes(headers))
+    at = np.flatnonzero(np.asarray(pc.equal(flat.field(0), name)))
+    place = np.full(len(headers), -1, np.int64)
+    place[of_row[at]] = at  # a later one of the record overwrites
+    there = place >= 0
+    return flat.field(1).take(pa.array(np.where(there, place, 0), mask=~there)) if at.size else pa.nulls(len(headers), pa.binary()), there

@@ -1,0 +1,222 @@
+"""Client of a schema registry: registers and finds schemas, keeps what it learnt, and tries again while the registry is away."""
+
+from __future__ import annotations
+
+import functools
+import os
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from ..common.deadline import Clock
+from ..common.retry import GROWING, retry
+from ..errors import RegistryError, SettingsError
+from .config import RegistryConfig
+from .errors import translated
+from .schema import AVRO, Reference, Registered, RegistrySchema
+
+if TYPE_CHECKING:
+    from confluent_kafka.schema_registry import RegisteredSchema, Schema, SchemaRegistryClient
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Registry:
+    """One registry, as one side of a connector uses it. One may serve several threads.
+
+    :param make_client: makes the client; a test gives its own.
+    """
+
+    def __init__(
+        self,
+        config: RegistryConfig,
+        make_client: Callable[[RegistryConfig], SchemaRegistryClient] | None = None,
+        *,
+        sleep: Callable[[float], object] = time.sleep,
+        clock: Clock = time.monotonic,
+    ) -> None:
+        self.config = config
+        self._sleep, self._clock = sleep, clock
+        self._make_client = make_client or _make_client
+        kept = config.properties["max.schemas.per.subject"]
+        self._ids: _Kept[tuple[str, RegistrySchema], tuple[Registered, float]] = _Kept(kept)
+        self._schemas: _Kept[int, RegistrySchema] = _Kept(kept)
+
+    def close(self) -> None:
+        """Close the connections; the next request opens new ones."""
+        client = self.__dict__.pop("_client", None)
+        if client is not None:
+            client.close()
+
+    def __enter__(self) -> Registry:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def subject(self, topic: str, record_name: str | None) -> str:
+        """Subject of a schema, see :meth:`.SubjectNames.subject`."""
+        return self.config.subjects.subject(topic, record_name)
+
+    def registered(self, subject: str, schema: RegistrySchema) -> Registered:
+        """The id of a schema, and the schema that values with this id are written with.
+
+        With ``auto.register.schemas`` the schema is registered, unless it is already. Without, it must be registered, or the properties
+        name another one. Kept for the life of the process, but the latest of a subject only for ``latest.cache.ttl.sec``.
+
+        :raises RegistryError: the registry refuses the schema or the credentials, or does not have the schema.
+        :raises RegistryUnavailable: it did not answer for ``retry_timeout_ms``.
+        """
+        kept = self._ids.get((subject, schema))
+        if kept is not None and self._clock() < kept[1]:
+            return kept[0]
+        found, lives_s = self._find(subject, schema)
+        self._ids.put((subject, schema), (found, self._clock() + lives_s))
+        self._schemas.put(found.id, found.schema)
+        return found
+
+    def schema(self, id: int, subject: str | None = None) -> RegistrySchema:
+        """The schema of an id, kept for the life of the process.
+
+        :param subject: for the message.
+        :raises RegistryError: the registry has no such id, or refuses the credentials.
+        :raises RegistryUnavailable: it did not answer for ``retry_timeout_ms``.
+        """
+        kept = self._schemas.get(id)
+        if kept is None:
+            kept = self._call("reading a schema", lambda client: _ours(client.get_schema(id)), id=id, subject=subject)
+            self._schemas.put(id, kept)
+        return kept
+
+    def referenced(self, reference: Reference) -> RegistrySchema:
+        """A schema that another one refers to; the same errors as :meth:`schema`."""
+        subject, version = reference.subject, reference.version
+        doing = "reading a referenced schema"
+        found: RegistrySchema = self._call(doing, lambda client: _ours(client.get_version(subject, version).schema), subject=subject)
+        return found
+
+    def _find(self, subject: str, schema: RegistrySchema) -> tuple[Registered, float]:
+        """The registered schema to write with, and the seconds for which it may be kept."""
+        properties = self.config.properties
+        for_ever = float("inf")
+        normalize = properties["normalize.schemas"]
+        if properties["auto.register.schemas"]:
+            doing = "registering a schema"
+            id = self._call(doing, lambda client: client.register_schema(subject, _theirs(schema), normalize), subject=subject)
+            return Registered(self._checked(id, subject), schema), for_ever
+        ttl = properties["latest.cache.ttl.sec"]
+        lives_s = for_ever if ttl < 0 else float(ttl)
+        if (given := properties["use.schema.id"]) >= 0:
+            return Registered(given, self.schema(given, subject), properties["id.compatibility.strict"]), for_ever
+        strict = properties["latest.compatibility.strict"]
+        if metadata := dict(properties["use.latest.with.metadata"]):
+            doing = "reading the latest schema with the metadata"
+            return self._latest(doing, subject, lambda client: client.get_latest_with_metadata(subject, metadata), strict), lives_s
+        if properties["use.latest.version"]:
+            return self._latest("reading the latest schema", subject, lambda client: client.get_latest_version(subject), strict), lives_s
+        doing = "looking a schema up"
+        id = self._call(doing, lambda client: client.lookup_schema(subject, _theirs(schema), normalize).schema_id, subject=subject)
+        return Registered(self._checked(id, subject), schema), for_ever
+
+    def _latest(self, doing: str, subject: str, ask: Callable[[SchemaRegistryClient], RegisteredSchema], strict: bool) -> Registered:
+        def read(client: SchemaRegistryClient) -> tuple[Any, RegistrySchema]:
+            found = ask(client)
+            return found.schema_id, _ours(found.schema)
+
+        id, schema = self._call(doing, read, subject=subject)
+        return Registered(self._checked(id, subject), schema, strict)
+
+    def _checked(self, id: Any, subject: str) -> int:
+        """An id, of which no answer without one makes something else."""
+        if isinstance(id, int) and not isinstance(id, bool) and 0 <= id < 1 << 31:
+            return id
+        raise RegistryError(
+            "the registry's answer has no id", "Check that the URL is that of a schema registry", **self._where(subject=subject)
+        )
+
+    def _call(self, doing: str, request: Callable[[SchemaRegistryClient], Any], **where: Any) -> Any:
+        def once() -> Any:
+            client = self._client
+            with translated(doing, self._where(**where)):
+                try:
+                    return request(client)
+                finally:
+                    client.clear_caches()  # this class keeps what it learnt, within bounds
+
+        return retry(once, self.config.retry_s, lambda error: not error.final, backoff=GROWING, sleep=self._sleep, clock=self._clock)
+
+    def _where(self, **where: Any) -> dict[str, Any]:
+        return {**where, "registry": ",".join(self.config.urls)}
+
+    @functools.cached_property
+    def _client(self) -> SchemaRegistryClient:
+        return self._make_client(self.config)
+
+
+def registry(config: RegistryConfig) -> Registry:
+    """The registry of a configuration: one in a process, with what it learnt."""
+    return _shared(config, os.getpid())
+
+
+@functools.lru_cache(maxsize=16)
+def _shared(config: RegistryConfig, _process: int) -> Registry:
+    return Registry(config)
+
+
+def _make_client(config: RegistryConfig) -> SchemaRegistryClient:
+    try:
+        from confluent_kafka.schema_registry import SchemaRegistryClient
+    except ModuleNotFoundError as error:
+        raise SettingsError(
+            f"the packages of a schema registry's client are not installed: {error.name} is missing",
+            "Install the extra registry here and where the tasks run: pip install 'airflow-provider-ignite-kafka[registry]'",
+        ) from error
+    try:
+        return SchemaRegistryClient(dict(config.client))
+    except (OSError, ValueError) as error:  # of TLS files: missing, no PEM, wrong password
+        text = f"the client of the schema registry cannot be made: {error}"
+        files = {name: config.client.get(name) for name in ("ssl.ca.location", "ssl.certificate.location")}
+        raise SettingsError(text, "Check schema.registry.ssl.truststore.location and keystore.location", **files) from error
+
+
+def _theirs(schema: RegistrySchema) -> Schema:
+    from confluent_kafka.schema_registry import Schema, SchemaReference
+
+    references = [SchemaReference(one.name, one.subject, one.version) for one in schema.references]
+    return Schema(schema.text, schema.type, references)
+
+
+def _ours(schema: Schema | None) -> RegistrySchema:
+    """A schema as the registry gave it; ValueError for an answer without one."""
+    if schema is None or schema.schema_str is None:
+        raise ValueError("no schema")
+    references = []
+    for one in schema.references or ():
+        if one.name is None or one.subject is None or one.version is None:
+            raise ValueError("a reference without name, subject or version")
+        references.append(Reference(one.name, one.subject, one.version))
+    return RegistrySchema(schema.schema_str, schema.schema_type or AVRO, tuple(references))
+
+
+class _Kept(Generic[K, V]):
+    """A bounded mapping for several threads, which drops what was not used for longest."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._lock = most, threading.Lock()
+        self._values: OrderedDict[K, V] = OrderedDict()
+
+    def get(self, key: K) -> V | None:
+        with self._lock:
+            if key in self._values:
+                self._values.move_to_end(key)
+            return self._values.get(key)
+
+    def put(self, key: K, value: V) -> None:
+        with self._lock:
+            self._values[key] = value
+            self._values.move_to_end(key)
+            if len(self._values) > self._most:
+                self._values.popitem(last=False)

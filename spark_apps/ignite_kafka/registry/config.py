@@ -1,0 +1,168 @@
+"""Configuration of the client of a schema registry, from a converter's properties and secrets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from ..errors import SettingsError
+from ..settings import registry_properties as names
+from ..settings.client_config import canonical
+from ..settings.connector import ConnectorSettings
+from ..settings.converters import parse_property
+from ..settings.secrets import Secrets
+from ..settings.transport_security import check, registry_weaknesses
+from .schema import SubjectNames
+
+_OAUTH = {  # properties of Kafka's OAuth client by those of the registry's
+    names.ISSUER_URL: "sasl.oauthbearer.token.endpoint.url",
+    "bearer.auth.client.id": "sasl.oauthbearer.client.id",
+    names.CLIENT_SECRET: "sasl.oauthbearer.client.secret",
+    "bearer.auth.scope": "sasl.oauthbearer.scope",
+}
+_REMEDY = "Put it into the part registry of the secrets file, or into the Airflow connection of the registry"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class RegistryConfig:
+    """How one side of a connector uses its registry.
+
+    :param urls: without credentials.
+    :param properties: canonical values by Confluent's names, without secrets.
+    :param client: configuration of :class:`confluent_kafka.schema_registry.SchemaRegistryClient`, with secrets.
+    :param retry_s: seconds for which a request is tried again.
+    """
+
+    urls: tuple[str, ...]
+    properties: Mapping[str, Any]
+    subjects: SubjectNames
+    client: Mapping[str, Any] = field(default_factory=dict)
+    retry_s: float = 300.0
+
+    def __repr__(self) -> str:
+        return f"RegistryConfig({','.join(self.urls)})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RegistryConfig) and self._parts() == other._parts()
+
+    def __hash__(self) -> int:
+        return hash((self.urls, self.subjects))
+
+    def _parts(self) -> tuple[Any, ...]:
+        return self.urls, dict(self.properties), self.subjects, dict(self.client), self.retry_s
+
+
+def registry_config(settings: ConnectorSettings, secrets: Secrets, side: str) -> RegistryConfig:
+    """Configuration for keys or values.
+
+    :param side: ``key`` or ``value``.
+    :raises SettingsError: a URL or a credential is missing, or a connection is not protected.
+    """
+    kafka = canonical({**settings.kafka_common, **secrets.kafka})
+    retry_s = settings.retry_timeout_ms / 1000
+    insecure = settings.allow_insecure_connections
+    return config_of(side, settings.converter_properties(side), secrets.registry_of(side), kafka, retry_s=retry_s, insecure=insecure)
+
+
+def config_of(
+    side: str,
+    properties: Mapping[str, Any],
+    secrets: Mapping[str, str],
+    kafka: Mapping[str, Any],
+    *,
+    retry_s: float = 300.0,
+    insecure: bool = False,
+) -> RegistryConfig:
+    """Configuration from a converter's properties, see :func:`registry_config`, which has the errors.
+
+    :param properties: canonical values of every property of the converter.
+    :param secrets: properties from the secrets file, which override those.
+    :param kafka: properties of the Kafka connection, with secrets.
+    """
+    setting = f"{side}_converter_config"
+    own, url_info = dict(secrets), ""
+    known = {name: properties[name] for name in names.PROPERTIES}
+    if names.URL in own:
+        own[names.URL], url_info = _without_credentials(own[names.URL])
+    for name in own.keys() & names.PROPERTIES.keys():
+        known[name] = parse_property(f"secrets.registry.{name}", names.PROPERTIES[name], own[name])
+    if not known[names.URL]:
+        remedy = "Set it, or put it into the part registry of the secrets file"
+        raise SettingsError(f"the {side} converter has no schema registry", remedy, setting=f"{setting}.{names.URL}")
+    login = _login(known, own, url_info, kafka, setting)
+    check(registry_weaknesses(known, bool(login)), insecure)
+    client = {"url": ",".join(known[names.URL]), **login, **_tls(known, own), **_network(known)}
+    subjects = SubjectNames(known[f"{side}.subject.name.strategy"], side)
+    return RegistryConfig(known[names.URL], MappingProxyType(known), subjects, client, retry_s)
+
+
+def _without_credentials(text: str) -> tuple[str, str]:
+    """URLs without credentials, and the first URL's ``user:password``."""
+    urls = [url.strip() for url in text.split(",") if url.strip()]
+    infos = [urlsplit(url).netloc.rpartition("@")[0] for url in urls]
+    bare = [url.replace(f"{info}@", "", 1) if info else url for url, info in zip(urls, infos, strict=True)]
+    return ",".join(bare), next(filter(None, infos), "")
+
+
+def _login(known: Mapping[str, Any], own: Mapping[str, str], url_info: str, kafka: Mapping[str, Any], setting: str) -> dict[str, Any]:
+    source, token_source = known[names.USER_INFO_SOURCE], known[names.TOKEN_SOURCE]
+    if token_source:
+        return _bearer(known, own, kafka, setting)
+    if source == "USER_INFO":
+        info = _needed(own, names.USER_INFO, setting)
+    elif source == "SASL_INHERIT":
+        if "sasl.username" not in kafka or "sasl.password" not in kafka:
+            raise SettingsError(
+                "the Kafka connection has no sasl.username and sasl.password that the registry could inherit",
+                f"Set {names.USER_INFO_SOURCE} to USER_INFO and {names.USER_INFO} in the secrets file",
+                setting=f"{setting}.{names.USER_INFO_SOURCE}",
+            )
+        info = f"{kafka['sasl.username']}:{kafka['sasl.password']}"
+    else:  # Confluent's default is the URL; basic.auth.user.info is a secret and given for a purpose
+        info = own.get(names.USER_INFO, "") or unquote(url_info)
+    if not info:
+        return {}
+    if ":" not in info:
+        raise SettingsError("user and password are not user:password", _REMEDY, setting=names.USER_INFO)
+    return {names.USER_INFO: info}
+
+
+def _bearer(known: Mapping[str, Any], own: Mapping[str, str], kafka: Mapping[str, Any], setting: str) -> dict[str, Any]:
+    common: dict[str, Any] = {"bearer.auth.logical.cluster": known["bearer.auth.logical.cluster"]}
+    if pool := known["bearer.auth.identity.pool.id"]:
+        common["bearer.auth.identity.pool.id"] = pool
+    if known[names.TOKEN_SOURCE] == "STATIC_TOKEN":
+        return {**common, names.TOKEN_SOURCE: "STATIC_TOKEN", names.TOKEN: _needed(own, names.TOKEN, setting)}
+    if known[names.TOKEN_SOURCE] == "SASL_OAUTHBEARER_INHERIT":
+        issuer = {name: str(kafka.get(theirs, "")) for name, theirs in _OAUTH.items()}
+    else:
+        issuer = {name: own.get(name, "") or known.get(name, "") for name in _OAUTH}
+    for name in (names.ISSUER_URL, "bearer.auth.client.id", names.CLIENT_SECRET):
+        _needed(issuer, name, setting)
+    return {**common, names.TOKEN_SOURCE: "OAUTHBEARER", **issuer}
+
+
+def _needed(given: Mapping[str, str], name: str, setting: str) -> str:
+    if not given.get(name):
+        raise SettingsError("it is missing, and the registry's credentials need it", _REMEDY, setting=f"{setting}.{name}")
+    return given[name]
+
+
+def _tls(known: Mapping[str, Any], own: Mapping[str, str]) -> dict[str, Any]:
+    files = {"ssl.ca.location": "ssl.truststore.location", "ssl.certificate.location": "ssl.keystore.location"}
+    found = {ours: value for ours, theirs in files.items() if (value := known[names.PREFIX + theirs])}
+    password = own.get(names.KEY_PASSWORD) or own.get(names.STORE_PASSWORD)
+    if password and "ssl.certificate.location" in found:
+        found["ssl.key.password"] = password
+    return found
+
+
+def _network(known: Mapping[str, Any]) -> dict[str, Any]:
+    connect_s, read_s = known["http.connect.timeout.ms"] / 1000, known["http.read.timeout.ms"] / 1000
+    found: dict[str, Any] = {"timeout": (connect_s, read_s, read_s, read_s), "max.retries": 0, "cache.latest.ttl.sec": 0}
+    if known["proxy.host"]:
+        found["proxy"] = f"http://{known['proxy.host']}:{known['proxy.port']}"
+    return found

@@ -1,0 +1,73 @@
+"""Schemas as a registry holds them, and the subjects that they are registered under."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..errors import UnsupportedType
+
+AVRO, JSON = "AVRO", "JSON"
+"""Types of schemas, by the registry's names."""
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A schema that another one refers to by a name."""
+
+    name: str
+    subject: str
+    version: int
+
+
+@dataclass(frozen=True)
+class RegistrySchema:
+    """A schema.
+
+    :param text: JSON.
+    :param type: :data:`AVRO` or :data:`JSON`, or another name of the registry's.
+    """
+
+    text: str = field(repr=False)
+    type: str
+    references: tuple[Reference, ...] = ()
+
+
+@dataclass(frozen=True)
+class Registered:
+    """A registered schema and its id.
+
+    :param schema: the schema that values with this id must be written with; not always the schema that was asked for.
+    :param strict: whether the schema that was asked for must be one that `schema` can read; the registry has not compared them.
+    """
+
+    id: int
+    schema: RegistrySchema
+    strict: bool = False
+
+
+@dataclass(frozen=True)
+class SubjectNames:
+    """Naming of subjects for keys or values, as Confluent's ``SubjectNameStrategy``.
+
+    :param strategy: TopicNameStrategy, RecordNameStrategy or TopicRecordNameStrategy.
+    :param side: ``key`` or ``value``.
+    """
+
+    strategy: str
+    side: str
+
+    def subject(self, topic: str, record_name: str | None) -> str:
+        """Subject of a schema in a topic.
+
+        :param record_name: full name of the schema, if it is one of records.
+        :raises UnsupportedType: the strategy needs a record's name, and the schema has none.
+        """
+        if self.strategy == "TopicNameStrategy":
+            return f"{topic}-{self.side}"
+        if record_name is None:
+            raise UnsupportedType(
+                f"{self.side}s have no record's name, by which {self.strategy} names their subject",
+                f"Leave out {self.side}.subject.name.strategy: TopicNameStrategy names it by the topic",
+                topic=topic,
+            )
+        return f"{topic}-{record_name}" if self.strategy == "TopicRecordNameStrategy" else record_name

@@ -1,0 +1,32 @@
+"""Definition of a converter's property."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .fields import SettingType
+
+
+@dataclass(frozen=True)
+class Property:
+    """Definition of a converter's property.
+
+    :param default: its value where it is not given, canonical.
+    :param ignored: why it has no effect; empty where it has one.
+    :param refused: values that are refused because nothing here does what they ask for; None: every value but the default.
+    :param remedy: what to do instead of a refused value; empty: the allowed values are named.
+    :param of_sinks: values that a source refuses: they say how records are read.
+    """
+
+    type: SettingType
+    default: Any
+    help: str
+    ignored: str = ""
+    refused: tuple[Any, ...] | None = ()
+    remedy: str = ""
+    of_sinks: tuple[Any, ...] = ()
+
+    def refuses(self, value: Any) -> bool:
+        """Whether a canonical value is refused."""
+        return value != self.default if self.refused is None else value in self.refused

@@ -1,0 +1,138 @@
+"""Converters of keys and values, by our names and by Kafka Connect's classes, and the properties that each takes.
+
+A property has its name in Kafka Connect, without the prefix ``key.converter.`` or ``value.converter.``: a file of Connect loads as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from ..errors import NotAvailableYet, SettingsError
+from . import avro_properties, json_schema_properties, registry_properties
+from .converter_property import Property
+from .encodings import ENCODING
+from .fields import BOOLEAN, choice, whole_number
+from .secrets import is_secret
+from .suggestions import did_you_mean
+
+JSON, IGNITE_BINARY, AVRO, JSON_SCHEMA, STRING, BYTES = "json", "ignite-binary", "avro", "json-schema", "string", "bytes"
+PRIMITIVES = ("boolean", "short", "integer", "long", "float", "double")
+SIMPLE = "simple"
+HEADER_NAMES = (SIMPLE, JSON, STRING, BYTES)
+"""Converters of headers."""
+SCALARS = (STRING, BYTES, *PRIMITIVES)
+"""Converters of values that are no objects."""
+FIELDLESS = (IGNITE_BINARY, *SCALARS)
+"""Converters whose values have no fields that a key could be made of."""
+NAMES = (JSON, IGNITE_BINARY, AVRO, JSON_SCHEMA, STRING, BYTES, *PRIMITIVES)
+
+_KAFKA = "org.apache.kafka.connect"
+CLASSES: Mapping[str, str] = MappingProxyType(
+    {
+        f"{_KAFKA}.json.JsonConverter": JSON,
+        "JsonConverter": JSON,
+        "org.gridgain.kafka.IgniteBinaryConverter": IGNITE_BINARY,
+        "IgniteBinaryConverter": IGNITE_BINARY,
+        "io.confluent.connect.avro.AvroConverter": AVRO,
+        "AvroConverter": AVRO,
+        "io.confluent.connect.json.JsonSchemaConverter": JSON_SCHEMA,
+        "JsonSchemaConverter": JSON_SCHEMA,
+        f"{_KAFKA}.storage.StringConverter": STRING,
+        "StringConverter": STRING,
+        f"{_KAFKA}.converters.ByteArrayConverter": BYTES,
+        "ByteArrayConverter": BYTES,
+    }
+    | {f"{_KAFKA}.converters.{name.capitalize()}Converter": name for name in PRIMITIVES}
+    | {f"{name.capitalize()}Converter": name for name in PRIMITIVES}
+)
+"""Class names of converters of keys and values."""
+HEADER_CLASSES: Mapping[str, str] = MappingProxyType(
+    {f"{_KAFKA}.storage.SimpleHeaderConverter": SIMPLE, "SimpleHeaderConverter": SIMPLE}
+    | {name: one for name, one in CLASSES.items() if one in HEADER_NAMES}
+)
+"""Class names of converters of headers."""
+
+
+_DECIMAL_FORMAT = Property(
+    choice("BASE64", "NUMERIC", ""), "", "Form of decimals: unscaled bytes in base64, or a number; empty: that of setting decimal_format"
+)
+
+PROPERTIES: Mapping[str, Mapping[str, Property]] = MappingProxyType(
+    {
+        JSON: {
+            "schemas.enable": Property(
+                choice("true", "false", "auto"),
+                "false",
+                'Write and read the schema with each value, as {"schema": …, "payload": …}; auto, of a sink: read both forms. '
+                "Kafka Connect's default is true: a file that names its class has that default",
+                of_sinks=("auto",),
+            ),
+            "decimal.format": _DECIMAL_FORMAT,
+            "schemas.cache.size": Property(whole_number(0), 1_000, "Maximum number of schemas whose JSON is kept"),
+            "replace.null.with.default": Property(
+                BOOLEAN, True, "Whether a null in a field with a default is the default, with schemas.enable"
+            ),
+        },
+        IGNITE_BINARY: {},
+        SIMPLE: {},
+        AVRO: MappingProxyType({**registry_properties.PROPERTIES, **avro_properties.PROPERTIES}),
+        JSON_SCHEMA: MappingProxyType(
+            {**registry_properties.PROPERTIES, **json_schema_properties.PROPERTIES, "decimal.format": _DECIMAL_FORMAT}
+        ),
+        STRING: {
+            "converter.encoding": Property(ENCODING, "UTF-8", "Encoding of the text"),
+        },
+        BYTES: {},
+        **dict.fromkeys(PRIMITIVES, MappingProxyType({})),
+    }
+)
+"""Properties of each converter."""
+
+
+def uses_registry(converter: str) -> bool:
+    """Whether a converter has its schemas in a registry."""
+    return registry_properties.URL in PROPERTIES.get(converter, {})
+
+
+def parse_properties(
+    setting: str, converter: str, given: Mapping[str, str], set_in: str | None = None, *, sink: bool = True
+) -> dict[str, Any]:
+    """Every property of a converter with its canonical value.
+
+    :param setting: name of the setting that holds them, for messages.
+    :param sink: the converter reads records; else it writes them.
+    :raises SettingsError: a name is unknown or a secret, or a value is not allowed.
+    :raises NotAvailableYet: a value asks for what this version does not do.
+    """
+    known = PROPERTIES.get(converter, {})  # of an unknown converter its own setting is the error
+    values = {name: one.default for name, one in known.items()}
+    for written, text in given.items():
+        name = registry_properties.canonical(written)
+        if is_secret(name):
+            remedy = "Put it into the part registry of the secrets file (--secrets)"
+            raise SettingsError("a secret is no setting", remedy, setting=f"{setting}.{name}", set_in=set_in)
+        if name not in known and registry_properties.URL in known and (reason := registry_properties.unsupported(name)):
+            raise SettingsError(reason, setting=f"{setting}.{name}", set_in=set_in)
+        if name not in known:
+            hint = did_you_mean(name, known) or f"Converter {converter} has: {', '.join(sorted(known)) or 'no properties'}."
+            raise SettingsError(f"converter {converter} has no such property", hint, setting=f"{setting}.{name}", set_in=set_in)
+        values[name] = parse_property(f"{setting}.{name}", known[name], text, set_in)
+        if not sink and values[name] in known[name].of_sinks:
+            raise SettingsError(f"{text} is a value for sinks: a source writes one form", setting=f"{setting}.{name}", set_in=set_in)
+    return values
+
+
+def parse_property(setting: str, known: Property, text: str, set_in: str | None = None) -> Any:
+    """Canonical value of a property; the same errors as :func:`parse_properties`."""
+    try:
+        value = known.type.parse(text)
+    except ValueError as error:
+        shown = text if known.type.shown else None
+        raise SettingsError(f"{error}", setting=setting, value=shown, allowed=known.type.allowed, set_in=set_in) from error
+    if known.refuses(value):
+        remedy = known.remedy or f"Allowed: {known.type.allowed}"
+        shown = setting if known.refused is None else f"{setting} {text}"  # any text could be a secret
+        raise NotAvailableYet(f"{shown} is not available", remedy, setting=setting, set_in=set_in)
+    return value

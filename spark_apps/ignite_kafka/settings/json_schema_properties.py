@@ -1,0 +1,32 @@
+"""Properties of converter `json-schema`, by the names of Confluent's ``JsonSchemaDataConfig`` and ``KafkaJsonSchemaSerializerConfig``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from .converter_property import Property
+from .fields import BOOLEAN, whole_number
+
+PROPERTIES: Mapping[str, Property] = MappingProxyType(
+    {
+        "object.additional.properties": Property(
+            BOOLEAN, True, "Whether schemas of objects allow members that they do not name; false writes additionalProperties: false"
+        ),
+        "use.optional.for.nonrequired": Property(
+            BOOLEAN, False, "Read members that a schema does not require as optional, for schemas of others"
+        ),
+        "ignore.default.for.nullables": Property(BOOLEAN, False, "Write a null as null also where its field has a default"),
+        "json.fail.invalid.schema": Property(BOOLEAN, False, "Check documents", ignored="documents are made from their schema"),
+        "json.oneof.for.nullables": Property(BOOLEAN, True, "Form of null", ignored="JsonSchemaConverter writes oneOf"),
+        "json.write.dates.iso8601": Property(BOOLEAN, False, "Form of dates", ignored="JsonSchemaConverter writes numbers"),
+        "json.indent.output": Property(BOOLEAN, False, "Indent documents", refused=(True,), remedy="Leave it out: documents are compact"),
+        "generalized.sum.type.support": Property(
+            BOOLEAN, False, "Names of enumerations in Connect schemas", refused=(True,), remedy="Leave it out"
+        ),
+        "ignore.modern.dialects": Property(BOOLEAN, False, "Read any draft as draft 7", ignored="every draft is read alike"),
+        "schemas.cache.size": Property(
+            whole_number(0), 1_000, "Maximum number of schemas kept", "max.schemas.per.subject and the schema cache settings limit them"
+        ),
+    }
+)

@@ -1,0 +1,88 @@
+r"""Names by rules: a regular expression of a whole name, and a replacement that makes the new name.
+
+Expressions have Java's syntax (:mod:`~ignite_kafka.settings.java_patterns`), replacements that of ``java.util.regex.Matcher``: ``$1`` and
+``${name}`` are the texts of groups, ``\`` escapes the next character. The groups are those of the match of the whole name, as in
+``matches()`` followed by ``appendReplacement``. Source: ``Matcher.appendExpandedReplacement``, Java 17.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from .java_patterns import compiled, groups_of, matches_whole
+
+_GROUP_NAME = re.compile(r"\{([a-zA-Z][a-zA-Z0-9]*)\}")
+_DIGITS = "0123456789"
+
+
+@dataclass(frozen=True)
+class NamedBy:
+    """A name, and the rule that gave it as messages show it."""
+
+    name: str
+    rule: str
+
+
+def new_name(name: str, setting: str, rules: Mapping[str, str]) -> NamedBy | None:
+    """The new name by the first rule whose expression matches the whole name; None: none matches.
+
+    :param setting: the setting that holds the rules.
+    :raises ValueError: an expression cannot be used with a name of that length.
+    """
+    for pattern, replacement in rules.items():
+        groups = groups_of(name, pattern) if matches_whole(name, pattern) else None  # whether it matches is remembered
+        if groups is not None:
+            parts = replacement_parts(pattern, replacement)
+            return NamedBy("".join((groups[part] or "") if isinstance(part, int) else part for part in parts), f"{setting} {pattern!r}")
+    return None
+
+
+@lru_cache(maxsize=1024)
+def replacement_parts(pattern: str, replacement: str) -> tuple[str | int, ...]:
+    """Texts and numbers of groups of a replacement.
+
+    :raises ValueError: the expression cannot be used, or the replacement refers to a group that it does not have.
+    """
+    expression = compiled(pattern)
+    parts: list[str | int] = []
+    at = 0
+    while at < len(replacement):
+        character, at = replacement[at], at + 1
+        if character == "\\":
+            if at == len(replacement):
+                raise ValueError("it ends with a backslash, which escapes the next character")
+            parts.append(replacement[at])
+            at += 1
+        elif character == "$":
+            group, at = _group(replacement, at, expression.group_numbers, expression.group_count)
+            if group in expression.unclear:
+                why = "it is in a lookahead, a lookbehind or a repeat within a repeat, or a repeated part of the expression may be empty"
+                raise ValueError(f"group {group} is not supported: {why}")
+            parts.append(group)
+        else:
+            parts.append(character)
+    return tuple(parts)
+
+
+def _group(replacement: str, at: int, numbers: Mapping[str, int], count: int) -> tuple[int, int]:
+    """Number of the group that a reference names, and the position behind the reference.
+
+    :param at: position behind the ``$``.
+    :raises ValueError: it is no reference, or there is no such group.
+    """
+    named = _GROUP_NAME.match(replacement, at)
+    if named:
+        if named[1] not in numbers:
+            raise ValueError(f"the expression has no group named {named[1]!r}")
+        return numbers[named[1]], named.end()
+    if replacement[at : at + 1] not in tuple(_DIGITS):
+        raise ValueError("a $ is followed by neither a number nor {name}; \\$ is a dollar sign")
+    group, at = int(replacement[at]), at + 1
+    if group > count:
+        raise ValueError(f"it refers to group {group}, and the expression has {count or 'none'}")
+    while replacement[at : at + 1] in tuple(_DIGITS) and group * 10 + int(replacement[at]) <= count:
+        group, at = group * 10 + int(replacement[at]), at + 1
+    return group, at

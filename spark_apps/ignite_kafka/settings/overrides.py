@@ -1,0 +1,211 @@
+"""Overrides: settings of the caches of a source, or topics of a sink, whose whole name matches a regular expression.
+
+The first expression that matches counts. :meth:`NamedSettings.of` gives the settings of one cache or topic.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, ClassVar, Self, TypeVar
+
+from ..errors import IgniteKafkaError, SettingsError
+from . import java_patterns
+from .base import Settings
+from .fields import SettingType, json_object
+from .findings import Findings
+from .name_rules import NamedBy, new_name, replacement_parts
+from .suggestions import did_you_mean
+
+S = TypeVar("S", bound="NamedSettings")
+
+
+def _overrides(value: object) -> dict[str, dict[str, Any]]:
+    value = json_object(value)
+    if not isinstance(value, Mapping) or not all(isinstance(name, str) and isinstance(given, Mapping) for name, given in value.items()):
+        raise ValueError("it is not a mapping of regular expressions to mappings of settings")
+    return {name: {key: list(item) if isinstance(item, tuple) else item for key, item in given.items()} for name, given in value.items()}
+
+
+OVERRIDES = SettingType(
+    "mapping",
+    "a mapping of regular expressions, in order, to mappings of settings; as a text: JSON",
+    _overrides,
+    shown=False,
+    ordered=True,
+)
+
+
+class NamedSettings(Settings):
+    """Settings that name topics or caches by rules, and of which some differ between these."""
+
+    overrides: Mapping[str, Mapping[str, Any]]
+
+    own_name: ClassVar[str] = ""
+    """Name under which an override names the other side of a cache or topic."""
+
+    def override_of(self, name: str) -> str | None:
+        """The expression of `overrides` that applies to a cache (source) or topic (sink); None: none does.
+
+        :raises SettingsError: an expression cannot be used with this name.
+        """
+        try:
+            return first_match(self.overrides, name)
+        except ValueError as error:
+            raise self.wrong("overrides", f"{error}") from error
+
+    def of(self, name: str) -> Self:
+        """The settings of a cache (source) or topic (sink): these, with its overrides. Equal overrides give the same object.
+
+        :raises SettingsError: an expression cannot be used with this name.
+        """
+        pattern = self.override_of(name)
+        return self if pattern is None else self._overridden[pattern]
+
+    @property
+    def variants(self) -> tuple[Self, ...]:
+        """These settings, and those with each override."""
+        return (self, *self._overridden.values())
+
+    @cached_property
+    def _overridden(self) -> Mapping[str, Self]:
+        return {pattern: overridden(self, pattern) for pattern in self.overrides}
+
+    def also_overridden(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Settings that change with overridden ones."""
+        return {}
+
+    def check_own_name(self, name: object, set_in: str) -> None:
+        """Check the name of the other side in an override.
+
+        :raises SettingsError: it cannot be a name.
+        """
+
+    def _own_name(self, of: str) -> NamedBy | None:
+        """The name that an override gives."""
+        pattern = self.override_of(of)
+        name = self.overrides[pattern].get(self.own_name) if pattern is not None else None
+        return None if name is None else NamedBy(name, f"overrides {pattern!r}")
+
+    def check(self, found: Findings) -> None:
+        """Check each setting, settings that depend on one another, and the overrides."""
+        super().check(found)
+        check_overrides(self, found)
+
+    def check_pattern(self, name: str, pattern: str) -> None:
+        """Check one regular expression of a setting.
+
+        :raises SettingsError: it is no regular expression.
+        """
+        try:
+            java_patterns.check_pattern(pattern)
+        except ValueError as error:
+            raise self.wrong(name, f"it holds no regular expression: {error}", java_patterns.pattern_remedy(pattern)) from error
+
+    def check_names(self, found: Findings, name: str, form: str, allowed: str) -> None:
+        """Check the rules of a setting that names topics or caches.
+
+        :param form: regular expression of what a replacement may hold besides references to groups.
+        :param allowed: the same in words.
+        """
+        for pattern, replacement in getattr(self, name).items():
+            with found.check():
+                self.check_pattern(name, pattern)
+                try:
+                    parts = replacement_parts(pattern, replacement)
+                except ValueError as error:
+                    remedy = "$1 and ${name} are the texts of groups, $0 is the whole name, and a backslash escapes the next character"
+                    raise self.wrong(name, f"the replacement {replacement!r} of {pattern!r}: {error}", remedy) from error
+                if not parts or not all(re.fullmatch(form, part) for part in parts if isinstance(part, str)):
+                    raise self.wrong(name, f"the replacement {replacement!r} of {pattern!r} makes no name", f"Allowed: {allowed}")
+
+    def named_by(self, name: str, of: str) -> NamedBy | None:
+        """The name of a cache or topic by the rules of a setting; None: no expression matches.
+
+        :raises SettingsError: an expression cannot be used with this name.
+        """
+        try:
+            return new_name(of, name, getattr(self, name))
+        except ValueError as error:
+            raise self.wrong(name, f"{error}") from error
+
+
+def first_match(overrides: Mapping[str, Any], name: str) -> str | None:
+    """The first expression that matches a whole name.
+
+    :raises ValueError: an expression cannot be used with a name of that length.
+    """
+    return next((pattern for pattern in overrides if java_patterns.matches_whole(name, pattern)), None)
+
+
+def values_of(settings: NamedSettings, pattern: str) -> dict[str, Any]:
+    """The canonical values of the settings that an expression overrides, without the name of the topic or cache.
+
+    :raises SettingsError: a name is unknown, or cannot be overridden, or a value is not allowed.
+    """
+    known = {name for name, one in settings.known().items() if one.overridable}
+    place = _place(settings, pattern)
+    values: dict[str, Any] = {}
+    for name, value in settings.overrides[pattern].items():
+        if name == settings.own_name:
+            settings.check_own_name(value, place)
+            continue
+        settings.refuse_secret(name, place)
+        if name not in known:
+            hint = did_you_mean(name, {*known, settings.own_name}) or f"Allowed: {', '.join(sorted({*known, settings.own_name}))}"
+            what = "it cannot differ between caches or topics" if name in settings.known() else "there is no such setting"
+            raise SettingsError(what, hint, setting=name, set_in=place)
+        values[name] = settings.parsed(name, value, {name: place})
+    for side in ("key", "value"):  # properties belong to their converter
+        if f"{side}_converter" in values:
+            values.setdefault(f"{side}_converter_config", {})
+    return values
+
+
+def overridden(settings: S, pattern: str) -> S:
+    """The settings of the caches or topics that an expression matches first.
+
+    :raises SettingsError: see :func:`values_of`; or an overridden value contradicts another setting.
+    :raises NotAvailableYet: a value of a feature that this version does not have.
+    """
+    values = values_of(settings, pattern)
+    origin = {**settings.origin, **dict.fromkeys(values, _place(settings, pattern))}
+    try:
+        every: dict[str, Any] = {"overrides": {}, "origin": origin, **settings.also_overridden(values), **values}
+        return replace(settings, **every)
+    except IgniteKafkaError as error:
+        for one in error.findings or (error,):
+            one.where.setdefault("override", pattern)
+        raise
+
+
+def check_overrides(settings: NamedSettings, found: Findings) -> None:
+    """Check names and values of each expression; then each together with the other settings, unless these are wrong."""
+    before = len(found.errors)
+    for pattern in settings.overrides:
+        with found.check():
+            settings.check_pattern("overrides", pattern)
+        with found.check():
+            values_of(settings, pattern)
+    if not before and not found.errors:
+        for pattern in settings.overrides:
+            with found.check():
+                overridden(settings, pattern)
+
+
+def without_effect(settings: NamedSettings, names: Iterable[str]) -> dict[str, str]:
+    """Expressions that apply to none of the chosen caches or topics, with a hint.
+
+    :param names: of the chosen caches or topics.
+    """
+    chosen = list(names)
+    used = {settings.override_of(name) for name in chosen}
+    nothing = "No chosen cache or topic has such a name that no earlier expression matches."
+    return {pattern: did_you_mean(pattern, chosen) or nothing for pattern in settings.overrides if pattern not in used}
+
+
+def _place(settings: NamedSettings, pattern: str) -> str:
+    set_in = settings.origin.get("overrides")
+    return f"overrides {pattern!r}" + (f" of {set_in}" if set_in else "")

@@ -1,0 +1,194 @@
+"""Properties of a converter that concern the schema registry, by the names in Confluent's converters.
+
+Source: ``AbstractKafkaSchemaSerDeConfig`` and ``SchemaRegistryClientConfig`` of Confluent's Schema Registry, 7.9. A property of the client
+may have the prefix ``schema.registry.``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from types import MappingProxyType
+from urllib.parse import urlsplit
+
+from .converter_property import Property
+from .fields import BOOLEAN, TEXT, SettingType, choice, whole_number
+
+PREFIX = "schema.registry."
+URL, USER_INFO, USER_INFO_SOURCE = "schema.registry.url", "basic.auth.user.info", "basic.auth.credentials.source"
+TOKEN, TOKEN_SOURCE, CLIENT_SECRET = "bearer.auth.token", "bearer.auth.credentials.source", "bearer.auth.client.secret"
+ISSUER_URL = "bearer.auth.issuer.endpoint.url"
+KEY_PASSWORD, STORE_PASSWORD = "schema.registry.ssl.key.password", "schema.registry.ssl.keystore.password"
+TRUST_PASSWORD = "schema.registry.ssl.truststore.password"
+SECRETS = (USER_INFO, TOKEN, CLIENT_SECRET, KEY_PASSWORD, STORE_PASSWORD, TRUST_PASSWORD)
+"""Properties that no setting may hold: they are in the part ``registry`` of the secrets file."""
+
+_CLASSES, _CONTEXTS = "io.confluent.kafka.serializers.subject.", "io.confluent.kafka.serializers.context."
+_STRATEGIES = ("TopicNameStrategy", "RecordNameStrategy", "TopicRecordNameStrategy")
+_NUMBER = whole_number(0, 2_147_483_647)
+_TTL = whole_number(0, 2_147_483_647, besides=-1)
+_PEM = "Convert the store to PEM, as with `keytool -importkeystore -deststoretype PKCS12` and `openssl pkcs12`, and set its type to PEM"
+_NOT_HERE = "Python's TLS chooses it"
+_RETRIES = "the setting retry_timeout_ms bounds the retries, with growing waits"
+
+
+def _urls(value: object) -> tuple[str, ...]:
+    """Addresses, without blanks and trailing slashes."""
+    texts = value.split(",") if isinstance(value, str) else value
+    if not isinstance(texts, (list, tuple)):
+        raise ValueError("it is not text")
+    found = tuple(text.strip().rstrip("/") for text in texts if text.strip())
+    for text in found:
+        url = urlsplit(text)
+        if url.username or url.password:
+            raise ValueError(
+                f"the URL of {url.hostname} has credentials; put user:password into the part registry of the secrets file, as {USER_INFO}"
+            )
+        if url.scheme not in ("http", "https") or not url.hostname:
+            raise ValueError("a URL is not http://host:port or https://host:port")
+    return found
+
+
+def _metadata(value: object) -> Mapping[str, str]:
+    """Pairs ``name=value`` with commas between, or a JSON object."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    text = str(value).strip()
+    if text.startswith("{"):
+        found = json.loads(text)
+        if all(isinstance(one, str) for one in found.values()):
+            return dict(found)
+        raise ValueError("it is not an object of texts")
+    pairs = [pair.partition("=") for pair in text.split(",") if pair.strip()]
+    if not all(name.strip() and equals for name, equals, _value in pairs):
+        raise ValueError("it is not name=value with commas between")
+    return {name.strip(): one.strip() for name, _equals, one in pairs}
+
+
+_STRATEGY = choice(*_STRATEGIES, aliases={_CLASSES + name: name for name in _STRATEGIES})
+_URLS = SettingType("list", "http:// or https:// URLs with commas between", _urls, shown=False)
+_METADATA = SettingType("mapping", "name=value with commas between, or a JSON object of texts", _metadata)
+
+_SCHEMAS: Mapping[str, Property] = {
+    URL: Property(_URLS, (), "URLs of the registry's nodes; the next is used when one does not answer. Or in the secrets file"),
+    "auto.register.schemas": Property(BOOLEAN, True, "Register the schemas of keys and values; false: they must be registered"),
+    "use.latest.version": Property(
+        BOOLEAN, False, "Without auto.register.schemas: write with the latest schema of the subject instead of the entries' own"
+    ),
+    "use.latest.with.metadata": Property(
+        _METADATA, {}, "Without auto.register.schemas: write with the latest schema of the subject that has these metadata"
+    ),
+    "use.schema.id": Property(
+        whole_number(0, 2_147_483_647, besides=-1), -1, "Without auto.register.schemas: write with the schema of this id; -1: not"
+    ),
+    "latest.compatibility.strict": Property(
+        BOOLEAN, True, "Refuse entries whose schema the latest one cannot read, for use.latest.version and use.latest.with.metadata"
+    ),
+    "id.compatibility.strict": Property(BOOLEAN, True, "Refuse entries whose schema that of use.schema.id cannot read"),
+    "normalize.schemas": Property(BOOLEAN, False, "Have the registry compare schemas in a normal form, where order and spelling vary"),
+    "key.subject.name.strategy": Property(_STRATEGY, _STRATEGIES[0], "How the subject of a key's schema is named"),
+    "value.subject.name.strategy": Property(_STRATEGY, _STRATEGIES[0], "How the subject of a value's schema is named"),
+    "context.name.strategy": Property(
+        choice("NullContextNameStrategy", aliases={_CONTEXTS + "NullContextNameStrategy": "NullContextNameStrategy"}),
+        "NullContextNameStrategy",
+        "How the context of a subject is named: no context",
+    ),
+    "max.schemas.per.subject": Property(
+        whole_number(1, 10_000_000), 1_000, "Maximum number of schemas, and of ids, that a process keeps; the oldest unused is dropped"
+    ),
+    "latest.cache.ttl.sec": Property(_TTL, -1, "Seconds for which the latest schema of a subject is kept; -1: for the life of the process"),
+    "latest.cache.size": Property(
+        _NUMBER, 1_000, "Maximum number of latest schemas kept", ignored="max.schemas.per.subject bounds every schema kept"
+    ),
+    "propagate.schema.tags": Property(
+        BOOLEAN, False, "Copy Connect's tags into the schema", refused=None, remedy="Set the tags in the registry"
+    ),
+    "enable.headers": Property(
+        BOOLEAN, False, "Write ids into headers", refused=None, remedy="Leave it out: the id is the first five bytes of keys and values"
+    ),
+    "rule.service.loader.enable": Property(BOOLEAN, True, "Load rules from the class path", ignored="rules of the registry are Java code"),
+    **{
+        f"missing.{name}": Property(_TTL, -1, "Cache of what is missing", ignored="what is missing is asked again")
+        for name in ("id.cache.ttl.sec", "version.cache.ttl.sec", "schema.cache.ttl.sec", "cache.size")
+    },
+}
+_CLIENT: Mapping[str, Property] = {
+    USER_INFO_SOURCE: Property(
+        choice("URL", "USER_INFO", "SASL_INHERIT"),
+        "URL",
+        "Where user and password come from: URL, the URL in the secrets file; USER_INFO, basic.auth.user.info in the secrets file; "
+        "SASL_INHERIT, those of the Kafka connection",
+    ),
+    TOKEN_SOURCE: Property(
+        choice("", "STATIC_TOKEN", "OAUTHBEARER", "SASL_OAUTHBEARER_INHERIT", "CUSTOM"),
+        "",
+        "Where a bearer token comes from: STATIC_TOKEN, bearer.auth.token in the secrets file; OAUTHBEARER, the issuer named "
+        "here; SASL_OAUTHBEARER_INHERIT, the issuer of the Kafka connection; empty: no token",
+        refused=("CUSTOM",),
+        remedy="A class of Java cannot be loaded: use STATIC_TOKEN or OAUTHBEARER",
+    ),
+    ISSUER_URL: Property(TEXT, "", "URL of the OAuth issuer's token endpoint"),
+    "bearer.auth.client.id": Property(TEXT, "", "Client id at the OAuth issuer"),
+    "bearer.auth.scope": Property(TEXT, "", "Scope asked for at the OAuth issuer"),
+    "bearer.auth.logical.cluster": Property(TEXT, "", "Logical cluster in Confluent Cloud, sent as the header target-sr-cluster"),
+    "bearer.auth.identity.pool.id": Property(TEXT, "", "Identity pool in Confluent Cloud"),
+    "bearer.auth.cache.expiry.buffer.seconds": Property(
+        _NUMBER, 300, "Time before its end at which a token is renewed", ignored="a token is renewed after four fifths of its life"
+    ),
+    "bearer.auth.scope.claim.name": Property(TEXT, "scope", "Claim of the token", ignored="the registry reads the token"),
+    "bearer.auth.sub.claim.name": Property(TEXT, "sub", "Claim of the token", ignored="the registry reads the token"),
+    "bearer.auth.custom.provider.class": Property(
+        TEXT, "", "Class that gives tokens", refused=None, remedy="A class of Java cannot be loaded: use STATIC_TOKEN or OAUTHBEARER"
+    ),
+    "proxy.host": Property(TEXT, "", "Host of an HTTP proxy in front of the registry"),
+    "proxy.port": Property(whole_number(-1, 65_535), -1, "Port of the HTTP proxy"),
+    "http.connect.timeout.ms": Property(whole_number(1, 2_147_483_647), 60_000, "Timeout of a connection, in milliseconds"),
+    "http.read.timeout.ms": Property(whole_number(1, 2_147_483_647), 60_000, "Timeout of an answer, in milliseconds"),
+    **{name: Property(_NUMBER, None, "Retries", ignored=_RETRIES) for name in ("max.retries", "retries.wait.ms", "retries.max.wait.ms")},
+    "url.randomize": Property(BOOLEAN, False, "Begin with any of the URLs", ignored="the URLs are used in their order"),
+}
+_TLS_TEXTS = (
+    "protocol", "provider", "cipher.suites", "enabled.protocols", "keymanager.algorithm", "trustmanager.algorithm",
+    "secure.random.implementation", "engine.factory.class",
+)  # fmt: skip
+_TLS: Mapping[str, Property] = {
+    "ssl.truststore.location": Property(TEXT, "", "PEM file of the trusted certificate authorities; empty: those of Python's certifi"),
+    "ssl.keystore.location": Property(TEXT, "", "PEM file of the client's certificate and private key"),
+    **{
+        f"ssl.{store}.type": Property(choice("JKS", "PKCS12", "PEM"), "", "Form of the store", refused=("JKS", "PKCS12"), remedy=_PEM)
+        for store in ("truststore", "keystore")
+    },
+    "ssl.endpoint.identification.algorithm": Property(
+        choice("https", ""), "https", "Check that the certificate names the host", refused=("",), remedy="Use a certificate of its host"
+    ),
+    **{
+        f"ssl.{name}": Property(TEXT, "", "TLS as text", refused=None, remedy="Write it into a PEM file and name that in the .location")
+        for name in ("keystore.key", "keystore.certificate.chain", "truststore.certificates")
+    },
+    **{f"ssl.{name}": Property(TEXT, "", "Choice of Java's TLS", ignored=_NOT_HERE) for name in _TLS_TEXTS},
+}
+PROPERTIES: Mapping[str, Property] = MappingProxyType(
+    {**_SCHEMAS, **_CLIENT, **{f"{PREFIX}{name}": property for name, property in _TLS.items()}}
+)
+"""Properties of the registry; a converter with schemas in a registry has them beside its own."""
+
+
+def canonical(name: str) -> str:
+    """Name of a property without the prefix that its client's properties may have."""
+    bare = name.removeprefix(PREFIX)
+    return bare if bare in PROPERTIES or bare in SECRETS else name
+
+
+def is_property(part: str) -> bool:
+    """Whether the part ``registry`` of the secrets file may have a name: a property, for both sides or for one."""
+    name = canonical(part.removeprefix("key.converter.").removeprefix("value.converter."))
+    return name in PROPERTIES or name in SECRETS
+
+
+def unsupported(name: str) -> str:
+    """Why a property of the registry's client that has no fixed name is refused; empty for other names."""
+    if name.removeprefix(PREFIX).startswith("request.header."):
+        return "headers of requests cannot be set; give user and password or a token instead"
+    if name.startswith(("rule.executors", "rule.actions")):
+        return "rules of the registry are Java code, and are not run"
+    return ""

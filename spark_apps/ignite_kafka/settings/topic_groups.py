@@ -1,0 +1,122 @@
+"""Groups of new topics, as Kafka Connect's ``topic.creation.groups``: the first group that matches a topic decides how it is created.
+
+A group includes and excludes topics by lists of regular expressions of whole names; ``exclude`` takes precedence, and a group without
+``include`` matches no topic. A group has the partitions and replication factor of the default group unless it has its own, but no topic
+configuration of the default group. Sources: KIP-158; ``TopicCreationGroup`` of Kafka 4.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import SettingsError
+from .fields import MAPPING, TEXTS, SettingType, json_object, whole_number
+from .java_patterns import matches_whole
+from .suggestions import nearest
+
+CONNECT_PREFIX = "topic.creation."
+LISTED = f"{CONNECT_PREFIX}groups"
+DEFAULT = "default"
+INCLUDE, EXCLUDE, PARTITIONS, REPLICATION = "include", "exclude", "partitions", "replication.factor"
+PARTITION_COUNT = whole_number(1, 1_000_000, besides=-1)
+COPIES = whole_number(1, 32_767, besides=-1)
+_OURS = {PARTITIONS: "topic_partitions", REPLICATION: "replication_factor"}
+_KNOWN = {INCLUDE: TEXTS, EXCLUDE: TEXTS, PARTITIONS: PARTITION_COUNT, REPLICATION: COPIES}
+
+
+@dataclass(frozen=True)
+class NewTopicSettings:
+    """How a missing topic is created.
+
+    :param partitions: number of partitions; -1: the broker's default.
+    :param replication_factor: number of replicas; -1: the broker's default.
+    :param config: topic configuration.
+    """
+
+    partitions: int
+    replication_factor: int
+    config: Mapping[str, str]
+
+
+def new_topic(topic: str, groups: Mapping[str, Mapping[str, Any]], default: NewTopicSettings) -> NewTopicSettings:
+    """How a topic is created: by the first group that matches it, else by the default.
+
+    :raises ValueError: an expression cannot be used with a name of that length.
+    """
+    for group in groups.values():
+        if not _matches(topic, group.get(EXCLUDE, ())) and _matches(topic, group.get(INCLUDE, ())):
+            config = {name: value for name, value in group.items() if name not in _KNOWN}
+            return NewTopicSettings(group.get(PARTITIONS, default.partitions), group.get(REPLICATION, default.replication_factor), config)
+    return default
+
+
+def with_values(groups: Mapping[str, Mapping[str, Any]], values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The groups with the partitions, replication factor and configuration of overridden settings, where these are given."""
+    own = {ours: values[theirs] for ours, theirs in _OURS.items() if theirs in values}
+    config = values.get("topic_config")
+    return {
+        name: {key: value for key, value in group.items() if config is None or key in _KNOWN} | own | dict(config or {})
+        for name, group in groups.items()
+    }
+
+
+def _matches(topic: str, patterns: Iterable[str]) -> bool:
+    return any(matches_whole(topic, pattern) for pattern in patterns)
+
+
+def _groups(value: object) -> dict[str, dict[str, Any]]:
+    value = json_object(value)
+    if not isinstance(value, Mapping) or not all(isinstance(name, str) and isinstance(group, Mapping) for name, group in value.items()):
+        raise ValueError("it is not a mapping of groups to mappings")
+    if DEFAULT in value:
+        raise ValueError(f"the group {DEFAULT!r} is given by topic_partitions, replication_factor and topic_config")
+    return {name: _group(name, group) for name, group in value.items()}
+
+
+def _group(group: str, given: Mapping[str, object]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, known in _KNOWN.items():
+        if name in given:
+            try:
+                value = known.parse(given[name])
+            except ValueError as error:
+                raise ValueError(f"{name} of group {group!r}: {error}; allowed is {known.allowed}") from None
+            found[name] = list(value) if isinstance(value, tuple) else value
+    others = {name: value for name, value in given.items() if name not in _KNOWN}
+    for name in others:
+        if close := nearest(name, _KNOWN):
+            raise ValueError(f"group {group!r} has no {name}: did you mean {close}?")
+    return {**found, **MAPPING.parse(others)}  # type: ignore[dict-item]
+
+
+def from_connect(given: Mapping[str, Any], origin: Mapping[str, str]) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
+    """The groups of a connector file, in the order of topic.creation.groups, and the group of each property that belongs to one.
+
+    :raises SettingsError: a group is named twice, or the list is no list.
+    """
+    try:
+        names: Any = TEXTS.parse(given[LISTED])
+    except ValueError as error:
+        raise SettingsError(f"{LISTED} is wrong: {error}", setting=LISTED, set_in=origin.get(LISTED)) from error
+    if len(set(names)) < len(names):
+        raise SettingsError(f"{LISTED} names a group twice", setting=LISTED, value=str(given[LISTED]), set_in=origin.get(LISTED))
+    groups: dict[str, dict[str, Any]] = {name: {} for name in names if name != DEFAULT}
+    translated: dict[str, str] = {}
+    for name, value in given.items():
+        # a group's name may begin with that of another and a dot: the longest counts
+        group = max((one for one in groups if name.startswith(f"{CONNECT_PREFIX}{one}.")), key=len, default=None)
+        if group is not None:
+            groups[group][name.removeprefix(f"{CONNECT_PREFIX}{group}.")] = value
+            translated[name] = group
+    return groups, translated
+
+
+GROUPS = SettingType(
+    "mapping",
+    "a mapping of groups, in order, to include, exclude, partitions, replication.factor and topic configurations; as a text: JSON",
+    _groups,
+    shown=False,
+    ordered=True,
+)

@@ -1,0 +1,88 @@
+"""Headers that tell where a record comes from, by the header converter that the settings choose."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ..common.arrays import Int64Array
+from ..convert.connect.columns import ConnectColumn, Serializer
+from ..convert.connect.schema import ConnectSchema, ConnectType, timestamp
+from ..convert.to_kafka.serializers import header_serializer
+from ..kafka.headers import headers_of
+from ..plan.source_plan import CachePlan, TransferPlan
+from ..settings.source import PROVENANCE
+
+PREFIX = "ignite_kafka."
+_TEXT, _INT32, _INT64 = (ConnectSchema(kind) for kind in (ConnectType.STRING, ConnectType.INT32, ConnectType.INT64))
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where N records come from.
+
+    :param partitions: N Ignite partitions.
+    :param counters: N update counters; None: the entries were scanned, and have none.
+    :param times_ms: N times at which the nodes captured the changes; None: now.
+    """
+
+    cache: CachePlan
+    partitions: npt.NDArray[np.integer[Any]]
+    counters: Int64Array | None = None
+    times_ms: Int64Array | None = None
+
+    def without(self, rows: Int64Array) -> Origin:
+        """The origin of the other records."""
+        if not rows.size:
+            return self
+        counters, times = (None if one is None else np.delete(one, rows) for one in (self.counters, self.times_ms))
+        return Origin(self.cache, np.delete(self.partitions, rows), counters, times)
+
+
+class Provenance:
+    """Makes the headers of a run's records."""
+
+    def __init__(self, plan: TransferPlan) -> None:
+        settings = plan.settings
+        self._names = tuple(name for name in PROVENANCE if name in settings.provenance_headers)
+        self._connector, self._run = plan.connector, plan.generation
+        self._serializer: Serializer | None = None
+        if self._names:
+            self._serializer = header_serializer(settings.header_converter, settings.converter_properties("header"))
+
+    def __bool__(self) -> bool:
+        return bool(self._names)
+
+    def headers(self, origin: Origin, topic: str) -> pa.ListArray:
+        """Headers of N records, in the order of :data:`~ignite_kafka.settings.source.PROVENANCE`."""
+        columns = self._columns(origin)
+        count, number = len(origin.partitions), len(columns)
+        names = pa.array([PREFIX + name for name in columns], pa.string()).take(pa.array(np.tile(np.arange(number), count)))
+        assert self._serializer is not None
+        values = pa.concat_arrays([self._serializer.serialize(column, topic) for column in columns.values()] or [pa.array([], pa.binary())])
+        row_by_row = (np.arange(count)[:, None] + count * np.arange(number)[None, :]).ravel()
+        return headers_of(np.full(count, number, np.int64), names, values.take(pa.array(row_by_row)))
+
+    def _columns(self, origin: Origin) -> Mapping[str, ConnectColumn]:
+        count = len(origin.partitions)
+        found: dict[str, ConnectColumn] = {}
+        for name in self._names:
+            if name in ("cache", "connector"):
+                text = origin.cache.name if name == "cache" else self._connector
+                found[name] = ConnectColumn(pa.repeat(pa.scalar(text), count), _TEXT)
+            elif name == "run":
+                found[name] = ConnectColumn(pa.repeat(pa.scalar(self._run, pa.int32()), count), _INT32)
+            elif name == "partition":
+                found[name] = ConnectColumn(pa.array(np.asarray(origin.partitions, np.int32)), _INT32)
+            elif name == "time":
+                times = np.full(count, int(time.time() * 1000), np.int64) if origin.times_ms is None else origin.times_ms
+                found[name] = ConnectColumn(pa.array(times).view(pa.timestamp("ms", "UTC")), timestamp())
+            elif origin.counters is not None:
+                found[name] = ConnectColumn(pa.array(origin.counters), _INT64)
+        return found

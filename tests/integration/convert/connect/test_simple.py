@@ -1,0 +1,120 @@
+"""Our header converter simple beside Kafka's SimpleHeaderConverter: texts of every form, and values of every scalar type."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from ignite_kafka.convert.connect import ConnectColumn, ConnectSchema, ConnectType
+from ignite_kafka.convert.connect.parse_string import Parsed, parse_string
+from ignite_kafka.convert.connect.schema import DATE, TIME, TIMESTAMP, date, decimal, time, timestamp
+from ignite_kafka.convert.connect.simple import SimpleSerializer
+from tests.support.connect_converters import ConnectConverters
+from tests.support.connect_json import column, connect_schema, connect_value
+from tools.servers import Jars
+
+SIMPLE = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
+_PIECES = st.sampled_from(
+    ["12", "-5", "+7", "1.5", "0", "1e3", "1E-2", ".5", "5.", "007", "128", "70000", "3000000000", "9223372036854775808", "1e39", "1e400",
+     "0.1", "true", "false", "null", "True", "abc", "a b", " ", "\t", ",", ":", "[", "]", "{", "}", '"', '""', "\\", "\\:",
+     "\\\"", "-", "+", "2024-01-31", "2024-13-45", "12:34:56.789Z", "2024-01-31T12:34:56.789Z",
+     "25:61:61.000Z", "1500-02-29", "0000-01-01", "é", "\u0663"]
+)  # fmt: skip
+TEXTS = st.lists(_PIECES, max_size=7).map("".join) | st.text(max_size=8) | st.decimals(allow_nan=False, allow_infinity=False).map(str)
+ITEMS = st.lists(
+    st.sampled_from(["1", "-300", "70000", "1.5", "true", '"a"', "null", "3000000000", "1e39", '"2024-01-31"', "[1]"]), max_size=4
+)
+ARRAYS = ITEMS.map(lambda items: f"[{','.join(items)}]")
+MAPS = st.lists(st.tuples(st.sampled_from(['"a"', '"b"', "1", "300"]), ITEMS.map(lambda one: (one or ["null"])[0])), max_size=3).map(
+    lambda pairs: "{" + ",".join(f"{key}:{value}" for key, value in pairs) + "}"
+)
+
+
+@pytest.fixture(scope="module")
+def kafka(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConnectConverters]:
+    java = ConnectConverters(jars.kafka, tmp_path_factory.mktemp("classes"))
+    yield java
+    java.close()
+
+
+def described(schema: ConnectSchema | None) -> Any:
+    """A schema in the form of ConnectConverters.java."""
+    if schema is None:
+        return None
+    inner = {"items": schema.value_schema} if schema.type is ConnectType.ARRAY else {}
+    if schema.type is ConnectType.MAP:
+        inner = {"keys": schema.key_schema, "values": schema.value_schema}
+    kind = {ConnectType.FLOAT32: "float32", ConnectType.FLOAT64: "float64"}.get(schema.type, schema.type.value)
+    return [kind, schema.name, dict(schema.parameters), {name: described(one) for name, one in inner.items()}]
+
+
+def exact(value: Any, schema: ConnectSchema | None) -> Any:
+    """A value in the form of ConnectConverters.java."""
+    if value is None or schema is None:
+        return None if value is None else "?"
+    if schema.type is ConnectType.ARRAY:
+        return [exact(item, schema.value_schema) for item in value]
+    if schema.type is ConnectType.MAP:
+        return [[exact(key, schema.key_schema), exact(item, schema.value_schema)] for key, item in value]
+    if schema.name in (DATE, TIME, TIMESTAMP):
+        return str(value * (86_400_000 if schema.name == DATE else 1))
+    if isinstance(value, Decimal):
+        return f"{int(Decimal((value.as_tuple().sign, value.as_tuple().digits, 0)))} {-int(value.as_tuple().exponent)}"
+    if schema.type in (ConnectType.FLOAT32, ConnectType.FLOAT64):
+        return (np.array(value, ">f4" if schema.type is ConnectType.FLOAT32 else ">f8")).tobytes().hex()
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def compare(kafka: ConnectConverters, text: str) -> None:
+    kind, value = kafka.header(SIMPLE, text.encode())
+    found = parse_string(text)
+    assert described(found.schema) == kind, text
+    assert exact(found.value, found.schema) == value, text
+
+
+@settings(max_examples=1_500, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(TEXTS | ARRAYS | MAPS)
+@example("16777217.5")
+@example("1.00000017881393421514957253748434595763683319091796875001")
+def test_texts_are_read_as_kafka_reads_them(kafka: ConnectConverters, text: str) -> None:
+    if not re.search(r"[eE][+-]?\d{5,}", text):
+        compare(kafka, text)
+
+
+ROWS: list[tuple[pa.Field, ConnectSchema, list[Any]]] = [
+    (column("v", pa.int8()), ConnectSchema(ConnectType.INT8), [-128, 127]),
+    (column("v", pa.int64()), ConnectSchema(ConnectType.INT64), [-(2**63), 0, 2**63 - 1]),
+    (column("v", pa.bool_()), ConnectSchema(ConnectType.BOOLEAN), [True, False]),
+    (column("v", pa.string()), ConnectSchema(ConnectType.STRING), ["", '"q" \\', "é😀"]),
+    (column("v", pa.binary()), ConnectSchema(ConnectType.BYTES), [b"", b"\x00\xff\xfe"]),
+    (column("v", pa.float64()), ConnectSchema(ConnectType.FLOAT64), [0.1, 1e10, 100.0, math.inf]),
+    (column("v", pa.decimal128(38, 2), "decimal"), decimal(2), [Decimal("12.50"), Decimal("-0.01")]),
+    (column("v", pa.date32()), date(), [-1, 0, 1, 20_454]),
+    (column("v", pa.timestamp("ms", "UTC")), timestamp(), [-1, 0, 999, 86_399_999, 86_400_000, 86_400_001, 1_767_225_600_123]),
+]
+
+
+@pytest.mark.parametrize(("field", "schema", "rows"), ROWS, ids=[str(field.type) for field, *_ in ROWS])
+def test_values_are_written_as_kafka_writes_them(kafka: ConnectConverters, field: pa.Field, schema: ConnectSchema, rows: list[Any]) -> None:
+    rows = [*rows, None]
+    made = SimpleSerializer().serialize(ConnectColumn(pa.array(rows, field.type), schema), "t").to_pylist()
+    assert made == [kafka.written_header(SIMPLE, connect_schema(field), connect_value(row, field)) for row in rows]
+
+
+def test_times_are_written_as_kafka_writes_them(kafka: ConnectConverters) -> None:
+    rows = [0, 1, 86_399_999]
+    made = SimpleSerializer().serialize(ConnectColumn(pa.array(rows, pa.time32("ms")), time()), "t").to_pylist()
+    assert made == [kafka.written_header(SIMPLE, {"type": "time"}, str(row)) for row in rows]
+
+
+def test_what_costs_java_without_bound_is_text() -> None:
+    assert parse_string("1e2147483647") == Parsed(ConnectSchema(ConnectType.STRING), "1e2147483647")

@@ -1,0 +1,68 @@
+"""Configurations of a registry's client, and schemas to register."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+from typing import Any
+
+from confluent_kafka.schema_registry import Schema
+from confluent_kafka.schema_registry.error import SchemaRegistryError
+
+from ignite_kafka.registry.client import Registry
+from ignite_kafka.registry.config import RegistryConfig, config_of
+from ignite_kafka.registry.schema import AVRO, RegistrySchema
+from ignite_kafka.settings.converters import parse_properties
+from ignite_kafka.settings.registry_properties import URL
+
+
+def config(
+    url: str, properties: dict[str, str] | None = None, secrets: dict[str, str] | None = None, side: str = "value", **options: Any
+) -> RegistryConfig:
+    """Configuration of the registry at a URL, as settings and a secrets file give it."""
+    known = parse_properties(f"{side}_converter_config", "avro", {URL: url, **(properties or {})})
+    return config_of(side, known, secrets or {}, {}, **options)
+
+
+def record(*fields: str, name: str = "Person", defaults: bool = False) -> RegistrySchema:
+    """An Avro record of texts; with defaults, readers do without the fields."""
+    default = {"default": ""} if defaults else {}
+    members = [{"name": field, "type": "string", **(default if field != "id" else {})} for field in fields]
+    return RegistrySchema(json.dumps({"type": "record", "name": name, "fields": members}), AVRO)
+
+
+class MemoryClient:
+    """A registry in memory, as the client of a real one is used; ``requests`` counts."""
+
+    def __init__(self) -> None:
+        self.schemas: list[tuple[str, Schema]] = []
+        self.requests = 0
+
+    def register_schema(self, subject: str, schema: Schema, _normalize: bool) -> int:
+        self.requests += 1
+        if (subject, schema) not in self.schemas:
+            self.schemas.append((subject, schema))
+        return self.schemas.index((subject, schema)) + 1
+
+    def get_schema(self, id: int) -> Schema:
+        self.requests += 1
+        if not 0 < id <= len(self.schemas):
+            raise SchemaRegistryError(404, 40403, f"Schema {id} not found")
+        return self.schemas[id - 1][1]
+
+    def get_latest_version(self, subject: str) -> Any:
+        self.requests += 1
+        id = max(number for number, (one, _) in enumerate(self.schemas, 1) if one == subject)
+        return SimpleNamespace(schema_id=id, schema=self.schemas[id - 1][1])
+
+    def get_version(self, subject: str, version: int) -> Any:
+        return SimpleNamespace(schema=[schema for one, schema in self.schemas if one == subject][version - 1])
+
+    def clear_caches(self) -> None:
+        pass
+
+
+def memory_registry(client: MemoryClient | None = None, **options: Any) -> Registry:
+    """A registry in memory; options as in :func:`config`."""
+    made = client or MemoryClient()
+    return Registry(config("http://127.0.0.1:8081", **options), lambda _config: made)  # type: ignore[arg-type,return-value]

@@ -1,0 +1,96 @@
+"""A source and a sink as one command: their settings fit, and the end of one is the end of the other."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from ignite_kafka.cli.replicate import Part, run_together, settings_of_both
+from ignite_kafka.errors import SettingsError
+
+SOURCE = "name=a\ncache_whitelist=x\nrun_mode={mode}\ninternal_topic_prefix=in-a\n"
+SINK = "name=b\ntopics=ignite-x\nrun_mode={mode}\n{more}"
+ENDS = "print('done')"
+FAILS = "import sys; print('broken'); sys.exit(3)"
+STREAMS = (
+    "import signal, sys, time\n"
+    "signal.signal(signal.SIGTERM, lambda *_: (print('after the batch'), sys.exit({code})))\n"
+    "print('ready', flush=True)\n"
+    "while True: time.sleep(0.01)"
+)
+
+
+def files(tmp_path: Path, source: str = "once", sink: str = "once", more: str = "") -> tuple[Path, Path]:
+    (tmp_path / "a.properties").write_text(SOURCE.format(mode=source))
+    (tmp_path / "b.properties").write_text(SINK.format(mode=sink, more=more))
+    return tmp_path / "a.properties", tmp_path / "b.properties"
+
+
+def test_the_sink_reads_the_types_topic_of_the_source(tmp_path: Path) -> None:
+    assert settings_of_both(*files(tmp_path))[1].types_topic == "in-a-types"
+    assert settings_of_both(*files(tmp_path, more="types_topic=own\n"))[1].types_topic == "own"
+    assert settings_of_both(*files(tmp_path, more="internal_topic_prefix=in-a\n"))[1].carried_types_topic == "in-a-types"
+
+
+@pytest.mark.parametrize(
+    ("sink", "more", "what"),
+    [
+        ("continuous", "", "run_mode of the source is once, that of the sink continuous"),
+        ("once", "value_converter=ignite-binary\n", "value_converter of the source is json, that of the sink ignite-binary"),
+        ("once", "name=a\ninternal_topic_prefix=in-a\n", "source and sink have one name"),
+    ],
+)
+def test_settings_that_do_not_fit_are_refused(tmp_path: Path, sink: str, more: str, what: str) -> None:
+    with pytest.raises(SettingsError, match=what):
+        settings_of_both(*files(tmp_path, sink=sink, more=more))
+
+
+def test_each_file_is_of_its_direction(tmp_path: Path) -> None:
+    source, sink = files(tmp_path)
+    with pytest.raises(SettingsError, match="the other direction"):
+        settings_of_both(sink, source)
+
+
+def part(name: str, program: str) -> Part:
+    return Part(name, [sys.executable, "-u", "-c", program])
+
+
+def test_both_end(capsys: pytest.CaptureFixture[str]) -> None:
+    polls: list[int] = []
+    assert run_together([part("source", ENDS), part("sink", ENDS)], lambda: polls.append(1)) == 0
+    assert sorted(capsys.readouterr().out.splitlines()) == ["sink   | done", "source | done"]
+
+
+def test_the_failure_of_one_ends_the_other(capsys: pytest.CaptureFixture[str]) -> None:
+    stream = part("source", STREAMS.format(code=0))
+    assert run_together([stream, part("sink", FAILS)], lambda: None) == 3
+    found = capsys.readouterr()
+    assert "sink   | broken" in found.out
+    assert "the sink failed with exit code 3; the source was ended" in found.err
+    assert stream.code is not None
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_both_after_their_batch(capsys: pytest.CaptureFixture[str], number: int) -> None:
+    parts = [part(name, STREAMS.format(code=0)) for name in ("source", "sink")]
+    lines: list[str] = []
+
+    def once_ready() -> None:
+        lines.extend(capsys.readouterr().out.splitlines())
+        if len(lines) == 2:
+            lines.append("")
+            os.kill(os.getpid(), number)
+
+    before = signal.getsignal(number)
+    assert run_together(parts, once_ready) == 0
+    assert capsys.readouterr().out.count("after the batch") == 2
+    assert signal.getsignal(number) == before
+
+
+def test_a_run_that_ends_at_once_is_interrupted() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run_together([part("source", STREAMS.format(code=143))], lambda: os.kill(os.getpid(), signal.SIGINT))

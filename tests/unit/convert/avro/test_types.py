@@ -1,0 +1,63 @@
+"""Avro schemas and their JSON: members in Java's order, names within their namespace, one form a type."""
+
+from __future__ import annotations
+
+import json
+
+import fastavro
+import pytest
+
+from ignite_kafka.convert.avro.types import AvroField, AvroType, parse, to_text
+from ignite_kafka.errors import UnsupportedType
+
+INNER = AvroType("record", "a.B", fields=(AvroField("x", AvroType("int")),))
+
+
+def test_a_type_that_occurs_again_is_written_by_its_name() -> None:
+    other = AvroType("record", "c.D", fields=(AvroField("again", INNER),))
+    outer = AvroType(
+        "record", "a.Outer", "doc", (AvroField("one", INNER), AvroField("two", INNER, default=None), AvroField("three", other))
+    )
+    text = to_text(outer)
+    assert text == (
+        '{"type":"record","name":"Outer","namespace":"a","doc":"doc","fields":[{"name":"one","type":{"type":"record","name":"B","fields":'
+        '[{"name":"x","type":"int"}]}},{"name":"two","type":"B","default":null},{"name":"three","type":{"type":"record","name":"D",'
+        '"namespace":"c","fields":[{"name":"again","type":"a.B"}]}}]}'
+    )
+    assert parse(text) == outer
+    fastavro.parse_schema(json.loads(text))
+
+
+def test_a_type_without_a_namespace_within_one_that_has_one() -> None:
+    outer = AvroType("record", "a.Outer", fields=(AvroField("e", AvroType("enum", "Color", symbols=("RED",), default="RED")),))
+    assert '"name":"Color","namespace":""' in to_text(outer)
+    assert parse(to_text(outer)) == outer
+
+
+def test_two_forms_of_one_type_are_refused() -> None:
+    changed = AvroType("record", "a.B", fields=(AvroField("y", AvroType("int")),))
+    with pytest.raises(UnsupportedType, match=r"the fields of a\.B differ"):
+        to_text(AvroType("record", "a.Outer", fields=(AvroField("one", INNER), AvroField("two", changed))))
+
+
+def test_names_are_resolved_as_avro_does() -> None:
+    text = '{"type":"record","name":"x.A","fields":[{"name":"f","type":{"type":"fixed","name":"F","size":2}},{"name":"g","type":"x.F"}]}'
+    parsed = parse(text)
+    assert parsed.name == "x.A"
+    assert [one.type.name for one in parsed.fields] == ["x.F", "x.F"]
+    assert parse('{"type":{"type":"int","logicalType":"date"}}').property("logicalType") == "date"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("{", "is no JSON"),
+        ('"other"', "unknown type other"),
+        ("5", "has 5 where a type belongs"),
+        ('{"type":"record","fields":[]}', "without a name"),
+        ('{"type":"record","name":"A","fields":[{"name":"f","type":["null","A"]}]}', "A contains itself"),
+    ],
+)
+def test_what_is_no_schema_that_columns_can_hold(text: str, reason: str) -> None:
+    with pytest.raises(UnsupportedType, match=reason):
+        parse(text)

@@ -1,0 +1,65 @@
+"""Records of converters string, bytes and of primitives as entries, each side with its own converter."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import pytest
+
+from ignite_kafka.convert.to_ignite import ConversionRules, Entries, RecordConverter, SideRules, Stage
+from ignite_kafka.ignite.types import type_codes as codes
+from ignite_kafka.ignite.types.model import CacheInfo
+from ignite_kafka.settings.converters import parse_properties
+from tests.support.to_ignite_records import GrowingTypes, cache_of, consumed, decoded
+
+FREE = CacheInfo("free", 2)
+TYPES = GrowingTypes()
+
+
+def entries(cache: CacheInfo, key: str, value: str, records: list[tuple[bytes | None, bytes | None]], **properties: str) -> Entries:
+    first, second = (SideRules(name, parse_properties("", name, properties if name == "string" else {})) for name in (key, value))
+    return RecordConverter(cache, TYPES, ConversionRules(first, second)).convert(consumed([v for _, v in records], [k for k, _ in records]))
+
+
+def test_text_keys_and_json_values() -> None:
+    found = entries(cache_of({"id": "java.lang.Integer"}, key="java.lang.String"), "string", "json", [(b"7", b'{"id": 7}'), (b'"q"', None)])
+    assert [(key, value and value.fields) for key, value in decoded(found, TYPES)] == [("7", {"id": 7}), ('"q"', None)]
+    assert [key[0] for key in found.keys.to_pylist()] == [codes.STRING] * 2
+    assert found.bad == ()
+
+
+CASES: list[tuple[str, bytes, Any, int]] = [
+    ("long", struct.pack(">q", -5), -5, codes.LONG),
+    ("integer", struct.pack(">i", 1 << 30), 1 << 30, codes.INT),
+    ("short", struct.pack(">h", 300), 300, codes.SHORT),
+    ("float", struct.pack(">f", 1.5), 1.5, codes.FLOAT),
+    ("double", struct.pack(">d", 0.1), 0.1, codes.DOUBLE),
+    ("boolean", b"\x01", True, codes.BOOL),
+    ("bytes", b"\x00\xff", b"\x00\xff", codes.BYTE_ARRAY),
+    ("string", "é".encode(), "é", codes.STRING),
+]
+
+
+@pytest.mark.parametrize(("name", "data", "value", "code"), CASES, ids=[case[0] for case in CASES])
+def test_each_converter_gives_its_own_type(name: str, data: bytes, value: Any, code: int) -> None:
+    found = entries(FREE, "string", name, [(b"k", data)])
+    assert (found.values[0].as_py()[0], decoded(found, TYPES)) == (code, [("k", value)])
+
+
+def test_bytes_that_are_no_value_are_bad_and_name_the_side() -> None:
+    records = [(struct.pack(">q", 1), b"a"), (b"1", b"b"), (struct.pack(">q", 3), b"\xff"), (None, b"d"), (b"", None)]
+    found = entries(FREE, "long", "string", records)
+    assert decoded(found, TYPES) == [(1, "a")]
+    why = "Failed to deserialize long: Size of data received by LongDeserializer is not 8"
+    assert [(bad.row, bad.stage, bad.reason) for bad in found.bad] == [
+        (1, Stage.KEY, why),
+        (2, Stage.VALUE, "byte 0 is no text in UTF-8 (converter.encoding)"),
+        (3, Stage.KEY, "the record has no key, and key_policy is key"),
+        (4, Stage.KEY, why),
+    ]
+
+
+def test_the_encoding_is_a_property() -> None:
+    found = entries(FREE, "string", "string", [(b"\xe9", b"\x80")], **{"converter.encoding": "latin1"})
+    assert decoded(found, TYPES) == [("é", "\x80")]
