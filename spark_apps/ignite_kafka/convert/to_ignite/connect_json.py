@@ -24,7 +24,7 @@ from ...settings.converters import JSON
 from ..connect import ConnectColumn, ConnectPart, ConnectSchema, Deserialized
 from .json_parser import parsed
 from .json_rows import parse
-from .json_values import Refused
+from .json_values import Doubled, Refused
 from .payload_columns import PayloadColumns, decimal_names, parsed_as, quoted_decimals
 from .payload_rows import PayloadReader, array_of
 from .schema_json import connect_schema
@@ -37,7 +37,7 @@ _MEMBERS = frozenset({"schema", "payload"})
 _BEGINS = r'^[ \t\r\n]*\{[ \t\r\n]*"(schema|payload)"[ \t\r\n]*:'
 _SCHEMA = re.compile(r'[ \t\r\n]*\{[ \t\r\n]*"schema"[ \t\r\n]*:[ \t\r\n]*')
 _PAYLOAD = re.compile(r'[ \t\r\n]*,[ \t\r\n]*"payload"[ \t\r\n]*:')
-_DECODER = json.JSONDecoder()
+_DECODER = json.JSONDecoder(parse_int=str, parse_float=str)  # finds where a value ends; int refuses more than 4,300 digits
 _BINARY = pa.binary()
 _NULL, _MISSING, _CLOSE = pa.scalar(b"null", _BINARY), pa.scalar(None, _BINARY), b"}"
 _SPACE = " \t\r\n"
@@ -222,10 +222,14 @@ class _Batch:
                 self._bad.append((row, error.reason))
 
     def _single(self, row: int, text: bytes) -> None:
-        item = parse(text)
+        item = parse(text, doubled=True)
+        if type(item) is Doubled:
+            item.refuse()
         whole = type(item) is dict and item.keys() == _MEMBERS
         if self._owner.plain:
             schema = item["schema"] if whole else False
+            if type(schema) is Doubled:
+                schema.refuse()
             whole = schema is None or (type(schema) is dict and type(schema.get("type")) is str)
         if not whole:
             if not self._owner.plain:

@@ -16,6 +16,7 @@ from .enum_forms import enum_forms, enum_values
 from .exact_numbers import is_strict
 from .json_values import (
     QUOTED_FLOATS,
+    Doubled,
     Number,
     QuotedFloat,
     Read,
@@ -43,12 +44,15 @@ class Typed:
         self.field, self.value = field, value
 
 
-def parse(text: bytes) -> Any:
-    """The JSON value of a record: numbers as :class:`Number`; raises Refused for whatever is not exactly one JSON value."""
+def parse(text: bytes, *, doubled: bool = False) -> Any:
+    """The JSON value of a record: numbers as :class:`Number`; raises Refused for whatever is not exactly one JSON value.
+
+    :param doubled: an object in which a name stands twice is a :class:`Doubled`; else it is refused.
+    """
     if not text:
         raise Refused("no bytes at all, which is no JSON value (a tombstone is null, not empty)")
     try:
-        return _DECODER.decode(text.decode("utf-8"))
+        return (_DOUBLED_TOO if doubled else _DECODER).decode(text.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise Refused(f"not UTF-8 at byte {error.start}") from None
     except json.JSONDecodeError as error:
@@ -59,9 +63,13 @@ def parse(text: bytes) -> Any:
 
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
-    if len(members) != len(pairs):
-        names = [name for name, _ in pairs]
-        raise Refused(f"the name {next(name for name in names if names.count(name) > 1)!r} stands twice in an object")
+    return members if len(members) == len(pairs) else Doubled(pairs)
+
+
+def _members_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = _members(pairs)
+    if type(members) is Doubled:
+        members.refuse()
     return members
 
 
@@ -69,7 +77,10 @@ def _constant(name: str) -> NoReturn:
     raise Refused(f"not JSON: {name} without quotes")
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_members, parse_int=Number, parse_float=Number, parse_constant=_constant)
+_DECODER, _DOUBLED_TOO = (
+    json.JSONDecoder(object_pairs_hook=hook, parse_int=Number, parse_float=Number, parse_constant=_constant)
+    for hook in (_members_once, _members)
+)
 
 
 class RowReader:

@@ -9,7 +9,7 @@ import base64
 import binascii
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, InvalidOperation
 from functools import partial
 from typing import Any, NoReturn
@@ -57,6 +57,22 @@ class Number(str):
     """A JSON number as its digits."""
 
     __slots__ = ()
+
+
+class Doubled(dict[str, Any]):
+    """A JSON object in which a name stands twice; the member is the last of that name."""
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        names = [name for name, _ in pairs]
+        self._twice = [name for name in self if names.count(name) > 1]
+
+    def refuse(self, read: Iterable[str] | None = None) -> None:
+        """Raise Refused if one of the members that are read stands twice; None: all are read."""
+        among = self.keys() if read is None else set(read)
+        for name in self._twice:
+            if name in among:
+                raise Refused(f"the name {name!r} stands twice in an object")
 
 
 class QuotedFloat(str):
@@ -184,7 +200,7 @@ def text_of(item: Any) -> str:
     return text
 
 
-_JSON_KINDS = {Number: "number", str: "text", bool: "boolean", dict: "object", list: "array", type(None): "null"}
+_JSON_KINDS = {Number: "number", str: "text", bool: "boolean", dict: "object", Doubled: "object", list: "array", type(None): "null"}
 
 
 def expect(kind: type, wanted: str, item: Any) -> Any:

@@ -18,12 +18,12 @@ import pyarrow as pa
 
 from ..connect import ConnectSchema, ConnectType
 from ..connect.schema import DECIMAL, arrow_type, scale_of
-from .json_values import Number, Refused, scalar_reader
+from .json_values import Doubled, Number, Refused, scalar_reader, text_of
 
 _MOST_DIGITS = 10_000  # a number like 1E+999999999 is a few bytes here and a gigabyte in Ignite
 _MOST_UNSCALED = 4_000  # bytes
 _DAY_MS = 86_400_000
-_NODES = {dict: "OBJECT", list: "ARRAY", Number: "NUMBER", str: "STRING", bool: "BOOLEAN", type(None): "NULL"}
+_NODES = {dict: "OBJECT", Doubled: "OBJECT", list: "ARRAY", Number: "NUMBER", str: "STRING", bool: "BOOLEAN", type(None): "NULL"}
 
 _Read = Callable[[Any], Any]
 
@@ -84,7 +84,9 @@ class PayloadReader:
         readers = [(one.name, self._reader(one.schema)) for one in schema.fields]
 
         def read(item: Any) -> dict[str, Any]:
-            if type(item) is not dict:
+            if type(item) is Doubled:  # members that the schema lacks are passed over, as they are by columns
+                item.refuse(name for name, _ in readers)
+            elif type(item) is not dict:
                 raise _wrong("Structs should be encoded as JSON objects", item)
             return {name: _within(name, reader, item.get(name)) for name, reader in readers}
 
@@ -96,9 +98,11 @@ class PayloadReader:
         key, value = self._reader(schema.key_schema), self._reader(schema.value_schema)
 
         def named(item: Any) -> list[tuple[Any, Any]]:
+            if type(item) is Doubled:
+                item.refuse()
             if type(item) is not dict:
                 raise _wrong("Maps with string fields should be encoded as JSON objects", item)
-            return [(name, _within(f"{{{name}}}", value, one)) for name, one in item.items()]
+            return [(_within("{key}", text_of, name), _within(f"{{{name}}}", value, one)) for name, one in item.items()]
 
         def paired(item: Any) -> list[tuple[Any, Any]]:
             if type(item) is not list:

@@ -208,6 +208,36 @@ def test_a_null_is_its_default_unless_asked_otherwise() -> None:
     assert only(field, "null") == 9
 
 
+def test_numbers_of_any_length_make_bad_records_at_most() -> None:
+    digits = "1" * 5_000
+    assert only(connect.decimal(0), digits) == digits
+    assert only(LONG, digits).startswith("it is 1111")
+    good, bad = read(
+        [f'{{"payload":{digits},"schema":{{"type":"int64"}}}}', f'{{"schema":{{"type":"int64","version":{digits}}},"payload":1}}']
+    )
+    assert sorted(bad) == [0]
+    assert good[1][1] == 1
+
+
+def test_a_key_of_a_map_is_text() -> None:
+    texts = ConnectSchema(ConnectType.MAP, key_schema=ConnectSchema(ConnectType.STRING), value_schema=LONG)
+    assert only(texts, '{"\\ud83d\\ude00":1}') == [("😀", 1)]
+    assert only(texts, '{"a":1,"\\ud83d":1}') == "field {key} has half of a surrogate pair"
+    assert only(texts, '{"a":1,"a":1}') == "the name 'a' stands twice in an object"
+
+
+def test_a_member_twice_that_the_schema_lacks_is_passed_over_whatever_stands_in_other_records() -> None:
+    whole = ConnectSchema(ConnectType.STRUCT, fields=(ConnectField("a", LONG),))
+    doubled, wrong = '{"x":1,"x":2,"a":3,"y":{"z":1,"z":2}}', '{"a":"3"}'
+    for payloads in ([doubled], [doubled, wrong], [wrong, doubled], ['{"a":3}', doubled]):
+        good, bad = read([envelope(whole, payload) for payload in payloads])
+        assert {value["a"] for _, value in good.values()} == {3}
+        assert len(bad) == payloads.count(wrong)
+    assert only(whole, '{"a":1,"a":2,"x":{}}') == "the name 'a' stands twice in an object"
+    assert only(LONG, '{"a":1,"a":2}') == "it is a JSON object where a number is due"
+    assert only(LONG, '1,"payload":2') == "the name 'payload' stands twice in an object"
+
+
 def test_numbers_among_base64_are_not_taken_for_each_other() -> None:
     whole = ConnectSchema(ConnectType.STRUCT, fields=(ConnectField("n", connect.decimal(0)), ConnectField("s", TEXT)))
     lists = ConnectSchema(ConnectType.ARRAY, value_schema=connect.decimal(0))
