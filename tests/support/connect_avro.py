@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import base64
-import json
-import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.support.waiting import DEADLINE_S
-
-JAVA_SOURCE = Path(__file__).parent.parent / "java" / "ConnectAvro.java"
+from tests.support.java_programs import JavaProgram
 
 
 class Answer(NamedTuple):
@@ -24,27 +21,18 @@ class Answer(NamedTuple):
 class ConnectAvro:
     """The peer.
 
-    :param jars: class path of the converter and of Kafka Connect.
-    :param classes: an empty directory for the compiled class.
+    :param jars: folders of the jars of the converter and of Kafka Connect.
+    :param classes: an empty directory for the compiled classes.
     :param properties: of AvroDataConfig, as name=value.
     """
 
-    def __init__(self, jars: str, classes: Path, *properties: str) -> None:
-        subprocess.run(["javac", "-encoding", "UTF-8", "-cp", jars, "-d", str(classes), str(JAVA_SOURCE)], check=True)
-        command = ["java", "-Xmx256m", "-cp", f"{classes}:{jars}", "-Dfile.encoding=UTF-8", "ConnectAvro", *properties]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    def __init__(self, jars: Sequence[Path], classes: Path, *properties: str) -> None:
+        self._java = JavaProgram("ConnectAvro", jars, classes, properties)
+        self.close = self._java.close
 
     def ask(self, envelope: bytes, schema: str, body: bytes) -> Answer:
         """The answer for one value; AssertionError with the peer's error."""
-        assert self._process.stdin
-        assert self._process.stdout
-        self._process.stdin.write(b"\t".join([envelope, schema.encode(), base64.b64encode(body)]) + b"\n")
-        self._process.stdin.flush()
-        line = self._process.stdout.readline()
-        assert line, f"ConnectAvro ended at {envelope!r}"
-        found = json.loads(line)
+        request = {"envelope": base64.b64encode(envelope).decode(), "schema": schema, "body": base64.b64encode(body).decode()}
+        found = self._java.ask(request)
         assert "error" not in found, f"{found['error']} at {envelope!r}"
         return Answer(found["schema"], base64.b64decode(found["body"]), base64.b64decode(found["read"]))
-
-    def close(self) -> None:
-        self._process.communicate(timeout=DEADLINE_S)

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import base64
-import json
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.support.java_caches import compile_java
-from tests.support.waiting import DEADLINE_S
+from tests.support.java_programs import JavaProgram
 
-_SOURCE = Path(__file__).parents[1] / "java" / "ConnectConverters.java"
+JSON = "org.apache.kafka.connect.json.JsonConverter"
 
 
 class Refused(Exception):
-    """A DataException of Kafka Connect, with the messages of its causes."""
+    """An exception of Kafka Connect, with the messages of its causes."""
 
 
 class ConnectConverters:
-    """Converts single values with any class of Kafka Connect.
+    """Converts single values, or values of headers, with any class of Kafka Connect.
+
+    Schemas and values have the form of :mod:`tests.support.connect_data`.
 
     :param jars: folder of the jars of Kafka Connect.
     :param classes: an empty directory for the compiled classes.
@@ -28,44 +27,21 @@ class ConnectConverters:
     """
 
     def __init__(self, jars: Path, classes: Path, java: str = "java") -> None:
-        compile_java([_SOURCE], jars, classes)
-        options = ["-Xmx256m", "-Dfile.encoding=UTF-8", "-Dstdout.encoding=UTF-8", "-Duser.timezone=UTC"]
-        command = [java, *options, "-cp", f"{classes}:{jars}/*", "ConnectConverters"]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self._java = JavaProgram("ConnectConverters", [jars], classes, java=java)
+        self.close = self._java.close
 
-    def write(self, name: str, schema: dict[str, Any], value: Any, properties: Mapping[str, str] | None = None) -> bytes | None:
-        """Bytes of a value (see tests/support/connect_json.py: connect_schema, connect_value); raises Refused."""
-        answer = self._ask([name, dict(properties or {}), "write", schema, value])
-        return None if answer is None else base64.b64decode(answer)
+    def write(self, name: str, schema: dict[str, Any] | None, value: Any, properties: Mapping[str, str] | None = None) -> bytes | None:
+        """Bytes of a value by the converter of a class; raises Refused."""
+        written = self._ask(name, properties, schema=schema, value=value)["bytes"]
+        return None if written is None else base64.b64decode(written)
 
-    def read(self, name: str, data: bytes | None, properties: Mapping[str, str] | None = None) -> tuple[str, bool, str | None]:
-        """Type, whether it is optional and value in exact form; raises Refused."""
-        text = None if data is None else base64.b64encode(data).decode()
-        kind, optional, value = self._ask([name, dict(properties or {}), "read", text])
-        return kind, optional, value
+    def read(self, name: str, data: bytes | None, properties: Mapping[str, str] | None = None) -> tuple[Any, Any]:
+        """Schema and value of bytes by the converter of a class; raises Refused."""
+        found = self._ask(name, properties, bytes=None if data is None else base64.b64encode(data).decode())
+        return found["schema"], found["value"]
 
-    def written_header(self, name: str, schema: dict[str, Any], value: Any) -> bytes | None:
-        """Bytes of a header's value, like :meth:`write`."""
-        answer = self._ask([name, {}, "write header", schema, value])
-        return None if answer is None else base64.b64decode(answer)
-
-    def header(self, name: str, data: bytes) -> tuple[Any, Any]:
-        """Schema and value of a header, as ConnectConverters.java describes them."""
-        schema, value = self._ask([name, {}, "read header", base64.b64encode(data).decode()])
-        return schema, value
-
-    def _ask(self, request: list[Any]) -> Any:
-        assert self._process.stdin
-        assert self._process.stdout
-        self._process.stdin.write(json.dumps(request).encode() + b"\n")
-        self._process.stdin.flush()
-        line = self._process.stdout.readline()
-        assert line, f"ConnectConverters ended at {request}"
-        answer = json.loads(line)
-        if isinstance(answer, dict):
+    def _ask(self, name: str, properties: Mapping[str, str] | None, **more: Any) -> dict[str, Any]:
+        answer = self._java.ask({"class": name, "properties": dict(properties or {}), **more})
+        if "error" in answer:
             raise Refused(answer["error"])
         return answer
-
-    def close(self) -> None:
-        """End the process."""
-        self._process.communicate(timeout=DEADLINE_S)

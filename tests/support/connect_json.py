@@ -1,7 +1,7 @@
 """Columns of every type with random values, and what Kafka Connect's JSON of them is: a slow reference that shares no code with ours.
 
 A value is a plain Python one: int (also for dates and times, in the column's unit), float, str, bytes, Decimal, list, a list of pairs for
-a map, a tuple for a struct. :class:`ConnectJson` asks the real JsonConverter.
+a map, a tuple for a struct.
 """
 
 from __future__ import annotations
@@ -11,19 +11,14 @@ import json
 import math
 import re
 import struct
-import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from tests.support.waiting import DEADLINE_S
-
-JAVA_SOURCE = Path(__file__).parent.parent / "java" / "ConnectJson.java"
 DAY_MS = 86_400_000
 _INTS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 _LOGICAL = {pa.date32(): "date", pa.timestamp("us", "UTC"): "timestamp", pa.timestamp("ms", "UTC"): "timestamp"}
@@ -205,32 +200,39 @@ def _unsigned_zero(value: Decimal) -> Decimal:
 
 
 def connect_schema(field: pa.Field, value: Any = None) -> dict[str, Any]:
-    """The Connect schema of a column, as ConnectJson.java takes it; a decimal in text has the scale of `value`."""
+    """The Connect schema of a column, as ConnectData.java takes it; a decimal in text has the scale of `value`."""
     kind = field.type
     if mark(field) == "decimal":
-        return {"type": "decimal", "scale": -value.as_tuple().exponent if kind == pa.string() else kind.scale}
+        scale = -value.as_tuple().exponent if kind == pa.string() else kind.scale
+        return {"type": "bytes", "parameters": [["scale", str(scale)]], **_logical("Decimal")}
     if mark(field) == "time":
-        return {"type": "time"}
-    if kind in _LOGICAL:
-        return {"type": _LOGICAL[kind]}
+        return {"type": "int32", **_logical("Time")}
+    if kind == pa.date32():
+        return {"type": "int32", **_logical("Date")}
+    if pa.types.is_timestamp(kind):
+        return {"type": "int64", **_logical("Timestamp")}
     if pa.types.is_list(kind):
-        return {"type": "array", "items": connect_schema(kind.value_field)}
+        return {"type": "array", "optional": True, "values": connect_schema(kind.value_field)}
     if pa.types.is_map(kind):
-        return {"type": "map", "keys": connect_schema(kind.key_field), "values": connect_schema(kind.item_field)}
+        return {"type": "map", "optional": True, "keys": connect_schema(kind.key_field), "values": connect_schema(kind.item_field)}
     if pa.types.is_struct(kind):
-        return {"type": "struct", "fields": [[child.name, connect_schema(child)] for child in kind]}
+        return {"type": "struct", "optional": True, "fields": [[child.name, connect_schema(child)] for child in kind]}
     names = {pa.float32(): "float32", pa.float64(): "float64", pa.bool_(): "boolean", pa.string(): "string", pa.binary(): "bytes"}
-    return {"type": names.get(kind, str(kind))}
+    return {"type": names.get(kind, str(kind)), "optional": True}
+
+
+def _logical(name: str) -> dict[str, Any]:
+    return {"optional": True, "name": f"org.apache.kafka.connect.data.{name}", "version": 1}
 
 
 def connect_value(value: Any, field: pa.Field) -> Any:
-    """A value in the exact form that ConnectJson.java takes."""
+    """A value in the exact form that ConnectData.java takes."""
     kind = field.type
     if value is None or isinstance(value, (bool, str)):
         return value
     if isinstance(value, Decimal):
-        sign, digits, _ = value.as_tuple()
-        return ("-" if sign else "") + "".join(map(str, digits))
+        sign, digits, exponent = value.as_tuple()
+        return [("-" if sign else "") + "".join(map(str, digits)), -int(exponent)]
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     if isinstance(value, float):
@@ -249,9 +251,9 @@ _NUMBER = re.compile(rb"(-?[0-9]+\.[0-9]+(?:E-?[0-9]+)?)")
 _DIGITS_OF_FLOAT32 = 8
 
 
-def longer_in_java(our: bytes | str | None, real: bytes | str | None) -> bool:
+def longer_in_java(our: bytes | None, real: bytes | None) -> bool:
     """True if only numbers differ, which Java 17 and 18 write with digits too many for the same number (JDK-4511638)."""
-    if not isinstance(our, bytes) or not isinstance(real, bytes):
+    if our is None or real is None:
         return False
     ours, reals = _NUMBER.split(our), _NUMBER.split(real)
     if len(ours) != len(reals):
@@ -261,30 +263,3 @@ def longer_in_java(our: bytes | str | None, real: bytes | str | None) -> bool:
         if mine != java and not (longer and _NUMBER.fullmatch(mine) and np.float32(mine) == np.float32(java)):
             return False
     return True
-
-
-class ConnectJson:
-    """The real JsonConverter in a Java process, through tests/java/ConnectJson.java.
-
-    :param jars: class path of connect-json, connect-api, kafka-clients and Jackson.
-    :param classes: an empty directory for the compiled class.
-    """
-
-    def __init__(self, jars: str, classes: Path) -> None:
-        subprocess.run(["javac", "-encoding", "UTF-8", "-cp", jars, "-d", str(classes), str(JAVA_SOURCE)], check=True)
-        command = ["java", "-Xmx256m", "-cp", f"{classes}:{jars}", "-Dfile.encoding=UTF-8", "ConnectJson"]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-
-    def write(self, requests: Sequence[tuple[str, dict[str, Any], Any]]) -> Iterator[bytes]:
-        """JSON bytes of each (decimal.format, schema, exact value)."""
-        assert self._process.stdin
-        assert self._process.stdout
-        for request in requests:
-            self._process.stdin.write(json.dumps(request).encode() + b"\n")
-            self._process.stdin.flush()
-            line = self._process.stdout.readline()
-            assert line, f"ConnectJson ended at {request}"
-            yield line[:-1]
-
-    def close(self) -> None:
-        self._process.communicate(timeout=DEADLINE_S)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,10 +12,11 @@ from ignite_kafka.ignite.cluster import Cluster
 from ignite_kafka.ignite.endpoint import IgniteEndpoint
 from ignite_kafka.ignite.scan import scan_partitions
 from ignite_kafka.ignite.types.model import CacheInfo, Page
+from tests.support.java_programs import SOURCES, compile_java
 from tools.servers import IgniteCluster, Jars
 from tools.servers.jars import IGNITE_JAVA_OPTIONS, java_command
 
-SOURCE = Path(__file__).parents[1] / "java" / "WriteTypes.java"
+SOURCE = SOURCES / "WriteTypes.java"
 PREFIX = "json_"
 
 
@@ -26,12 +27,6 @@ class Read:
     cluster: Cluster
     info: CacheInfo
     pages: list[Page]
-
-
-def compile_java(sources: Sequence[Path], jars: Path, target: Path) -> None:
-    """Compile programs of tests/java, and the classes of that folder that they use, against the jars of a folder."""
-    options = ["-encoding", "UTF-8", "-sourcepath", str(SOURCE.parent), "-cp", f"{jars}/*", "-d", str(target)]
-    subprocess.run(["javac", *options, *map(str, sources)], check=True)
 
 
 @contextmanager

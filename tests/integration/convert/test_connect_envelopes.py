@@ -17,7 +17,8 @@ from ignite_kafka.convert.connect import ConnectSchema, ConnectType
 from ignite_kafka.convert.to_ignite.connect_json import ConnectJsonDeserializer
 from ignite_kafka.convert.to_kafka.connect_json import ConnectJsonSerializer
 from ignite_kafka.convert.to_kafka.json_columns import JsonFormat
-from tests.support.connect_envelopes import ConnectEnvelopes, column, described, exact, raw, schemas, values
+from tests.support.connect_converters import JSON, ConnectConverters
+from tests.support.connect_data import column, described, exact, raw, schemas, values
 from tests.support.connect_json import longer_in_java
 from tools.servers import Jars
 
@@ -26,8 +27,8 @@ FLAGS = (True, False)
 
 
 @pytest.fixture(scope="module")
-def connect(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConnectEnvelopes]:
-    java = ConnectEnvelopes(f"{jars.kafka}/*", tmp_path_factory.mktemp("classes"))
+def connect(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConnectConverters]:
+    java = ConnectConverters(jars.kafka, tmp_path_factory.mktemp("classes"))
     yield java
     java.close()
 
@@ -43,31 +44,31 @@ _DOUBLES = [0.0, -0.0, 1.0, 100.0, 0.001, 9.999e-4, 1e7, 9999999.5, 1e10, 1.5e-7
 
 @pytest.mark.parametrize("kind", [ConnectType.FLOAT32, ConnectType.FLOAT64])
 @pytest.mark.parametrize("enable", FLAGS)
-def test_floats_are_written_as_java_writes_them(connect: ConnectEnvelopes, kind: ConnectType, enable: bool) -> None:
+def test_floats_are_written_as_java_writes_them(connect: ConnectConverters, kind: ConnectType, enable: bool) -> None:
     schema = ConnectSchema(kind)
     rows = [*_DOUBLES, math.nan, math.inf, -math.inf] if kind is ConnectType.FLOAT64 else [0.0, -0.0, 100.0, 1e7, 1e10, 0.5, 1e-5, math.nan]
     if kind is ConnectType.FLOAT32:
         rows = [float(np.float32(row)) for row in rows]
     ours = ConnectJsonSerializer(schemas=enable).serialize(column(rows, schema), "t")
-    assert ours.to_pylist() == [connect.write(schema, exact(row, schema), config("BASE64", enable=enable)) for row in rows]
+    assert ours.to_pylist() == [connect.write(JSON, described(schema), exact(row, schema), config("BASE64", enable=enable)) for row in rows]
 
 
 @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data(), schemas(), st.sampled_from(FORMATS), st.sampled_from(FLAGS), st.sampled_from(FLAGS))
 def test_what_is_written(
-    connect: ConnectEnvelopes, data: st.DataObject, schema: ConnectSchema, decimals: str, enable: bool, defaults: bool
+    connect: ConnectConverters, data: st.DataObject, schema: ConnectSchema, decimals: str, enable: bool, defaults: bool
 ) -> None:
     rows: list[Any] = data.draw(st.lists(values(schema), max_size=4))
     ours = ConnectJsonSerializer(JsonFormat(decimals), schemas=enable, defaults=defaults).serialize(column(rows, schema), "t")
     for row, our in zip(rows, ours.to_pylist(), strict=True):
-        real = connect.write(schema, exact(row, schema), config(decimals, enable=enable, defaults=defaults))
+        real = connect.write(JSON, described(schema), exact(row, schema), config(decimals, enable=enable, defaults=defaults))
         assert our == real or longer_in_java(our, real), row
 
 
 @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data(), schemas(), st.sampled_from(FORMATS), st.sampled_from(FLAGS), st.sampled_from(FLAGS))
 def test_what_is_read(
-    connect: ConnectEnvelopes, data: st.DataObject, schema: ConnectSchema, decimals: str, spaced: bool, defaults: bool
+    connect: ConnectConverters, data: st.DataObject, schema: ConnectSchema, decimals: str, spaced: bool, defaults: bool
 ) -> None:
     rows: list[Any] = data.draw(st.lists(values(schema), max_size=4))
     texts = ConnectJsonSerializer(JsonFormat(decimals), defaults=False).serialize(column(rows, schema), "t")
@@ -81,11 +82,11 @@ def test_what_is_read(
         for row, value in zip(part.rows.tolist(), raw(part.column.data), strict=True)
     }
     for row, text in enumerate(texts.to_pylist()):
-        real = connect.read(text, config(decimals, defaults=defaults))
+        real_schema, real_value = connect.read(JSON, text, config(decimals, defaults=defaults))
         read_schema, value = ours[row]
         assert read_schema is not None
-        assert _lost_defaults(described(read_schema)) == _lost_defaults(real["schema"])
-        assert _as_java(exact(value, read_schema), read_schema) == _as_java(real["value"], read_schema), text
+        assert _lost_defaults(described(read_schema)) == _lost_defaults(real_schema)
+        assert _as_java(exact(value, read_schema), read_schema) == _as_java(real_value, read_schema), text
 
 
 def _halves(text: bytes) -> tuple[bytes, bytes]:
@@ -149,9 +150,9 @@ def _as_java(value: Any, schema: ConnectSchema | None) -> Any:
         (ConnectType.INT32, "1} more {", "1"),
     ],
 )
-def test_what_kafkas_reader_turns_into_another_value(connect: ConnectEnvelopes, kind: ConnectType, payload: str, lost: Any) -> None:
+def test_what_kafkas_reader_turns_into_another_value(connect: ConnectConverters, kind: ConnectType, payload: str, lost: Any) -> None:
     """The table of docs/types.md: why a sink is stricter."""
     text = f'{{"schema":{{"type":"{kind}","optional":true}},"payload":{payload}}}'.encode()
-    assert connect.read(text, config("BASE64"))["value"] == lost
+    assert connect.read(JSON, text, config("BASE64"))[1] == lost
     found = ConnectJsonDeserializer().deserialize(pa.array([text]), "t")
     assert len(found.bad) == 1 or payload in ('"NaN"', "-0.0")

@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ignite_kafka.convert.to_kafka.json_columns import JsonFormat, text
+from tests.support.connect_converters import JSON, ConnectConverters
 from tests.support.connect_json import (
     DAY_MS,
     FLAT,
     TEXT_DECIMAL,
-    ConnectJson,
     arrow,
     column,
     connect_schema,
@@ -88,18 +88,23 @@ TABLE: dict[str, tuple[pa.Field, list[Any]]] = {
 
 
 @pytest.fixture(scope="module")
-def connect(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConnectJson]:
-    java = ConnectJson(f"{jars.kafka}/*", tmp_path_factory.mktemp("classes"))
+def connect(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConnectConverters]:
+    java = ConnectConverters(jars.kafka, tmp_path_factory.mktemp("classes"))
     yield java
     java.close()
 
 
-def compare(connect: ConnectJson, field: pa.Field, rows: list[Any], decimal_format: str) -> None:
+def config(decimal_format: str) -> dict[str, str]:
+    return {"schemas.enable": "false", "decimal.format": decimal_format}
+
+
+def compare(connect: ConnectConverters, field: pa.Field, rows: list[Any], decimal_format: str) -> None:
     """Ours are the real converter's bytes, and parse to the value that the rules give."""
     # a decimal in text has a scale of its own, so its column is written row by row
     ours = text(arrow(rows, field), field, JsonFormat(decimal_format)).to_pylist()
-    requests = [(decimal_format, connect_schema(field, row), connect_value(row, field)) for row in rows]
-    for row, our, real in zip(rows, ours, connect.write(requests), strict=True):
+    for row, our in zip(rows, ours, strict=True):
+        real = connect.write(JSON, connect_schema(field, row), connect_value(row, field), config(decimal_format))
+        assert real is not None
         wanted = expected(row, field, decimal_format)
         assert same(parsed(real), wanted), f"the reference is wrong: {real!r} for {row!r}"
         assert same(parsed(our), wanted), f"{our!r} instead of {real!r} for {row!r}"
@@ -108,26 +113,26 @@ def compare(connect: ConnectJson, field: pa.Field, rows: list[Any], decimal_form
 
 @pytest.mark.parametrize("decimal_format", FORMATS)
 @pytest.mark.parametrize("name", TABLE)
-def test_every_type_of_the_table(connect: ConnectJson, name: str, decimal_format: str) -> None:
+def test_every_type_of_the_table(connect: ConnectConverters, name: str, decimal_format: str) -> None:
     field, rows = TABLE[name]
     compare(connect, field, rows if field is TEXT_DECIMAL else [*rows, None], decimal_format)
 
 
 @pytest.mark.parametrize("decimal_format", FORMATS)
-def test_one_object_with_every_type(connect: ConnectJson, decimal_format: str) -> None:
+def test_one_object_with_every_type(connect: ConnectConverters, decimal_format: str) -> None:
     named = {name: pair for name, pair in TABLE.items() if pair[0] is not TEXT_DECIMAL}
     record = column("", pa.struct([field.with_name(name) for name, (field, _) in named.items()]))
     rows = [tuple(cases[i % len(cases)] for _, cases in named.values()) for i in range(20)]
     compare(connect, record, [*rows, (None,) * len(named)], decimal_format)
 
 
-def test_an_empty_map_has_no_schema_and_is_an_object(connect: ConnectJson) -> None:
+def test_an_empty_map_has_no_schema_and_is_an_object(connect: ConnectConverters) -> None:
     kind = pa.map_(pa.int32(), pa.string())
-    assert list(connect.write([("BASE64", {"type": "none"}, [])])) == [b"{}"]
+    assert connect.write(JSON, None, {}, config("BASE64")) == b"{}"
     assert text(pa.array([[]], kind), pa.field("", kind), JsonFormat()).to_pylist() == [b"{}"]
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.data(), fields(FLAT), st.sampled_from(FORMATS))
-def test_random_columns(connect: ConnectJson, data: st.DataObject, field: pa.Field, decimal_format: str) -> None:
+def test_random_columns(connect: ConnectConverters, data: st.DataObject, field: pa.Field, decimal_format: str) -> None:
     compare(connect, field, data.draw(st.lists(values(field, least=1), max_size=4)), decimal_format)

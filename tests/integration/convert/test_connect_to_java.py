@@ -22,7 +22,7 @@ from ignite_kafka.ignite.schema import get_or_create_cache, register_type
 from ignite_kafka.ignite.types.java_hash import java_hash
 from ignite_kafka.ignite.types.model import BinaryType, QueryEntity, QueryField
 from tests.support.connect_records import Value, converted, plain, struct
-from tests.support.java_caches import compile_java
+from tests.support.java_programs import compile_java
 from tests.support.waiting import DEADLINE_S
 from tools.servers import IgniteCluster, Jars
 from tools.servers.jars import IGNITE_JAVA_OPTIONS, java_command

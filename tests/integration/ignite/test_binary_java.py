@@ -22,7 +22,7 @@ from ignite_kafka.ignite.types.model import CacheInfo, Page
 from tests.support.converters import converter
 from tests.support.ignite_bytes import nested_type_ids
 from tests.support.ignite_keys import key_of
-from tests.support.java_caches import compile_java
+from tests.support.java_programs import compile_java
 from tests.support.value_text import column_form, of_column, of_java, of_row
 from tests.support.waiting import DEADLINE_S
 from tools.servers import IgniteCluster, Jars

@@ -15,7 +15,7 @@ from ignite_kafka.ignite.endpoint import IgniteEndpoint
 from ignite_kafka.ignite.schema import get_or_create_cache
 from ignite_kafka.ignite.sql_views import with_present_tables
 from ignite_kafka.ignite.types.model import QueryField
-from tests.support.java_caches import compile_java
+from tests.support.java_programs import compile_java
 from tests.support.waiting import DEADLINE_S
 from tools.servers import IgniteCluster, Jars
 from tools.servers.jars import IGNITE_JAVA_OPTIONS, java_command

@@ -22,7 +22,7 @@ from ignite_kafka.ignite.schema import get_or_create_cache, query_entity, regist
 from ignite_kafka.ignite.types.java_hash import java_hash
 from ignite_kafka.ignite.types.model import BinaryType, CacheInfo
 from ignite_kafka.ignite.types.type_table import enum_field, field_of, object_field
-from tests.support.java_caches import compile_java
+from tests.support.java_programs import compile_java
 from tests.support.value_text import of_java, of_row
 from tests.support.waiting import DEADLINE_S
 from tools.servers import IgniteCluster, Jars

@@ -22,7 +22,7 @@ from ignite_kafka.ignite.scan import scan_partitions
 from ignite_kafka.ignite.types.java_hash import java_hash
 from ignite_kafka.ignite.types.model import CacheInfo, Page
 from tests.integration.ignite.nodes import OneNodeCluster
-from tests.support.java_caches import compile_java
+from tests.support.java_programs import compile_java
 from tests.support.key_converters import KEY_CONVERTERS
 from tests.support.servers import small_caches
 from tests.support.waiting import DEADLINE_S

@@ -32,8 +32,7 @@ OPTIONS = AvroOptions(discard_docs=True, enhanced=True)
 
 @pytest.fixture(scope="module")
 def peer(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConnectAvro]:
-    path = f"{jars.converter}/*:{jars.kafka}/*"
-    found = ConnectAvro(path, tmp_path_factory.mktemp("classes"), "enhanced.avro.schema.support=true")
+    found = ConnectAvro([jars.converter, jars.kafka], tmp_path_factory.mktemp("classes"), "enhanced.avro.schema.support=true")
     yield found
     found.close()
 

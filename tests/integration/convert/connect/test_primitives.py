@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator
-from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -21,6 +19,7 @@ from ignite_kafka.convert.connect.primitives import (
 )
 from ignite_kafka.convert.connect.schema import arrow_type
 from tests.support.connect_converters import ConnectConverters, Refused
+from tests.support.connect_data import described, exact
 from tests.support.connect_json import column, connect_schema, connect_value, values
 from tools.servers import Jars
 
@@ -33,13 +32,6 @@ def kafka(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Conn
     java = ConnectConverters(jars.kafka, tmp_path_factory.mktemp("classes"))
     yield java
     java.close()
-
-
-def exact(value: Any, kind: pa.DataType) -> str:
-    """The form that ConnectConverters.java gives."""
-    if pa.types.is_floating(kind):
-        return struct.pack(">f" if kind == pa.float32() else ">d", value).hex()
-    return str(value).lower() if kind == pa.bool_() else str(value)
 
 
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -55,9 +47,7 @@ def test_written_and_read_as_kafka_does(kafka: ConnectConverters, data: st.DataO
     assert found.bad == ()
     back = [value for part in found.parts for value in part.column.data.to_pylist()]
     wanted = [kafka.read(CLASSES[name], item) for item in made.drop_null().to_pylist()]
-    assert [(str(primitive.type.value), True, exact(value, field.type)) for value in back] == [
-        (kind if kind not in ("float32", "float64") else primitive.type.value, optional, value) for kind, optional, value in wanted
-    ]
+    assert [(described(primitive.schema), exact(value, primitive.schema)) for value in back] == wanted
 
 
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -65,14 +55,13 @@ def test_written_and_read_as_kafka_does(kafka: ConnectConverters, data: st.DataO
 def test_bytes_that_are_no_value(kafka: ConnectConverters, name: str, items: list[bytes]) -> None:
     found = PrimitiveDeserializer(PRIMITIVES[name]).deserialize(pa.array([b"", *items], pa.binary())[1:], "t")
     good = {int(row): value for part in found.parts for row, value in zip(part.rows, part.column.data.to_pylist(), strict=True)}
-    kind = arrow_type(PRIMITIVES[name].schema)
     values, refused = {}, {}
     for row, item in enumerate(items):
         try:
-            values[row] = kafka.read(CLASSES[name], item)[2]
+            values[row] = kafka.read(CLASSES[name], item)[1]
         except Refused as error:
             refused[row] = str(error)
-    assert {row: exact(value, kind) for row, value in good.items()} == values
+    assert {row: exact(value, PRIMITIVES[name].schema) for row, value in good.items()} == values
     assert dict(found.bad) == refused
 
 
@@ -82,6 +71,6 @@ def test_bytes_are_passed_on(kafka: ConnectConverters) -> None:
     made = BytesSerializer().serialize(ConnectColumn(pa.array(rows), schema), "t")
     field = column("v", pa.binary())
     assert made.to_pylist() == rows == [kafka.write(BYTES, connect_schema(field), connect_value(row, field)) for row in rows]
-    assert kafka.read(BYTES, b"\x00\xff") == ("bytes", True, "AP8=")
+    assert kafka.read(BYTES, b"\x00\xff") == (described(ConnectSchema(ConnectType.BYTES, optional=True)), "AP8=")
     (part,) = BytesDeserializer().deserialize(made[:2], "t").parts
     assert (part.column.data.to_pylist(), part.column.schema) == (rows[:2], ConnectSchema(ConnectType.BYTES, optional=True))

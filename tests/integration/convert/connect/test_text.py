@@ -18,6 +18,7 @@ from ignite_kafka.convert.connect.text import StringDeserializer, StringSerializ
 from ignite_kafka.errors import UnsupportedType
 from ignite_kafka.settings.encodings import CODECS
 from tests.support.connect_converters import ConnectConverters
+from tests.support.connect_data import described
 from tests.support.connect_json import column, connect_schema, connect_value, values
 from tools.servers import Jars
 
@@ -125,8 +126,8 @@ def test_every_encoding(kafka: ConnectConverters, encoding: str, text: str, data
         our = text.encode(CODECS[encoding], "replace")
     assert our == real
     for item in (data, our):
-        kind, optional, value = kafka.read(CONVERTER, item, properties)
-        assert (kind, optional) == ("string", True)
+        schema, value = kafka.read(CONVERTER, item, properties)
+        assert schema == described(ConnectSchema(ConnectType.STRING, optional=True))
         found = StringDeserializer(encoding).deserialize(pa.array([item], pa.binary()), "t")
         if found.bad:
             assert "\ufffd" in str(value)
@@ -137,6 +138,6 @@ def test_every_encoding(kafka: ConnectConverters, encoding: str, text: str, data
 @pytest.mark.parametrize("encoding", ["ISO-8859-1", "ISO-8859-15", "windows-1252", "US-ASCII"])
 def test_every_byte_of_an_encoding(kafka: ConnectConverters, encoding: str) -> None:
     for byte in range(256):
-        _, _, value = kafka.read(CONVERTER, bytes([byte]), {"converter.encoding": encoding})
+        _, value = kafka.read(CONVERTER, bytes([byte]), {"converter.encoding": encoding})
         found = StringDeserializer(encoding).deserialize(pa.array([bytes([byte])]), "t")
         assert [part.column.data.to_pylist() for part in found.parts] == ([] if value == "\ufffd" else [[value]])

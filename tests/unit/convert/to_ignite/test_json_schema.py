@@ -20,7 +20,7 @@ from ignite_kafka.convert.to_ignite.json_schema import JsonSchemaDeserializer
 from ignite_kafka.convert.to_kafka.json_columns import JsonFormat
 from ignite_kafka.convert.to_kafka.json_schema import JsonSchemaSerializer
 from ignite_kafka.errors import RegistryError
-from tests.support import connect_envelopes as cases
+from tests.support import connect_data as cases
 from tests.support.registry import MemoryClient, memory_registry
 
 ENUM = "io.confluent.connect.json.Enum"

@@ -14,7 +14,7 @@ from ignite_kafka.convert.to_ignite.json_values import Refused
 from ignite_kafka.convert.to_ignite.schema_json import connect_schema
 from ignite_kafka.convert.to_kafka.json_columns import JsonFormat
 from ignite_kafka.convert.to_kafka.schema_json import schema_json
-from tests.support.connect_envelopes import schemas
+from tests.support.connect_data import schemas
 
 
 def read(text: str) -> ConnectSchema | None:

@@ -2,74 +2,32 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import java.io.BufferedReader;
-import java.io.InputStreamReader;
 import java.math.BigDecimal;
 import java.math.BigInteger;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.Collection;
 import java.util.Date;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import org.apache.kafka.connect.data.Decimal;
 import org.apache.kafka.connect.data.Field;
 import org.apache.kafka.connect.data.Schema;
-import org.apache.kafka.connect.data.SchemaAndValue;
 import org.apache.kafka.connect.data.SchemaBuilder;
 import org.apache.kafka.connect.data.Struct;
-import org.apache.kafka.connect.json.JsonConverter;
 
 /**
- * Writes and reads Connect data with Kafka's JsonConverter.
- *
- * <p>Standard input, one JSON object a line: "config" (the converter's properties) and either "schema" and "value", to
- * be written, or "bytes" (base64), to be read. Standard output, one JSON object a line: "bytes" (base64 or null), or
- * "schema" and "value", or "error", the exception's text.
+ * Connect schemas and values as JSON, in the form of tests/support/connect_data.py.
  *
  * <p>A schema is null or {"type": Connect's name in lower case, "optional", "name", "version", "doc", "parameters":
  * [[name, value], ...], "default": a value, "fields": [[name, schema], ...], "keys", "values"}. A value has the exact
  * form: integers as strings (a date in milliseconds), a decimal as [unscaled, scale], floats as the hexadecimal bits,
- * bytes as base64, a map as pairs, a struct as an array.
+ * bytes as base64, a map as pairs, a struct as an array. A value to be written without a schema is plain JSON.
  */
-public class ConnectEnvelopes {
+class ConnectData {
     private static final ObjectMapper MAPPER = new ObjectMapper();
-
-    public static void main(String[] args) throws Exception {
-        BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
-        for (String line = in.readLine(); line != null; line = in.readLine()) {
-            ObjectNode reply = MAPPER.createObjectNode();
-            try {
-                answer(MAPPER.readTree(line), reply);
-            } catch (RuntimeException error) {
-                reply.put("error", String.valueOf(error.getMessage()));
-            }
-            System.out.write(MAPPER.writeValueAsBytes(reply));
-            System.out.write('\n');
-            System.out.flush();
-        }
-    }
-
-    private static void answer(JsonNode request, ObjectNode reply) {
-        JsonConverter converter = new JsonConverter();
-        Map<String, Object> config = new LinkedHashMap<>();
-        for (Map.Entry<String, JsonNode> one : request.get("config").properties())
-            config.put(one.getKey(), one.getValue().asText());
-        converter.configure(config, false);
-        if (request.has("bytes")) {
-            byte[] bytes = Base64.getDecoder().decode(request.get("bytes").asText());
-            SchemaAndValue read = converter.toConnectData("topic", bytes);
-            reply.set("schema", described(read.schema()));
-            reply.set("value", exact(read.schema(), read.value()));
-            return;
-        }
-        Schema schema = schema(request.get("schema"));
-        Object value = schema == null ? plain(request.get("value")) : value(schema, request.get("value"));
-        byte[] bytes = converter.fromConnectData("topic", schema, value);
-        reply.put("bytes", bytes == null ? null : Base64.getEncoder().encodeToString(bytes));
-    }
 
     static Schema schema(JsonNode node) {
         if (node.isNull()) return null;
@@ -85,7 +43,7 @@ public class ConnectEnvelopes {
     }
 
     private static SchemaBuilder builder(JsonNode node) {
-        Schema.Type type = Schema.Type.valueOf(node.get("type").asText().toUpperCase(java.util.Locale.ROOT));
+        Schema.Type type = Schema.Type.valueOf(node.get("type").asText().toUpperCase(Locale.ROOT));
         switch (type) {
             case ARRAY:
                 return SchemaBuilder.array(schema(node.get("values")));
@@ -101,13 +59,9 @@ public class ConnectEnvelopes {
         }
     }
 
-    /** A value without a schema: JSON's own, integers as longs. */
-    private static Object plain(JsonNode node) {
-        return MAPPER.convertValue(node, Object.class);
-    }
-
     static Object value(Schema schema, JsonNode node) {
         if (node.isNull()) return null;
+        if (schema == null) return MAPPER.convertValue(node, Object.class);
         if (isLogical(schema)) return logical(schema, node);
         switch (schema.type()) {
             case INT8:
@@ -159,7 +113,7 @@ public class ConnectEnvelopes {
     static JsonNode described(Schema schema) {
         if (schema == null) return MAPPER.nullNode();
         ObjectNode node = MAPPER.createObjectNode();
-        node.put("type", schema.type().name().toLowerCase(java.util.Locale.ROOT));
+        node.put("type", schema.type().name().toLowerCase(Locale.ROOT));
         node.put("optional", schema.isOptional());
         if (schema.name() != null) node.put("name", schema.name());
         if (schema.version() != null) node.put("version", schema.version());
@@ -191,8 +145,8 @@ public class ConnectEnvelopes {
                     .add(decimal.scale());
         }
         if (value instanceof Date) return text(String.valueOf(((Date) value).getTime()));
-        if (value instanceof Float) return text(String.format("%08x", Float.floatToIntBits((Float) value)));
-        if (value instanceof Double) return text(String.format("%016x", Double.doubleToLongBits((Double) value)));
+        if (value instanceof Float) return text(String.format("%08x", Float.floatToRawIntBits((Float) value)));
+        if (value instanceof Double) return text(String.format("%016x", Double.doubleToRawLongBits((Double) value)));
         if (value instanceof byte[]) return text(Base64.getEncoder().encodeToString((byte[]) value));
         ArrayNode array = MAPPER.createArrayNode();
         if (value instanceof Collection) {

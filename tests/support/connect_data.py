@@ -1,4 +1,4 @@
-"""Random Connect schemas and values of them, and the real JsonConverter that writes and reads both (tests/java/ConnectEnvelopes.java).
+"""Random Connect schemas and values of them, and the form in which a Java process gets and gives both (tests/java/ConnectData.java).
 
 A value is a plain Python one: int (also for dates and times, in the column's unit), float, str, bytes, Decimal, list, a list of pairs for
 a map, a tuple for a struct.
@@ -7,12 +7,8 @@ a map, a tuple for a struct.
 from __future__ import annotations
 
 import base64
-import json
 import struct
-import subprocess
-from collections.abc import Mapping
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -20,9 +16,7 @@ from hypothesis import strategies as st
 
 from ignite_kafka.convert.connect import ConnectColumn, ConnectField, ConnectSchema, ConnectType
 from ignite_kafka.convert.connect import schema as connect
-from tests.support.waiting import DEADLINE_S
 
-JAVA_SOURCE = Path(__file__).parent.parent / "java" / "ConnectEnvelopes.java"
 DAY_MS = 86_400_000
 _BITS = {ConnectType.INT8: 8, ConnectType.INT16: 16, ConnectType.INT32: 32, ConnectType.INT64: 64}
 _NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6)
@@ -148,7 +142,7 @@ def _for_arrow(value: Any, one: ConnectSchema) -> Any:
 
 
 def described(one: ConnectSchema | None) -> dict[str, Any] | None:
-    """The schema as ConnectEnvelopes.java takes it."""
+    """The schema as ConnectData.java takes it."""
     if one is None:
         return None
     parts: dict[str, Any] = {"type": one.type.name.lower(), "optional": one.optional}
@@ -157,9 +151,9 @@ def described(one: ConnectSchema | None) -> dict[str, Any] | None:
         parts["parameters"] = [list(pair) for pair in one.parameters]
     if one.default is not None:
         parts["default"] = exact(raw(connect.default_array(one))[0], one)
-    if one.key_schema:
+    if one.type is ConnectType.MAP:
         parts["keys"] = described(one.key_schema)
-    if one.value_schema:
+    if one.type in (ConnectType.ARRAY, ConnectType.MAP):
         parts["values"] = described(one.value_schema)
     if one.type is ConnectType.STRUCT:
         parts["fields"] = [[field.name, described(field.schema)] for field in one.fields]
@@ -185,7 +179,7 @@ def raw(array: pa.Array) -> list[Any]:
 
 
 def exact(value: Any, one: ConnectSchema) -> Any:
-    """A value in the exact form of ConnectEnvelopes.java."""
+    """A value in the exact form of ConnectData.java."""
     if value is None or isinstance(value, bool):
         return value
     if connect.scale_of(one) is not None:
@@ -196,7 +190,6 @@ def exact(value: Any, one: ConnectSchema) -> Any:
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     if isinstance(value, float):
-        value = float("nan") if value != value else value
         return struct.pack(">f" if one.type is ConnectType.FLOAT32 else ">d", value).hex()
     if one.type is ConnectType.ARRAY and one.value_schema:
         return [exact(item, one.value_schema) for item in value]
@@ -205,40 +198,3 @@ def exact(value: Any, one: ConnectSchema) -> Any:
     if one.type is ConnectType.STRUCT:
         return [exact(item, field.schema) for field, item in zip(one.fields, value, strict=True)]
     return str(value)
-
-
-class ConnectEnvelopes:
-    """The real JsonConverter in a Java process.
-
-    :param jars: class path of connect-json, connect-api, kafka-clients and Jackson.
-    :param classes: an empty directory for the compiled class.
-    """
-
-    def __init__(self, jars: str, classes: Path) -> None:
-        subprocess.run(["javac", "-encoding", "UTF-8", "-cp", jars, "-d", str(classes), str(JAVA_SOURCE)], check=True)
-        command = ["java", "-Xmx256m", "-cp", f"{classes}:{jars}", "-Dfile.encoding=UTF-8", "ConnectEnvelopes"]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-
-    def write(self, one: ConnectSchema | None, value: Any, config: Mapping[str, str]) -> bytes | str | None:
-        """Bytes of a value, in the form of :func:`exact`; a str is the text of the exception."""
-        reply = self._ask({"config": dict(config), "schema": described(one), "value": value})
-        if "error" in reply:
-            return str(reply["error"])
-        return None if reply["bytes"] is None else base64.b64decode(reply["bytes"])
-
-    def read(self, data: bytes, config: Mapping[str, str]) -> dict[str, Any]:
-        """schema and value, or error."""
-        return self._ask({"config": dict(config), "bytes": base64.b64encode(data).decode()})
-
-    def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        assert self._process.stdin
-        assert self._process.stdout
-        self._process.stdin.write(json.dumps(request).encode() + b"\n")
-        self._process.stdin.flush()
-        line = self._process.stdout.readline()
-        assert line, f"ConnectEnvelopes ended at {request}"
-        reply: dict[str, Any] = json.loads(line)
-        return reply
-
-    def close(self) -> None:
-        self._process.communicate(timeout=DEADLINE_S)
