@@ -149,12 +149,27 @@ def arrow_field(name: str, schema: ConnectSchema) -> pa.Field:
     return pa.field(name, arrow_type(schema))
 
 
+def text_type(schema: ConnectSchema) -> pa.DataType:
+    """The Arrow type of a schema's values with decimals as text."""
+    if schema.type is ConnectType.STRUCT:
+        return pa.struct([pa.field(one.name, text_type(one.schema)) for one in schema.fields])
+    if schema.type is ConnectType.ARRAY:
+        return pa.list_(pa.field("item", text_type(_inner(schema.value_schema))))
+    if schema.type is ConnectType.MAP:
+        return pa.map_(text_type(_inner(schema.key_schema)), pa.field("value", text_type(_inner(schema.value_schema))))
+    return pa.string() if scale_of(schema) is not None else arrow_type(schema)
+
+
 def default_array(schema: ConnectSchema, kind: pa.DataType | None = None) -> pa.Array:
     """The default as an array of one value.
 
     :param kind: its Arrow type; None: that of :func:`arrow_type`. A decimal may be of another one.
+    :raises pa.ArrowException: a decimal of the default has more digits than the type holds.
     """
-    made = pa.array([schema.default], arrow_type(schema))
+    try:
+        made = pa.array([schema.default], arrow_type(schema))
+    except pa.ArrowTypeError:  # of decimals as text, which have more digits
+        made = pa.array([schema.default], text_type(schema))
     return made if kind is None or made.type == kind else made.cast(kind)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from ..connect import ConnectField, ConnectSchema, ConnectType
 from .json_values import Number, Refused
-from .payload_rows import PayloadReader, array_of
+from .schema_json import encodable, with_default
 
 _ENUM = "io.confluent.connect.json.Enum"
 _MOST_DEPTH = 100
@@ -73,7 +73,7 @@ class SchemaReader:
         return self._one(node, root, optional, depth)
 
     def _one(self, node: dict[str, Any], root: Any, optional: bool, depth: int) -> ConnectSchema:
-        parameters = node.get("connect.parameters")
+        parameters = _object(node, "connect.parameters")
         made = self._kind(node, root, depth)
         found = replace(
             made,
@@ -81,15 +81,12 @@ class SchemaReader:
             name=_text(node, "title"),
             doc=_text(node, "description"),
             version=int(version) if type(version := node.get("connect.version")) is Number and version.lstrip("-").isdecimal() else None,
-            parameters=made.parameters + tuple((str(name), str(one)) for name, one in (parameters or {}).items()),
+            parameters=made.parameters + tuple((encodable(name), encodable(str(one))) for name, one in parameters.items()),
         )
-        if node.get("default") is None:
-            return found
-        value = PayloadReader(found).value(node["default"])
-        return replace(found, default=array_of([value], found)[0].as_py())
+        return found if node.get("default") is None else with_default(found, node["default"])
 
     def _kind(self, node: dict[str, Any], root: Any, depth: int) -> ConnectSchema:
-        kind, connect = _type_of(node), node.get("connect.type")
+        kind, connect = _type_of(node), _text(node, "connect.type")
         if kind == "object" and connect == "map":
             value = self._schema(node.get("additionalProperties"), root, optional=False, depth=depth + 1)
             return ConnectSchema(ConnectType.MAP, key_schema=ConnectSchema(ConnectType.STRING), value_schema=value)
@@ -98,7 +95,7 @@ class SchemaReader:
         if kind == "array":
             return self._array(node, root, depth)
         if kind == "enum":
-            symbols = tuple((f"{_ENUM}.{one}", str(one)) for one in node["enum"] if one is not None)
+            symbols = tuple((encodable(f"{_ENUM}.{one}"), str(one)) for one in node["enum"] if one is not None)
             return ConnectSchema(ConnectType.STRING, parameters=((_ENUM, ""), *symbols))
         if kind == "string":
             return ConnectSchema(ConnectType.BYTES if connect == "bytes" else ConnectType.STRING)
@@ -116,19 +113,18 @@ class SchemaReader:
             raise Refused("Array schema did not specify the items type")
         if node.get("connect.type") != "map":
             return ConnectSchema(ConnectType.ARRAY, value_schema=self._schema(items, root, optional=False, depth=depth + 1))
-        entry = items.get("properties", {}) if type(items) is dict else {}
+        entry = _object(items, "properties") if type(items) is dict else {}
         sides = [self._schema(entry.get(name), root, optional=False, depth=depth + 1) for name in ("key", "value")]
         return ConnectSchema(ConnectType.MAP, key_schema=sides[0], value_schema=sides[1])
 
     def _fields(self, node: dict[str, Any], root: Any, depth: int) -> tuple[ConnectField, ...]:
-        required, found = node.get("required") or (), []
-        properties = node.get("properties")
-        for number, (name, one) in enumerate((properties or {}).items()):
+        required, found = _required(node), []
+        for number, (name, one) in enumerate(_object(node, "properties").items()):
             optional = not self._required and name not in required
             index = one.get("connect.index") if type(one) is dict else None
             place = int(index) if type(index) is Number and index.isdecimal() else number
             try:
-                found.append((place, ConnectField(name, self._schema(one, root, optional=optional, depth=depth + 1))))
+                found.append((place, ConnectField(encodable(name), self._schema(one, root, optional=optional, depth=depth + 1))))
             except Refused as error:
                 raise error.within(name) from None
         return tuple(field for _place, field in sorted(found, key=lambda pair: pair[0]))
@@ -146,10 +142,10 @@ class SchemaReader:
 
 
 def _type_of(node: dict[str, Any]) -> str:
-    if "enum" in node:
+    if type(node.get("enum")) is list:
         return "enum"
     kind = node.get("type", "object" if "properties" in node else None)
-    if kind not in _TYPES:
+    if type(kind) is not str or kind not in _TYPES:
         raise Refused(f"a JSON Schema of type {kind} has no Connect schema")
     return str(kind)
 
@@ -160,8 +156,8 @@ def _merged(node: dict[str, Any]) -> dict[str, Any]:
     for part in node["allOf"]:
         if type(part) is not dict or "$ref" in part:
             raise Refused("an allOf of references has no Connect schema here")
-        properties = {**merged.get("properties", {}), **part.get("properties", {})}
-        required = [*merged.get("required", ()), *part.get("required", ())]
+        properties = {**_object(merged, "properties"), **_object(part, "properties")}
+        required = [*_required(merged), *_required(part)]
         merged |= part
         merged |= ({"properties": properties} if properties else {}) | ({"required": required} if required else {})
     return merged
@@ -169,4 +165,18 @@ def _merged(node: dict[str, Any]) -> dict[str, Any]:
 
 def _text(node: dict[str, Any], name: str) -> str | None:
     text = node.get(name)
-    return text if type(text) is str else None
+    return encodable(text) if type(text) is str else None
+
+
+def _object(node: dict[str, Any], name: str) -> dict[str, Any]:
+    """The members of a keyword that holds an object; none without it."""
+    found = node.get(name)
+    if found is not None and type(found) is not dict:
+        raise Refused(f"{name} of the JSON Schema is no object")
+    return found or {}
+
+
+def _required(node: dict[str, Any]) -> list[Any]:
+    """Names of the required members. Draft 3 has `required` in the members: true or false, not read."""
+    found = node.get("required")
+    return found if type(found) is list else []

@@ -77,8 +77,12 @@ class PayloadColumns:
         if parent is not None and parent.null_count:
             missing &= np.asarray(parent.is_valid())
         if schema.default is not None and self._defaults:
+            try:
+                default = default_array(schema, made.type)
+            except pa.ArrowException:  # of more digits than the column: rows have decimals as text
+                return made, wrong | missing
             rows = np.where(missing, len(made), np.arange(len(made)))
-            return pa.concat_arrays([made, default_array(schema, made.type)]).take(pa.array(rows)), wrong
+            return pa.concat_arrays([made, default]).take(pa.array(rows)), wrong
         return made, wrong if schema.optional else wrong | missing
 
     def _there(self, array: pa.Array, schema: ConnectSchema) -> tuple[pa.Array, Mask]:

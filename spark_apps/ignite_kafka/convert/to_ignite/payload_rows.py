@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 from ..connect import ConnectSchema, ConnectType
-from ..connect.schema import DECIMAL, arrow_type, scale_of
+from ..connect.schema import DECIMAL, arrow_type, scale_of, text_type
 from .json_values import Doubled, Number, Refused, scalar_reader, text_of
 
 _MOST_DIGITS = 10_000  # a number like 1E+999999999 is a few bytes here and a gigabyte in Ignite
@@ -118,17 +118,6 @@ def array_of(values: Sequence[Any], schema: ConnectSchema) -> pa.Array:
         return pa.array(values, arrow_type(schema))
     except (pa.ArrowInvalid, pa.ArrowTypeError):
         return pa.array([_with_texts(one, schema) for one in values], text_type(schema))
-
-
-def text_type(schema: ConnectSchema) -> pa.DataType:
-    """The Arrow type of a schema's values with decimals as text."""
-    if schema.type is ConnectType.STRUCT:
-        return pa.struct([pa.field(one.name, text_type(one.schema)) for one in schema.fields])
-    if schema.type is ConnectType.ARRAY and schema.value_schema:
-        return pa.list_(pa.field("item", text_type(schema.value_schema)))
-    if schema.type is ConnectType.MAP and schema.key_schema and schema.value_schema:
-        return pa.map_(text_type(schema.key_schema), pa.field("value", text_type(schema.value_schema)))
-    return pa.string() if scale_of(schema) is not None else arrow_type(schema)
 
 
 def _with_texts(value: Any, schema: ConnectSchema) -> Any:

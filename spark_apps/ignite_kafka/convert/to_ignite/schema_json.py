@@ -53,7 +53,7 @@ def _schema(node: Any, defaults: bool, depth: int) -> ConnectSchema:
         _parameters(found.get("parameters")),
         **parts,
     )
-    return _with_default(schema, found["default"], defaults) if "default" in found else schema
+    return with_default(schema, found["default"], defaults) if "default" in found else schema
 
 
 def _inner(found: dict[str, Any], name: str, missing: str, defaults: bool, depth: int) -> ConnectSchema:
@@ -72,13 +72,13 @@ def _fields(nodes: Any, defaults: bool, depth: int) -> tuple[ConnectField, ...]:
             raise Refused("Struct schema's field name not specified properly")
         if name in fields:
             raise Refused(f"Cannot create field because of field name duplication {name}")
-        fields[_encodable(name)] = ConnectField(name, _schema(node, defaults, depth + 1))
+        fields[encodable(name)] = ConnectField(name, _schema(node, defaults, depth + 1))
     return tuple(fields.values())
 
 
 def _text(found: dict[str, Any], name: str) -> str | None:
     text = found.get(name)
-    return _encodable(text) if type(text) is str else None
+    return encodable(text) if type(text) is str else None
 
 
 def _parameters(node: Any) -> tuple[tuple[str, str], ...]:
@@ -86,10 +86,11 @@ def _parameters(node: Any) -> tuple[tuple[str, str], ...]:
         return ()
     if any(type(value) is not str for value in node.values()):
         raise Refused("Schema parameters must have string values.")
-    return tuple((_encodable(name), _encodable(value)) for name, value in node.items())
+    return tuple((encodable(name), encodable(value)) for name, value in node.items())
 
 
-def _encodable(text: str) -> str:
+def encodable(text: str) -> str:
+    """The text of a schema; raises Refused if it has half of a surrogate pair."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -103,7 +104,8 @@ def _int32(digits: str) -> int:
     return (number + 2**31) % 2**32 - 2**31
 
 
-def _with_default(schema: ConnectSchema, node: Any, defaults: bool) -> ConnectSchema:
+def with_default(schema: ConnectSchema, node: Any, defaults: bool = True) -> ConnectSchema:
+    """The schema with a default of a JSON value, none for null; raises Refused if it is no value of the schema, or one beyond Python's."""
     value = PayloadReader(schema, defaults=defaults).value(node)
     if value is None:
         return schema

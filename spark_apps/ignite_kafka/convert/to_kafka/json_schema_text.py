@@ -36,7 +36,21 @@ def json_schema_text(schema: ConnectSchema, form: JsonFormat, *, additional: boo
     :param additional: whether objects may have members that the schema does not name.
     :raises UnsupportedType: a default is no value of its schema.
     """
-    return json.dumps(_schema(schema, form, additional), ensure_ascii=False, separators=(",", ":"))
+    return _text(_schema(schema, form, additional))
+
+
+class _Json(str):
+    """A JSON text as it stands: a default keeps the digits of its numbers."""
+
+
+def _text(node: Any) -> str:
+    if isinstance(node, _Json):
+        return node
+    if isinstance(node, dict):
+        return "{" + ",".join(f"{_text(name)}:{_text(one)}" for name, one in node.items()) + "}"
+    if isinstance(node, list):
+        return "[" + ",".join(map(_text, node)) + "]"
+    return json.dumps(node, ensure_ascii=False)
 
 
 def _schema(schema: ConnectSchema, form: JsonFormat, additional: bool, index: int | None = None) -> dict[str, Any]:
@@ -49,7 +63,7 @@ def _schema(schema: ConnectSchema, form: JsonFormat, additional: bool, index: in
     if schema.doc is not None:
         found["description"] = schema.doc
     if schema.default is not None:
-        found["default"] = json.loads(payload(ConnectColumn(default_array(schema), schema), form)[0].as_py())
+        found["default"] = _Json(payload(ConnectColumn(default_array(schema), schema), form)[0].as_py().decode())
     found |= _type(schema, form, additional)
     if schema.version is not None:
         found["connect.version"] = schema.version

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -206,6 +207,17 @@ def test_a_null_is_its_default_unless_asked_otherwise() -> None:
     assert only(whole, '{"b":"y"}', defaults=False) == {"a": None, "b": "y"}
     assert only(whole, "{}", defaults=False) == "field b is null: Invalid null value for required STRING field"
     assert only(field, "null") == 9
+
+
+def test_a_default_may_have_more_digits_than_arrows_decimals() -> None:
+    price = replace(connect.decimal(0), default="1" + "0" * 50)
+    nested = ConnectSchema(ConnectType.STRUCT, fields=(ConnectField("p", price),), default={"p": price.default})
+    whole = ConnectSchema(ConnectType.STRUCT, fields=(ConnectField("price", price), ConnectField("nested", nested)))
+    payloads = ['{"price":null}', '{"price":"AQ==","nested":{"p":"AQ=="}}', '{"price":"AQ==","nested":null}']
+    good, bad = read([envelope(whole, payload) for payload in payloads])
+    assert not bad
+    found = [(value["price"], value["nested"]["p"]) for _, value in (good[row] for row in range(3))]
+    assert [(int(a), int(b)) for a, b in found] == [(10**50, 10**50), (1, 1), (1, 10**50)]
 
 
 def test_numbers_of_any_length_make_bad_records_at_most() -> None:

@@ -140,6 +140,33 @@ def test_a_schema_that_connect_cannot_have_makes_its_records_bad(schema: Any, re
     assert reason in bad[0]
 
 
+@pytest.mark.parametrize(
+    ("schema", "reason"),
+    [
+        ({"type": "integer", "title": connect.TIMESTAMP, "connect.type": "int64", "default": 2**62}, "is out of range"),
+        ({"type": "integer", "title": connect.DATE, "connect.type": "int32", "default": 2**31 - 1}, "is out of range"),
+        ({"type": {"a": 1}}, "a JSON Schema of type {'a': '1'} has no Connect schema"),
+        ({"type": "string", "connect.parameters": ["a"]}, "connect.parameters of the JSON Schema is no object"),
+        ({"type": "object", "properties": [1]}, "properties of the JSON Schema is no object"),
+        ({"allOf": [{"properties": [1]}]}, "properties of the JSON Schema is no object"),
+        ({"allOf": [{"required": True}], "type": "number"}, "where a number is due"),
+        ({"type": "array", "connect.type": "map", "items": {"properties": [1]}}, "properties of the JSON Schema is no object"),
+        ({"type": "object", "properties": {"a\ud800": {"type": "integer"}}}, "half of a surrogate pair"),
+        ({"type": "string", "title": "\ud800"}, "half of a surrogate pair"),
+        ({"type": "integer", "connect.type": ["int8"]}, "where a number is due"),
+    ],
+)
+def test_no_schema_of_a_registry_ends_the_run(schema: Any, reason: str) -> None:
+    good, bad = read(schema, ['"x"'])
+    assert not good
+    assert reason in bad[0]
+
+
+def test_required_of_draft_3_is_not_read() -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "string", "required": True}}, "required": True}
+    assert read(schema, ["{}"], required=False)[0][0][1] == {"a": None}
+
+
 def test_a_referenced_schema_is_read_from_the_registry() -> None:
     client = MemoryClient()
     client.register_schema("id", Schema('{"type": "integer"}', "JSON", []), False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -103,6 +104,11 @@ def schema(one: ConnectSchema, **options: Any) -> Any:
 )
 def test_schemas_are_those_of_confluents_converter(one: ConnectSchema, wanted: Any) -> None:
     assert schema(one) == wanted
+
+
+def test_a_default_keeps_its_digits() -> None:
+    one = replace(connect.decimal(2), default=Decimal("84789336872058.91"))
+    assert '"default":84789336872058.91,' in json_schema_text(one, JsonFormat("NUMERIC"))
 
 
 def test_objects_may_be_closed() -> None:
