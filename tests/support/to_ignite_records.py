@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from ignite_kafka.convert.to_ignite import ConversionRules, Entries, SideRules
+from ignite_kafka.convert.connect_converters import deserializer
+from ignite_kafka.convert.to_ignite import ConversionRules, Entries, RecordConverter, SideRules
 from ignite_kafka.ignite.binary import decode_rows
 from ignite_kafka.ignite.schema import merged_type
 from ignite_kafka.ignite.types.model import BinaryType, CacheInfo, Page, QueryEntity, QueryField, TypeSource
 from ignite_kafka.kafka.records import Consumed
 from tests.support.ignite_bytes import NULL, Types
+
+record_converter = partial(RecordConverter, deserializers=deserializer)
+"""Makes a converter as a sink does."""
 
 TRADE = {
     "id": "java.lang.Long", "symbol": "java.lang.String", "price": "java.lang.Double", "qty": "java.lang.Integer",

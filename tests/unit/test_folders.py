@@ -60,7 +60,6 @@ COVERED_BY = {
     "unit/convert/to_kafka/test_connect_json.py": "convert.to_kafka.schema_json convert.to_kafka.schema_payload",
     "unit/convert/to_kafka/test_json_columns.py": "convert.to_kafka.json_floats",
     "unit/convert/to_kafka/test_connect_columns.py": "convert.to_kafka.connect_schemas",
-    "unit/convert/to_kafka/test_connect_side.py": "convert.to_kafka.serializers",
     "unit/convert/to_kafka/test_bad_entries.py": "convert.rules.stage",
     "unit/convert/to_kafka/test_read_back.py": (
         "convert.to_kafka.key_values convert.to_kafka.object_keys ignite.binary.key_kinds ignite.types.key_kind"

@@ -59,13 +59,12 @@ def _side(settings: SourceSettings, side: str) -> KeyConverter | None:
     name, properties = getattr(settings, f"{side}_converter"), settings.converter_properties(side)
     if name == IGNITE_BINARY:
         return None
+    from .connect_converters import deserializer, serializer
     from .to_ignite.conversion_rules import SideRules
-    from .to_ignite.deserializers import deserializer
     from .to_kafka.connect_side import ConnectSide, SchemaPolicy
     from .to_kafka.first_schemas import first_schemas
     from .to_kafka.json import JsonConverter
     from .to_kafka.json_columns import JsonFormat
-    from .to_kafka.serializers import serializer
 
     eager = settings.field_nullability_policy == EAGER
     plain = JsonConverter(

@@ -13,13 +13,12 @@ import pyarrow.compute as pc
 
 from ..common.arrays import RowIndex
 from ..convert.connect import ConnectColumn, ConnectSchema, Deserialized, Deserializer, Serializer
+from ..convert.connect_converters import deserializer, serializer
 from ..convert.to_ignite.connect_json import ConnectJsonDeserializer
 from ..convert.to_ignite.conversion_rules import SideRules
-from ..convert.to_ignite.deserializers import deserializer
 from ..convert.to_kafka.connect_json import ConnectJsonSerializer
 from ..convert.to_kafka.json_columns import JsonFormat
 from ..convert.to_kafka.schema_json import schema_json
-from ..convert.to_kafka.serializers import serializer
 from ..errors import DecodeError, SettingsError
 from ..registry.config import config_of
 from ..registry.registries import keep

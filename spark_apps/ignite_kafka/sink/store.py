@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from .. import events
 from ..common.redaction import in_message
+from ..convert.connect_converters import deserializer
 from ..convert.rules.stage import Stage
 from ..convert.to_ignite import BadRecord, ClusterTypes, ConversionRules, Entries, RecordConverter, SideRules, last_per_key
 from ..errors import EntriesRefused, IgniteKafkaError, ProgramFault, RecordRefused
@@ -115,7 +116,7 @@ class Store:
 
     def _converter(self, topic: str, cache: CacheInfo) -> RecordConverter:
         uses, rules = self._carried.register_used(topic), inbound_rules(self._settings.of(topic))
-        return RecordConverter(cache, self._carried, rules, self._carried, topic=topic, uses=uses)
+        return RecordConverter(cache, self._carried, rules, self._carried, deserializers=deserializer, topic=topic, uses=uses)
 
     def _put_in_order(self, writer: CacheWriter, entries: Entries) -> list[BadRecord]:
         """Put entries in parts, and halve a part that the cache refuses, down to single records.

@@ -14,7 +14,7 @@ import pyarrow as pa
 from ..common.arrays import Int64Array
 from ..convert.connect.columns import ConnectColumn, Serializer
 from ..convert.connect.schema import ConnectSchema, ConnectType, timestamp
-from ..convert.to_kafka.serializers import header_serializer
+from ..convert.connect_converters import header_serializer
 from ..kafka.headers import headers_of
 from ..plan.source_plan import CachePlan, TransferPlan
 from ..settings.source import PROVENANCE

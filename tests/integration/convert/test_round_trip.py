@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ignite_kafka.convert.to_ignite import ClusterTypes, Entries, RecordConverter, last_per_key
+from ignite_kafka.convert.to_ignite import ClusterTypes, Entries, last_per_key
 from ignite_kafka.ignite.cache_configuration import CacheConfiguration
 from ignite_kafka.ignite.cache_writer import CacheWriter
 from ignite_kafka.ignite.scan import scan_partitions
@@ -20,7 +20,7 @@ from ignite_kafka.kafka.records import Consumed, Records
 from tests.support.converters import converter
 from tests.support.java_caches import Read
 from tests.support.java_caches import read as scanned
-from tests.support.to_ignite_records import decoded, rules
+from tests.support.to_ignite_records import decoded, record_converter, rules
 from tools.servers import IgniteCluster
 
 LONG, INTEGER, TEXT = "java.lang.Long", "java.lang.Integer", "java.lang.String"
@@ -72,7 +72,7 @@ NUMERIC = rules(decimal_format="NUMERIC")
 
 def entries_of(cache: Read, name: str, info: CacheInfo) -> tuple[Records, Entries]:
     records = converter("json", decimal_format="NUMERIC").convert(cache.pages, cache.info, cache.cluster, in_order=True)
-    to_ignite = RecordConverter(replace(info, query_entities=(entity_of(name),)), ClusterTypes(cache.cluster), NUMERIC)
+    to_ignite = record_converter(replace(info, query_entities=(entity_of(name),)), ClusterTypes(cache.cluster), NUMERIC)
     return records, to_ignite.convert(consumed(records))
 
 
@@ -123,7 +123,7 @@ def test_ignite_binary_passes_through_and_is_proved(read: Callable[[str], Read],
     cache = read(name)
     records = converter("ignite-binary").convert(cache.pages, cache.info, cache.cluster)
     binary = rules("ignite-binary", "ignite-binary")
-    entries = RecordConverter(cache.info, ClusterTypes(cache.cluster), binary).convert(consumed(records))
+    entries = record_converter(cache.info, ClusterTypes(cache.cluster), binary).convert(consumed(records))
     assert entries.bad == ()
     assert entries.keys.equals(records.keys)
     assert entries.values.equals(records.values)
@@ -137,7 +137,7 @@ def test_records_of_a_topic_become_what_sql_reads(read: Callable[[str], Read], i
     cache = get_or_create_cache(cluster, CacheConfiguration("sink_rows", query_entities=(entity,)))
     values = [b'{"name":"a","price":"MDk=","day":19782,"at":1709210096789}', b'{"name":null,"price":"/w==","extra":[1]}']
     keys, data = pa.array([b"1", b"2"], pa.binary()), pa.array(values, pa.binary())
-    entries = RecordConverter(cache, ClusterTypes(cluster)).convert(Consumed("topic", 0, keys, data, np.arange(2)))
+    entries = record_converter(cache, ClusterTypes(cluster)).convert(Consumed("topic", 0, keys, data, np.arange(2)))
     assert entries.bad == ()
     with CacheWriter(cluster, cache, overwrite=True) as writer:
         writer.put(entries.keys, entries.values)
@@ -158,7 +158,7 @@ def test_decimals_of_a_table_keep_their_value(read: Callable[[str], Read], ignit
     info = cluster.cache("prices")
     pages = list(scan_partitions(cluster, info, range(info.partitions)))
     records = converter("json").convert(pages, info, cluster)
-    entries = RecordConverter(info, ClusterTypes(cluster)).convert(consumed(records))
+    entries = record_converter(info, ClusterTypes(cluster)).convert(consumed(records))
     assert entries.bad == ()
     found = decoded(entries, cluster)
     assert sorted((key, value.fields["D"]) for key, value in found) == wanted

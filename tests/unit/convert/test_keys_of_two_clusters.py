@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ignite_kafka.convert.to_ignite import ConversionRules, RecordConverter, SideRules
+from ignite_kafka.convert.to_ignite import ConversionRules, SideRules
 from ignite_kafka.ignite.binary.row_values import Timestamp
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import CacheInfo
 from tests.support.ignite_bytes import CACHE, NULL, Types, binary, page, string, timestamp, wrapped
 from tests.support.ignite_keys import DECIMALS, NO_NAN, OF_CODE, TEXTS, UUIDS, hashed
 from tests.support.key_converters import KEY_CONVERTERS
-from tests.support.to_ignite_records import GrowingTypes, consumed
+from tests.support.to_ignite_records import GrowingTypes, consumed, record_converter
 
 WHOLE = st.integers(-(10**12), 10**12).map(lambda millis: timestamp(Timestamp(millis // 1000, millis % 1000 * 1_000_000)))
 CARRIED = {
@@ -35,7 +35,7 @@ def to_other_cluster(keys: list[bytes], here: Types, there: GrowingTypes, form: 
     """The keys' bytes in the other cluster, by the records that a source writes of them."""
     pages = [page([(wrapped(key), NULL) for key in keys])]
     records = KEY_CONVERTERS[form]().convert(pages, CACHE, here, in_order=True)
-    entries = RecordConverter(FREE, there, RULES).convert(consumed([None] * len(keys), records.keys.to_pylist()))
+    entries = record_converter(FREE, there, RULES).convert(consumed([None] * len(keys), records.keys.to_pylist()))
     assert entries.bad == ()
     return list(entries.keys.to_pylist())
 

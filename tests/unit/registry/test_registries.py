@@ -9,9 +9,8 @@ import pytest
 
 from ignite_kafka.convert.connect import ConnectColumn, ConnectField, ConnectSchema, ConnectType
 from ignite_kafka.convert.connect.schema import arrow_type, decimal
+from ignite_kafka.convert.connect_converters import deserializer, serializer
 from ignite_kafka.convert.to_ignite.conversion_rules import SideRules
-from ignite_kafka.convert.to_ignite.deserializers import deserializer
-from ignite_kafka.convert.to_kafka.serializers import serializer
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.registry.registries import provide, registry_of
 from ignite_kafka.runtime.clients import kafka_clients

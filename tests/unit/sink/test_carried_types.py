@@ -8,7 +8,6 @@ from typing import Any, cast
 import pytest
 
 from ignite_kafka import events
-from ignite_kafka.convert.to_ignite import RecordConverter
 from ignite_kafka.errors import TypeClash
 from ignite_kafka.ignite.binary.row_values import EnumValue
 from ignite_kafka.ignite.types import type_codes as codes
@@ -17,7 +16,7 @@ from ignite_kafka.sink.carried_types import CarriedTypes, TypesGrown
 from ignite_kafka.state.types import write_uses
 from tests.support.converters import converter
 from tests.support.ignite_bytes import CACHE, Types, binary, collection, enum, number, page, string
-from tests.support.to_ignite_records import GrowingTypes, consumed, decoded, rules
+from tests.support.to_ignite_records import GrowingTypes, consumed, decoded, record_converter, rules
 from tests.support.types_log import NAME, TypesLog
 
 BINARY = rules("ignite-binary", "ignite-binary")
@@ -45,7 +44,7 @@ class Sink:
     def __init__(self, log: TypesLog) -> None:
         self.cluster = Cluster()
         self.carried = CarriedTypes(cast(Any, self.cluster), log.topic)
-        self.converter = RecordConverter(CacheInfo("sunk", 1), self.cluster, BINARY, self.carried)
+        self.converter = record_converter(CacheInfo("sunk", 1), self.cluster, BINARY, self.carried)
 
     def store(self, entries: list[tuple[bytes, bytes]], types: Types) -> tuple[list[Any], list[str]]:
         """Values of entries that a source sent, and the reasons of bad records."""

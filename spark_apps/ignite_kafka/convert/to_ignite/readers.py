@@ -12,7 +12,6 @@ from ...settings.converters import IGNITE_BINARY
 from ..connect.columns import Deserialized, Deserializer
 from .connect_values import ConnectReader
 from .conversion_rules import ConversionRules, SideRules
-from .deserializers import header_deserializer
 from .entries import Types
 from .envelopes import are_columns
 from .json import JsonReader, Reader
@@ -63,7 +62,7 @@ class Readers:
         if values is not None and rules.key_policy == "value":
             self._deserializers["value"] = OnceDeserializer(values)
         if rules.key_policy == "header":
-            self._deserializers["header"] = header_deserializer(rules.header)
+            self._deserializers["header"] = deserializers("header", rules.header)
         # a value in Ignite's binary format names its type, too
         several = values is not None or rules.value.converter == IGNITE_BINARY
         self.known = with_uses(entry_types(cache, types, several=several), cache, types, uses)

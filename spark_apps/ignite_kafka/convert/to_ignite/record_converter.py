@@ -15,7 +15,6 @@ from ...settings.converters import IGNITE_BINARY
 from ..connect.columns import Deserializer
 from ..rules.stage import Stage
 from .conversion_rules import ConversionRules, SideRules
-from .deserializers import deserializer
 from .entries import BadRecord, Entries, Types
 from .ignite_binary import BinaryReader
 from .json import JsonReader, Reader, Side, read_rows
@@ -31,7 +30,7 @@ class RecordConverter:
     :param carried: source of the types of values in Ignite's binary format; None: `types`.
     :param topic: name of the topic, by which a registry knows schemas.
     :param uses: classes and types that the topic's source has seen.
-    :param deserializers: makes the deserializer of a side, see deserializers.py.
+    :param deserializers: makes the deserializer of a side (:func:`~ignite_kafka.convert.connect_converters.deserializer`).
     :raises UnsupportedType: the cache's types cannot be read from such records.
     """
 
@@ -42,8 +41,8 @@ class RecordConverter:
         rules: ConversionRules | None = None,
         carried: TypeSource | None = None,
         *,
+        deserializers: Callable[[str, SideRules], Deserializer | None],
         topic: str = "",
-        deserializers: Callable[[str, SideRules], Deserializer | None] = deserializer,
         uses: Iterable[TypeUse] = (),
     ) -> None:
         self.cache = cache

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from ignite_kafka.convert.avro.deserializer import AvroDeserializer
 from ignite_kafka.convert.avro.serializer import AvroSerializer
+from ignite_kafka.convert.connect_converters import deserializer, serializer
 from ignite_kafka.convert.to_ignite.conversion_rules import SideRules
-from ignite_kafka.convert.to_ignite.deserializers import deserializer
-from ignite_kafka.convert.to_kafka.serializers import serializer
 from ignite_kafka.registry import registries
 from ignite_kafka.settings.converters import AVRO, parse_properties
 from tests.support.registry import config

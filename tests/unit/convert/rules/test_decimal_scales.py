@@ -12,13 +12,12 @@ import pytest
 
 from ignite_kafka import events
 from ignite_kafka.convert.rules.decimal_scales import warn_without_scale
-from ignite_kafka.convert.to_ignite import RecordConverter
 from ignite_kafka.errors import UnsupportedType
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity, QueryField
 from tests.support.converters import converter
 from tests.support.ignite_bytes import NULL, Types, binary, collection, decimal, mapping, number, page, string
-from tests.support.to_ignite_records import GrowingTypes, consumed, decoded
+from tests.support.to_ignite_records import GrowingTypes, consumed, decoded, record_converter
 
 DECIMAL = "java.math.BigDecimal"
 LONG = number(codes.LONG, 1)
@@ -137,7 +136,7 @@ def test_the_sink_gives_the_value_that_the_source_had() -> None:
     values = ["12.5", "3", "-0.01", "12.50"]
     entries = prices(types, *values)
     records = converter("json").convert([page(entries)], cache, types, in_order=True)
-    found = decoded(RecordConverter(cache, types).convert(consumed(records.values.to_pylist())), types)
+    found = decoded(record_converter(cache, types).convert(consumed(records.values.to_pylist())), types)
     assert [one.fields["AMOUNT"] for _, one in found] == [Decimal(value) for value in values]
 
 
@@ -145,7 +144,7 @@ def test_whole_keys_and_fields_of_objects_within_have_their_declared_scale_in_th
     types = GrowingTypes()
     fields = (QueryField("ID", DECIMAL, is_key=True, scale=1), QueryField("place.height", DECIMAL, scale=3))
     cache = CacheInfo("prices", 1, query_entities=(QueryEntity(DECIMAL, "Price", "ID", fields=fields),))
-    found = RecordConverter(cache, types).convert(consumed([b'{"place":{"height":"G1g=","name":"a"}}'], [b'"fQ=="']))
+    found = record_converter(cache, types).convert(consumed([b'{"place":{"height":"G1g=","name":"a"}}'], [b'"fQ=="']))
     assert not found.bad
     ((key, value),) = decoded(found, types)
     place = value.fields["place"]

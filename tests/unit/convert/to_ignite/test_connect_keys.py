@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from ignite_kafka.convert.connect.schema import ConnectSchema, ConnectType
-from ignite_kafka.convert.to_ignite import RecordConverter, Stage
+from ignite_kafka.convert.to_ignite import Stage
 from ignite_kafka.errors import TypeClash
 from ignite_kafka.ignite.binary.row_values import Document
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.java_hash import java_hash
 from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity, QueryField
 from tests.support.connect_records import Value, converted, numbered_converter, plain, struct
-from tests.support.to_ignite_records import GrowingTypes, consumed, decoded
+from tests.support.to_ignite_records import GrowingTypes, consumed, decoded, record_converter
 
 FREE = CacheInfo("free", 2)
 INT32, INT64, STRING = plain("int32"), plain("int64"), plain("string")
@@ -51,7 +51,7 @@ def test_a_named_key_has_the_schemas_order_and_one_without_a_name_that_of_its_fi
 def test_a_key_without_a_name_has_the_bytes_of_the_same_key_in_json() -> None:
     types = GrowingTypes()
     ours, _ = keys_of(FREE, types, (struct(None, b=INT64, a=struct(None, d=STRING, c=INT64)), {"b": 1, "a": {"d": "x", "c": 2}}))
-    json = RecordConverter(FREE, GrowingTypes()).convert(consumed([b"1"], [b'{"b":1,"a":{"d":"x","c":2}}']))
+    json = record_converter(FREE, GrowingTypes()).convert(consumed([b"1"], [b'{"b":1,"a":{"d":"x","c":2}}']))
     assert ours == json.keys.to_pylist()
 
 

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from ignite_kafka.convert.connect import schema as connect
 from ignite_kafka.convert.connect.schema import ConnectSchema, ConnectType
-from ignite_kafka.convert.to_ignite import RecordConverter, Stage
+from ignite_kafka.convert.to_ignite import Stage
 from ignite_kafka.ignite.binary.row_values import Document, MapValue
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.java_hash import java_hash
 from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity, QueryField
 from tests.support.connect_records import converted, numbered_converter, plain, struct
-from tests.support.to_ignite_records import GrowingTypes, cache_of, consumed, decoded
+from tests.support.to_ignite_records import GrowingTypes, cache_of, consumed, decoded, record_converter
 
 FREE = CacheInfo("free", 2)
 INT8, INT16, INT32, INT64 = plain("int8"), plain("int16"), plain("int32"), plain("int64")
@@ -360,7 +360,7 @@ def test_an_empty_list_fits_whatever_its_elements_would_be(java: str, element: C
     if "Point" in java:  # JSON's empty array is an Object[]
         assert int.from_bytes(entries.values[0].as_py()[25:29], "little", signed=True) == java_hash("org.example.point")
         return
-    wanted = RecordConverter(cache_of({"f": java}), types).convert(consumed([b'{"f":[]}', b'{"f":null}']))
+    wanted = record_converter(cache_of({"f": java}), types).convert(consumed([b'{"f":[]}', b'{"f":null}']))
     assert entries.values == wanted.values
 
 

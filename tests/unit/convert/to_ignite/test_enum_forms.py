@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ignite_kafka.convert.to_ignite import RecordConverter
 from ignite_kafka.convert.to_ignite.enum_forms import enum_forms
 from ignite_kafka.ignite.types.type_table import enum_field
-from tests.support.to_ignite_records import GrowingTypes, cache_of, consumed, decoded
+from tests.support.to_ignite_records import GrowingTypes, cache_of, consumed, decoded, record_converter
 
 FORMS = [b'"GREEN"', b'"Color.GREEN"', b'"org.Outer$Color.GREEN"', b"1"]
 WRONG = [b'"green"', b'"Outer$Color.GREEN"', b'"BLUE"', b"2", b"-1", b"1.0", b'"1"', b"true", b"[]", b'""']
@@ -30,7 +29,7 @@ def test_forms_are_those_of_each_policy() -> None:
 def test_each_form_is_a_constant(form: bytes, count: int) -> None:
     cluster, cache = types(), cache_of({"e": "org.Outer$Color"}, key="org.Outer$Color")
     texts = [b'{"e":' + form + b"}"] * count
-    entries = RecordConverter(cache, cluster).convert(consumed(texts, [form] * count))
+    entries = record_converter(cache, cluster).convert(consumed(texts, [form] * count))
     assert entries.bad == ()
     assert {(key.name, value.fields["e"].name) for key, value in decoded(entries, cluster)} == {("GREEN", "GREEN")}
 
@@ -38,5 +37,5 @@ def test_each_form_is_a_constant(form: bytes, count: int) -> None:
 @pytest.mark.parametrize("form", WRONG)
 def test_other_texts_and_numbers_are_none(form: bytes) -> None:
     cache = cache_of({"e": "org.Outer$Color"})
-    entries = RecordConverter(cache, types()).convert(consumed([b'{"e":"RED"}', b'{"e":' + form + b"}"]))
+    entries = record_converter(cache, types()).convert(consumed([b'{"e":"RED"}', b'{"e":' + form + b"}"]))
     assert [(bad.row, bad.reason) for bad in entries.bad] == [(1, "field e is no constant of org.Outer$Color")]

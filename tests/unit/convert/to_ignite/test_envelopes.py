@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from ignite_kafka.convert.to_ignite import ConversionRules, RecordConverter, Stage
+from ignite_kafka.convert.to_ignite import ConversionRules, Stage
 from ignite_kafka.convert.to_ignite.conversion_rules import SideRules
 from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity, QueryField
 from ignite_kafka.settings.converters import parse_properties
-from tests.support.to_ignite_records import TRADE, GrowingTypes, cache_of, consumed, decoded
+from tests.support.to_ignite_records import TRADE, GrowingTypes, cache_of, consumed, decoded, record_converter
 
 FREE = CacheInfo("free", 2)
 STRUCT = {"type": "struct", "fields": [{"type": "int64", "optional": False, "field": "id"}], "optional": False, "name": "Trade"}
@@ -41,7 +41,7 @@ def written(item: Any) -> list[bytes]:
 def test_a_value_in_an_envelope_is_a_bad_record_and_teaches_nothing(item: Any, cache: CacheInfo) -> None:
     types = GrowingTypes()
     good = [b'{"id":1}'] * 40
-    found = RecordConverter(cache, types).convert(consumed([*good, *written(item), *good]))
+    found = record_converter(cache, types).convert(consumed([*good, *written(item), *good]))
     assert [bad.row for bad in found.bad] == [40, 41, 42]
     for bad in found.bad:
         assert bad.stage == Stage.VALUE
@@ -53,21 +53,21 @@ def test_a_value_in_an_envelope_is_a_bad_record_and_teaches_nothing(item: Any, c
 
 @pytest.mark.parametrize("item", ENVELOPES, ids=str)
 def test_a_key_in_an_envelope_is_a_bad_record(item: Any) -> None:
-    found = RecordConverter(FREE, GrowingTypes()).convert(consumed([b'{"id":1}'] * 3, written(item)))
+    found = record_converter(FREE, GrowingTypes()).convert(consumed([b'{"id":1}'] * 3, written(item)))
     assert [(bad.stage, "key.converter.schemas.enable" in bad.reason) for bad in found.bad] == [(Stage.KEY, True)] * 3
     assert not len(found)
 
 
 def test_fields_that_make_the_key_are_not_looked_for_in_an_envelope() -> None:
     rules = ConversionRules(key_policy="value", key_fields=("id",))
-    found = RecordConverter(FREE, GrowingTypes(), rules).convert(consumed(written(ENVELOPES[0])))
+    found = record_converter(FREE, GrowingTypes(), rules).convert(consumed(written(ENVELOPES[0])))
     assert all("value.converter.schemas.enable" in bad.reason for bad in found.bad)
     assert len(found.bad) == 3
 
 
 @pytest.mark.parametrize("item", DATA, ids=str)
 def test_data_that_looks_like_an_envelope_is_stored(item: Any) -> None:
-    found = RecordConverter(FREE, GrowingTypes()).convert(consumed(written(item)))
+    found = record_converter(FREE, GrowingTypes()).convert(consumed(written(item)))
     assert (len(found), found.bad) == (3, ())
 
 
@@ -80,7 +80,7 @@ def test_a_sink_that_is_told_so_reads_envelopes(config: dict[str, str]) -> None:
     side = SideRules(properties=parse_properties("", "json", config))
     item, types = {"schema": STRUCT, "payload": {"id": 7}}, GrowingTypes()
     number = {"schema": {"type": "int32", "optional": False}, "payload": 5}
-    found = RecordConverter(FREE, types, ConversionRules(key=side, value=side)).convert(consumed(written(item), written(number)))
+    found = record_converter(FREE, types, ConversionRules(key=side, value=side)).convert(consumed(written(item), written(number)))
     assert not found.bad
     assert [(key, value.fields) for key, value in decoded(found, types)] == [(5, {"id": 7})] * 3
 
@@ -89,10 +89,10 @@ def test_auto_reads_plain_records_and_envelopes_and_true_envelopes_only() -> Non
     both, only = (ConversionRules(value=SideRules(properties=parse_properties("", "json", config))) for config in CONFIGS)
     records = [*PLAIN, *written(ENVELOPES[0])]
     types = GrowingTypes()
-    found = RecordConverter(FREE, types, both).convert(consumed(records))
+    found = record_converter(FREE, types, both).convert(consumed(records))
     assert not found.bad
     assert [value.fields["id"] for _, value in decoded(found, types)] == [1, 2, 1, 1, 1]
-    found = RecordConverter(FREE, GrowingTypes(), only).convert(consumed(records))
+    found = record_converter(FREE, GrowingTypes(), only).convert(consumed(records))
     assert [(bad.row, bad.stage, "auto reads both" in bad.reason) for bad in found.bad] == [(0, Stage.VALUE, True), (1, Stage.VALUE, True)]
 
 
@@ -101,8 +101,8 @@ def test_columns_of_these_names_are_data() -> None:
     cache = replace(
         FREE, query_entities=(QueryEntity("Key", "Row", fields=tuple(QueryField(name, "java.lang.String") for name in fields)),)
     )
-    found = RecordConverter(cache, types).convert(consumed([b'{"schema":null,"payload":"x"}'] * 2, [b'{"k":1}'] * 2))
+    found = record_converter(cache, types).convert(consumed([b'{"schema":null,"payload":"x"}'] * 2, [b'{"k":1}'] * 2))
     assert not found.bad
     assert decoded(found, types)[0][1].fields == {"SCHEMA": None, "PAYLOAD": "x"}
-    bad = RecordConverter(cache, types).convert(consumed([b'{"schema":null,"payload":"x"}'], [b'{"schema":null,"payload":1}'])).bad
+    bad = record_converter(cache, types).convert(consumed([b'{"schema":null,"payload":"x"}'], [b'{"schema":null,"payload":1}'])).bad
     assert [one.stage for one in bad] == [Stage.KEY]

@@ -12,13 +12,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ignite_kafka.convert.to_ignite import RecordConverter
 from ignite_kafka.convert.to_ignite.exact_numbers import doubtful, holds
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import CacheInfo
 from tests.support.converters import converter
 from tests.support.ignite_bytes import Types, binary, decimal, number, page
-from tests.support.to_ignite_records import GrowingTypes, cache_of, consumed, decoded, rules
+from tests.support.to_ignite_records import GrowingTypes, cache_of, consumed, decoded, record_converter, rules
 
 FREE = CacheInfo("free", 2)
 NOT_HELD = [
@@ -38,7 +37,7 @@ OF_ANY_KIND = [(text, form) for text in NOT_HELD for form in FORMS if text != "9
 @pytest.mark.parametrize("together", [1, 100])
 @pytest.mark.parametrize(("text", "form"), OF_ANY_KIND)
 def test_a_number_that_a_double_does_not_hold_is_a_bad_record(text: str, form: str, together: int) -> None:
-    converter = RecordConverter(FREE, GrowingTypes())
+    converter = record_converter(FREE, GrowingTypes())
     learned = [(form % "0.5").encode()] * together  # the field is a double by then, by records as by metadata
     assert not converter.convert(consumed(learned)).bad
     found = converter.convert(consumed([*learned, (form % text).encode(), *learned]))
@@ -52,7 +51,7 @@ def test_a_number_that_a_double_does_not_hold_is_a_bad_record(text: str, form: s
 @pytest.mark.parametrize("form", ['{"a":%s}', '{"in":{"b":%s}}', '{"list":[1.5,%s]}'])
 def test_what_a_double_holds_is_stored(form: str) -> None:
     types = GrowingTypes()
-    converter = RecordConverter(FREE, types)
+    converter = record_converter(FREE, types)
     texts = [form % text for text in ["0.5", *HELD]]
     found = converter.convert(consumed([text.encode() for text in texts]))
     assert not found.bad
@@ -105,7 +104,7 @@ def test_texts_that_look_like_numbers_are_no_doubt() -> None:
 def test_a_declared_double_takes_the_nearest() -> None:
     types = GrowingTypes()
     cache = cache_of({"a": "java.lang.Double", "in.b": "java.lang.Double", "all": "[D"})
-    found = RecordConverter(cache, types).convert(
+    found = record_converter(cache, types).convert(
         consumed([b'{"a":0.12345678901234567890,"in":{"b":12345678901234567.89},"all":[9007199254740993]}'])
     )
     assert not found.bad
@@ -127,12 +126,12 @@ def test_a_decimal_within_an_object_does_not_come_back_as_another_number() -> No
     values, numeric = records.values.to_pylist(), rules(decimal_format="NUMERIC")
 
     sink = GrowingTypes()
-    found = RecordConverter(FREE, sink, numeric).convert(consumed(values))
+    found = record_converter(FREE, sink, numeric).convert(consumed(values))
     assert [(bad.row, "field in.d is 123456789012345678" in bad.reason) for bad in found.bad] == [(1, True)]
     assert [value.fields["in"].fields["d"] for _, value in decoded(found, sink)] == [12.5]
 
     sink, cache = GrowingTypes(), cache_of({"in.d": "java.math.BigDecimal"})
-    found = RecordConverter(cache, sink, numeric).convert(consumed(values))
+    found = record_converter(cache, sink, numeric).convert(consumed(values))
     assert not found.bad
     assert [str(value.fields["in"].fields["d"]) for _, value in decoded(found, sink)] == amounts
 
@@ -141,6 +140,6 @@ def test_a_float_column_takes_the_nearest() -> None:
     types = GrowingTypes()
     kind = types.add("free.Value", {"f": codes.FLOAT})
     assert kind
-    found = RecordConverter(FREE, types).convert(consumed([b'{"f":0.12345678901234567}']))
+    found = record_converter(FREE, types).convert(consumed([b'{"f":0.12345678901234567}']))
     assert not found.bad
     assert decoded(found, types)[0][1].fields["f"] == struct.unpack("<f", struct.pack("<f", 0.12345678901234567))[0]

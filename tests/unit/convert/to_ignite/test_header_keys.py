@@ -8,12 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ignite_kafka.convert.to_ignite import ConversionRules, Entries, RecordConverter, SideRules, Stage
+from ignite_kafka.convert.to_ignite import ConversionRules, Entries, SideRules, Stage
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import CacheInfo
 from ignite_kafka.kafka.headers import headers_of
-from tests.support.to_ignite_records import GrowingTypes, cache_of, consumed, decoded
+from tests.support.to_ignite_records import GrowingTypes, cache_of, consumed, decoded, record_converter
 
 TYPES = GrowingTypes()
 Headers = list[tuple[str, bytes | None]]
@@ -26,7 +26,7 @@ def entries(cache: CacheInfo, converter: str, records: list[tuple[Headers, bytes
     columns = pa.array([name for name, _ in flat], pa.string()), pa.array([value for _, value in flat], pa.binary())
     headers = headers_of(np.array([len(own) for own, _ in records]), *columns)
     given = replace(consumed([value for _, value in records], [None] * len(records)), headers=headers)
-    return RecordConverter(cache, TYPES, rules).convert(given)
+    return record_converter(cache, TYPES, rules).convert(given)
 
 
 def test_the_last_header_of_the_name_is_the_key_in_the_type_that_the_cache_declares() -> None:

@@ -14,7 +14,7 @@ from ignite_kafka.errors import TypeClash
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.java_hash import java_hash
 from ignite_kafka.ignite.types.model import BinaryType, CacheInfo, QueryEntity, QueryField
-from tests.support.to_ignite_records import GrowingTypes, consumed
+from tests.support.to_ignite_records import GrowingTypes, consumed, record_converter
 from tests.support.waiting import DEADLINE_S
 
 _SCHEMA = slice(16, 20)  # in an object's header
@@ -68,11 +68,11 @@ PAIRS = [
 @pytest.mark.parametrize(("first", "second", "reason", "name"), PAIRS)
 def test_a_task_takes_the_key_type_that_another_has_registered_meanwhile(first: bytes, second: bytes, reason: str, name: str) -> None:
     types = Shared()
-    one, other = RecordConverter(FREE, types), RecordConverter(FREE, types)
+    one, other = record_converter(FREE, types), record_converter(FREE, types)
     written: list[dict[bytes, bytes]] = []
     once(types, "look", name, lambda: written.append(keys_of(one, first)[0]))
     assert keys_of(other, second) == ({}, [reason])
-    for task in (one, other, RecordConverter(FREE, types)):
+    for task in (one, other, record_converter(FREE, types)):
         assert keys_of(task, first, second) == (written[0], [reason])
     assert len(types.known[java_hash(name.lower())].schemas) == 1
 
@@ -80,7 +80,7 @@ def test_a_task_takes_the_key_type_that_another_has_registered_meanwhile(first: 
 @pytest.mark.parametrize(("first", "second", "name"), [(*pair[:2], pair[3]) for pair in PAIRS[:4]])
 def test_of_two_registrations_at_once_the_later_one_is_an_error_and_so_is_each_later_run(first: bytes, second: bytes, name: str) -> None:
     types = Shared()
-    one, other = RecordConverter(FREE, types), RecordConverter(FREE, types)
+    one, other = record_converter(FREE, types), record_converter(FREE, types)
     written: list[dict[bytes, bytes]] = []
     once(types, "send", name, lambda: written.append(keys_of(one, first)[0]))
     with pytest.raises(TypeClash, match=rf"2 forms of {name}, which makes keys .* name what makes its key in key_fields"):
@@ -88,7 +88,7 @@ def test_of_two_registrations_at_once_the_later_one_is_an_error_and_so_is_each_l
     assert keys_of(one, first) == (written[0], [])
     for key in (first, second):
         with pytest.raises(TypeClash, match=f"2 forms of {name}"):
-            keys_of(RecordConverter(FREE, types), key)
+            keys_of(record_converter(FREE, types), key)
 
 
 def test_who_sees_both_forms_writes_none() -> None:
@@ -98,14 +98,14 @@ def test_who_sees_both_forms_writes_none() -> None:
         types.known.clear()
         once(types, moment, "free.Key", lambda: GrowingTypes.register(types, both))
         with pytest.raises(TypeClash, match=r"2 forms of free.Key, which makes keys \(id(, tenant)?; id(, tenant)?\)"):
-            keys_of(RecordConverter(FREE, types), b'{"id":1}')
+            keys_of(record_converter(FREE, types), b'{"id":1}')
 
 
 def test_a_key_type_of_several_forms_gets_no_further_one() -> None:
     types = GrowingTypes()
     held = types.add("free.Key", {"a": codes.LONG, "b": codes.LONG, "c": codes.LONG}, ["a", "b"], ["a", "c"])
     with pytest.raises(TypeClash, match=r"2 forms of free\.Key"):
-        keys_of(RecordConverter(FREE, types), b'{"a":1}')
+        keys_of(record_converter(FREE, types), b'{"a":1}')
     assert types.known[held.type_id] is held
 
 
@@ -114,13 +114,13 @@ def test_a_declared_key_type_may_have_several_forms() -> None:
     cache = CacheInfo("declared", 1, query_entities=(QueryEntity("K", "java.lang.Long", fields=columns),))
     types = GrowingTypes()
     types.add("K", {"a": codes.LONG, "b": codes.LONG}, ["a"], ["a", "b"])
-    assert keys_of(RecordConverter(cache, types), b'{"a":1}')[1] == []
+    assert keys_of(record_converter(cache, types), b'{"a":1}')[1] == []
     assert len(types.known[java_hash("k")].schemas) == 2
 
 
 def test_tasks_that_register_one_form_at_once_go_on() -> None:
     types = Shared()
-    one, other = RecordConverter(FREE, types), RecordConverter(FREE, types)
+    one, other = record_converter(FREE, types), record_converter(FREE, types)
     written: list[dict[bytes, bytes]] = []
     for moment in ("look", "send", "read back"):
         once(types, moment, "free.Key", lambda: written.append(keys_of(one, b'{"b":1,"a":2}')[0]))
@@ -130,15 +130,15 @@ def test_tasks_that_register_one_form_at_once_go_on() -> None:
 
 def test_keys_of_the_place_in_kafka_meet_another_form() -> None:
     types = Shared()
-    converter = RecordConverter(FREE, types, ConversionRules(key_policy="kafka"))
-    once(types, "look", "free.Key", lambda: keys_of(RecordConverter(FREE, types), b'{"id":1}'))
+    converter = record_converter(FREE, types, ConversionRules(key_policy="kafka"))
+    once(types, "look", "free.Key", lambda: keys_of(record_converter(FREE, types), b'{"id":1}'))
     with pytest.raises(TypeClash, match="registered with other fields meanwhile"):
         converter.convert(consumed([b"1"]))
 
 
 def test_types_of_values_grow_where_their_names_begin_as_those_of_keys() -> None:
     cache = CacheInfo("tested", 2, query_entities=(QueryEntity("Order", "Order.Line"),))
-    converter = RecordConverter(cache, GrowingTypes())
+    converter = record_converter(cache, GrowingTypes())
     for value in (b'{"p":{"x":1}}', b'{"p":{"x":1,"y":2},"q":3}'):
         assert not converter.convert(consumed([value], [b'{"id":1}'])).bad
 
@@ -196,7 +196,7 @@ def test_no_key_is_ever_written_in_two_forms(seed: int) -> None:
 
     def task(given: list[list[bytes]]) -> Callable[[], None]:
         def work() -> None:
-            converter = RecordConverter(FREE, types)
+            converter = record_converter(FREE, types)
             try:
                 for batch in given:
                     for text, key in keys_of(converter, *batch)[0].items():

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from ignite_kafka.convert.to_ignite import Entries, RecordConverter
+from ignite_kafka.convert.to_ignite import Entries
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity
 from tests.support import ignite_bytes as wire
-from tests.support.to_ignite_records import GrowingTypes, consumed, rules
+from tests.support.to_ignite_records import GrowingTypes, consumed, record_converter, rules
 
 BOTH = rules("ignite-binary", "ignite-binary")
 CACHE = CacheInfo("free", 2)
@@ -27,7 +27,7 @@ VALUES = [POINT, wire.collection([POINT, wire.string("a")]), wire.mapping([(wire
 
 
 def converted(keys: list[bytes | None], values: list[bytes | None]) -> Entries:
-    return RecordConverter(CACHE, types(), BOTH).convert(consumed(values, keys))
+    return record_converter(CACHE, types(), BOTH).convert(consumed(values, keys))
 
 
 def test_sound_bytes_pass_through() -> None:
@@ -63,7 +63,7 @@ def test_bytes_that_are_no_value_are_named_and_their_neighbours_kept(data: bytes
 
 def test_a_json_key_with_a_binary_value() -> None:
     cache = CacheInfo("free", 2, query_entities=(QueryEntity("java.lang.Integer", "Point"),))
-    entries = RecordConverter(cache, types(), rules(value="ignite-binary")).convert(consumed([POINT, None, b"x"]))
+    entries = record_converter(cache, types(), rules(value="ignite-binary")).convert(consumed([POINT, None, b"x"]))
     assert entries.keys.to_pylist() == [wire.number(codes.INT, 0), wire.number(codes.INT, 1)]
     assert entries.values.to_pylist() == [POINT, None]
     assert [bad.row for bad in entries.bad] == [2]
@@ -73,7 +73,7 @@ def test_a_json_key_with_a_binary_value() -> None:
 def test_four_letters_that_are_null_in_json_remove_nothing(key_converter: str) -> None:
     chosen = rules(key_converter, "ignite-binary")
     keys = [b"1", b"2", b"3"] if key_converter == "json" else KEYS
-    entries = RecordConverter(CACHE, types(), chosen).convert(consumed([POINT, b"null", None], keys))
+    entries = record_converter(CACHE, types(), chosen).convert(consumed([POINT, b"null", None], keys))
     assert entries.values.to_pylist() == [POINT, None]
     assert entries.rows.tolist() == [0, 2]
     assert [(bad.row, bad.stage) for bad in entries.bad] == [(1, "VALUE_CONVERTER")]
@@ -81,7 +81,7 @@ def test_four_letters_that_are_null_in_json_remove_nothing(key_converter: str) -
 
 def test_json_null_removes_whatever_the_keys_are() -> None:
     chosen = rules("ignite-binary", "json")
-    entries = RecordConverter(CACHE, types(), chosen).convert(consumed([b"null", b"1"], KEYS[:2]))
+    entries = record_converter(CACHE, types(), chosen).convert(consumed([b"null", b"1"], KEYS[:2]))
     assert entries.values.is_null().to_pylist() == [True, False]
 
 

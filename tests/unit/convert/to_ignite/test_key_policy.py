@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from ignite_kafka.convert.to_ignite import ConversionRules, RecordConverter, Stage
+from ignite_kafka.convert.to_ignite import ConversionRules, Stage
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity, QueryField
-from tests.support.to_ignite_records import GrowingTypes, cache_of, consumed, decoded
+from tests.support.to_ignite_records import GrowingTypes, cache_of, consumed, decoded, record_converter
 
 FREE = CacheInfo("free", 2)
 VALUES = [b'{"id":7,"name":"a","place":{"x":1}}', b'{"id":8,"name":"b","place":null}']
@@ -22,7 +22,7 @@ def entity(key: str, *columns: tuple[str, str]) -> CacheInfo:
 
 def keys(cache: CacheInfo, policy: str, *names: str, values: Any = VALUES, keys: Any = None) -> tuple[list[Any], list[tuple[int, str]]]:
     types = GrowingTypes()
-    entries = RecordConverter(cache, types, ConversionRules(key_policy=policy, key_fields=names)).convert(consumed(values, keys))
+    entries = record_converter(cache, types, ConversionRules(key_policy=policy, key_fields=names)).convert(consumed(values, keys))
     assert all(bad.stage is Stage.KEY for bad in entries.bad)
     return [key for key, _ in decoded(entries, types)], [(bad.row, bad.reason) for bad in entries.bad]
 
@@ -111,7 +111,7 @@ def test_fields_that_make_no_key_of_the_cache_are_settings_errors(
     cache: CacheInfo, policy: str, names: tuple[str, ...], message: str
 ) -> None:
     with pytest.raises(SettingsError, match=message):
-        RecordConverter(cache, GrowingTypes(), ConversionRules(key_policy=policy, key_fields=names))
+        record_converter(cache, GrowingTypes(), ConversionRules(key_policy=policy, key_fields=names))
 
 
 def test_ordinary_keys_need_a_table_of_their_own() -> None:

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from ignite_kafka.convert.to_ignite import RecordConverter, Stage
+from ignite_kafka.convert.to_ignite import Stage
 from ignite_kafka.convert.to_ignite.object_types import ObjectTypes
 from ignite_kafka.errors import TypeClash, UnsupportedType
 from ignite_kafka.ignite.binary.row_values import Document, SqlDate, Timestamp
 from ignite_kafka.ignite.types.java_hash import java_hash
 from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity, QueryField
-from tests.support.to_ignite_records import TRADE, GrowingTypes, cache_of, consumed, decoded, rules
+from tests.support.to_ignite_records import TRADE, GrowingTypes, cache_of, consumed, decoded, record_converter, rules
 
 TRADES = cache_of(TRADE)
 GOOD = b'{"id":1,"symbol":"a","price":1.5,"qty":3,"ts":1000,"note":null}'
@@ -59,7 +59,7 @@ def test_a_bad_record_is_named_and_its_neighbours_are_kept(text: bytes, reason: 
     types = GrowingTypes()
     texts = [GOOD] * together
     texts[1] = text
-    entries = RecordConverter(TRADES, types).convert(consumed(texts))
+    entries = record_converter(TRADES, types).convert(consumed(texts))
     assert [(bad.row, bad.stage) for bad in entries.bad] == [(1, Stage.VALUE)]
     with pytest.raises(AssertionError, match=reason):
         raise AssertionError(entries.bad[0].reason)
@@ -70,7 +70,7 @@ def test_a_bad_record_is_named_and_its_neighbours_are_kept(text: bytes, reason: 
 @pytest.mark.parametrize("number", ["1E+99999999999999999999", "-1e-99999999999999999999", "0e-9999999999999999999", "1e99999"])
 @pytest.mark.parametrize("scale", [-1, 2])
 def test_a_decimal_whose_exponent_nothing_holds_is_a_bad_record(number: str, scale: int) -> None:
-    converter = RecordConverter(cache_of({"d": "java.math.BigDecimal"}, scale=scale), GrowingTypes(), rules(decimal_format="NUMERIC"))
+    converter = record_converter(cache_of({"d": "java.math.BigDecimal"}, scale=scale), GrowingTypes(), rules(decimal_format="NUMERIC"))
     entries = converter.convert(consumed([b'{"d":1.25}', f'{{"d":{number}}}'.encode(), b'{"d":2.5}']))
     assert entries.rows.tolist() == [0, 2]
     assert [(bad.row, bad.reason) for bad in entries.bad] == [(1, "field d is a decimal of more than 10000 digits")]
@@ -78,7 +78,7 @@ def test_a_decimal_whose_exponent_nothing_holds_is_a_bad_record(number: str, sca
 
 def test_every_other_record_bad() -> None:
     types = GrowingTypes()
-    entries = RecordConverter(TRADES, types).convert(consumed([GOOD, b'{"qty":1.5}'] * 1500))
+    entries = record_converter(TRADES, types).convert(consumed([GOOD, b'{"qty":1.5}'] * 1500))
     assert entries.rows.tolist() == list(range(0, 3000, 2))
     assert [bad.row for bad in entries.bad] == list(range(1, 3000, 2))
 
@@ -98,21 +98,21 @@ def test_every_other_record_bad() -> None:
 )
 def test_forms_that_are_right(text: bytes, name: str, value: object) -> None:
     types = GrowingTypes()
-    entries = RecordConverter(TRADES, types).convert(consumed([GOOD, text, GOOD]))
+    entries = record_converter(TRADES, types).convert(consumed([GOOD, text, GOOD]))
     assert not entries.bad
     assert decoded(entries, types)[1][1].fields[name] == value
 
 
 def test_a_null_value_removes_its_key_and_so_does_json_null() -> None:
     types = GrowingTypes()
-    entries = RecordConverter(TRADES, types).convert(consumed([None, b"null", b" null ", GOOD]))
+    entries = record_converter(TRADES, types).convert(consumed([None, b"null", b" null ", GOOD]))
     assert [(key, value and value.fields) for key, value in decoded(entries, types)] == [(0, None), (1, None), (2, None), (3, FIELDS)]
     assert entries.values.null_count == 3
 
 
 def test_of_a_bad_record_nothing_is_learned() -> None:
     types = GrowingTypes()
-    converter = RecordConverter(TRADES, types)
+    converter = record_converter(TRADES, types)
     entries = converter.convert(consumed([b'{"wrong":1,"deep":{"er":{"x":1}},"list":[1],"qty":"x"}', GOOD, b'{"wrong":"text"}']))
     assert [bad.row for bad in entries.bad] == [0]
     assert decoded(entries, types)[1][1].fields["wrong"] == "text"
@@ -122,7 +122,7 @@ def test_of_a_bad_record_nothing_is_learned() -> None:
 def test_objects_and_arrays_within_each_other_sixty_times() -> None:
     types = GrowingTypes()
     texts = [b'{"o":' * 60 + b"1" + b"}" * 60, b'{"l":' + b"[" * 60 + b"]" * 60 + b"}"]
-    entries = RecordConverter(TRADES, types).convert(consumed(texts))
+    entries = record_converter(TRADES, types).convert(consumed(texts))
     assert not entries.bad
     (_, first), (_, second) = decoded(entries, types)
     depth, inner = 0, first.fields["o"]
@@ -148,7 +148,7 @@ def test_objects_and_arrays_within_each_other_sixty_times() -> None:
 )
 def test_a_key_that_is_none_is_named(key: bytes | None, reason: str) -> None:
     for value in (GOOD, None):
-        entries = RecordConverter(TRADES, GrowingTypes()).convert(consumed([GOOD, value, GOOD], [b"7", key, b"9"]))
+        entries = record_converter(TRADES, GrowingTypes()).convert(consumed([GOOD, value, GOOD], [b"7", key, b"9"]))
         assert entries.rows.tolist() == [0, 2]
         (bad,) = entries.bad
         assert (bad.row, bad.stage) == (1, Stage.KEY)
@@ -158,12 +158,12 @@ def test_a_key_that_is_none_is_named(key: bytes | None, reason: str) -> None:
 
 def test_no_records_are_no_entries() -> None:
     for cache in (TRADES, FREE):
-        assert len(RecordConverter(cache, GrowingTypes()).convert(consumed([]))) == 0
+        assert len(record_converter(cache, GrowingTypes()).convert(consumed([]))) == 0
 
 
 def test_fields_that_the_query_entity_lacks_extend_the_type() -> None:
     types = GrowingTypes()
-    converter = RecordConverter(TRADES, types)
+    converter = record_converter(TRADES, types)
     entries = converter.convert(consumed([GOOD, b'{"id":2,"more":{"deep":1},"tags":["x",1,null,{"a":2}],"void":null}', GOOD]))
     assert not entries.bad
     second = decoded(entries, types)[1][1].fields
@@ -179,7 +179,7 @@ def test_fields_that_the_query_entity_lacks_extend_the_type() -> None:
 
 def test_sql_spells_in_capitals_what_records_spell_otherwise() -> None:
     types = GrowingTypes()
-    converter = RecordConverter(cache_of({name.upper(): kind for name, kind in TRADE.items()}), types)
+    converter = record_converter(cache_of({name.upper(): kind for name, kind in TRADE.items()}), types)
     for _ in range(2):
         entries = converter.convert(consumed([GOOD] * 50))
         assert not entries.bad
@@ -193,7 +193,7 @@ def test_columns_that_are_the_key_or_nested_are_not_declared_for_the_value() -> 
     )  # fmt: skip
     entity = QueryEntity("java.lang.Long", "Person", key_field="WHOLE", fields=columns)
     types = GrowingTypes()
-    entries = RecordConverter(CacheInfo("people", 1, query_entities=(entity,)), types).convert(
+    entries = record_converter(CacheInfo("people", 1, query_entities=(entity,)), types).convert(
         consumed([b'{"NAME":"a"}', b'{"NAME":null}', b"{}"])
     )
     assert decoded(entries, types)[0][1].fields == {"NAME": "a"}
@@ -204,7 +204,7 @@ def test_without_query_entity_values_tell_their_types() -> None:
     types = GrowingTypes()
     keys = [b"1", b'"s"', b"1.0", b"true", b'{"b":1,"a":"x"}', b"1"]
     values = [b'{"i":1,"d":2.5,"s":"t","b":false,"o":{"p":"q"},"l":[1,1.5]}', b"5", b'"text"', b"[1,[2]]", b'{"d":3}', b"6.0"]
-    found = decoded(RecordConverter(FREE, types).convert(consumed(values, keys)), types)
+    found = decoded(record_converter(FREE, types).convert(consumed(values, keys)), types)
     assert [key for key, _ in found[:4]] == [1, "s", 1.0, True]
     assert [type(key) for key, _ in found[:4]] == [int, str, float, bool]
     assert (found[4][0].type_name, list(found[4][0].fields.items())) == ("free.Key", [("a", "x"), ("b", 1)])
@@ -236,7 +236,7 @@ def test_elements_tell_their_own_types_whatever_came_first(first: str) -> None:
         [{"x": 1}, {"x": None}],
         [{"x": 2}, 3],
     ]
-    converter = RecordConverter(FREE, types)
+    converter = record_converter(FREE, types)
     converter.convert(consumed([f'{{"list":{first}}}'.encode()] * 3))
     entries = converter.convert(consumed([json.dumps({"id": 1, "list": value}).encode() for value in values]))
     assert not entries.bad
@@ -249,15 +249,15 @@ def test_elements_tell_their_own_types_whatever_came_first(first: str) -> None:
 
 def test_what_one_task_learned_holds_for_all() -> None:
     types = GrowingTypes()
-    RecordConverter(FREE, types).convert(consumed([b'{"x":1.5,"n":1}']))
-    entries = RecordConverter(FREE, types).convert(consumed([b'{"x":2}', b'{"n":1.5}', b'{"n":2,"new":"a"}']))
+    record_converter(FREE, types).convert(consumed([b'{"x":1.5,"n":1}']))
+    entries = record_converter(FREE, types).convert(consumed([b'{"x":2}', b'{"n":1.5}', b'{"n":2,"new":"a"}']))
     assert [value.fields["x"] for _, value in decoded(entries, types)] == [2.0, None]
     assert [(bad.row, bad.reason) for bad in entries.bad] == [(1, "field n is 1.5, which is no integer of its type")]
 
 
 def test_a_field_that_two_tasks_learn_otherwise_at_once_is_the_first_ones() -> None:
     types = GrowingTypes()
-    first, second = RecordConverter(FREE, types), RecordConverter(FREE, types)
+    first, second = record_converter(FREE, types), record_converter(FREE, types)
     for converter in (first, second):
         converter.convert(consumed([b'{"known":1}']))
     first.convert(consumed([b'{"x":1.5}']))
@@ -268,7 +268,7 @@ def test_a_field_that_two_tasks_learn_otherwise_at_once_is_the_first_ones() -> N
 
 def test_a_key_type_never_grows_and_is_written_alike_by_all() -> None:
     types = GrowingTypes()
-    first, second = RecordConverter(FREE, types), RecordConverter(FREE, types)
+    first, second = record_converter(FREE, types), record_converter(FREE, types)
     one = first.convert(consumed([b"1"], [b'{"b":1,"a":2}']))
     two = second.convert(consumed([b"1", b"2"], [b'{"a":2,"b":1}', b'{"a":2,"b":1,"c":3}']))
     assert one.keys[0] == two.keys[0]
@@ -279,12 +279,12 @@ def test_a_key_type_never_grows_and_is_written_alike_by_all() -> None:
 def test_a_key_member_that_is_always_null_is_no_field_in_any_run(count: int) -> None:
     types = GrowingTypes()
     given = [f'{{"id":{row},"tenant":null}}'.encode() for row in range(count)]
-    converter = RecordConverter(FREE, types)
+    converter = record_converter(FREE, types)
     first = converter.convert(consumed([b"1"] * count, given))
-    for later in (converter, RecordConverter(FREE, types), RecordConverter(FREE, types)):
+    for later in (converter, record_converter(FREE, types), record_converter(FREE, types)):
         again = later.convert(consumed([b"1"] * count, given))
         assert (again.keys, again.bad) == (first.keys, ())
-    later = RecordConverter(FREE, types)
+    later = record_converter(FREE, types)
     entries = later.convert(consumed([b"1"] * 3, [b'{"tenant":null,"id":0}', b'{"id":1,"tenant":"x"}', b'{"id":1}']))
     assert entries.keys == first.keys[:2]
     (bad,) = entries.bad
@@ -295,7 +295,7 @@ def test_a_key_member_that_is_always_null_is_no_field_in_any_run(count: int) -> 
 def test_two_names_of_one_field_id_are_a_bad_record(one: str, other: str) -> None:
     types = GrowingTypes()
     texts = [f'{{"{one}":1}}', f'{{"{other}":2}}', f'{{"{one}":3,"{other}":4}}', f'{{"{one}":5,"{other}":null}}']
-    for converter in (RecordConverter(FREE, types), RecordConverter(FREE, types)):
+    for converter in (record_converter(FREE, types), record_converter(FREE, types)):
         entries = converter.convert(consumed([text.encode() for text in texts]))
         assert entries.rows.tolist() == [0, 3]
         assert [(bad.row, f"has the field id of {one!r}" in bad.reason) for bad in entries.bad] == [(1, True), (2, True)]
@@ -310,7 +310,7 @@ def test_fields_are_written_in_the_order_of_the_fullest_schema() -> None:
 def test_a_query_entity_that_contradicts_the_cluster_keeps_the_clusters_type() -> None:
     types = GrowingTypes()
     types.add("Trade", {"id": 4, "qty": 9})
-    entries = RecordConverter(TRADES, types).convert(consumed([b'{"id":1,"qty":"three"}', b'{"qty":3}']))
+    entries = record_converter(TRADES, types).convert(consumed([b'{"id":1,"qty":"three"}', b'{"qty":3}']))
     assert decoded(entries, types)[0][1].fields["qty"] == "three"
     assert [bad.reason for bad in entries.bad] == ["field qty is a JSON number where a text is due"]
 
@@ -318,7 +318,7 @@ def test_a_query_entity_that_contradicts_the_cluster_keeps_the_clusters_type() -
 def test_records_with_nothing_in_common_end() -> None:
     types = GrowingTypes()
     values = [json.dumps({f"name{row}": row}).encode() for row in range(100)]
-    entries = RecordConverter(FREE, types).convert(consumed(values))
+    entries = record_converter(FREE, types).convert(consumed(values))
     assert not entries.bad
     assert [value.fields[f"name{row}"] for row, (_, value) in enumerate(decoded(entries, types))] == list(range(100))
 
@@ -326,9 +326,9 @@ def test_records_with_nothing_in_common_end() -> None:
 def test_types_that_records_do_not_tell_apart_are_refused_at_once() -> None:
     entity = QueryEntity("java.lang.Long", "A")
     with pytest.raises(UnsupportedType, match=r"2 query entities.*ignite-binary.*|2 query entities"):
-        RecordConverter(CacheInfo("two", 1, query_entities=(entity, entity)), GrowingTypes())
+        record_converter(CacheInfo("two", 1, query_entities=(entity, entity)), GrowingTypes())
     with pytest.raises(UnsupportedType, match=r"java\.time\.LocalDate \(field day\), which no JSON is turned into"):
-        RecordConverter(cache_of({"day": "java.time.LocalDate"}), GrowingTypes())
+        record_converter(cache_of({"day": "java.time.LocalDate"}), GrowingTypes())
 
 
 def test_a_declared_type_that_the_cluster_refuses_is_an_error() -> None:
@@ -337,12 +337,12 @@ def test_a_declared_type_that_the_cluster_refuses_is_an_error() -> None:
             raise TypeClash("field id is of another type")
 
     with pytest.raises(TypeClash):
-        RecordConverter(TRADES, Refusing()).convert(consumed([GOOD]))
+        record_converter(TRADES, Refusing()).convert(consumed([GOOD]))
 
 
 @pytest.mark.parametrize("text", [b'{"d":20000}', b'{"d":20000,"id":1}'])
 def test_a_sql_date_is_midnight_in_the_time_zone_of_the_rules(text: bytes) -> None:
     types, cache = GrowingTypes(), cache_of({"d": "java.sql.Date"})
-    entries = RecordConverter(cache, types, rules(zone="America/New_York")).convert(consumed([text, b'{"d":null}']))
+    entries = record_converter(cache, types, rules(zone="America/New_York")).convert(consumed([text, b'{"d":null}']))
     day, nothing = (value.fields["d"] for _, value in decoded(entries, types))
     assert (day, nothing) == (SqlDate(20_000 * 86_400_000 + 4 * 3_600_000), None)

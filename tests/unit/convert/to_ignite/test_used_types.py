@@ -7,14 +7,13 @@ from uuid import UUID
 
 import pytest
 
-from ignite_kafka.convert.to_ignite import RecordConverter
 from ignite_kafka.ignite.binary.row_values import EnumValue
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import BinaryType, CacheInfo, QueryEntity, TypeUse
 from ignite_kafka.kafka.records import Records
 from tests.support.converters import converter
 from tests.support.ignite_bytes import CACHE, Types, binary, collection, enum, number, object_array, page, string, uuid_
-from tests.support.to_ignite_records import GrowingTypes, consumed, rules
+from tests.support.to_ignite_records import GrowingTypes, consumed, record_converter, rules
 
 FREE = CacheInfo("copy", 1)
 ONE = UUID(int=7 << 64 | 9)
@@ -28,7 +27,7 @@ def stored(records: Records, types: Types, cache: CacheInfo = FREE, *, uses: boo
     """Entries of records in a cluster that has the types, as bytes."""
     cluster = GrowingTypes()
     cluster.known.update(types.known)
-    reader = RecordConverter(cache, cluster, rules(), uses=records.uses if uses else ())
+    reader = record_converter(cache, cluster, rules(), uses=records.uses if uses else ())
     found = reader.convert(consumed(records.values.to_pylist(), records.keys.to_pylist()))
     assert not found.bad, found.bad
     return list(zip(found.keys.to_pylist(), found.values.to_pylist(), strict=True))

@@ -1,4 +1,4 @@
-"""Records of converters string, bytes and of primitives as entries, each side with its own converter."""
+"""The table of Connect's converters, and records of converters string, bytes and of primitives as entries."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from ignite_kafka.convert.to_ignite import ConversionRules, Entries, RecordConverter, SideRules, Stage
+from ignite_kafka.convert.connect_converters import CONVERTERS
+from ignite_kafka.convert.to_ignite import ConversionRules, Entries, SideRules, Stage
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import CacheInfo
-from ignite_kafka.settings.converters import parse_properties
-from tests.support.to_ignite_records import GrowingTypes, cache_of, consumed, decoded
+from ignite_kafka.settings.converters import HEADER_NAMES, IGNITE_BINARY, NAMES, PROPERTIES, parse_properties
+from tests.support.to_ignite_records import GrowingTypes, cache_of, consumed, decoded, record_converter
 
 FREE = CacheInfo("free", 2)
 TYPES = GrowingTypes()
@@ -19,7 +20,14 @@ TYPES = GrowingTypes()
 
 def entries(cache: CacheInfo, key: str, value: str, records: list[tuple[bytes | None, bytes | None]], **properties: str) -> Entries:
     first, second = (SideRules(name, parse_properties("", name, properties if name == "string" else {})) for name in (key, value))
-    return RecordConverter(cache, TYPES, ConversionRules(first, second)).convert(consumed([v for _, v in records], [k for k, _ in records]))
+    return record_converter(cache, TYPES, ConversionRules(first, second)).convert(
+        consumed([v for _, v in records], [k for k, _ in records])
+    )
+
+
+def test_each_name_of_the_settings_has_a_converter() -> None:
+    assert set(CONVERTERS) == {*NAMES, *HEADER_NAMES} - {IGNITE_BINARY}
+    assert set(CONVERTERS) | {IGNITE_BINARY} == set(PROPERTIES)
 
 
 def test_text_keys_and_json_values() -> None:

@@ -1,0 +1,179 @@
+"""Kafka Connect's converters by their names in the settings: what makes the serializer and the deserializer of each.
+
+A converter is added with an entry of CONVERTERS, besides its name, classes and properties in :mod:`~ignite_kafka.settings.converters`. It
+then writes and reads both sides of records, for every key policy: :class:`~.to_ignite.connect_values.ConnectReader` turns its columns into
+Ignite's values. Factories import what they need when they are called, so that a run loads its own converters only.
+
+Converter ignite-binary has no entry: its bytes do not pass through Connect's data model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..settings import converters
+
+if TYPE_CHECKING:
+    from .connect.columns import Deserializer, Serializer
+    from .to_ignite.conversion_rules import SideRules
+
+
+class ConnectConverter(NamedTuple):
+    """Makes the two directions of a converter for a side, `key`, `value` or `header`, with the converter's properties.
+
+    None instead of a serializer or deserializer: JSON texts without schemas.
+    """
+
+    serializer: Callable[[str, Mapping[str, Any]], Serializer | None]
+    deserializer: Callable[[str, Mapping[str, Any]], Deserializer | None]
+
+
+def serializer(name: str, side: str, properties: Mapping[str, Any]) -> Serializer | None:
+    """The serializer of keys or values; None: plain JSON, which :class:`~.to_kafka.json.JsonConverter` writes without Connect's data model.
+
+    :param properties: every property of the converter (:func:`~ignite_kafka.settings.converters.parse_properties`).
+    """
+    return CONVERTERS[name].serializer(side, properties)
+
+
+def header_serializer(name: str, properties: Mapping[str, Any]) -> Serializer:
+    """The serializer of headers' values."""
+    made = serializer(name, "header", properties)
+    assert made is not None, name
+    return made
+
+
+def deserializer(side: str, rules: SideRules) -> Deserializer | None:
+    """The deserializer of a side; None: its values are JSON texts without schemas, which :class:`~.to_ignite.json.JsonReader` reads.
+
+    :raises SettingsError: a property that only the converter itself can check.
+    """
+    defaults = {name: one.default for name, one in converters.PROPERTIES[rules.converter].items()}
+    return CONVERTERS[rules.converter].deserializer(side, {**defaults, **rules.properties})
+
+
+def _json_serializer(side: str, properties: Mapping[str, Any]) -> Serializer | None:
+    schemas = properties["schemas.enable"] == "true"
+    if not schemas and side != "header":
+        return None
+    from .to_kafka.connect_json import ConnectJsonSerializer
+    from .to_kafka.json_columns import JsonFormat
+
+    form = JsonFormat(properties["decimal.format"])
+    if side == "header":
+        return ConnectJsonSerializer(form, schemas=schemas)
+    return ConnectJsonSerializer(form, defaults=properties["replace.null.with.default"], kept=properties["schemas.cache.size"])
+
+
+def _json_deserializer(side: str, properties: Mapping[str, Any]) -> Deserializer | None:
+    schemas = properties["schemas.enable"]
+    if schemas == "false":
+        return None
+    from .to_ignite.connect_json import ConnectJsonDeserializer
+
+    return ConnectJsonDeserializer(
+        plain=schemas == "auto",
+        defaults=properties["replace.null.with.default"],
+        kept=properties["schemas.cache.size"],
+    )
+
+
+def _avro_serializer(side: str, properties: Mapping[str, Any]) -> Serializer:
+    from ..registry.registries import registry_of
+    from .avro.options import AvroOptions
+    from .avro.serializer import AvroSerializer
+
+    return AvroSerializer(registry_of(side, properties), AvroOptions.of(properties), properties["schemas.cache.config"])
+
+
+def _avro_deserializer(side: str, properties: Mapping[str, Any]) -> Deserializer:
+    from ..registry.registries import registry_of
+    from .avro.deserializer import AvroDeserializer
+    from .avro.options import AvroOptions
+
+    return AvroDeserializer(registry_of(side, properties), AvroOptions.of(properties), properties["schemas.cache.config"])
+
+
+def _json_schema_serializer(side: str, properties: Mapping[str, Any]) -> Serializer:
+    from ..registry.registries import registry_of
+    from .to_kafka.json_columns import JsonFormat
+    from .to_kafka.json_schema import JsonSchemaSerializer
+
+    return JsonSchemaSerializer(
+        registry_of(side, properties),
+        JsonFormat(properties["decimal.format"]),
+        additional=properties["object.additional.properties"],
+        defaults=not properties["ignore.default.for.nullables"],
+    )
+
+
+def _json_schema_deserializer(side: str, properties: Mapping[str, Any]) -> Deserializer:
+    from ..registry.registries import registry_of
+    from .to_ignite.json_schema import JsonSchemaDeserializer
+
+    return JsonSchemaDeserializer(registry_of(side, properties), required=not properties["use.optional.for.nonrequired"])
+
+
+def _string_serializer(side: str, properties: Mapping[str, Any]) -> Serializer:
+    from .connect.text import StringSerializer
+
+    return StringSerializer(properties["converter.encoding"], of_key=side == "key")
+
+
+def _string_deserializer(side: str, properties: Mapping[str, Any]) -> Deserializer:
+    from .connect.text import StringDeserializer
+
+    return StringDeserializer(properties["converter.encoding"])
+
+
+def _bytes_serializer(side: str, properties: Mapping[str, Any]) -> Serializer:
+    from .connect.primitives import BytesSerializer
+
+    return BytesSerializer()
+
+
+def _bytes_deserializer(side: str, properties: Mapping[str, Any]) -> Deserializer:
+    from .connect.primitives import BytesDeserializer
+
+    return BytesDeserializer()
+
+
+def _simple_serializer(side: str, properties: Mapping[str, Any]) -> Serializer:
+    from .connect.simple import SimpleSerializer
+
+    return SimpleSerializer()
+
+
+def _simple_deserializer(side: str, properties: Mapping[str, Any]) -> Deserializer:
+    from .connect.simple import SimpleDeserializer
+
+    return SimpleDeserializer()
+
+
+def _primitive(name: str) -> ConnectConverter:
+    def serializer(side: str, properties: Mapping[str, Any]) -> Serializer:
+        from .connect.primitives import PRIMITIVES, PrimitiveSerializer
+
+        return PrimitiveSerializer(PRIMITIVES[name])
+
+    def deserializer(side: str, properties: Mapping[str, Any]) -> Deserializer:
+        from .connect.primitives import PRIMITIVES, PrimitiveDeserializer
+
+        return PrimitiveDeserializer(PRIMITIVES[name])
+
+    return ConnectConverter(serializer, deserializer)
+
+
+CONVERTERS: Mapping[str, ConnectConverter] = MappingProxyType(
+    {
+        converters.JSON: ConnectConverter(_json_serializer, _json_deserializer),
+        converters.AVRO: ConnectConverter(_avro_serializer, _avro_deserializer),
+        converters.JSON_SCHEMA: ConnectConverter(_json_schema_serializer, _json_schema_deserializer),
+        converters.STRING: ConnectConverter(_string_serializer, _string_deserializer),
+        converters.BYTES: ConnectConverter(_bytes_serializer, _bytes_deserializer),
+        converters.SIMPLE: ConnectConverter(_simple_serializer, _simple_deserializer),
+    }
+    | {name: _primitive(name) for name in converters.PRIMITIVES}
+)
