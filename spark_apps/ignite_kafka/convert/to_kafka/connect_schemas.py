@@ -261,15 +261,30 @@ def _unknown_content(elements: RowSchemas, element: pa.Field, rules: SchemaRules
 
 
 def _merged(schemas: Sequence[ConnectSchema], path: str) -> ConnectSchema:
-    """One schema for elements whose own differ: objects of one type that have other fields, or the fields in another order."""
-    first = schemas[0]
-    if any(one.type is not ConnectType.STRUCT or one.name != first.name for one in schemas):
-        shown = " and ".join(dict.fromkeys(f"{one.name or one.type.upper()}{dict(one.parameters) or ''}" for one in schemas))
-        what = f"field {path.rstrip('[]{}') or '(whole)'} holds elements of {shown}, and an array or map of Kafka Connect has one schema"
-        raise UnsupportedType(what, "Use converter json without schemas, or ignite-binary.", field=path)
+    """One schema for elements whose own differ: objects of one type that have other fields, or the fields in another order.
+
+    What a null or an empty list leaves open, in any depth, the other elements say.
+    """
+    known = list(dict.fromkeys(one for one in schemas if one.as_optional() != UNDEFINED))
+    if len(known) <= 1:
+        return known[0] if known else schemas[0]
+    first, alike = known[0], len({(one.type, one.name) for one in known}) == 1
+    if alike and first.type is ConnectType.STRUCT:
+        return _merged_objects(known, path)
+    if alike and first.type in (ConnectType.ARRAY, ConnectType.MAP):
+        inner = [_merged([one.value_schema for one in known if one.value_schema], f"{path}[]")]
+        keys = [one.key_schema for one in known if one.key_schema]
+        inner += [_merged(keys, f"{path}{{key}}").as_optional(False)] if keys else []
+        return replace(first, value_schema=inner[0], key_schema=inner[1] if keys else None)
+    shown = " and ".join(dict.fromkeys(f"{one.name or one.type.upper()}{dict(one.parameters) or ''}" for one in known))
+    what = f"field {path.rstrip('[]{}') or '(whole)'} holds elements of {shown}, and an array or map of Kafka Connect has one schema"
+    raise UnsupportedType(what, "Use converter json without schemas, or ignite-binary.", field=path)
+
+
+def _merged_objects(schemas: Sequence[ConnectSchema], path: str) -> ConnectSchema:
     fields: dict[str, ConnectSchema] = {}
     for schema in schemas:
         for one in schema.fields:
             known = fields.get(one.name)
             fields[one.name] = one.schema if known is None or known == one.schema else _merged([known, one.schema], f"{path}.{one.name}")
-    return replace(first, fields=tuple(ConnectField(name, schema) for name, schema in sorted(fields.items())))
+    return replace(schemas[0], fields=tuple(ConnectField(name, schema) for name, schema in sorted(fields.items())))

@@ -107,6 +107,32 @@ def test_an_empty_collection_shows_no_type() -> None:
     assert len(parts_of(types, both, neighbours=False)) == 2  # in keys no value depends on others
 
 
+def collection(*items: bytes) -> bytes:
+    return bytes([codes.COLLECTION]) + len(items).to_bytes(4, "little") + b"\1" + b"".join(items)
+
+
+def test_elements_that_show_no_type_take_that_of_the_others() -> None:
+    types = Types()
+    line = types.add("Line", {"price": codes.DECIMAL})
+    kind = types.add("Bag", {"many": codes.COLLECTION})
+    lines = [binary(line, {"price": price}) for price in (NULL, decimal(Decimal("1.5")), decimal(Decimal("2.55")))]
+    one = number(codes.INT, 1)
+    bags = [
+        (collection(lines[0], lines[1]), [{"price": None}, {"price": Decimal("1.5")}]),
+        (collection(collection(), collection(one)), [[], [1]]),
+        (collection(collection(NULL), collection(collection(one)), NULL), [[None], [[1]], None]),
+    ]
+    # other values of the batch, whose elements have other types, must not matter
+    others = [binary(kind, {"many": many}) for many in (collection(lines[2]), collection(collection(string("a"))))]
+    for many, wanted in bags:
+        for values in ([binary(kind, {"many": many})], [binary(kind, {"many": many}), *others]):
+            for rules in ({"whole": True}, {"whole": True, "neighbours": False}):
+                found = {rows[0]: values for rows, _, values in parts_of(types, values, **rules)}
+                assert found[0] == [{"many": wanted}]
+    with pytest.raises(UnsupportedType, match=r"field many holds elements of INT32 and ARRAY"):
+        parts_of(types, [binary(kind, {"many": collection(collection(), one)})])
+
+
 def test_moments() -> None:
     types = Types()
     kind = types.add("Moment", {"t": codes.TIME, "s": codes.TIMESTAMP, "d": codes.DATE})
