@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any
 
-import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 
-from ignite_kafka.ignite import protocol
-from ignite_kafka.ignite.backlog_units import UNIT
 from ignite_kafka.ignite.types import type_codes as codes
 from tests.integration.source.test_stream import Part, World, await_that
 from tests.support.ignite_bytes import Types
@@ -24,15 +20,6 @@ def world(spark: SparkSession, ignite: IgniteCluster, kafka: KafkaBroker) -> Ite
     made = World(spark, ignite, kafka)
     yield made
     made.service(lambda service: service.force_stop(made.stem, True))
-
-
-def units_of(world: World, cache: str) -> np.ndarray[Any, np.dtype[np.void]]:
-    name = f"{world.stem}-{cache}"
-    state = world.service(lambda service: service.status(world.stem))
-    units = np.zeros(state[f"partitions.{name}"], UNIT)
-    units["cache_id"], units["partition"] = protocol.cache_id(name), range(len(units))
-    units["incarnation"] = state[f"incarnation.{name}"]
-    return units
 
 
 def alive(world: World, cache: str) -> set[bytes]:
@@ -52,11 +39,11 @@ def test_a_partition_that_was_cleared_is_sent_again(world: World) -> None:
         assert not there.any()
         partition = int(partitions[0])
         lost = {text for text, place in zip(texts, partitions.tolist(), strict=True) if place == partition}
-        units = units_of(world, "a")
-        world.service(lambda service: service.mark(world.stem, units[partition : partition + 1]), as_connector=True)
+        units = world.units("a")
+        world.send_again(units[partition : partition + 1])
         await_that(lambda: alive(world, "a") == set(texts) - lost, "tombstones of one partition", run)
         world.put("a", {key: f"w{key}" for key in range(10)})
-        world.service(lambda service: service.mark(world.stem, units), as_connector=True)
+        world.send_again(units)
         verified = world.await_equal("a", run)
         assert verified.entries == 10
         run.stop()
@@ -94,7 +81,7 @@ def test_removals_of_keys_that_are_objects(world: World) -> None:
         with world.ignite.client() as client:
             client.get_cache(f"{world.stem}-a").clear()
         put([7], "back")
-        world.service(lambda service: service.mark(world.stem, units_of(world, "a")), as_connector=True)
+        world.send_again(world.units("a"))
         assert world.await_equal("a", run).entries == 1
         run.stop()
     assert alive(world, "a") == {b'{"id":7,"name":"p7"}'}

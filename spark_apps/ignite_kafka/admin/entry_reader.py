@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from enum import Enum
 from typing import Any
@@ -19,7 +20,8 @@ from ..ignite.cluster import Cluster
 from ..ignite.types import type_codes as codes
 from ..ignite.types.model import CacheInfo, Page
 from ..settings.converters import JSON
-from ..settings.source import LAZY, SourceSettings
+from ..settings.source import EAGER, LAZY, SourceSettings
+from .value_reader import ValueReader, of_first_value, of_older_class
 
 
 class Form(Enum):
@@ -42,6 +44,9 @@ class EntryReader:
         self._settings, self._topic, self._cluster, self._info, self._decode = settings, topic, cluster, info, decode
         self._converter = converter(settings)
         self._key_form, self._value_form = (_form(settings, side) for side in ("key", "value"))
+        self._values = functools.cache(lambda: ValueReader(settings, topic))
+        eager = settings.field_nullability_policy == EAGER
+        self._present = of_first_value if not settings.is_schema_dynamic else of_older_class if eager else _as_it_is
 
     @property
     def cache(self) -> str:
@@ -54,7 +59,7 @@ class EntryReader:
         return self._key_form is Form.JSON
 
     def entries(self, page: Page) -> list[tuple[bytes, Any]]:
-        """Key of the record, and what :meth:`same_value` compares its value with, of each entry of a page.
+        """Key of the record, and what :meth:`same_values` compares its value with, of each entry of a page.
 
         :raises DecodeError: an entry is broken, or the columns make another key of it than the rows.
         """
@@ -74,9 +79,21 @@ class EntryReader:
         values = [value for _, value in rows] if by_rows else records.values.to_pylist()
         return list(zip(keys, values, strict=True))
 
-    def same_value(self, expected: Any, found: bytes | None) -> bool:
-        """Whether a record has the expected value."""
-        return _same(expected, found, self._value_form, part=not self._settings.is_schema_dynamic)
+    def same_values(self, expected: Sequence[Any], found: Sequence[bytes | None]) -> list[bool]:
+        """Whether each record has the expected value. Fields that its class got after the record was written may be null.
+
+        :param expected: as :meth:`entries` gives them.
+        """
+        if self._value_form is not Form.BYTES:
+            return [_same(one, record, self._value_form, self._present) for one, record in zip(expected, found, strict=True)]
+        same = [one == record for one, record in zip(expected, found, strict=True)]
+        other = [row for row, equal in enumerate(same) if not equal]
+        if other:
+            reader = self._values()
+            both = zip(reader.read([expected[row] for row in other]), reader.read([found[row] for row in other]), strict=True)
+            for row, (entry, record) in zip(other, both, strict=True):
+                same[row] = None not in (entry, record) and repr(self._present(entry, record)) == repr(record)
+        return same
 
     def _row(self, value: Any, side: str) -> Any:
         is_key = side == "key"
@@ -103,30 +120,26 @@ def _without_values(page: Page, cache: str) -> Page:
     return Page(page.partition, page.rows, memoryview(data), True)
 
 
-def _same(expected: Any, found: bytes | None, form: Form, *, part: bool = False) -> bool:
-    """Whether a record's bytes are those expected, or have the value.
+def _as_it_is(expected: Any, _found: Any) -> Any:
+    return expected
 
-    :param part: the payload of a schema may lack fields: those that the first value of its type did not have.
+
+def _same(expected: Any, found: bytes | None, form: Form, present: Callable[[Any, Any], Any] = _as_it_is) -> bool:
+    """Whether a record's bytes have the value.
+
+    :param present: gives the part of the expected value that a record found may have.
     """
-    if form is Form.BYTES:
-        return bool(expected == found)
     if found is None:
         return expected is None
-    value = json.loads(found, parse_float=Decimal if _has_decimal(expected) else None)
-    if form is Form.JSON:
-        return same_json(expected, value)
-    if not isinstance(value, dict) or value.keys() != {"schema", "payload"}:
+    try:
+        value = json.loads(found, parse_float=Decimal if _has_decimal(expected) else None)
+    except ValueError:  # a record of another program
         return False
-    return same_json(_fields_of(expected, value["payload"]) if part else expected, value["payload"])
-
-
-def _fields_of(expected: Any, found: Any) -> Any:
-    """The expected value without the fields of objects that were not found."""
-    if isinstance(expected, dict) and isinstance(found, dict):
-        return {name: _fields_of(item, found[name]) for name, item in expected.items() if name in found}
-    if isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
-        return [_fields_of(item, one) for item, one in zip(expected, found, strict=True)]
-    return expected
+    if form is Form.PAYLOAD:
+        if not isinstance(value, dict) or value.keys() != {"schema", "payload"}:
+            return False
+        value = value["payload"]
+    return same_json(present(expected, value), value)
 
 
 def _has_decimal(value: Any) -> bool:

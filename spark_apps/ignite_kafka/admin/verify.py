@@ -2,7 +2,8 @@
 
 Keys are compared byte by byte with what the converter makes of the entries now. So are values, unless they are JSON: those are compared
 with rows that share no code with the converter, so that the comparison also finds errors of the codec; keys in JSON are compared in both
-ways. The last record of each key is held in memory, so the comparison suits topics of some millions of records.
+ways. Values with schemas whose bytes differ are read and compared: since a record was written, its class may have got fields. The last
+record of each key is held in memory, so the comparison suits topics of some millions of records.
 """
 
 from __future__ import annotations
@@ -86,30 +87,36 @@ def compare(
     info = cluster.cache(cache.name)
     reader = EntryReader(plan.settings.of(cache.name), cache.topic, cluster, info, decode)
     seen: set[bytes] = set()
-    for entry in _entries(reader, pages, stop=plan.settings.error_handling_policy == STOP):
-        result.entries += 1
-        if isinstance(entry, IgniteKafkaError):
+    for batch in _batches(reader, pages, stop=plan.settings.error_handling_policy == STOP):
+        if isinstance(batch, IgniteKafkaError):
+            result.entries += 1
             result.missing += 1
-            result.note(f"an entry cannot be converted to a record: {entry}")
+            result.note(f"an entry cannot be converted to a record: {batch}")
         else:
-            _compare(result, entry, last, seen, reader)
+            result.entries += len(batch)
+            _compare(result, batch, last, seen, reader)
     _note_unexpected(result, [key for key, value in last.items() if value is not None], seen, reader)
     return result
 
 
-def _compare(result: Verified, entry: tuple[bytes, Any], last: dict[bytes, bytes | None], seen: set[bytes], reader: EntryReader) -> None:
-    """Compare an entry with the last record of its key, and remove that from `last`."""
-    key, expected = entry
-    if key not in last:
-        result.missing += 1
-        result.note(f"two entries have the same Kafka key {_shown(key)}" if key in seen else f"no record of key {_shown(key)}")
-    else:
-        found = last.pop(key)
-        if not reader.same_value(expected, found):
+def _compare(
+    result: Verified, entries: Sequence[tuple[bytes, Any]], last: dict[bytes, bytes | None], seen: set[bytes], reader: EntryReader
+) -> None:
+    """Compare entries with the last records of their keys, and remove these from `last`."""
+    met: list[tuple[bytes, Any, bytes | None]] = []
+    for key, expected in entries:
+        if key not in last:
+            result.missing += 1
+            result.note(f"two entries have the same Kafka key {_shown(key)}" if key in seen else f"no record of key {_shown(key)}")
+        else:
+            met.append((key, expected, last.pop(key)))
+        seen.add(key)
+    same = reader.same_values([expected for _, expected, _ in met], [found for _, _, found in met])
+    for (key, expected, found), equal in zip(met, same, strict=True):
+        if not equal:
             result.different += 1
             gives, is_now = in_message(repr(expected)), in_message(repr(found))
             result.note(f"key {_shown(key)}: the entry gives {gives}, the record is {is_now}")
-    seen.add(key)
 
 
 def _note_unexpected(result: Verified, left: Sequence[bytes], seen: set[bytes], reader: EntryReader) -> None:
@@ -142,17 +149,17 @@ def _fields_of(key: bytes) -> str | None:
     return json.dumps(value, sort_keys=True)
 
 
-def _entries(reader: EntryReader, pages: Iterable[Page], *, stop: bool) -> Iterator[tuple[bytes, Any] | IgniteKafkaError]:
-    """Key and value of each entry; the error of an entry that cannot be converted, unless the error policy is to stop."""
+def _batches(reader: EntryReader, pages: Iterable[Page], *, stop: bool) -> Iterator[list[tuple[bytes, Any]] | IgniteKafkaError]:
+    """Keys and values of entries; the error of an entry that cannot be converted, unless the error policy is to stop."""
     for page in pages:
         try:
-            yield from reader.entries(page)
+            yield reader.entries(page)
         except ENTRY_ERRORS:
             if stop:
                 raise
             cuts = entry_cuts(page, reader.cache)
             for start, end in zip(cuts[:-1:2], cuts[2::2], strict=True):
                 try:
-                    yield from reader.entries(Page(page.partition, 1, page.data[start:end], True))
+                    yield reader.entries(Page(page.partition, 1, page.data[start:end], True))
                 except ENTRY_ERRORS as error:
                     yield error

@@ -9,7 +9,9 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
+from confluent_kafka import Message
 from pyignite import GenericObjectMeta
 from pyignite.datatypes import LongObject, String
 from pyspark.sql import SparkSession
@@ -17,7 +19,9 @@ from pyspark.sql import SparkSession
 from ignite_kafka.admin.offsets import reset
 from ignite_kafka.admin.verify import Verified, verify
 from ignite_kafka.errors import BacklogMissing, BacklogRefused, CacheDestroyed, Fenced, SettingsError, TopicError
+from ignite_kafka.ignite import protocol
 from ignite_kafka.ignite.backlog_service import BacklogService
+from ignite_kafka.ignite.backlog_units import UNIT
 from ignite_kafka.kafka.topics import Topics, read_to_end
 from ignite_kafka.run import RunRequest, run_source
 from ignite_kafka.runtime.clients import ignite_cluster, kafka_clients
@@ -102,11 +106,12 @@ class World:
             wanted = replace(plan, caches=tuple(one for one in plan.caches if one.name == f"{self.stem}-{cache}"))
             return verify(wanted, cluster, clients)[0]
 
-    def records(self, cache: str) -> list[tuple[bytes | None, bytes | None]]:
+    def messages(self, cache: str) -> list[Message]:
         topics, name = Topics(self.clients), f"{self.stem}-{cache}"
-        if name not in topics.existing():
-            return []
-        return [(one.key(), one.value()) for one in read_to_end(self.clients, topics, name, [0, 1])]
+        return list(read_to_end(self.clients, topics, name, [0, 1])) if name in topics.existing() else []
+
+    def records(self, cache: str) -> list[tuple[bytes | None, bytes | None]]:
+        return [(one.key(), one.value()) for one in self.messages(cache)]
 
     def await_equal(self, cache: str, *runs: Running) -> Verified:
         """Wait until the topic's last records equal the cache."""
@@ -128,6 +133,19 @@ class World:
         secret = read_connector(self.clients, Topics(self.clients), prefix, self.stem).capture_secret if as_connector else None
         with ignite_cluster(self.settings, Secrets()) as cluster:
             return cluster.ask(lambda connection: question(BacklogService(connection, secret)))
+
+    def units(self, cache: str) -> np.ndarray[Any, np.dtype[np.void]]:
+        """The captured units of a cache."""
+        name = f"{self.stem}-{cache}"
+        state = self.service(lambda service: service.status(self.stem))
+        units = np.zeros(state[f"partitions.{name}"], UNIT)
+        units["cache_id"], units["partition"] = protocol.cache_id(name), range(len(units))
+        units["incarnation"] = state[f"incarnation.{name}"]
+        return units
+
+    def send_again(self, units: np.ndarray[Any, np.dtype[np.void]]) -> None:
+        """Mark units: they are to be sent again."""
+        self.service(lambda service: service.mark(self.stem, units), as_connector=True)
 
 
 class Running:

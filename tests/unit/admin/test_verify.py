@@ -19,9 +19,11 @@ from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.java_hash import java_hash
 from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity, QueryField
 from ignite_kafka.plan.source_plan import CachePlan, TransferPlan
+from ignite_kafka.registry import registries
 from ignite_kafka.settings.source import SourceSettings
 from tests.support.bad_entries import long
 from tests.support.ignite_bytes import CACHE, Types, binary, decimal, enum, number, page, string
+from tests.support.registry import memory_registry
 
 DECIMALS = [
     Decimal(text) for text in ("1E+5", "-1E+5", "1.50", "1.5", "5", "-0.25", "0.00", "12345678901234567890.123456789", "0E+3", "2.00")
@@ -177,3 +179,33 @@ def test_sides_of_several_converters(name: str, more: dict[str, Any]) -> None:
     is_equal(copied(types, entries, **settings), 2)
     assert copied(types, entries, b"other" if name == "ignite-binary" else b"1", **settings).different == 1
     assert copied(types, entries, key=b"other", **settings).missing == 1
+
+
+OLDER = {"label": codes.STRING, "rate": codes.LONG}
+
+
+@pytest.mark.parametrize("name", ["json", "with schemas", "avro", "json-schema"])
+def test_records_of_before_a_class_got_a_field_are_equal(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under EAGER an entry now has the field as null; the record of before has the class's older schema."""
+    memory = memory_registry()
+    monkeypatch.setattr(registries, "registry_of", lambda *_: memory)
+    converter = {"value_converter": "json" if name == "with schemas" else name}
+    config = {} if name == "json" else {"schemas.enable": "true"} if name == "with schemas" else {"schema.registry.url": "http://127.0.0.1"}
+    settings: dict[str, Any] = {**converter, "value_converter_config": config, "field_nullability_policy": "EAGER"}
+    chosen = convert.converter(SourceSettings(name="c", **settings))
+
+    def record(label: str, rate: int) -> bytes:
+        types = OneCache()
+        kind = types.add("Car", OLDER, ["label", "rate"])
+        entry = binary(kind, {"label": string(label), "rate": long(rate)})
+        written: bytes = chosen.convert([page([(long(1), entry)], 0)], types.info, cast(Any, types), topic="t").values[0].as_py()
+        return written
+
+    types = OneCache()
+    kind = types.add("Car", {**OLDER, "note": codes.STRING}, ["label", "rate"], ["label", "rate", "note"])
+    fields = {"label": string("a"), "rate": long(7)}
+    is_equal(copied(types, [(long(1), binary(kind, fields))], record("a", 7), **settings), 1)
+    assert copied(types, [(long(1), binary(kind, fields))], record("a", 8), **settings).different == 1
+    assert copied(types, [(long(1), binary(kind, fields))], b"\0\0\0\0\x63?", **settings).different == 1, "cannot be read"
+    noted = binary(kind, {**fields, "note": string("new")})
+    assert copied(types, [(long(1), noted)], record("a", 7), **settings).different == 1

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import io
-import json
 import uuid
 from collections.abc import Callable
 from typing import Any
 
-import fastavro
 from pyignite import GenericObjectMeta
 from pyignite.datatypes import DoubleObject, LongObject, String
 from pyspark.sql import SparkSession
@@ -22,7 +19,7 @@ from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.sink.run import run_sink
 from ignite_kafka.source.snapshot.run import run_snapshot
-from tests.support.registry import config
+from tests.support.registry import config, read_avro
 from tools.servers import IgniteCluster, KafkaBroker, SchemaRegistry
 
 Trade: Any = GenericObjectMeta("Trade", (), {}, schema={"id": LongObject, "symbol": String, "price": DoubleObject})
@@ -54,7 +51,7 @@ def test_entries_travel_as_avro(
     clients = kafka_clients(source, Secrets())
     messages = list(read_to_end(clients, Topics(clients), topic, [0, 1]))
     with Registry(config(schema_registry.url)) as registry:
-        found = {_read(registry, message.key()): _read(registry, message.value()) for message in messages}
+        found = {read_avro(registry, message.key()): read_avro(registry, message.value()) for message in messages}
     assert len(messages) == ROWS
     assert found == {number: {"id": one.id, "symbol": one.symbol, "price": one.price} for number, one in trades.items()}
     sink = SinkSettings(name=f"{name}-back", topics=(topic,), topic_prefix=topic, cache_prefix=f"{name}-copy", **common)
@@ -67,10 +64,3 @@ def test_entries_travel_as_avro(
             assert (read.id, read.symbol, read.price) == (number, trades[number].symbol, number / 4)
         copy.destroy()
         client.get_cache(name).destroy()
-
-
-def _read(registry: Registry, data: bytes | None) -> Any:
-    assert data is not None
-    assert data[0] == 0
-    text = registry.schema(int.from_bytes(data[1:5], "big")).text
-    return fastavro.schemaless_reader(io.BytesIO(data[5:]), fastavro.parse_schema(json.loads(text)), None)

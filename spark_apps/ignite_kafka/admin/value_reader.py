@@ -1,0 +1,62 @@
+"""Values of records as their readers see them, for those whose bytes differ from the entry's.
+
+A class that got a field has another schema, with another id in a registry; records of before keep the older one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from ..convert.to_ignite.conversion_rules import SideRules
+from ..convert.to_ignite.deserializers import deserializer
+from ..convert.to_kafka.key_values import python_values
+from ..settings.converters import AVRO, JSON, JSON_SCHEMA
+from ..settings.source import SourceSettings
+
+
+class ValueReader:
+    """Reads values of converters with schemas.
+
+    :param topic: of the records.
+    """
+
+    def __init__(self, settings: SourceSettings, topic: str) -> None:
+        name, self._topic = settings.value_converter, topic
+        rules = SideRules(name, settings.converter_properties("value"))
+        self._deserializer = deserializer("value", rules) if name in (AVRO, JSON_SCHEMA, JSON) else None
+
+    def read(self, values: Sequence[bytes | None]) -> list[Any]:
+        """Name of the schema and value of each record; None for what cannot be read."""
+        found: list[Any] = [None] * len(values)
+        if self._deserializer is None:
+            return found
+        rows = [row for row, value in enumerate(values) if value is not None]
+        read = self._deserializer.deserialize(pa.array([values[row] for row in rows], pa.binary()), self._topic)
+        for part in read.parts:
+            schema = part.column.schema
+            made = part.column.data.to_pylist() if schema is None else python_values(part.column.data, schema)
+            for row, value in zip(part.rows.tolist(), made, strict=True):
+                found[rows[row]] = (schema and schema.name, value)
+        return found
+
+
+def of_older_class(expected: Any, found: Any) -> Any:
+    """The expected value without null fields of objects that were not found: those that the class got later."""
+    return _restricted(expected, found, nulls_only=True)
+
+
+def of_first_value(expected: Any, found: Any) -> Any:
+    """The expected value without fields of objects that were not found: those that the first value of its type did not have."""
+    return _restricted(expected, found, nulls_only=False)
+
+
+def _restricted(expected: Any, found: Any, *, nulls_only: bool) -> Any:
+    if isinstance(expected, dict) and isinstance(found, dict):
+        kept = {name: item for name, item in expected.items() if name in found or (nulls_only and item is not None)}
+        return {name: _restricted(item, found.get(name), nulls_only=nulls_only) for name, item in kept.items()}
+    if isinstance(expected, (list, tuple)) and isinstance(found, (list, tuple)) and len(expected) == len(found):
+        return type(expected)(_restricted(item, one, nulls_only=nulls_only) for item, one in zip(expected, found, strict=True))
+    return expected

@@ -1,0 +1,192 @@
+"""A stream by converters with schemas, and by String: records that others read, and tombstones with the very key bytes of the puts."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any, cast
+
+import pytest
+from confluent_kafka import Message
+from confluent_kafka.schema_registry import ConfigCompatibilityLevel, SchemaRegistryClient, ServerConfig
+from pyspark.sql import SparkSession
+
+from ignite_kafka.registry.client import Registry
+from ignite_kafka.settings.source import PROVENANCE
+from tests.integration.source.test_stream import World
+from tests.support.connect_converters import ConnectConverters
+from tests.support.registry import config, read_avro, schema_id
+from tests.support.typed_entries import DECIMALS, ENUMS, ORDERS, UUIDS, TypedCaches, java_text, without_nulls
+from tools.servers import IgniteCluster, Jars, KafkaBroker, SchemaRegistry
+
+JSON, STRING, SIMPLE = (
+    f"org.apache.kafka.connect.{name}" for name in ("json.JsonConverter", "storage.StringConverter", "storage.SimpleHeaderConverter")
+)
+WITH_SCHEMAS = {"schemas.enable": "true"}
+Read = Callable[[bytes], Any]
+
+
+@dataclass(frozen=True)
+class Format:
+    """Converters of a connector, and readers of its records that share no code with them.
+
+    :param shown: what the readers show of a key and of a value.
+    :param header: Kafka's class that reads headers.
+    """
+
+    settings: dict[str, Any]
+    kinds: tuple[str, ...]
+    read_key: Read
+    read_value: Read
+    shown: tuple[Read, Read]
+    header: str
+
+
+@pytest.fixture(scope="module")
+def connect(jars: Jars, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConnectConverters]:
+    with closing(ConnectConverters(jars.kafka, tmp_path_factory.mktemp("classes"))) as converters:
+        yield converters
+
+
+@pytest.fixture
+def world(spark: SparkSession, ignite: IgniteCluster, kafka: KafkaBroker) -> Iterator[World]:
+    made = World(spark, ignite, kafka)
+    yield made
+    made.service(lambda service: service.force_stop(made.stem, True))
+    with ignite.client() as client:
+        for name in client.get_cache_names():
+            if name.startswith(made.stem):
+                client.get_cache(name).destroy()
+
+
+@pytest.fixture
+def avro(schema_registry: SchemaRegistry) -> Iterator[Format]:
+    url = {"schema.registry.url": schema_registry.url}
+    settings = {
+        "key_converter": "avro", "value_converter": "avro", "key_converter_config": url, "value_converter_config": url,
+        "field_nullability_policy": "EAGER", "header_converter": "simple",
+    }  # fmt: skip
+    with Registry(config(schema_registry.url)) as registry:
+
+        def read(data: bytes) -> Any:
+            return without_nulls(read_avro(registry, data))
+
+        yield Format(settings, (ORDERS, DECIMALS, ENUMS), read, read, (without_nulls, without_nulls), SIMPLE)
+
+
+@pytest.fixture
+def json_with_schemas(connect: ConnectConverters) -> Format:
+    settings = {
+        "key_converter": "json", "value_converter": "json", "key_converter_config": WITH_SCHEMAS, "value_converter_config": WITH_SCHEMAS,
+        "header_converter": "json", "header_converter_config": WITH_SCHEMAS,
+    }  # fmt: skip
+
+    def read(data: bytes) -> Any:
+        return connect.read(JSON, data, WITH_SCHEMAS)[2]
+
+    return Format(settings, (ORDERS, DECIMALS, ENUMS), read, read, (java_text, java_text), JSON)
+
+
+@pytest.fixture
+def string_and_json(connect: ConnectConverters) -> Format:
+    settings = {
+        "key_converter": "string", "value_converter": "json", "value_converter_config": {"decimal.format": "NUMERIC"},
+        "header_converter": "string",
+    }  # fmt: skip
+
+    def read(data: bytes) -> Any:
+        return json.loads(data, parse_float=Decimal)
+
+    return Format(settings, (UUIDS, DECIMALS, ENUMS), lambda data: connect.read(STRING, data)[2], read, (java_text, without_nulls), STRING)
+
+
+@pytest.mark.parametrize("form", ["avro", "json_with_schemas", "string_and_json"])
+def test_every_record_of_a_stream_can_be_read(
+    form: str, world: World, connect: ConnectConverters, schema_registry: SchemaRegistry, request: pytest.FixtureRequest
+) -> None:
+    chosen: Format = request.getfixturevalue(form)
+    world.settings = replace(world.settings, provenance_headers=PROVENANCE, **chosen.settings)
+    started_ms, caches = int(time.time() * 1000), TypedCaches(world.ignite, world.stem, chosen.kinds)
+    caches.put(range(40), 1)
+    with world.running() as run:
+        await_equal(world, caches, run)
+        if form == "avro":
+            with SchemaRegistryClient({"url": schema_registry.url}) as registry:
+                for kind in chosen.kinds:
+                    registry.set_config(f"{caches.name(kind)}-value", ServerConfig(compatibility=ConfigCompatibilityLevel.BACKWARD))
+        caches.put(range(20), 2)
+        caches.remove(range(30, 40))
+        caches.put(range(35, 60), 3)
+        await_equal(world, caches, run)
+        caches.put(range(10, 20), 4, note="grown")  # the value type has one more field
+        caches.remove(range(12, 15))
+        await_equal(world, caches, run)
+        for kind in chosen.kinds:
+            assert_read(chosen, world.messages(kind), caches, kind, whole=True)
+        caches.clear()  # is not captured
+        caches.put(range(5), 5)
+        for kind in chosen.kinds:
+            world.send_again(world.units(kind))
+        await_equal(world, caches, run)
+        run.stop()
+    caches.remove(range(2))
+    with world.running(failover_policy="FULL_SNAPSHOT") as run:
+        await_equal(world, caches, run)
+        run.stop()
+    for kind in chosen.kinds:
+        messages = world.messages(kind)
+        assert_read(chosen, messages, caches, kind)
+        assert_headers(connect, chosen.header, messages, started_ms, {"connector": world.stem, "cache": caches.name(kind)})
+    if form == "avro":
+        ids = {schema_id(value) for message in messages if (value := message.value())}
+        assert len(ids) == 2, "the schema of the value type, and the one with one more field"
+
+
+def await_equal(world: World, caches: TypedCaches, *runs: Any) -> None:
+    for kind in caches.kinds:
+        assert world.await_equal(kind, *runs).entries == len(caches.last(kind))
+
+
+def assert_read(chosen: Format, messages: list[Message], caches: TypedCaches, kind: str, *, whole: bool = False) -> None:
+    """The topic's last records are the cache, and a key has always the same bytes.
+
+    :param whole: every state of every key is in the topic, once and in order.
+    """
+    show_key, show_value = chosen.shown
+    numbers = {repr(show_key(caches.shown_key(kind, number))): number for number in caches.states[kind]}
+    seen: dict[int, list[Any]] = defaultdict(list)
+    keys: dict[int, set[bytes]] = defaultdict(set)
+    for message in messages:
+        number = numbers[repr(chosen.read_key(message.key() or b""))]
+        value = message.value()
+        seen[number].append(None if value is None else chosen.read_value(value))
+        keys[number].add(message.key() or b"")
+    assert Counter(map(len, keys.values())) == {1: len(caches.states[kind])}
+    wanted = {number: [None if state is None else show_value(state) for state in states] for number, states in caches.states[kind].items()}
+    if whole:
+        assert seen == wanted
+    assert {number: states[-1] for number, states in seen.items()} == {number: states[-1] for number, states in wanted.items()}
+
+
+def assert_headers(connect: ConnectConverters, converter: str, messages: list[Message], started_ms: int, texts: dict[str, str]) -> None:
+    counters: dict[bytes, list[int]] = defaultdict(list)
+    for message in messages:
+        found = dict(cast("list[tuple[str, bytes]]", message.headers()))
+        names = [name.removeprefix("ignite_kafka.") for name in found]
+        assert names == [name for name in PROVENANCE if name in names]
+        assert set(PROVENANCE) - set(names) <= {"update_counter"}
+        shown = {name: connect.header(converter, value)[1] for name, value in zip(names, found.values(), strict=True)}
+        assert shown.items() >= texts.items()
+        assert shown["run"] in ("1", "2")
+        assert 0 <= int(shown["partition"]) < 1024
+        if converter != STRING:  # a date as Java's text
+            assert started_ms <= int(shown["time"]) <= time.time() * 1000
+        if "update_counter" in shown:
+            counters[message.key() or b""].append(int(shown["update_counter"]))
+    assert counters
+    assert all(numbers == sorted(set(numbers)) for numbers in counters.values())
