@@ -114,13 +114,6 @@ class TypedCaches:
         return {"symbol": None if number % 3 == 0 else f"é {number}", "price": number + Decimal("0.25"), "turn": turn}
 
 
-def java_text(value: Any) -> str:
-    """The text of Java's toString of Connect data; structs without their null fields."""
-    if isinstance(value, dict):
-        return f"Struct{{{','.join(f'{name}={java_text(one)}' for name, one in value.items() if one is not None)}}}"
-    return str(value)
-
-
 def without_nulls(value: Any) -> Any:
     """The value without fields that are null."""
     return {name: without_nulls(one) for name, one in value.items() if one is not None} if isinstance(value, dict) else value

@@ -10,8 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from ..convert.connect_converters import deserializer
 from ..convert.to_ignite.conversion_rules import SideRules
-from ..convert.to_ignite.deserializers import deserializer
 from ..convert.to_kafka.key_values import python_values
 from ..settings.converters import AVRO, JSON, JSON_SCHEMA
 from ..settings.source import SourceSettings

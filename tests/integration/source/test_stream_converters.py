@@ -19,14 +19,12 @@ from pyspark.sql import SparkSession
 from ignite_kafka.registry.client import Registry
 from ignite_kafka.settings.source import PROVENANCE
 from tests.integration.source.test_stream import World
-from tests.support.connect_converters import ConnectConverters
+from tests.support.connect_converters import JSON, ConnectConverters
 from tests.support.registry import config, read_avro, schema_id
-from tests.support.typed_entries import DECIMALS, ENUMS, ORDERS, UUIDS, TypedCaches, java_text, without_nulls
+from tests.support.typed_entries import DECIMALS, ENUMS, ORDERS, UUIDS, TypedCaches, without_nulls
 from tools.servers import IgniteCluster, Jars, KafkaBroker, SchemaRegistry
 
-JSON, STRING, SIMPLE = (
-    f"org.apache.kafka.connect.{name}" for name in ("json.JsonConverter", "storage.StringConverter", "storage.SimpleHeaderConverter")
-)
+STRING, SIMPLE = (f"org.apache.kafka.connect.storage.{name}" for name in ("StringConverter", "SimpleHeaderConverter"))
 WITH_SCHEMAS = {"schemas.enable": "true"}
 Read = Callable[[bytes], Any]
 
@@ -35,7 +33,7 @@ Read = Callable[[bytes], Any]
 class Format:
     """Converters of a connector, and readers of its records that share no code with them.
 
-    :param shown: what the readers show of a key and of a value.
+    :param shown_key: what the reader shows of a key.
     :param header: Kafka's class that reads headers.
     """
 
@@ -43,7 +41,7 @@ class Format:
     kinds: tuple[str, ...]
     read_key: Read
     read_value: Read
-    shown: tuple[Read, Read]
+    shown_key: Read
     header: str
 
 
@@ -76,7 +74,7 @@ def avro(schema_registry: SchemaRegistry) -> Iterator[Format]:
         def read(data: bytes) -> Any:
             return without_nulls(read_avro(registry, data))
 
-        yield Format(settings, (ORDERS, DECIMALS, ENUMS), read, read, (without_nulls, without_nulls), SIMPLE)
+        yield Format(settings, (ORDERS, DECIMALS, ENUMS), read, read, without_nulls, SIMPLE)
 
 
 @pytest.fixture
@@ -87,9 +85,9 @@ def json_with_schemas(connect: ConnectConverters) -> Format:
     }  # fmt: skip
 
     def read(data: bytes) -> Any:
-        return connect.read(JSON, data, WITH_SCHEMAS)[2]
+        return without_nulls(plain(*connect.read(JSON, data, WITH_SCHEMAS)))
 
-    return Format(settings, (ORDERS, DECIMALS, ENUMS), read, read, (java_text, java_text), JSON)
+    return Format(settings, (ORDERS, DECIMALS, ENUMS), read, read, without_nulls, JSON)
 
 
 @pytest.fixture
@@ -102,7 +100,7 @@ def string_and_json(connect: ConnectConverters) -> Format:
     def read(data: bytes) -> Any:
         return json.loads(data, parse_float=Decimal)
 
-    return Format(settings, (UUIDS, DECIMALS, ENUMS), lambda data: connect.read(STRING, data)[2], read, (java_text, without_nulls), STRING)
+    return Format(settings, (UUIDS, DECIMALS, ENUMS), lambda data: connect.read(STRING, data)[1], read, str, STRING)
 
 
 @pytest.mark.parametrize("form", ["avro", "json_with_schemas", "string_and_json"])
@@ -147,6 +145,17 @@ def test_every_record_of_a_stream_can_be_read(
         assert len(ids) == 2, "the schema of the value type, and the one with one more field"
 
 
+def plain(schema: dict[str, Any], value: Any) -> Any:
+    """A value as Kafka's converter reads it (tests/java/ConnectData.java), as plain Python."""
+    if value is None:
+        return None
+    if schema["type"] == "struct":
+        return {name: plain(one, item) for (name, one), item in zip(schema["fields"], value, strict=True)}
+    if schema.get("name") == "org.apache.kafka.connect.data.Decimal":
+        return Decimal(value[0]).scaleb(-value[1])
+    return int(value) if schema["type"].startswith("int") else value
+
+
 def await_equal(world: World, caches: TypedCaches, *runs: Any) -> None:
     for kind in caches.kinds:
         assert world.await_equal(kind, *runs).entries == len(caches.last(kind))
@@ -157,8 +166,7 @@ def assert_read(chosen: Format, messages: list[Message], caches: TypedCaches, ki
 
     :param whole: every state of every key is in the topic, once and in order.
     """
-    show_key, show_value = chosen.shown
-    numbers = {repr(show_key(caches.shown_key(kind, number))): number for number in caches.states[kind]}
+    numbers = {repr(chosen.shown_key(caches.shown_key(kind, number))): number for number in caches.states[kind]}
     seen: dict[int, list[Any]] = defaultdict(list)
     keys: dict[int, set[bytes]] = defaultdict(set)
     for message in messages:
@@ -167,7 +175,9 @@ def assert_read(chosen: Format, messages: list[Message], caches: TypedCaches, ki
         seen[number].append(None if value is None else chosen.read_value(value))
         keys[number].add(message.key() or b"")
     assert Counter(map(len, keys.values())) == {1: len(caches.states[kind])}
-    wanted = {number: [None if state is None else show_value(state) for state in states] for number, states in caches.states[kind].items()}
+    wanted = {
+        number: [None if state is None else without_nulls(state) for state in states] for number, states in caches.states[kind].items()
+    }
     if whole:
         assert seen == wanted
     assert {number: states[-1] for number, states in seen.items()} == {number: states[-1] for number, states in wanted.items()}
@@ -180,7 +190,7 @@ def assert_headers(connect: ConnectConverters, converter: str, messages: list[Me
         names = [name.removeprefix("ignite_kafka.") for name in found]
         assert names == [name for name in PROVENANCE if name in names]
         assert set(PROVENANCE) - set(names) <= {"update_counter"}
-        shown = {name: connect.header(converter, value)[1] for name, value in zip(names, found.values(), strict=True)}
+        shown = {name: connect.read(converter, value)[1] for name, value in zip(names, found.values(), strict=True)}
         assert shown.items() >= texts.items()
         assert shown["run"] in ("1", "2")
         assert 0 <= int(shown["partition"]) < 1024
