@@ -122,7 +122,8 @@ def _number(value: Decimal | None, kind: pa.DataType) -> int | float | None:
         return number if -most <= number < most else None
     real = float(value)
     if kind == pa.float32():
-        real = float(np.float32(real)) if np.isfinite(np.float32(real)) else np.inf
+        with np.errstate(over="ignore"):
+            real = float(np.float32(real))
         return real if real == value else None
     return real if np.isfinite(real) and holds(str(value), real) else None
 

@@ -193,7 +193,7 @@ class MapTarget:
         pairs = lists.flatten()
         key, value = self.key.convert(pairs.field(0)), self.value.convert(pairs.field(1))
         wrong = key.wrong | value.wrong
-        if key.data.null_count:  # of wrong keys only; Arrow takes no null for a key
+        if key.data.null_count or pa.types.is_null(key.data.type):  # of wrong keys only; Arrow ends the process for a null key
             key = Converted(encoded(key.data, key.field), ENCODED, key.wrong)
         starts = list_starts(lists)
         if array.null_count:

@@ -372,6 +372,15 @@ def test_a_map_whose_keys_have_no_fields() -> None:
     assert [fields_of(value)["m"] for _, value in decoded(entries, types)] == [{}, None]
 
 
+def test_a_map_whose_keys_are_empty_maps_of_such_keys() -> None:
+    types = GrowingTypes()
+    inner = ConnectSchema(ConnectType.MAP, key_schema=struct("org.K"), value_schema=INT32)
+    schema = struct("org.A", m=ConnectSchema(ConnectType.MAP, key_schema=inner, value_schema=INT32))
+    entries = converted(FREE, types, [(schema, {"m": [([], 1)]})])
+    assert entries.bad == ()
+    assert len(decoded(entries, types)) == 1
+
+
 def test_reasons_within_maps_and_lists_of_values_that_python_lacks() -> None:
     types, far = GrowingTypes(), 2**62
     days = ConnectSchema(ConnectType.MAP, key_schema=connect.date(), value_schema=connect.timestamp())
