@@ -72,7 +72,7 @@ class _Mapping:
         if name is not None:
             return {"type": _KINDS[schema.kind], "name": name, "version": 1}
         narrow = schema.property(names.CONNECT_TYPE) if schema.kind == "int" and logical is None else None
-        if narrow is not None and narrow not in _NARROW:
+        if narrow is not None and (not isinstance(narrow, str) or narrow not in _NARROW):
             raise _wrong(f"{names.CONNECT_TYPE} {narrow} of an int")
         return {"type": _KINDS[schema.kind] if narrow is None else _NARROW[narrow]}
 

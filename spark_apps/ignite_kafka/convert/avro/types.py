@@ -134,6 +134,9 @@ def parse(text: str, known: Mapping[str, AvroType | None] = MappingProxyType({})
     """
     try:
         found = json.loads(text)
+        json.dumps(found, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        raise _wrong("has half of a surrogate pair") from error
     except ValueError as error:
         raise _wrong(f"is no JSON: {error}") from error
     return _parsed(found, "", dict(known))
@@ -170,30 +173,46 @@ def _reference(name: str, space: str, known: dict[str, AvroType | None]) -> Avro
 
 
 def _parsed_named(found: Mapping[str, Any], space: str, known: dict[str, AvroType | None]) -> AvroType:
-    name = found.get("name")
-    if not isinstance(name, str):
-        raise _wrong("has a record, enum or fixed without a name")
-    namespace = split(name)[0] or found.get("namespace", space) or ""
+    name, doc = _name_of(found), _text_of(found, "doc")
+    namespace = split(name)[0] or (_text_of(found, "namespace") if "namespace" in found else space) or ""
     full = name if "." in name or not namespace else f"{namespace}.{name}"
     known[full] = None
     space = split(full)[0]
     if found["type"] == "enum":
+        symbols = tuple(_checked(one, str, "symbol") for one in _checked(found.get("symbols"), list, "symbols"))
         rest = _rest(found, "name", "namespace", "doc", "symbols", "default")
-        one = AvroType(
-            "enum", full, found.get("doc"), symbols=tuple(found.get("symbols", ())), default=found.get("default"), properties=rest
-        )
+        one = AvroType("enum", full, doc, symbols=symbols, default=_text_of(found, "default"), properties=rest)
     elif found["type"] == "fixed":
-        one = AvroType(
-            "fixed", full, found.get("doc"), size=found.get("size", 0), properties=_rest(found, "name", "namespace", "doc", "size")
-        )
+        size = _checked(found.get("size"), int, "size")
+        one = AvroType("fixed", full, doc, size=size, properties=_rest(found, "name", "namespace", "doc", "size"))
     else:
-        fields = tuple(
-            AvroField(field["name"], _parsed(field["type"], space, known), field.get("doc"), field.get("default", NO_DEFAULT))
-            for field in found.get("fields", ())
-        )
-        one = AvroType("record", full, found.get("doc"), fields, properties=_rest(found, "name", "namespace", "doc", "fields"))
+        fields = tuple(_parsed_field(one, space, known) for one in _checked(found.get("fields"), list, "fields"))
+        one = AvroType("record", full, doc, fields, properties=_rest(found, "name", "namespace", "doc", "fields"))
     known[full] = one
     return one
+
+
+def _parsed_field(found: Any, space: str, known: dict[str, AvroType | None]) -> AvroField:
+    name = _name_of(_checked(found, dict, "field"))
+    return AvroField(name, _parsed(found.get("type"), space, known), _text_of(found, "doc"), found.get("default", NO_DEFAULT))
+
+
+def _name_of(found: Mapping[str, Any]) -> str:
+    name = _text_of(found, "name")
+    if name is None:
+        raise _wrong("has a record, enum, fixed or field without a name")
+    return name
+
+
+def _text_of(found: Mapping[str, Any], member: str) -> str | None:
+    text = found.get(member)
+    return text if isinstance(text, str) else None
+
+
+def _checked(value: Any, kind: type, what: str) -> Any:
+    if not isinstance(value, kind) or isinstance(value, bool) or (isinstance(value, int) and value < 0):
+        raise _wrong(f"has the {what} {json.dumps(value)[:100]}")
+    return value
 
 
 def _rest(found: Mapping[str, Any], *members: str) -> Properties:

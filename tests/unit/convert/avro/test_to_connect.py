@@ -100,6 +100,7 @@ def test_defaults_and_docs_of_fields() -> None:
         ({"type": "int", "logicalType": "date", "connect.version": 2}, "connect.version 2, where Connect has 1"),
         ({"type": "int", "logicalType": "date", "connect.name": "x"}, "connect.name x, where Connect has"),
         ({"type": "int", "connect.type": "int9"}, "connect.type int9"),
+        ({"type": "int", "connect.type": ["int8"]}, "connect.type \\['int8'\\]"),
         ({"type": "array", "items": {"type": "record", "name": f"{NAMESPACE}.MapEntry", "fields": []}}, "should be key and value"),
     ],
 )  # fmt: skip

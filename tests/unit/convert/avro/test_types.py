@@ -56,6 +56,13 @@ def test_names_are_resolved_as_avro_does() -> None:
         ("5", "has 5 where a type belongs"),
         ('{"type":"record","fields":[]}', "without a name"),
         ('{"type":"record","name":"A","fields":[{"name":"f","type":["null","A"]}]}', "A contains itself"),
+        ('{"type":"record","name":"A"}', "has the fields null"),
+        ('{"type":"record","name":"A","fields":["a"]}', 'has the field "a"'),
+        ('{"type":"record","name":"A","fields":[{"type":"int"}]}', "without a name"),
+        ('{"type":"record","name":"A","fields":[{"name":"a"}]}', "has null where a type belongs"),
+        ('{"type":"record","name":"A","fields":[{"name":"\\ud800","type":"int"}]}', "half of a surrogate pair"),
+        ('{"type":"enum","name":"A","symbols":[1]}', "has the symbol 1"),
+        ('{"type":"fixed","name":"A","size":-1}', "has the size -1"),
     ],
 )
 def test_what_is_no_schema_that_columns_can_hold(text: str, reason: str) -> None:
