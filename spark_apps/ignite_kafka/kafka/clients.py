@@ -72,6 +72,14 @@ def translate(error: KafkaError, doing: str, memory: ErrorMemory | None = None, 
         return TopicError(text, "The topic is missing or was deleted during the run.", **where)
     if code == KafkaError.TOPIC_EXCEPTION:
         return TopicError(text, "A topic's name has letters, digits, '.', '_' and '-', at most 249 of them.", **where)
+    if code == KafkaError.INVALID_TIMESTAMP:
+        remedy = (
+            "The topic takes records of times around the broker's clock alone: raise its message.timestamp.after.max.ms, which is an hour "
+            "unless it is set, or message.timestamp.before.max.ms; or name another record_timestamp_field."
+        )
+        return TopicError(text, remedy, **where)
+    if code == KafkaError.INVALID_RECORD:
+        return TopicError(text, "The broker refuses such records: a compacted topic takes none without a key.", **where)
     if code in _TOO_LARGE:
         return RecordTooLarge(text, "Raise max.message.bytes of the topic and message.max.bytes in producer_override.", **where)
     return KafkaUnavailable(text, "Check bootstrap_servers and that the brokers are up.", **where)

@@ -268,6 +268,11 @@ class SourceSettings(ConnectorSettings):
             with found.check(name, f"{side}_converter"):
                 if getattr(self, name) and getattr(self, f"{side}_converter") == IGNITE_BINARY:
                     raise self.wrong(name, f"{side}_converter ignite-binary writes whole {side}s alone", "Use another converter")
+        with found.check("record_key"):
+            members = [field.removeprefix("key.").lower() for field in self.record_key]
+            if twice := [name for name in members if members.count(name) > 1]:
+                reason = f"two fields are named {twice[0]}, without case, and the key is an object of them"
+                raise self.wrong("record_key", reason, "Name one of them")
         with found.check("record_key", "process_removals"):
             if self.streams and self.process_removals and not all(field.startswith("key.") for field in self.record_key):
                 reason = "a removed entry has no value from which its record's key could be made, and process_removals is true"

@@ -1,4 +1,4 @@
-"""How long a producer tries a record: as it is told, and no longer than its transaction may last. No broker is needed."""
+"""How long a producer tries a record: as it is told, and no longer than its transaction may last; what a broker refuses. None is needed."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import KafkaError, Producer
 
-from ignite_kafka.errors import SettingsError
-from ignite_kafka.kafka.clients import KafkaClients
+from ignite_kafka.errors import SettingsError, TopicError
+from ignite_kafka.kafka.clients import KafkaClients, translate
 from ignite_kafka.kafka.producer import TransactionalProducer
 
 Made = Callable[[dict[str, str], int], dict[str, Any]]
@@ -47,3 +47,13 @@ def test_a_record_is_tried_for_five_minutes_at_most_where_nothing_is_told(made: 
 def test_what_is_no_number_is_told_by_librdkafka(made: Made) -> None:
     with pytest.raises(SettingsError, match=r"message\.timeout\.ms"):
         made({"delivery.timeout.ms": "soon"}, 60_000)
+
+
+@pytest.mark.parametrize(
+    ("code", "remedy"), [(KafkaError.INVALID_TIMESTAMP, "message.timestamp.after.max.ms"), (KafkaError.INVALID_RECORD, "without a key")]
+)
+def test_records_that_the_broker_refuses_are_no_broker_that_is_away(code: int, remedy: str) -> None:
+    error = translate(KafkaError(code), "sending records")
+    assert isinstance(error, TopicError)
+    assert error.final
+    assert remedy in str(error)

@@ -19,6 +19,7 @@ from ignite_kafka.settings.source import SourceSettings
         ({"record_timestamp_field": "at", "value_converter": "ignite-binary"}, "record_timestamp_field.*writes whole values alone"),
         ({"record_key": ("id",), "run_mode": "continuous", "process_removals": True}, "a removed entry has no value"),
         ({"record_key": ("key.a", "b"), "failover_policy": "BACKLOG", "process_removals": True}, "a removed entry has no value"),
+        ({"record_key": ("key.id", "ID")}, "two fields are named id"),
         ({"provenance_headers": ("host",)}, "there is no 'host'.*connector, run, cache"),
         ({"provenance_headers": ("run",), "header_converter": "bytes"}, "bytes writes no texts and numbers"),
         ({"header_converter": "avro"}, "header_converter"),

@@ -12,6 +12,7 @@ from ...common.arrays import Int64Array
 from ...errors import UnsupportedType
 from ...ignite.binary import EntryGroup, TypeRef
 from ...ignite.types.type_table import mark_of
+from .omitted_nulls import null_rows
 
 _DAY_MS = 86_400_000
 _KEY = "key."
@@ -35,7 +36,7 @@ class RecordFields:
         """
         columns = [_of_key(group, name) if name.startswith(_KEY) else _of_value(group, name) for name in self.key]
         for name, (array, _) in zip(self.key, columns, strict=True):
-            if array.null_count:
+            if null_rows(array).any():
                 raise UnsupportedType(f"field {name}, which is to make the record's key (record_key), is null", _REMEDY, field=name)
         if len(columns) == 1:
             array, field = columns[0]

@@ -55,6 +55,17 @@ def test_fields_of_the_key_make_the_key_of_a_removed_entry_too() -> None:
         keys(of("symbol"), (key(3), NULL))
 
 
+@pytest.mark.parametrize("names", [("any",), ("any", "key.branch")])
+def test_a_null_among_values_of_several_types_is_no_key(names: tuple[str, ...]) -> None:
+    types = Types()
+    kind = types.add("Any", {"any": codes.OBJECT})
+    types.add("OrderKey", {"branch": codes.INT, "id": codes.LONG}, ["branch", "id"])
+    entries = [(key(row), binary(kind, {"any": value})) for row, value in enumerate([number(codes.INT, 5), string("x"), NULL])]
+    assert len(of(*names).convert([page(entries[:2])], CACHE, types).keys) == 2
+    with pytest.raises(UnsupportedType, match=r"field any, which is to make the record's key \(record_key\), is null"):
+        of(*names).convert([page(entries)], CACHE, types)
+
+
 @pytest.mark.parametrize(
     ("made", "message"),
     [
