@@ -55,4 +55,5 @@ def entry_headers(cache: str, partition: int, topic: str) -> list[Header]:
 
 
 def _headers(prefix: str, values: Mapping[str, object]) -> list[Header]:
-    return [(f"{prefix}{name}", str(value).encode()) for name, value in values.items()]
+    # a message may show a part of a text that is no Unicode
+    return [(f"{prefix}{name}", str(value).encode("utf-8", "backslashreplace")) for name, value in values.items()]

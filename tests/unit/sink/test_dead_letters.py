@@ -42,7 +42,7 @@ class Partition:
 def count_of_dead_letters(clients: Partition) -> int:
     values = pa.array([b"v"] * 3, pa.binary())
     consumed = Consumed("t", 0, values, values, np.array([5, 6, 7]))
-    bad = [BadRecord(row, Stage.VALUE, "broken JSON") for row in (0, 1)]
+    bad = [BadRecord(row, Stage.VALUE, "broken JSON \ud83d") for row in (0, 1)]
     return len(dead_letters(cast(KafkaClients, clients), "dead", "c", 1, consumed, bad))
 
 

@@ -107,14 +107,15 @@ def timestamp(*, optional: bool = False) -> ConnectSchema:
 
 
 def scale_of(schema: ConnectSchema) -> int | None:
-    """Scale of a Decimal; None for another schema, or a Decimal without the parameter or whose parameter is no number."""
+    """Scale of a Decimal; None for another schema, or a Decimal without the parameter or whose parameter is no int of Java."""
     text = dict(schema.parameters).get(SCALE)
     if schema.name != DECIMAL or schema.type is not ConnectType.BYTES or text is None:
         return None
     try:
-        return int(text)
+        scale = int(text)
     except ValueError:
         return None
+    return scale if -(1 << 31) <= scale < 1 << 31 else None
 
 
 _SIMPLE = {

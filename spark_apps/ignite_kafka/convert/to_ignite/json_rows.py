@@ -247,5 +247,5 @@ def _map(read_key: Read, read_item: Read, item: Any) -> list[tuple[Any, Any]]:
         try:
             made.append((read_key(pair[0]), read_item(pair[1])))
         except Refused as error:
-            raise error.within(str(pair[0])) from None
+            raise error.within(repr(pair[0])[1:-1] if type(pair[0]) is str else str(pair[0])) from None
     return made

@@ -166,7 +166,7 @@ def decimal_bytes(value: Decimal | None) -> bytes:
     if value is None:
         return bytes([codes.NULL])
     sign, digits, exponent = value.as_tuple()
-    unscaled = int("".join(map(str, digits)))
+    unscaled = int(Decimal((0, digits, 0)))  # not by way of str: Python limits the digits of int(str)
     magnitude = bytearray(unscaled.to_bytes(unscaled.bit_length() // 8 + 1, "big"))
     magnitude[0] |= 0x80 if sign and unscaled else 0
     return struct.pack("<Bii", codes.DECIMAL, -int(exponent), len(magnitude)) + magnitude

@@ -32,6 +32,8 @@ def test_a_scale_beyond_arrow_is_text() -> None:
     assert schema.arrow_type(schema.decimal(39)) == pa.string()
     assert schema.scale_of(schema.decimal(-3)) == -3
     assert schema.scale_of(ConnectSchema(ConnectType.BYTES, name=schema.DECIMAL, parameters=(("scale", "x"),))) is None
+    assert schema.scale_of(schema.decimal(-(2**31))) == -(2**31)
+    assert schema.scale_of(schema.decimal(2**31)) is None  # Java's Integer.parseInt refuses it
     assert schema.scale_of(ConnectSchema(ConnectType.BYTES)) is None
 
 

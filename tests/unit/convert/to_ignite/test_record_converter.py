@@ -53,6 +53,13 @@ BAD = [
 ]
 
 
+def test_a_key_of_a_map_that_is_no_unicode_is_named_by_its_escape() -> None:
+    entries = record_converter(cache_of({"m": "java.util.Map"}), GrowingTypes(), rules(), topic="t").convert(
+        consumed([b'{"m":{"\\ud83d":1}}', b'{"m":{"a":1}}'])
+    )
+    assert [(bad.row, bad.reason) for bad in entries.bad] == [(0, r"field m.\ud83d has half of a surrogate pair")]
+
+
 @pytest.mark.parametrize("together", [3, 2000])
 @pytest.mark.parametrize(("text", "reason"), BAD, ids=[repr(text[:24]) for text, _ in BAD])
 def test_a_bad_record_is_named_and_its_neighbours_are_kept(text: bytes, reason: str, together: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from decimal import Decimal
 from typing import Any
 
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ignite_kafka.convert.to_kafka.json_columns import JsonFormat, objects, plain, text
+from ignite_kafka.convert.to_kafka.json_values import json_value
 from ignite_kafka.errors import UnsupportedType
 from tests.support.connect_json import FLAT, TEXT_DECIMAL, Object, arrow, column, expected, fields, parsed, same, values
 
@@ -115,6 +117,12 @@ def test_a_decimal_is_written_the_same_from_both_its_columns(unscaled: int, scal
         form = JsonFormat(decimal_format)
         narrow = text(pa.array([value], pa.decimal128(38, scale)), column("d", pa.decimal128(38, scale), "decimal"), form)
         assert narrow == text(pa.array([str(value)]), column("d", pa.string(), "decimal"), form)
+
+
+def test_a_decimal_among_values_read_row_by_row_may_have_any_number_of_digits() -> None:
+    number = int(Decimal("1" * 5_000))
+    for value in (number, -number):
+        assert int.from_bytes(base64.b64decode(json_value(Decimal(value))), "big", signed=True) == value
 
 
 def test_a_null_object_hides_a_union_inside() -> None:

@@ -130,6 +130,12 @@ def test_values_are_read_as_they_were_written(column: tuple[pa.Field, pa.Array])
     assert read(written) == (expected, expected)
 
 
+def test_a_decimal_of_more_digits_than_python_reads_as_text() -> None:
+    texts = ["1" * 5_000, f"-{'9' * 5_000}E+7", "0." + "3" * 5_000]
+    written = encoded(pa.array(texts), field_of("big", pa.string(), "decimal"))
+    assert read(written)[0] == [str(Decimal(text)) for text in texts]
+
+
 @quick
 @given(tables(), st.booleans())
 def test_objects_are_read_as_they_were_written(table: tuple[list[pa.Field], list[pa.Array]], compact: bool) -> None:
