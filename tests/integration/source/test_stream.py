@@ -151,7 +151,7 @@ class World:
 class Running:
     """A run in a thread."""
 
-    def __init__(self, request: RunRequest[SourceSettings], ended: Future[RunStatus]) -> None:
+    def __init__(self, request: RunRequest[Any], ended: Future[RunStatus]) -> None:
         self.request, self.ended = request, ended
 
     def stop(self) -> RunStatus:
