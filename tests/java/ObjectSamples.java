@@ -75,6 +75,10 @@ class ObjectSamples {
         high.uuid = new UUID(-1, -1);
         high.color = WriteTypes.Color.BLUE;
         WriteTypes.put("flat", 101L, high);
+        low.time = new Time(0);
+        high.time = new Time(86_399_999);
+        WriteTypes.put("limits", 0, low);
+        WriteTypes.put("limits", 1, high);
     }
 
     static void fill(WriteTypes.Flat flat, long n) {

@@ -42,6 +42,11 @@ class ValueSamples {
             WriteTypes.put("date_key", new Timestamp(n * 1_000L), new Date(n));
             WriteTypes.put("decimal_key", new BigDecimal(n).movePointLeft(2), new int[] {n});
         }
+        for (int n = 0; n < 6; n++) {
+            WriteTypes.EnumKey key = new WriteTypes.EnumKey(n);
+            if (n < 3) WriteTypes.put("enum_in_key", key, (short) n);
+            else WriteTypes.putBuilt("enum_in_key", key, (short) n);
+        }
         Object[] keys = {(byte) 1, (short) 1, 1, 1L, 1f, 1d, 'a', true, "1", new UUID(0, 1), new Date(1), new Time(1)};
         for (Object key : keys)
             WriteTypes.put(

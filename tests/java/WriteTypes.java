@@ -21,6 +21,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import org.apache.ignite.Ignition;
+import org.apache.ignite.binary.BinaryObject;
 import org.apache.ignite.binary.BinaryObjectBuilder;
 import org.apache.ignite.binary.BinaryReader;
 import org.apache.ignite.binary.BinaryWriter;
@@ -123,6 +124,33 @@ public class WriteTypes {
         }
     }
 
+    static class Paint {
+        Color color;
+        Object coat;
+
+        Paint(Color color, Object coat) {
+            this.color = color;
+            this.coat = coat;
+        }
+    }
+
+    /** A key with enums: a field, an element, in a field of class Object, within an object. */
+    static class EnumKey {
+        Object any;
+        Color color;
+        Color[] colors;
+        int n;
+        Paint paint;
+
+        EnumKey(int n) {
+            this.n = n;
+            color = Color.values()[n % 3];
+            any = Color.values()[(n + 1) % 3];
+            colors = new Color[] {color, Color.BLUE};
+            paint = new Paint(color, Color.RED);
+        }
+    }
+
     static class Loop {
         String name;
         Loop self;
@@ -202,6 +230,32 @@ public class WriteTypes {
         target.put(key, value);
         String text = value instanceof Loop ? "loop" : TypeText.text(value);
         expected.println(prefix + cache + "\t" + TypeText.text(key) + "\t" + text);
+    }
+
+    /** Puts an entry whose key is made by a builder: the line is that of the equal key of a class. */
+    static void putBuilt(String cache, EnumKey key, Object value) throws Exception {
+        ClientCache<Object, Object> target = client.getOrCreateCache(prefix + cache);
+        target.put(built(key), value);
+        expected.println(prefix + cache + "\t" + TypeText.text(key) + "\t" + TypeText.text(value));
+    }
+
+    private static BinaryObject built(EnumKey key) {
+        BinaryObjectBuilder paint = client.binary()
+                .builder(Paint.class.getName())
+                .setField("color", built(key.paint.color))
+                .setField("coat", built((Color) key.paint.coat), Object.class);
+        return client.binary()
+                .builder(EnumKey.class.getName())
+                .setField("any", built((Color) key.any), Object.class)
+                .setField("color", built(key.color))
+                .setField("colors", key.colors)
+                .setField("n", key.n)
+                .setField("paint", paint.build(), Object.class)
+                .build();
+    }
+
+    private static BinaryObject built(Color color) {
+        return client.binary().buildEnum(Color.class.getName(), color.ordinal());
     }
 
     private static void evolved() throws Exception {

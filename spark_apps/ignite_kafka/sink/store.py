@@ -112,6 +112,10 @@ class Store:
             cache = self._cluster.cache(topic.cache)
             writer = CacheWriter(self._cluster, cache, overwrite=self._overwrite)
             self._sinks[topic.name] = self._converter(topic.name, cache), writer
+        elif self._settings.streams:  # else the source has seen everything that is read before the first record was
+            converter, writer = self._sinks[topic.name]
+            if converter.uses is not None and self._carried.register_used(topic.name) != converter.uses:
+                self._sinks[topic.name] = self._converter(topic.name, converter.cache), writer
         return self._sinks[topic.name]
 
     def _converter(self, topic: str, cache: CacheInfo) -> RecordConverter:

@@ -1,19 +1,28 @@
-"""Errors of the conversion in a store: faults of the program, and errors that pass through."""
+"""A store: faults of the program, errors that pass through, and classes that the source sees while a stream runs."""
 
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 from typing import Any, cast
 
+import pyarrow as pa
 import pytest
 
 from ignite_kafka.convert.to_ignite import Entries
 from ignite_kafka.errors import IgniteKafkaError, ProgramFault, TypeClash
+from ignite_kafka.ignite.binary.row_values import EnumValue
+from ignite_kafka.ignite.types import type_codes as codes
+from ignite_kafka.ignite.types.model import CacheInfo
 from ignite_kafka.kafka.records import Consumed
 from ignite_kafka.plan.sink_plan import SinkPlan, TopicPlan
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.sink.store import Store
-from tests.support.to_ignite_records import consumed
+from ignite_kafka.state.types import write_uses
+from tests.support.converters import converter
+from tests.support.ignite_bytes import CACHE, NULL, Types, binary, enum, number, page
+from tests.support.to_ignite_records import GrowingTypes, consumed
+from tests.support.types_log import NAME, TypesLog
 
 
 class Failing:
@@ -53,3 +62,44 @@ def test_other_errors_of_the_conversion_are_raised_unchanged(error: Exception) -
     with pytest.raises(type(error)) as raised:
         store_that_fails(error, "LOG_ONLY").store([consumed([b"1"])])
     assert raised.value is error
+
+
+class Caches:
+    """A cluster without types, and the entries that were put."""
+
+    def __init__(self) -> None:
+        self.types = GrowingTypes()
+        self.put: list[tuple[bytes, bytes]] = []
+
+    def cache(self, name: str) -> CacheInfo:
+        return CacheInfo(name, 1)
+
+    def writer(self, *_: Any, **__: Any) -> Any:
+        def put(keys: pa.BinaryArray, values: pa.BinaryArray) -> None:
+            self.put += zip(keys.to_pylist(), values.to_pylist(), strict=True)
+
+        return SimpleNamespace(put=put, flush=lambda: None)
+
+
+def test_a_stream_takes_the_class_that_the_source_saw_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    types, log, caches = Types(), TypesLog(), Caches()
+    color = types.add("Color", {}, enum=("RED", "BLUE"))
+    tin = types.add("Tin", {"color": codes.ENUM, "lid": codes.OBJECT, "n": codes.INT})
+    monkeypatch.setattr("ignite_kafka.sink.store.CacheWriter", caches.writer)
+    monkeypatch.setattr("ignite_kafka.sink.store.ClusterTypes", lambda _: caches.types)
+    monkeypatch.setattr("ignite_kafka.sink.store.TypesTopic", lambda *_: log.topic)
+    settings = SinkSettings(name="c", topics=("topic",), run_mode="continuous", types_topic=NAME, internal_topic_prefix="b")
+    store = Store(SinkPlan("c", 1, 4, settings, (TopicPlan("topic", "id", "cache", 4),)), cast(Any, caches), cast(Any, None))
+    blue, seven = enum(EnumValue(color.type_id, 1, "")), number(codes.INT, 7)
+    for fields in ((NULL, NULL), (blue, NULL), (blue, number(codes.SHORT, 3))):
+        value = binary(tin, {"color": fields[0], "lid": fields[1], "n": seven})
+        records = converter("json").convert([page([(seven, value)])], CACHE, types)
+        write_uses(log.writer, NAME, "topic", records, types)
+        stored = store.store([consumed(records.values.to_pylist(), records.keys.to_pylist())])
+        assert (stored.skipped, stored.stopped) == ([], {})
+        key, found = caches.put[-1]
+        again = converter("json").convert([page([(key, found)])], CACHE, types)
+        assert again.uses == records.uses
+    reads = log.reads
+    store.store([consumed(records.values.to_pylist(), records.keys.to_pylist())])
+    assert (reads, log.reads) == (3, 3)

@@ -51,10 +51,12 @@ class RecordConverter:
         self._keys: Keys = RecordKeys(binary)
         self._value: Reader = binary
         self._json_value = False
+        self.uses: frozenset[TypeUse] | None = None  # that it was made by; None: values name their types
         reads_keys = rules.key_policy != "key" or rules.key.converter != IGNITE_BINARY
         if not reads_keys and rules.value.converter == IGNITE_BINARY:
             return
-        readers = Readers(cache, types, rules, topic, deserializers, uses)
+        self.uses = frozenset(uses)
+        readers = Readers(cache, types, rules, topic, deserializers, self.uses)
         if rules.value.converter != IGNITE_BINARY:
             self._value = readers.value()
             self._json_value = isinstance(self._value, JsonReader)

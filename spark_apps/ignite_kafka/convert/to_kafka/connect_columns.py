@@ -17,7 +17,7 @@ from ..rules.decimal_scales import is_decimal
 from ..rules.json_times import DAY_MS, instants_to_json
 from .connect_schemas import SchemaRules, row_schemas
 
-_MOST_DIGITS = 38
+_MOST_DIGITS, _MOST_WIDE_DIGITS = 38, 76
 
 
 def connect_parts(array: pa.Array, one: pa.Field, rules: SchemaRules, zone: str = "UTC") -> list[ConnectPart]:
@@ -121,23 +121,27 @@ def _of_union(array: pa.UnionArray, one: pa.Field, schema: ConnectSchema, zone: 
 def _joined(parts: Sequence[pa.Array], schema: ConnectSchema) -> pa.Array:
     """Columns of one schema, whose decimals may be of several Arrow types."""
     kinds = {part.type for part in parts}
-    return pa.concat_arrays(parts if len(kinds) == 1 else [part.cast(arrow_type(schema)) for part in parts])
+    if len(kinds) == 1:
+        return pa.concat_arrays(parts)
+    wanted = pa.string() if scale_of(schema) is not None else arrow_type(schema)
+    return pa.concat_arrays([part.cast(wanted) for part in parts])
 
 
 def _decimal(array: pa.Array, schema: ConnectSchema) -> pa.Array:
-    """decimal128 of the schema's scale if every value has at most 38 digits and is exact at it; else as it is."""
+    """decimal128 of the schema's scale if every value has at most 38 digits and is exact at it; else decimal256, or text."""
     scale = scale_of(schema)
     assert scale is not None
     if pa.types.is_decimal128(array.type) and array.type.scale == scale:
         return array
-    if abs(scale) > _MOST_DIGITS:
+    if abs(scale) > _MOST_DIGITS or (pa.types.is_string(array.type) and pc.max(pc.binary_length(array)).as_py() > _MOST_WIDE_DIGITS):
         return array.cast(pa.string())
-    for wanted in (pa.decimal128(_MOST_DIGITS, scale), pa.decimal256(2 * _MOST_DIGITS, scale)):
+    # Arrow wraps the number of a text that has more digits than the type, without an error; it checks casts between decimals
+    for wanted in (pa.decimal256(_MOST_WIDE_DIGITS, scale), pa.decimal128(_MOST_DIGITS, scale)):
         try:
-            return array.cast(wanted)
-        except pa.ArrowInvalid:
-            continue  # more digits, or not exact: the serializer says which value
-    return array.cast(pa.string())
+            array = array.cast(wanted)
+        except pa.ArrowInvalid:  # more digits, or not exact: the serializer says which value
+            break
+    return array if pa.types.is_decimal(array.type) and array.type.scale == scale else array.cast(pa.string())
 
 
 def _times_of_day(array: pa.Array, zone: str, path: str) -> pa.Array:

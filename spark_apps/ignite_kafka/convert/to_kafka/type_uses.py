@@ -17,31 +17,35 @@ OTHER = "?"
 
 
 def uses_of(side: str, values: pa.Array, kind: TypeRef) -> Iterator[TypeUse]:
-    """What the values of one side of a group show.
+    """What the values of one side of a group show. Where all are null they show nothing: metadata does not say of which enum a field is.
 
     :param values: a column of :class:`~ignite_kafka.ignite.binary.EntryGroup`.
     """
     name = kind.name if kind.code == codes.OBJECT else kind.enum
     column = field_of("", values.type, kind.mark)
-    yield from _within(side, "", column if name is None else column.with_metadata({**(column.metadata or {}), TYPE_NAME: name.encode()}))
+    named = column if name is None else column.with_metadata({**(column.metadata or {}), TYPE_NAME: name.encode()})
+    yield from _within(side, "", named, values)
 
 
-def _within(side: str, path: str, column: pa.Field) -> Iterator[TypeUse]:
+def _within(side: str, path: str, column: pa.Field, values: pa.Array) -> Iterator[TypeUse]:
     kind, known = column.type, pa.types
+    if known.is_union(kind):  # values of several kinds: the path has several classes
+        for number in range(kind.num_fields):
+            yield from _within(side, path, kind.field(number), values.field(number))
+        return
+    if values.null_count == len(values):
+        return
     name = (column.metadata or {}).get(TYPE_NAME, b"").decode()
     if name:
         yield TypeUse(side, path, name, java_hash(name.lower()))
-    elif not known.is_null(kind) and not known.is_union(kind):
+    else:
         yield TypeUse(side, path, java_class(column) or OTHER)
     if known.is_struct(kind):
-        for one in kind:
+        for number, one in enumerate(kind):
             if one.name:  # the last child may be the order of the fields
-                yield from _within(side, f"{path}.{one.name}" if path else one.name, one)
+                yield from _within(side, f"{path}.{one.name}" if path else one.name, one, values.field(number))
     elif known.is_list(kind):
-        yield from _within(side, f"{path}[]", kind.value_field)
+        yield from _within(side, f"{path}[]", kind.value_field, values.flatten())
     elif known.is_map(kind):
-        yield from _within(side, f"{path}{{key}}", kind.key_field)
-        yield from _within(side, f"{path}{{value}}", kind.item_field)
-    elif known.is_union(kind):  # values of several kinds: the path has several classes
-        for number in range(kind.num_fields):
-            yield from _within(side, path, kind.field(number))
+        yield from _within(side, f"{path}{{key}}", kind.key_field, values.keys)
+        yield from _within(side, f"{path}{{value}}", kind.item_field, values.items)

@@ -12,7 +12,7 @@ from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import BinaryType, CacheInfo, QueryEntity, TypeUse
 from ignite_kafka.kafka.records import Records
 from tests.support.converters import converter
-from tests.support.ignite_bytes import CACHE, Types, binary, collection, enum, number, object_array, page, string, uuid_
+from tests.support.ignite_bytes import CACHE, NULL, Types, binary, collection, enum, number, object_array, page, string, uuid_
 from tests.support.to_ignite_records import GrowingTypes, consumed, record_converter, rules
 
 FREE = CacheInfo("copy", 1)
@@ -77,6 +77,16 @@ def test_objects_enums_and_elements_within_keep_theirs() -> None:
     assert found is not None
     again = sent(types, (found_key, found))
     assert (again.uses, again.values.to_pylist()) == (records.uses, records.values.to_pylist())
+
+
+def test_a_batch_of_nulls_does_not_hide_the_class_that_another_shows() -> None:
+    types, kinds, _ = model()
+    tins = types.add("Tin", {"color": codes.ENUM, "colors": codes.ENUM_ARRAY, "n": codes.INT})
+    n, blue = number(codes.INT, 7), enum(EnumValue(kinds["Color"].type_id, 1, ""))
+    null, tin = (binary(tins, {"color": color, "colors": NULL, "n": n}) for color in (NULL, blue))
+    nulls, values = (sent(types, (n, one)) for one in (null, tin))
+    assert {use.path for use in nulls.uses} == {"", "n"}
+    assert stored(replace(values, uses=values.uses | nulls.uses), types) == stored(values, types) != []
 
 
 def test_without_what_was_seen_the_types_are_inferred() -> None:
