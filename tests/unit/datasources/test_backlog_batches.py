@@ -28,7 +28,8 @@ from ignite_kafka.source.stream.backlog_client import BacklogClient
 from ignite_kafka.source.stream.capture import Captured
 from ignite_kafka.source.stream.unit_reader import WHOLE_BACKLOG
 from ignite_kafka.source.stream.unit_table import UnitTable
-from tests.unit.source.stream.backlog_simulator import PARTITIONS, Simulator, key_bytes
+from tests.support.backlog_changes import PARTITIONS, key_bytes
+from tests.support.backlog_simulator import Simulator
 
 POLL_MS = 1
 

@@ -17,7 +17,7 @@ from ignite_kafka.plan.source_plan import CachePlan, TransferPlan
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.source.stream.backlog_client import BacklogClient
 from ignite_kafka.source.stream.unit_table import UnitTable
-from tests.unit.source.stream.backlog_simulator import Simulator
+from tests.support.backlog_simulator import Simulator
 
 CACHE = CachePlan("cache", 7, "", 4, 0, "1", load=False)
 PLAN = TransferPlan("mine", "", 0, 1, SourceSettings(name="mine"), (CACHE,))

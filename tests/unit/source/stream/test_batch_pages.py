@@ -11,7 +11,7 @@ from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import Page
 from ignite_kafka.source.stream.batch import ChangeBatch, page_of_rows, page_of_states, without_keys
 from ignite_kafka.source.stream.dedup import ChangeDeduplicator
-from tests.unit.source.stream.backlog_simulator import Change, changes_of, key_bytes, value_bytes
+from tests.support.backlog_changes import Change, changes_of, key_bytes, value_bytes
 
 OBJECT = struct.pack("<BBHiiiii", codes.OBJECT, 1, 0, 7, 8, 24, 0, 0)
 CHANGES = changes_of(

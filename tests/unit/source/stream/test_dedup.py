@@ -20,7 +20,7 @@ from ignite_kafka.source.stream.dedup import (
     settled_rows,
     unpack_settled,
 )
-from tests.unit.source.stream.backlog_simulator import Change, changes_of, key_bytes, value_bytes
+from tests.support.backlog_changes import Change, changes_of, key_bytes, value_bytes
 
 UNITS = np.arange(2)
 

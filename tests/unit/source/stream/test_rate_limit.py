@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from ignite_kafka.ignite.backlog_changes import EXPIRED
 from ignite_kafka.source.stream.batch import first_of_each
 from ignite_kafka.source.stream.rate_limit import RateLimiter
-from tests.unit.source.stream.backlog_simulator import PARTITIONS, Change, Simulator, Task, changes_of, key_bytes, value_bytes
+from tests.support.backlog_changes import PARTITIONS, Change, changes_of, key_bytes, value_bytes
+from tests.support.backlog_simulator import Simulator
+from tests.support.stream_task import Task
 
 
 class Clock:

@@ -14,9 +14,11 @@ from ignite_kafka import events
 from ignite_kafka.ignite.backlog_units import ASKED
 from ignite_kafka.ignite.binary.row_values import EnumValue, Timestamp
 from ignite_kafka.ignite.types.java_hash import java_hash
+from tests.support.backlog_changes import PARTITIONS, key_bytes, partition_of
+from tests.support.backlog_simulator import Simulator
 from tests.support.ignite_bytes import binary, decimal, enum, string, timestamp
 from tests.support.ignite_keys import hashed, key_types
-from tests.unit.source.stream.backlog_simulator import PARTITIONS, Simulator, Task, key_bytes, partition_of
+from tests.support.stream_task import Task
 
 JSON: dict[str, Any] = {"key_converter": "json", "value_converter": "json"}
 

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from ignite_kafka.ignite.backlog_units import ASKED, MISSED
 from ignite_kafka.source.stream.unit_reader import WHOLE_BACKLOG
-from tests.unit.source.stream.backlog_simulator import PARTITIONS, Simulator, Task
+from tests.support.backlog_changes import PARTITIONS
+from tests.support.backlog_simulator import Simulator
+from tests.support.stream_task import Task
 
 KEYS = st.integers(0, 7)
 PLACES = st.integers(0, PARTITIONS - 1)
