@@ -1,7 +1,8 @@
-"""Records whose bytes stand for values with Connect schemas: a deserializer without a format."""
+"""Records whose bytes stand for values with Connect schemas: a deserializer without a format, schemas, and decoded values."""
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from ignite_kafka.convert.connect.columns import ConnectColumn, ConnectPart, Des
 from ignite_kafka.convert.connect.schema import ConnectField, ConnectSchema, ConnectType, arrow_type
 from ignite_kafka.convert.to_ignite import Entries, RecordConverter, SideRules
 from ignite_kafka.convert.to_ignite.entries import Types
+from ignite_kafka.ignite.binary.row_values import Document, MapValue
 from ignite_kafka.ignite.types.model import CacheInfo
 from tests.support.to_ignite_records import consumed, rules
 
@@ -84,3 +86,19 @@ def numbered_converter(
         return read[side]
 
     return RecordConverter(cache, types, rules(**more), topic="topic", deserializers=deserializers)
+
+
+INT8, INT16, INT32, INT64 = plain("int8"), plain("int16"), plain("int32"), plain("int64")
+FLOAT, DOUBLE, BOOLEAN, STRING, BYTES = plain("float"), plain("double"), plain("boolean"), plain("string"), plain("bytes")
+POINT = struct("org.example.Point", x=INT32, y=INT32)
+
+
+def fields_of(entry: Any) -> Any:
+    """A decoded value with objects as dicts, maps as pairs."""
+    if isinstance(entry, Document):
+        return {name: fields_of(value) for name, value in entry.fields.items()}
+    if isinstance(entry, MapValue):
+        return {key: fields_of(value) for key, value in entry.items}
+    if isinstance(entry, list):
+        return [fields_of(one) for one in entry]
+    return str(entry) if isinstance(entry, uuid.UUID) else entry

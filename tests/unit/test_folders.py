@@ -89,9 +89,7 @@ COVERED_BY = {
         "registry.schema settings.converter_property settings.json_schema_properties settings.registry_properties"
     ),
     "unit/runtime/test_parallelism.py": "runtime.memory",
-    "unit/settings/test_source.py": (
-        "settings.base settings.client_config settings.connect_names settings.converters settings.fields settings.suggestions"
-    ),
+    "unit/settings/test_source.py": "settings.base settings.connect_names settings.fields settings.suggestions",
     "unit/source/stream/test_stream.py": (
         "source.stream.backlog_client source.stream.backlog_reader source.stream.cache_infos source.stream.change_reader"
         " source.stream.loader source.stream.node_watch source.stream.sender source.stream.state_lookup source.stream.topic_scan"

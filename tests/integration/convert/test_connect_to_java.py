@@ -21,15 +21,13 @@ from ignite_kafka.ignite.endpoint import IgniteEndpoint
 from ignite_kafka.ignite.schema import get_or_create_cache, register_type
 from ignite_kafka.ignite.types.java_hash import java_hash
 from ignite_kafka.ignite.types.model import BinaryType, QueryEntity, QueryField
-from tests.support.connect_records import Value, converted, plain, struct
+from tests.support.connect_records import BOOLEAN, BYTES, DOUBLE, FLOAT, INT8, INT16, INT32, INT64, STRING, Value, converted, struct
 from tests.support.java_programs import compile_java
 from tests.support.waiting import DEADLINE_S
 from tools.servers import IgniteCluster, Jars
 from tools.servers.jars import IGNITE_JAVA_OPTIONS, java_command
 
 SOURCES = [Path(__file__).parents[2] / "java" / name for name in ("WriteTypes.java", "ReadTypes.java")]
-INT8, INT16, INT32, INT64 = plain("int8"), plain("int16"), plain("int32"), plain("int64")
-FLOAT, DOUBLE, BOOLEAN, STRING, BYTES = plain("float"), plain("double"), plain("boolean"), plain("string"), plain("bytes")
 POINT = struct("WriteTypes$Point", x=INT32, label=STRING)
 COLOR = BinaryType(java_hash("writetypes$color"), "WriteTypes$Color", is_enum=True, enum_values={0: "RED", 1: "GREEN", 2: "BLUE"})
 ID = "01234567-89ab-cdef-fedc-ba9876543210"

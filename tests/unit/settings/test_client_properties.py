@@ -24,16 +24,12 @@ from ignite_kafka.settings.client_properties import (
 )
 from ignite_kafka.settings.secrets import is_secret, split_kafka
 from ignite_kafka.settings.sink import SinkSettings
-from ignite_kafka.settings.source import SourceSettings
 from tests.support import librdkafka
+from tests.support.source_settings import build
 
 MAPPINGS = ("kafka_config", "producer_override", "consumer_override")
 KEPT = sorted({**HOST_ACCESS, **CREDENTIAL_TARGETS})
 INJECTIONS = ["x; touch /tmp/ran", '"; touch /tmp/ran; "', "$(id)", "`id`", "a b", "-X", "a\nb", "x|y", "%{client.id}"]
-
-
-def build(**values: object) -> SourceSettings:
-    return SourceSettings.from_dict({"name": "c", **values}, "test.json")
 
 
 def test_each_property_of_the_installed_librdkafka_is_judged_once(tmp_path: Path) -> None:
