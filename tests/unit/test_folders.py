@@ -20,7 +20,8 @@ ORDER = (
 )  # fmt: skip
 # modules without a test of their name, by the test that covers them through the module that uses them
 COVERED_BY = {
-    "integration/admin/test_target_state.py": "admin.offsets state.offsets source.stream.capture",
+    "integration/admin/test_backlog.py": "source.stream.capture",
+    "integration/admin/test_offsets.py": "state.offsets",
     "integration/cli/test_cli.py": "cli.views cli.sink_views kafka.clients",
     "integration/convert/connect/test_text.py": "convert.connect.java_text",
     "integration/convert/connect/test_simple.py": "convert.connect.parse_string convert.connect.simple_tokens",
@@ -31,7 +32,7 @@ COVERED_BY = {
     ),
     "integration/ignite/test_backlog_service.py": "ignite.backlog_errors ignite.backlog_units",
     "integration/ignite/test_scan.py": "ignite.cache_identity",
-    "integration/sink/test_sink.py": "sink.run sink.slots sink.start_offsets runtime.clients plan.sink_plan",
+    "integration/sink/test_sink.py": "sink.run sink.slots runtime.clients plan.sink_plan",
     "integration/sink/test_two_clusters.py": "convert.to_ignite.cluster_types",
     "integration/source/test_snapshot.py": (
         "source.snapshot.run source.snapshot.progress runtime.progress runtime.spark_job state.open_slots state.slot_claim state.status"

@@ -5,11 +5,9 @@ from __future__ import annotations
 import struct
 import uuid
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from threading import Barrier
 from typing import Any
 
 import psutil
@@ -25,13 +23,12 @@ from ignite_kafka.ignite.cluster import Cluster
 from ignite_kafka.ignite.endpoint import IgniteEndpoint
 from ignite_kafka.ignite.scan import scan_partitions
 from ignite_kafka.ignite.schema import get_or_create_cache, register_type
-from ignite_kafka.ignite.types.java_hash import java_hash
-from ignite_kafka.ignite.types.model import BinaryType, CacheInfo
+from ignite_kafka.ignite.types.model import CacheInfo
 from tests.integration.ignite.nodes import THIRD, OneNodeCluster, endpoint_of, primary_nodes
 from tests.integration.ignite.nodes import writer as writer_of
 from tests.support import QUICK_JVM
 from tests.support.tcp_proxy import TcpProxy
-from tests.support.waiting import DEADLINE_S, wait_until
+from tests.support.waiting import wait_until
 from tools.servers import IgniteCluster, Jars
 
 LONG, TEXT = pa.field("long", pa.int64()), pa.field("text", pa.string())
@@ -126,66 +123,6 @@ def test_objects_are_put_once_their_type_is_registered(cluster: Cluster, new_cac
     assert [row[1:] for row in rows] == [(fields, fields) for fields in expected]
     with pytest.raises(TypeClash, match="Field text of binary type Put is String in the cluster, and long is to be written"):
         register_type(cluster, ObjectLayout("Put", (LONG, LONG.with_name("text"))).metadata)
-
-
-def test_a_type_gets_new_fields(cluster: Cluster) -> None:
-    name = f"Grows{uuid.uuid4().hex[:8]}"
-    register_type(cluster, ObjectLayout(name, (LONG,)).metadata)
-    register_type(cluster, ObjectLayout(name, (LONG, TEXT)).metadata)
-    known = cluster.binary_type(ObjectLayout(name, (LONG,)).type_id)
-    assert {field.name for field in known.fields} == {"long", "text"}
-    assert len(known.schemas) == 2
-
-
-def test_a_type_with_an_affinity_key_field_gets_new_fields(cluster: Cluster) -> None:
-    """Whoever reads JSON does not know the affinity key field; Ignite refuses a type that comes without it."""
-    name = f"Affine{uuid.uuid4().hex}"
-    register_type(cluster, ObjectLayout(name, (LONG,), affinity_field=LONG.name).metadata)
-    register_type(cluster, ObjectLayout(name, (LONG, TEXT)).metadata)
-    known = cluster.binary_type(ObjectLayout(name, ()).type_id)
-    assert (known.affinity_field, len(known.fields)) == (LONG.name, 2)
-    with pytest.raises(TypeClash, match=f"has the affinity key field {LONG.name} in the cluster, and {TEXT.name} is to be written"):
-        register_type(cluster, ObjectLayout(name, (LONG, TEXT), affinity_field=TEXT.name).metadata)
-
-
-def test_an_enum_gets_new_constants_and_keeps_those_it_has(cluster: Cluster) -> None:
-    name = f"Enum{uuid.uuid4().hex}"
-    one = BinaryType(java_hash(name.lower()), name, is_enum=True, enum_values={0: "A"})
-    register_type(cluster, one)
-    register_type(cluster, replace(one, enum_values={0: "A", 1: "B"}))
-    assert cluster.binary_type(one.type_id).enum_values == {0: "A", 1: "B"}
-    with pytest.raises(TypeClash, match="has the constants A = 0, B = 1 in the cluster, and C = 1 is to be written"):
-        register_type(cluster, replace(one, enum_values={1: "C"}))
-    with pytest.raises(TypeClash, match="is an enum in the cluster, and no enum is to be written"):
-        register_type(cluster, ObjectLayout(name, (LONG,)).metadata)
-
-
-def test_a_type_that_is_known_stays_as_it_is(cluster: Cluster) -> None:
-    name = f"Stays{uuid.uuid4().hex[:8]}"
-    first, second = ObjectLayout(name, (LONG,)), ObjectLayout(name, (LONG, TEXT))
-    for layout in (first, second):
-        register_type(cluster, layout.metadata, unless_known=True)
-        assert cluster.binary_type(layout.type_id).schemas == first.metadata.schemas
-
-
-def test_of_two_forms_registered_at_once_only_one_is_ever_seen_alone(pair: IgniteCluster) -> None:
-    endpoint = endpoint_of(pair)
-    nodes = [replace(endpoint, addresses=(address,)) for address in endpoint.addresses[:2]]
-    forms = TEXT, LONG.with_name("other")
-
-    def register(node: IgniteEndpoint, field: pa.Field, name: str, start: Barrier) -> frozenset[int]:
-        layout = ObjectLayout(name, (LONG, field))
-        with Cluster(node) as cluster:
-            cluster.cache_names()
-            start.wait(DEADLINE_S)
-            register_type(cluster, layout.metadata, unless_known=True)
-            return frozenset(cluster.binary_type(layout.type_id).schemas)
-
-    with ThreadPoolExecutor(2) as pool:
-        for _ in range(30):
-            name, start = f"Raced{uuid.uuid4().hex[:8]}", Barrier(2)
-            seen = list(pool.map(register, nodes, forms, [name] * 2, [start] * 2))
-            assert len({schemas for schemas in seen if len(schemas) == 1}) <= 1
 
 
 def test_a_cache_that_went_away_is_named(cluster: Cluster) -> None:

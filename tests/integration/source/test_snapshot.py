@@ -2,113 +2,24 @@
 
 from __future__ import annotations
 
-import datetime
 import json
 import uuid
-from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
 
 import pytest
-from pyignite import GenericObjectMeta
-from pyignite.datatypes import ByteObject, DoubleObject, IntObject, LongObject, ShortObject, String, TimestampObject
-from pyspark.sql import SparkSession
+from pyignite.datatypes import ByteObject, LongObject, ShortObject
 
-from ignite_kafka.admin.offsets import reset
 from ignite_kafka.admin.target_state import newest_run
-from ignite_kafka.admin.verify import Verified, verify
-from ignite_kafka.errors import AmbiguousKeys, CacheNotFound, IgniteKafkaError, RecordTooLarge, SettingsError, SnapshotConflict, TopicError
-from ignite_kafka.kafka.clients import KafkaClients
+from ignite_kafka.errors import AmbiguousKeys, CacheNotFound, RecordTooLarge, SettingsError
 from ignite_kafka.kafka.topics import Topics, TopicSpec, read_to_end
-from ignite_kafka.runtime.clients import ignite_cluster, kafka_clients
 from ignite_kafka.runtime.connector_run import RunRequest
-from ignite_kafka.settings.secrets import Secrets
-from ignite_kafka.settings.source import SourceSettings
-from ignite_kafka.source.planning import make_plan
 from ignite_kafka.source.snapshot.run import run_snapshot
 from ignite_kafka.state import status
 from ignite_kafka.state.configs import read_connector
 from ignite_kafka.state.status import RunStatus
 from ignite_kafka.state.types import type_from_json
+from tests.support.snapshot_world import ROWS, World
 from tests.support.waiting import REQUEST_S
-from tools.servers import IgniteCluster, KafkaBroker
-
-ROWS = 3_000
-
-
-Trade: Any = GenericObjectMeta("Trade", (), {}, schema={"id": LongObject, "symbol": String, "price": DoubleObject, "at": TimestampObject})
-Account: Any = GenericObjectMeta("AccountKey", (), {}, schema={"branch": IntObject, "number": LongObject})
-
-
-class World:
-    """Caches of a test, and runs of a connector over them."""
-
-    def __init__(self, spark: SparkSession, ignite: IgniteCluster, kafka: KafkaBroker) -> None:
-        self.spark, self.ignite, self.kafka = spark, ignite, kafka
-        self.stem = f"w{uuid.uuid4().hex[:8]}"
-        self.settings = SourceSettings(
-            name=self.stem,
-            ignite_addresses=ignite.addresses,
-            bootstrap_servers=kafka.bootstrap,
-            cache_whitelist=(f"{self.stem}-.*",),
-            topic_prefix="to-",
-            internal_topic_prefix=f"in-{self.stem}",
-            topic_partitions=3,
-            slots=4,
-        )
-
-    def run(self, snapshot_id: str | None = None, **changed: Any) -> RunStatus:
-        settings = replace(self.settings, **changed)
-        return run_snapshot(self.spark, RunRequest(settings, uuid.uuid4().hex, snapshot_id))
-
-    def verify(self, **changed: Any) -> dict[str, Verified]:
-        settings = replace(self.settings, **changed)
-        clients = kafka_clients(settings, Secrets())
-        with ignite_cluster(settings, Secrets()) as cluster:
-            plan = make_plan(settings, cluster, Topics(clients), "any", 16)
-            return {result.cache.removeprefix(f"{self.stem}-"): result for result in verify(plan, cluster, clients)}
-
-    @property
-    def clients(self) -> KafkaClients:
-        return kafka_clients(self.settings, Secrets())
-
-
-@pytest.fixture(scope="module")
-def world(spark: SparkSession, ignite: IgniteCluster, kafka: KafkaBroker) -> Iterator[World]:
-    made = World(spark, ignite, kafka)
-    start = datetime.datetime(2026, 1, 1)
-    with ignite.client() as client:
-        trades = client.get_or_create_cache(f"{made.stem}-trades")
-        trades.put_all(
-            {
-                number: Trade(
-                    number,
-                    None if number % 7 == 0 else f"SYM \u00fc {number % 90}",
-                    number / 3,
-                    (start + datetime.timedelta(hours=number), 0),
-                )
-                for number in range(ROWS)
-            }
-        )
-        client.get_or_create_cache(f"{made.stem}-names").put_all({f"key {number}": f"value {number}" for number in range(50)})
-        client.register_binary_type(Account)
-        accounts = client.get_or_create_cache(f"{made.stem}-accounts")
-        for number in range(40):  # pyignite's objects cannot be keys of a dict
-            accounts.put(Account(1, number), number * 2)
-        client.get_or_create_cache(f"{made.stem}-empty")
-        yield made
-        for name in ("trades", "names", "accounts", "empty"):
-            client.get_cache(f"{made.stem}-{name}").destroy()
-
-
-@pytest.fixture
-def fresh(world: World, unique: Callable[[str], str]) -> World:
-    """The same caches, with the connector and the topics of one test."""
-    made = World(world.spark, world.ignite, world.kafka)
-    made.stem = world.stem
-    name = unique("c")
-    made.settings = replace(world.settings, name=name, topic_prefix=f"{name}-", internal_topic_prefix=f"in-{name}")
-    return made
 
 
 def test_every_entry_of_every_cache_arrives_once(fresh: World) -> None:
@@ -134,17 +45,6 @@ def test_the_bytes_of_ignite_arrive_with_their_types(fresh: World) -> None:
     topics = {f"{fresh.settings.topic_prefix}{fresh.stem}-{cache}" for cache in found}
     assert {name for (kind, name, *_), _ in written if kind == "cache"} == topics
     assert types == {"Trade", "AccountKey"}
-
-
-def test_a_complete_snapshot_is_not_repeated_but_a_new_one_is_sent(fresh: World) -> None:
-    first = fresh.run("monday")
-    again = fresh.run("monday")
-    assert again.already_complete
-    assert again.state == status.COMPLETED
-    assert {name: cache.records for name, cache in again.caches.items()} == {name: cache.records for name, cache in first.caches.items()}
-    assert fresh.verify()["trades"].records == ROWS
-    assert not fresh.run("tuesday").already_complete
-    assert fresh.verify()["trades"].records == 2 * ROWS
 
 
 def test_many_small_transactions_send_the_same(fresh: World) -> None:
@@ -191,82 +91,6 @@ def test_lists_choose_caches(fresh: World) -> None:
 def test_no_matching_cache_is_an_error_that_lists_the_caches(fresh: World) -> None:
     with pytest.raises(CacheNotFound, match=r"no cache matches.*no-such-cache.*The cluster has \d+ caches: "):
         fresh.run(cache_whitelist=("no-such-cache",))
-
-
-def test_settings_are_fixed_under_a_snapshot_id(fresh: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    unfinished(fresh, "s", monkeypatch)
-    with pytest.raises(SnapshotConflict, match="enum_policy was 'SHORT_NAME', is 'ORDINAL'"):
-        fresh.run("s", enum_policy="ORDINAL")
-    fresh.run("s", tasks_max=1)
-    assert fresh.verify()["trades"].records == ROWS
-
-
-def test_an_unfinished_snapshot_continues_without_an_id(fresh: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    unfinished(fresh, "s", monkeypatch)
-    assert fresh.run().snapshot_id == "s"
-
-
-def test_a_superseded_snapshot_cannot_continue(fresh: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    unfinished(fresh, "old", monkeypatch)
-    fresh.run("new")
-    with pytest.raises(SnapshotConflict, match="'new' was begun before"):
-        fresh.run("old")
-
-
-def unfinished(world: World, snapshot_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Begin a snapshot whose driver stops before it ends it: all units are sent."""
-
-    def stops(*_: object) -> None:
-        raise IgniteKafkaError("the driver stops here")
-
-    with monkeypatch.context() as patch:
-        patch.setattr("ignite_kafka.state.configs_writer.ConfigsWriter.end_snapshot", stops)
-        with pytest.raises(IgniteKafkaError, match="stops here"):
-            world.run(snapshot_id)
-
-
-def test_a_finished_copy_whose_driver_died_sends_nothing_again(fresh: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    unfinished(fresh, "s", monkeypatch)
-    result = fresh.run("s")
-    assert result.caches[f"{fresh.stem}-trades"].records == ROWS
-    assert fresh.verify()["trades"].records == ROWS
-
-
-def test_a_changed_partition_count_stops_a_continued_snapshot(fresh: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    unfinished(fresh, "s", monkeypatch)
-    admin, _ = fresh.clients.admin()
-    topic = f"{fresh.settings.topic_prefix}{fresh.stem}-trades"
-    from confluent_kafka.admin import NewPartitions
-
-    admin.create_partitions([NewPartitions(topic, 5)])[topic].result()
-    with pytest.raises(TopicError, match="5 partitions now, and had 3"):
-        fresh.run("s")
-
-
-def test_a_deleted_topic_is_not_filled_in_part(fresh: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    unfinished(fresh, "s", monkeypatch)
-    topics, topic = Topics(fresh.clients), f"{fresh.settings.topic_prefix}{fresh.stem}-trades"
-    delete_topic(fresh, topic)
-    with pytest.raises(TopicError, match="the topic was deleted, and") as refused:
-        fresh.run("s")
-    assert f"ignite-kafka offsets reset {fresh.settings.name} --cache {fresh.stem}-trades --kafka " in refused.value.remedy
-    assert topic not in topics.existing(), "it is not made again"
-    topics.ensure([TopicSpec(topic, 3)])
-    with pytest.raises(TopicError, match="deleted and made again"):
-        fresh.run("s")
-    reset(fresh.settings, Secrets(), f"{fresh.stem}-trades")
-    fresh.run("s")
-    assert {name: found.equal for name, found in fresh.verify().items()} == dict.fromkeys(("trades", "names", "accounts", "empty"), True)
-    delete_topic(fresh, topic)
-    with pytest.raises(TopicError, match="Begin a new snapshot"):
-        fresh.run("s")  # it was complete
-    fresh.run("t")
-    assert fresh.verify()["trades"].equal
-
-
-def delete_topic(world: World, topic: str) -> None:
-    admin, _ = world.clients.admin()
-    admin.delete_topics([topic])[topic].result()
 
 
 def test_an_existing_topic_keeps_its_partitions(fresh: World) -> None:

@@ -1,4 +1,4 @@
-"""What is shown of a backlog, and which units a resend means; calls of the service are in tests/integration/admin/test_target_state.py."""
+"""What is shown of a backlog, and which units a resend means; calls of the service are in tests/integration/admin/test_backlog.py."""
 
 from __future__ import annotations
 

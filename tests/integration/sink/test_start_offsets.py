@@ -1,0 +1,158 @@
+"""Where a sink reads on: offsets of its group, records that retention deleted, topics made again or grown."""
+
+from __future__ import annotations
+
+import time
+
+import psutil
+import pytest
+from confluent_kafka import Producer, TopicPartition
+from confluent_kafka.admin import NewPartitions
+
+from ignite_kafka.errors import RecordsLost, TopicError
+from ignite_kafka.kafka.topics import Topics
+from tests.support.processes import alive
+from tests.support.sink_connector import Running, Sink, trade
+from tests.support.waiting import REQUEST_S, wait_until
+
+
+def test_an_expired_group_loses_no_offset(sink: Sink) -> None:
+    sink.send([trade(number) for number in range(30)])
+    sink.run()
+    (deleted,) = sink.admin.delete_consumer_groups([f"connect-{sink.name}"]).values()
+    deleted.result()
+    assert sink.group() == {}
+    sink.send([trade(31)], partition=0)
+    assert sink.run().caches[sink.cache].records == 1
+    assert sink.group() == {0: 11, 1: 10, 2: 10}
+
+
+def test_group_offsets_of_another_program_are_used(sink: Sink) -> None:
+    """Such as those of a Kafka Connect sink of the same name, which this one replaces, or of kafka-consumer-groups."""
+    sink.send([trade(number) for number in range(30)], partition=0)
+    sink.alter_group(0, 20)
+    assert sink.run().caches[sink.cache].records == 10
+    sink.alter_group(0, 5)
+    assert sink.run().caches[sink.cache].records == 25
+
+
+@pytest.mark.parametrize(("reset", "stored"), [("none", 0), ("earliest", 5), ("latest", 0)])
+def test_records_that_retention_has_deleted(sink: Sink, reset: str, stored: int) -> None:
+    sink.send([trade(number) for number in range(10)], partition=0)
+    sink.run()
+    sink.send([trade(number) for number in range(10, 20)], partition=0)
+    (cut,) = sink.admin.delete_records([TopicPartition(sink.topic, 0, 15)]).values()
+    cut.result()
+    if reset == "none":
+        with pytest.raises(RecordsLost, match="next record to read is offset 10, and the partition starts at offset 15") as lost:
+            sink.run()
+        assert (lost.value.where["topic"], lost.value.where["partition"]) == (sink.topic, 0)
+        assert sink.group()[0] == 10
+        return
+    assert sink.run(auto_offset_reset=reset).caches[sink.cache].records == stored
+    assert sink.group()[0] == 20
+
+
+def spark_workers() -> list[psutil.Process]:
+    """Spark's Python processes of this session."""
+    return [process for process in psutil.Process().children(recursive=True) if alive(process) and "pyspark.daemon" in process.cmdline()]
+
+
+def overtake(sink: Sink) -> None:
+    """The tasks of a run that has stored offsets 0 and 1 are suspended; meanwhile 2 to 11 are added and 2 to 9 deleted."""
+    workers = spark_workers()
+    assert workers
+    for worker in workers:
+        worker.suspend()
+    time.sleep(0.5)  # the broker answers the requests in flight
+    try:
+        sink.send([trade(number) for number in range(2, 12)], partition=0)
+        (cut,) = sink.admin.delete_records([TopicPartition(sink.topic, 0, 10)]).values()
+        cut.result()
+    finally:
+        for worker in workers:
+            worker.resume()
+
+
+@pytest.mark.parametrize("reset", ["earliest", "latest"])
+def test_a_continuous_run_skips_records_that_retention_deletes(sink: Sink, reset: str) -> None:
+    left = {10, 11} if reset == "earliest" else set()
+    sink.send([trade(0)], partition=0)
+    sink.run()
+    sink.send([trade(1)], partition=0)
+    with Running(sink, auto_offset_reset=reset) as running:
+        running.awaits({0, 1})
+        wait_until(lambda: sink.group()[0] == 2, "its commit")
+        overtake(sink)
+        wait_until(lambda: running.alive and sink.group()[0] == 12, "the end of the topic")
+        sink.send([trade(12)], partition=0)
+        running.awaits({0, 1, 12, *left})
+
+
+def test_a_continuous_run_ends_at_lost_records_without_a_reset_policy(sink: Sink) -> None:
+    sink.send([trade(0), trade(1)], partition=0)
+    with Running(sink) as running:
+        running.awaits({0, 1})
+        overtake(sink)
+        with pytest.raises(RecordsLost, match="set auto_offset_reset to earliest or latest") as lost:
+            wait_until(lambda: not running.alive, "its end")
+        running.ended = True
+    assert lost.value.where == {"topic": sink.topic, "partition": 0, "offset": 2}
+    assert sink.group().get(0, 0) <= 2
+
+
+def test_a_first_start_may_begin_at_the_topics_ends(sink: Sink) -> None:
+    sink.send([trade(number) for number in range(10)], partition=0)
+    assert sink.run(auto_offset_reset="latest").caches[sink.cache].records == 0
+    sink.send([trade(number) for number in range(10, 13)], partition=0)
+    sink.admin.create_partitions([NewPartitions(sink.topic, 4)])[sink.topic].result()
+    wait_until(lambda: Topics(sink.clients).partitions(sink.topic) == 4, "the new partition")
+    sink.send([trade(20)], partition=3)
+    assert sink.run(auto_offset_reset="latest").caches[sink.cache].records == 4
+    assert set(sink.entries()) == {10, 11, 12, 20}
+
+
+def test_a_topic_that_was_made_again_is_refused(sink: Sink) -> None:
+    sink.send([trade(number) for number in range(10)], partition=0)
+    sink.run()
+    sink.admin.delete_topics([sink.topic])[sink.topic].result()
+    wait_until(lambda: sink.topic not in Topics(sink.clients).existing(), "the topic's end")
+    sink.make_topic(sink.topic, 3)
+    sink.send([trade(number) for number in range(100, 120)], partition=0)
+    with pytest.raises(TopicError, match="deleted and made again since it was read") as refused:
+        sink.run()
+    assert refused.value.where["topic"] == sink.topic
+    assert set(sink.entries()) == set(range(10))
+    sink.alter_group(0, 0)
+    sink.alter_group(1, 0)
+    sink.alter_group(2, 0)
+    assert sink.run().caches[sink.cache].records == 20
+
+
+def test_a_topic_may_get_more_partitions_between_runs(sink: Sink) -> None:
+    sink.send([trade(number) for number in range(30)])
+    sink.run()
+    sink.admin.create_partitions([NewPartitions(sink.topic, 5)])[sink.topic].result()
+    wait_until(lambda: Topics(sink.clients).partitions(sink.topic) == 5, "the new partitions")
+    sink.send([trade(40)], partition=3)
+    sink.send([trade(41)], partition=4)
+    result = sink.run()
+    assert (result.caches[sink.cache].records, result.caches[sink.cache].units) == (2, 5)
+    assert sink.group() == {0: 10, 1: 10, 2: 10, 3: 1, 4: 1}
+
+
+@pytest.mark.parametrize("commit", [True, False])
+def test_an_end_at_a_transaction_marker_is_reached(sink: Sink, commit: bool) -> None:
+    producer = Producer({"bootstrap.servers": sink.kafka.bootstrap, "transactional.id": f"{sink.name}-writer"})
+    producer.init_transactions(30)
+    producer.begin_transaction()
+    key, value = trade(1)
+    producer.produce(sink.topic, value, key, 0)
+    producer.flush(REQUEST_S)
+    if commit:
+        producer.commit_transaction(-1)
+    else:
+        producer.abort_transaction(-1)
+    assert sink.run().caches[sink.cache].records == commit
+    assert sink.group()[0] == 2
+    assert set(sink.entries()) == ({1} if commit else set())
