@@ -28,10 +28,10 @@ Columns = Mapping[str, list[Any]]
 
 @dataclass(frozen=True)
 class BenchTable:
-    """One cache: Long keys 0, 1, 2, ... and objects of one type.
+    """One cache: keys 0, 1, 2, ... and objects of one type.
 
     :param columns: (first row, row after the last) -> values of each field.
-    :param key: key of a cache that a sink fills.
+    :param key: Long, or String.
     """
 
     cache: str
@@ -106,7 +106,7 @@ def load(address: str, table: BenchTable, rows: int, *, sql: bool = False) -> No
 def put(address: str, table: BenchTable, first: int, last: int) -> None:
     """Put the entries of these rows, again or for the first time."""
     with Cluster(IgniteEndpoint((address,))) as cluster:
-        entries.put(cluster, cluster.cache(table.cache), _KEY, table.value, _batches(table, first, last))
+        entries.put(cluster, cluster.cache(table.cache), table.key, table.value, _batches(table, first, last))
 
 
 def make_cache(address: str, table: BenchTable, *, sql: bool = False) -> None:
@@ -146,4 +146,5 @@ def _batches(table: BenchTable, first: int, last: int) -> Iterator[tuple[pa.Arra
     for start, end in _ranges(first, last):
         columns = table.columns(start, end)
         arrays = [pa.array(columns[field.name], field.type) for field in table.value.type]
-        yield pa.array(range(start, end), _LONG), pa.StructArray.from_arrays(arrays, fields=list(table.value.type))
+        keys = pa.array(range(start, end), _LONG).cast(table.key.type)
+        yield keys, pa.StructArray.from_arrays(arrays, fields=list(table.value.type))

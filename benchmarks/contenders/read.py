@@ -28,7 +28,7 @@ def to_arrow(request: Mapping[str, Any]) -> Mapping[str, Any]:
     with Cluster(IgniteEndpoint((request["address"],))) as cluster:
         cache = cluster.cache(request["cache"])
         pages = scan_partitions(cluster, cache, range(cache.partitions))
-        for batch in batches(pages, MIN_BATCH_ROWS, 2 * _PAGE_BYTES):
+        for batch in batches(pages, MIN_BATCH_ROWS, lambda: 2 * _PAGE_BYTES):
             entries += sum(len(group.key) for group in decode_entries(batch, cache, cluster))
     return {"entries": entries}
 
@@ -40,7 +40,7 @@ def to_json(request: Mapping[str, Any]) -> Mapping[str, Any]:
     with Cluster(IgniteEndpoint((request["address"],))) as cluster:
         cache = cluster.cache(request["cache"])
         pages = scan_partitions(cluster, cache, range(cache.partitions))
-        for batch in batches(pages, MIN_BATCH_ROWS, 2 * _PAGE_BYTES):
+        for batch in batches(pages, MIN_BATCH_ROWS, lambda: 2 * _PAGE_BYTES):
             entries += len(json.convert(batch, cache, cluster))
     return {"entries": entries}
 

@@ -171,7 +171,7 @@ class IgniteReader(DataSourceReader):
                 pages: Iterator[Page] = iter(get_all(cluster, self._info, partition.keys, self._schema.field("_key").type))
             else:
                 pages = scan_partitions(cluster, self._info, partition.numbers, page_bytes=self._options.page_bytes)
-            for batch in batches(pages, _BATCH_ROWS, 2 * self._options.page_bytes):
+            for batch in batches(pages, _BATCH_ROWS, lambda: 2 * self._options.page_bytes):
                 for group in decode_entries(batch, self._info, cluster):
                     yield to_batch(group, self._schema)
 

@@ -177,7 +177,7 @@ class _RowReader:
     def _entries(self, cluster: Cluster, numbers: Sequence[int]) -> Iterator[ChangeRows]:
         page_bytes = self._options.read.page_bytes
         pages = scan_partitions(cluster, cluster.cache(self._options.read.cache), numbers, page_bytes=page_bytes)
-        for batch in batches(pages, _BATCH_ROWS, 2 * page_bytes):
+        for batch in batches(pages, _BATCH_ROWS, lambda: 2 * page_bytes):
             yield loaded_rows(batch, _now_ms())
 
     def _backlogs(self, cluster: Cluster, partition: Backlogs) -> Iterator[ChangeRows]:

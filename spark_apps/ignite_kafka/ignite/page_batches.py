@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from .types.model import Page
 
 
-def batches(pages: Iterator[Page], rows: int, size: int) -> Iterator[list[Page]]:
-    """Pages collected until they hold at least ``rows`` entries or ``size`` bytes; memory is bounded by a batch and one page.
+def batches(pages: Iterator[Page], rows: int, size: Callable[[], int]) -> Iterator[list[Page]]:
+    """Pages collected until they hold at least ``rows`` entries or ``size()`` bytes; memory is bounded by a batch and one page.
 
     A batch ends with a unit, or lies within one: so every unit ends some batch, where a transaction can close.
     """
@@ -18,7 +18,7 @@ def batches(pages: Iterator[Page], rows: int, size: int) -> Iterator[list[Page]]
     for page in pages:
         batch.append(page)
         held, held_bytes = held + page.rows, held_bytes + len(page.data)
-        if held >= rows or held_bytes >= size or (split and page.last):
+        if held >= rows or held_bytes >= size() or (split and page.last):
             yield batch
             batch, held, held_bytes, split = [], 0, 0, not page.last
     if batch:

@@ -73,7 +73,7 @@ class TransactionalProducer:
         transactional_id: str,
         timeout_ms: int,
         *,
-        queue_bytes: int = 8 << 20,
+        queue_bytes: int = 16 << 20,
         settings: Mapping[str, Any] | None = None,
         client: Callable[[dict[str, Any]], Producer] = Producer,
     ) -> None:

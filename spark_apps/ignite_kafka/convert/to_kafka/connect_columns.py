@@ -28,9 +28,8 @@ def connect_parts(array: pa.Array, one: pa.Field, rules: SchemaRules, zone: str 
     :raises UnsupportedType: a value that Kafka Connect has no form for: names the field.
     """
     found = row_schemas(array, one, rules)
-    numbers = np.unique(found.ids) if found.ids.size else np.array([], np.int64)
     parts = []
-    for number in numbers.tolist():
+    for number in np.flatnonzero(np.bincount(found.ids)).tolist():
         rows = np.flatnonzero(found.ids == number)
         schema = found.schemas[number].as_optional(False)
         mine = array if rows.size == len(array) else array.take(pa.array(rows))

@@ -9,6 +9,7 @@ Source: the reference's table of types (docs/types.md) and its settings isSchema
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -83,7 +84,13 @@ def row_schemas(array: pa.Array, one: pa.Field, rules: SchemaRules, path: str = 
 
 
 def _valid(array: pa.Array) -> Ids:
-    return np.asarray(array.is_valid()).astype(np.int64) if array.null_count else np.ones(len(array), np.int64)
+    return np.asarray(array.is_valid()).astype(np.int64) if array.null_count else _all(1, len(array))
+
+
+@functools.lru_cache(maxsize=64)
+def _all(number: int, count: int) -> Ids:
+    """One number for all rows, read-only and without memory: wide objects have dozens of such columns."""
+    return np.broadcast_to(np.int64(number), count)
 
 
 def _decimals(array: pa.Array, one: pa.Field) -> RowSchemas:
@@ -120,7 +127,7 @@ def _structs(array: pa.StructArray, one: pa.Field, rules: SchemaRules, path: str
     children = [
         row_schemas(array.field(at), child, rules, f"{path}.{child.name}" if path else child.name) for at, child in enumerate(shown)
     ]
-    orders, order_of = orders_of(array.field(len(shown))) if ordered else ([list(range(len(shown)))], np.zeros(len(array), np.int64))
+    orders, order_of = orders_of(array.field(len(shown))) if ordered else ([list(range(len(shown)))], _all(0, len(array)))
     name = (one.metadata or {}).get(TYPE_NAME)
     made = _ObjectSchemas(str(name, "utf-8") if name else None, shown, children, rules)
     numbers, combinations = _distinct([order_of, *made.ids()], len(array))
@@ -139,7 +146,9 @@ def _distinct(columns: Sequence[Ids], count: int) -> tuple[Ids, npt.NDArray[np.i
     """The number of each row's combination of values, and the combinations; columns that are constant cost next to nothing."""
     if not count:
         return np.zeros(0, np.int64), np.zeros((0, len(columns)), np.int64)
-    varying = [at for at, column in enumerate(columns) if (column != column[0]).any()]
+    varying = [at for at, column in enumerate(columns) if column.strides[0] and (column != column[0]).any()]
+    if not varying:
+        return _all(0, count), np.array([[column[0] for column in columns]], np.int64)
     numbers = np.zeros(count, np.int64)
     for at in varying:
         column = columns[at]
@@ -162,7 +171,7 @@ class _ObjectSchemas:
         found = []
         for at, child in enumerate(self.children):
             alike = len(child.schemas) == 2 and self._schema(at, 0) == child.schemas[1]
-            found.append(np.ones_like(child.ids) if alike else child.ids)
+            found.append(_all(1, len(child.ids)) if alike else child.ids)
         return found
 
     def of(self, order: Sequence[int], ids: Sequence[int]) -> ConnectSchema:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, cast
 
+import pytest
+
 from ignite_kafka.common.retry import GROWING
 from ignite_kafka.errors import IgniteKafkaError, KafkaUnavailable, TopicError
 from ignite_kafka.kafka.clients import BRIEF_S, KafkaClients
@@ -14,7 +16,7 @@ from ignite_kafka.plan.source_plan import TransferPlan
 from ignite_kafka.runtime.clients import slot_clients
 from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.source import SourceSettings
-from ignite_kafka.source.snapshot.task import SlotCopy, Turn
+from ignite_kafka.source.snapshot.task import SlotCopy, Turn, batch_bytes
 
 ATTEMPT_S = 1.5
 
@@ -79,3 +81,11 @@ def test_a_short_retry_time_still_waits_for_an_answer() -> None:
 
 def test_a_final_error_is_not_retried() -> None:
     assert len(patience_until_failure(TopicError("gone"), 30)) == 1
+
+
+@pytest.mark.parametrize(
+    ("read", "written", "limit"),
+    [(8 << 20, 8 << 20, 8 << 20), (8 << 20, 16 << 20, 8 << 20), (8 << 20, 64 << 20, 2 << 20), (100, 0, 8 << 20)],
+)
+def test_batches_are_smaller_where_records_are_larger_than_entries(read: int, written: int, limit: int) -> None:
+    assert batch_bytes(4 << 20, read, written) == limit
