@@ -13,10 +13,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ignite_kafka.convert.connect import ConnectSchema, ConnectType
+from ignite_kafka.convert.connect import ConnectField, ConnectSchema, ConnectType
+from ignite_kafka.convert.connect.schema import decimal
 from ignite_kafka.convert.to_ignite.connect_json import ConnectJsonDeserializer
 from ignite_kafka.convert.to_kafka.connect_json import ConnectJsonSerializer
 from ignite_kafka.convert.to_kafka.json_columns import JsonFormat
+from ignite_kafka.convert.to_kafka.schema_json import schema_json
 from tests.support.connect_converters import JSON, ConnectConverters
 from tests.support.connect_data import column, described, exact, raw, schemas, values
 from tests.support.connect_json import longer_in_java
@@ -87,6 +89,27 @@ def test_what_is_read(
         assert read_schema is not None
         assert _lost_defaults(described(read_schema)) == _lost_defaults(real_schema)
         assert _as_java(exact(value, read_schema), read_schema) == _as_java(real_value, read_schema), text
+
+
+_POINT = ConnectSchema(ConnectType.STRUCT, fields=(ConnectField("x", ConnectSchema(ConnectType.INT32)),))
+
+
+@pytest.mark.parametrize(
+    ("key", "pairs"),
+    [
+        (ConnectSchema(ConnectType.INT32), '[[1,"a"],[1,"b"]]'),
+        (ConnectSchema(ConnectType.BOOLEAN), '[[true,"a"],[false,"b"],[true,"c"]]'),
+        (ConnectSchema(ConnectType.FLOAT64), '[[1.5,"a"],[0.5,"x"],[1.5,"b"]]'),
+        (decimal(1), '[["AQ==","a"],["AQ==","b"]]'),
+        (_POINT, '[[{"x":1},"a"],[{"x":1},"b"]]'),
+    ],
+)
+def test_the_last_of_equal_keys_wins(connect: ConnectConverters, key: ConnectSchema, pairs: str) -> None:
+    schema = ConnectSchema(ConnectType.MAP, key_schema=key, value_schema=ConnectSchema(ConnectType.STRING))
+    text = f'{{"schema":{schema_json(schema, JsonFormat())},"payload":{pairs}}}'.encode()
+    [part] = ConnectJsonDeserializer().deserialize(pa.array([text], pa.binary()), "t").parts
+    _, real = connect.read(JSON, text, config("BASE64"))
+    assert sorted(exact(raw(part.column.data)[0], schema)) == sorted(real)
 
 
 def _halves(text: bytes) -> tuple[bytes, bytes]:

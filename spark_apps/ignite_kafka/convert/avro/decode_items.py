@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ...common.arrays import Int64Array, Mask, RowIndex
+from ..connect.map_keys import unique_entries
 from .cursor import Bodies, Cursor
 from .decode_scalars import Reader
 
@@ -118,6 +119,6 @@ class EntriesReader:
         if nulls is not None:
             self._blocks.fail(bodies, nulls, "a key that is null")
         offsets, order = self._blocks.offsets_and_order(nulls)
-        keys, values = (columns[place].take(pa.array(order)) for place in (self._key, 1 - self._key))
+        offsets, keys, values = unique_entries(offsets, *(columns[place].take(pa.array(order)) for place in (self._key, 1 - self._key)))
         kind = pa.map_(pa.field("key", keys.type, nullable=False), pa.field("value", values.type))
         return pa.MapArray.from_arrays(pa.array(offsets), keys, values, kind)

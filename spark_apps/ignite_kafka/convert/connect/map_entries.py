@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from ...common.arrays import Mask
 from ...common.arrow_layout import null_mask
+from .map_keys import unique_entries
 from .schema import ConnectField, ConnectSchema, ConnectType
 
 _ENTRY = "a map's entry"  # the name distinguishes an array of entries from one of structs that have the same fields
@@ -96,6 +97,9 @@ def to_maps(array: pa.Array, schema: ConnectSchema) -> tuple[pa.Array, Mask]:
     counts = np.diff(np.asarray(offsets))
     parents = np.repeat(np.arange(len(array)), counts)
     wrong[parents[bad | bad_keys]] = True
+    if is_listed(schema) and not bad_keys.any():
+        starts, keys, items = unique_entries(np.asarray(offsets), keys, items)
+        offsets = pa.array(starts)
     return pa.MapArray.from_arrays(offsets, keys, items, mask=mask), wrong
 
 

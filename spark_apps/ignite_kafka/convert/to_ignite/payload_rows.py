@@ -107,7 +107,11 @@ class PayloadReader:
         def paired(item: Any) -> list[tuple[Any, Any]]:
             if type(item) is not list:
                 raise _wrong("Maps with non-string fields should be encoded as JSON array of tuples", item)
-            return [_pair(number, one, key, value) for number, one in enumerate(item)]
+            pairs = [_pair(number, one, key, value) for number, one in enumerate(item)]
+            last: dict[str, tuple[Any, Any]] = {}
+            for pair in pairs:  # NaN equals NaN, 0.0 is not -0.0, and 1.0 is not 1.00, as in Java
+                last[repr(pair[0])] = pair
+            return list(last.values())
 
         return named if schema.key_schema.type is ConnectType.STRING else paired
 

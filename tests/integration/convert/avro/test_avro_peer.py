@@ -8,10 +8,12 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ignite_kafka.convert.avro.decode import decode
 from ignite_kafka.convert.avro.encode import encode
 from ignite_kafka.convert.avro.from_connect import from_connect
 from ignite_kafka.convert.avro.options import AvroOptions
@@ -92,6 +94,17 @@ TABLE: dict[str, tuple[ConnectSchema, Any]] = {
 @pytest.mark.parametrize("name", TABLE)
 def test_schema_body_and_reading_equal_the_peers(peer: ConnectAvro, name: str) -> None:
     _compare(peer, *TABLE[name])
+
+
+@pytest.mark.parametrize("key", [T.STRING, T.INT32])
+def test_the_last_of_equal_keys_wins(peer: ConnectAvro, key: T) -> None:
+    schema = mapping(ConnectSchema(key), ConnectSchema(T.INT32))
+    one = b"\x02a" if key is T.STRING else b"\x02"
+    body = b"\x04" + one + b"\x02" + one + b"\x04\x00"
+    avro = from_connect(schema, OPTIONS)
+    [(_, column)], _ = decode(pa.array([body], pa.binary()), avro, schema)
+    envelope = ConnectJsonSerializer(JsonFormat("BASE64"), defaults=True).serialize(ConnectColumn(column, schema), "topic")[0].as_py()
+    assert _parsed(peer.ask(envelope, to_text(avro), body).read) == _parsed(envelope)
 
 
 def _alike(schema: ConnectSchema, value: Any) -> bool:

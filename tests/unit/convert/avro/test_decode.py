@@ -169,6 +169,17 @@ def test_blocks_with_their_size_and_several_blocks() -> None:
     assert (column.to_pylist(), bad) == ([[1, 2, 3]], {})
 
 
+@pytest.mark.parametrize("key", [T.STRING, T.INT32])
+def test_the_last_of_equal_keys_wins(key: T) -> None:
+    """An Avro map may have a name twice, and an array of MapEntry a key twice."""
+    schema = mapping(ConnectSchema(key), ConnectSchema(T.INT32))
+    one, other = (b"\x02a", b"\x02b") if key is T.STRING else (b"\x02", b"\x04")
+    body = b"\x06" + one + b"\x02" + other + b"\x04" + one + b"\x06" + b"\x00"
+    [(_, column)], bad = decode(pa.array([body, b"\x00", b"\x02" + one + b"\x08\x00"], pa.binary()), from_connect(schema), schema)
+    first, second = ("a", "b") if key is T.STRING else (1, 2)
+    assert (column.to_pylist(), bad) == ([[(first, 3), (second, 2)], [], [(first, 4)]], {})
+
+
 def test_rows_of_a_part_rise_over_slices(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decode_module, "ROWS", 3)
     schema = ConnectSchema(T.INT64)

@@ -231,6 +231,16 @@ def test_numbers_of_any_length_make_bad_records_at_most() -> None:
     assert good[1][1] == 1
 
 
+def test_the_last_of_equal_keys_wins_at_the_place_of_the_first() -> None:
+    inner = ConnectSchema(ConnectType.MAP, key_schema=LONG, value_schema=TEXT)
+    assert only(inner, '[[1,"a"],[2,"b"],[1,"c"],[1.0,"d"]]') == [(1, "d"), (2, "b")]
+    floats = ConnectSchema(ConnectType.MAP, key_schema=ConnectSchema(ConnectType.FLOAT64), value_schema=TEXT)
+    assert only(floats, '[["NaN","a"],[0.0,"b"],["NaN","c"],[-0.0,"d"]]')[1:] == [(0.0, "b"), (-0.0, "d")]
+    point = ConnectSchema(ConnectType.STRUCT, fields=(ConnectField("x", LONG), ConnectField("y", TEXT)))
+    objects = ConnectSchema(ConnectType.MAP, key_schema=point, value_schema=inner)
+    assert only(objects, '[[{"x":1},[]],[{"y":null,"x":1},[[3,"a"],[3,"b"]]]]') == [({"x": 1, "y": None}, [(3, "b")])]
+
+
 def test_a_key_of_a_map_is_text() -> None:
     texts = ConnectSchema(ConnectType.MAP, key_schema=ConnectSchema(ConnectType.STRING), value_schema=LONG)
     assert only(texts, '{"\\ud83d\\ude00":1}') == [("😀", 1)]

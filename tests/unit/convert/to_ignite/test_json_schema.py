@@ -197,6 +197,13 @@ def test_bad_records_between_good_ones() -> None:
     assert "null key" in bad[5]
 
 
+def test_the_last_of_equal_keys_wins() -> None:
+    entry = {"type": "object", "properties": {"key": {"type": ["integer", "null"]}, "value": {"type": "string"}}}
+    texts = ['[{"key":1,"value":"a"},{"key":2,"value":"b"},{"key":1,"value":"c"}]', '[{"key":1,"value":"d"}]']
+    good, bad = read({"type": "array", "items": entry, "connect.type": "map"}, texts)
+    assert ({row: value for row, (_, value) in good.items()}, bad) == ({0: [(1, "c"), (2, "b")], 1: [(1, "d")]}, {})
+
+
 def test_records_of_a_registry_that_refuses_the_credentials_are_not_bad_records() -> None:
     class Refusing(MemoryClient):
         def get_schema(self, id: int) -> Schema:
