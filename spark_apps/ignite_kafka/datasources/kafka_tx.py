@@ -48,14 +48,13 @@ from ..kafka.headers import headers_of
 from ..kafka.records import Records, gather
 from ..kafka.topics import Topics, TopicSpec
 from ..plan.slots import Owner
-from ..settings.transport_security import ALLOW
 from ..state.configs_writer import ConfigsWriter
 from ..state.open_slots import SlotOpener
 from ..state.open_transaction import TransactionLimits
 from . import write_ids
 from .kafka_tx_read import KafkaTxReader, ReadOptions, default_schema
 from .option_tables import KAFKA_WRITE
-from .options import KafkaOptions, kafka_options
+from .options import KafkaOptions, kafka_connection
 from .typed_columns import ColumnWriter, SideConverterOptions, converter_options
 
 UNIT = "dataframe"
@@ -84,11 +83,9 @@ class WriteOptions(KafkaOptions):
         :raises SettingsError: an option is unknown, missing, out of range, or a secret.
         """
         values = KAFKA_WRITE.read(options)
-        connection = KafkaOptions(kafka_options(options, KAFKA_WRITE), values["secrets_file"], values[ALLOW])
+        connection = kafka_connection(options, KAFKA_WRITE, values)
         return WriteOptions(
-            connection.kafka,
-            connection.secrets_file,
-            connection.allow_insecure,
+            *connection,
             values["name"],
             values["write_id"] or uuid.uuid4().hex,
             bool(values["write_id"]),
@@ -96,7 +93,7 @@ class WriteOptions(KafkaOptions):
             values["slots"],
             values["internal_topic_prefix"],
             values["transaction_timeout_ms"],
-            converter_options(values, options, connection, reading=False),
+            converter_options(values, options, KafkaOptions(*connection), reading=False),
         )
 
 

@@ -16,10 +16,9 @@ from ..kafka.consumer import BatchLimits, RecordReader
 from ..kafka.headers import HEADERS
 from ..kafka.records import Consumed
 from ..kafka.topics import TopicPartition, Topics
-from ..settings.transport_security import ALLOW
 from .frame_schemas import schema_of
 from .option_tables import KAFKA_READ
-from .options import KafkaOptions, kafka_options
+from .options import KafkaOptions, kafka_connection
 from .typed_columns import ColumnReader, SideConverterOptions, converter_options
 
 SCHEMA = pa.schema(
@@ -59,16 +58,14 @@ class ReadOptions(KafkaOptions):
         :raises SettingsError: an option is unknown, missing, out of range, or a secret.
         """
         values = KAFKA_READ.read(options)
-        connection = KafkaOptions(kafka_options(options, KAFKA_READ), values["secrets_file"], values[ALLOW])
+        connection = kafka_connection(options, KAFKA_READ, values)
         return ReadOptions(
-            connection.kafka,
-            connection.secrets_file,
-            connection.allow_insecure,
+            *connection,
             values["topic"],
             parse_offsets(values["starting_offsets"]),
             values["num_partitions"],
             values["include_headers"],
-            converter_options(values, options, connection, reading=True),
+            converter_options(values, options, KafkaOptions(*connection), reading=True),
         )
 
 

@@ -85,3 +85,11 @@ class KafkaOptions:
     def secrets(self) -> Secrets:
         """Content of the secrets file; without one there are none."""
         return SecretsFile(self.secrets_file).load() if self.secrets_file else Secrets()
+
+
+def kafka_connection(options: Mapping[str, str], table: OptionTable, values: Mapping[str, Any]) -> tuple[dict[str, str], str | None, bool]:
+    """The fields of `KafkaOptions`, from the options and their values of :meth:`OptionTable.read`.
+
+    :raises SettingsError: see :func:`kafka_options`.
+    """
+    return kafka_options(options, table), values["secrets_file"], values[ALLOW]

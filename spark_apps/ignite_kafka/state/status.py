@@ -13,9 +13,9 @@ from __future__ import annotations
 import json
 import socket
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from confluent_kafka import KafkaError, Message
 
@@ -30,6 +30,7 @@ RUNNING, PAUSED, COMPLETED, FAILED, FENCED, STOPPED, UNKNOWN = (
 
 _QUEUED = 10_000  # records; librdkafka's queue holds ten times as many
 _FIRST_PART, _LARGER = 1_000, 8  # parts of a topic read backwards, in offsets: size of the first, and growth per part
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -215,25 +216,23 @@ def _last_of_run(clients: KafkaClients, prefix: str, connector: str, run_id: str
 
 def _run_of(record: InternalRecord) -> RunStatus | None:
     """The status in a record; None for a tombstone and, with an event, for an unreadable record."""
-    value = record.optional_value()
-    if value is None:
-        return None
-    try:
-        return RunStatus.from_dict(value)
-    except (TypeError, AttributeError):
-        report_skipped("it is no status of a run", record.where)
-        return None
+    return _parsed(record, RunStatus.from_dict, "it is no status of a run")
 
 
 def progress_of(record: InternalRecord) -> TaskProgress | None:
     """The progress in a record; None for a tombstone and, with an event, for an unreadable record."""
+    return _parsed(record, TaskProgress.from_dict, "it is no progress of a task")
+
+
+def _parsed(record: InternalRecord, from_dict: Callable[[Mapping[str, Any]], T], problem: str) -> T | None:
+    """What a record says; None for a tombstone and, with an event, for an unreadable record."""
     value = record.optional_value()
     if value is None:
         return None
     try:
-        return TaskProgress.from_dict(value)
-    except TypeError:
-        report_skipped("it is no progress of a task", record.where)
+        return from_dict(value)
+    except (TypeError, AttributeError):
+        report_skipped(problem, record.where)
         return None
 
 

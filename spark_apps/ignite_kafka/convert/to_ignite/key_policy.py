@@ -42,9 +42,7 @@ class RecordKeys:
 
     def read(self, consumed: Consumed) -> Side:
         """The records' keys; a record without a key is bad."""
-        there = np.asarray(consumed.keys.is_valid())
-        missing = [(int(row), "the record has no key, and key_policy is key") for row in np.flatnonzero(~there)]
-        return _none_null(read_rows(self.reader, consumed.keys, there), missing)
+        return _read_present(self.reader, consumed.keys, "the record has no key, and key_policy is key")
 
 
 @dataclass(frozen=True)
@@ -55,9 +53,7 @@ class ValueKeys:
 
     def read(self, consumed: Consumed) -> Side:
         """Keys from the records' values; a record without a value is bad."""
-        there = np.asarray(consumed.values.is_valid())
-        missing = [(int(row), "a tombstone has no fields to make a key of: key_policy is value") for row in np.flatnonzero(~there)]
-        return _none_null(read_rows(self.reader, consumed.values, there), missing)
+        return _read_present(self.reader, consumed.values, "a tombstone has no fields to make a key of: key_policy is value")
 
 
 @dataclass(frozen=True)
@@ -166,6 +162,12 @@ def _same_names(names: tuple[str, ...], root: pa.Field, objects: ObjectTypes) ->
     if fields and {name.lower() for name in names} != set(fields):
         what = f"key_fields are {', '.join(names)}, and {type_name}, the type of the cache's keys, has fields {', '.join(fields.values())}"
         raise SettingsError(what, "Name all of them and no other.", setting="key_fields")
+
+
+def _read_present(reader: Reader, column: pa.BinaryArray, why_bad: str) -> Side:
+    """Keys from the values of a column; a record whose value is null is bad."""
+    there = np.asarray(column.is_valid())
+    return _none_null(read_rows(reader, column, there), [(int(row), why_bad) for row in np.flatnonzero(~there)])
 
 
 def _none_null(side: Side, missing: list[tuple[int, str]]) -> Side:
