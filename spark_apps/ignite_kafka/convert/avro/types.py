@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 from ...errors import UnsupportedType
@@ -126,10 +125,10 @@ def _redefined(name: str) -> UnsupportedType:
     return UnsupportedType(f"Avro knows one form of a type within a schema, and the fields of {name} differ from place to place", remedy)
 
 
-def parse(text: str, known: Mapping[str, AvroType | None] = MappingProxyType({})) -> AvroType:
+def parse(text: str, known: dict[str, AvroType | None] | None = None) -> AvroType:
     """The schema of a JSON text.
 
-    :param known: types that the text refers to and does not have, by their full names.
+    :param known: types of other texts that the text may refer to, by their full names; its own, nested ones too, are added.
     :raises UnsupportedType: the text is no Avro schema, or a type contains itself, which no column can hold.
     """
     try:
@@ -139,7 +138,7 @@ def parse(text: str, known: Mapping[str, AvroType | None] = MappingProxyType({})
         raise _wrong("has half of a surrogate pair") from error
     except ValueError as error:
         raise _wrong(f"is no JSON: {error}") from error
-    return _parsed(found, "", dict(known))
+    return _parsed(found, "", {} if known is None else known)
 
 
 def _parsed(found: Any, space: str, known: dict[str, AvroType | None]) -> AvroType:

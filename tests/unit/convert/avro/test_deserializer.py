@@ -12,14 +12,21 @@ from ignite_kafka.convert.avro.options import AvroOptions
 from ignite_kafka.errors import RegistryError
 from ignite_kafka.registry.schema import AVRO, Reference, RegistrySchema
 
-INT, RECORD, JSON, TREE, OUTER, REFUSED = 1, 2, 3, 4, 5, 99
+INT, RECORD, JSON, TREE, OUTER, NESTED, USER, REFUSED = 1, 2, 3, 4, 5, 6, 7, 99
 _TREE = {"type": "record", "name": "Tree", "fields": [{"name": "left", "type": ["null", "Tree"]}]}
 _OUTER = {"type": "record", "name": "Outer", "fields": [{"name": "one", "type": "a.R"}, {"name": "two", "type": "a.R"}]}
 _RECORD = {"type": "record", "name": "a.R", "fields": [{"name": "x", "type": "int"}]}
+_NESTED = {"type": "record", "name": "a.N", "fields": [
+    {"name": "color", "type": {"type": "enum", "name": "Color", "symbols": ["RED", "BLUE"]}},
+    {"name": "id", "type": {"type": "fixed", "name": "b.Id", "size": 2}},
+]}  # fmt: skip
+_USER = {"type": "record", "name": "U", "namespace": "a", "fields": [
+    {"name": "n", "type": "N"}, {"name": "color", "type": "Color"}, {"name": "id", "type": "b.Id"}, {"name": "r", "type": "a.R"},
+]}  # fmt: skip
 
 
 class Registry:
-    """A registry of five schemas."""
+    """A registry of seven schemas."""
 
     def __init__(self) -> None:
         self.asked: list[int] = []
@@ -29,6 +36,8 @@ class Registry:
             JSON: RegistrySchema("{}", "JSON"),
             TREE: RegistrySchema(json.dumps(_TREE), AVRO),
             OUTER: RegistrySchema(json.dumps(_OUTER), AVRO, (Reference("a.R", "r", 1),)),
+            NESTED: RegistrySchema(json.dumps(_NESTED), AVRO),
+            USER: RegistrySchema(json.dumps(_USER), AVRO, (Reference("a.N", "n", 1), Reference("a.R", "r", 1))),
         }
 
     def schema(self, id: int, subject: str | None = None) -> RegistrySchema:
@@ -38,8 +47,7 @@ class Registry:
         return self._schemas[id]
 
     def referenced(self, reference: Reference) -> RegistrySchema:
-        assert reference.subject == "r"
-        return self._schemas[RECORD]
+        return self._schemas[{"r": RECORD, "n": NESTED}[reference.subject]]
 
 
 def _value(id: int, body: bytes) -> bytes:
@@ -62,8 +70,15 @@ def test_each_row_is_read_with_the_schema_of_its_id() -> None:
     assert registry.asked == [INT, RECORD, OUTER]
 
 
+def test_types_within_a_referenced_schema_are_known_by_their_full_names() -> None:
+    found = AvroDeserializer(Registry(), AvroOptions()).deserialize(pa.array([_value(USER, b"\x02ab\x00cd\x0a")], pa.binary()), "t")
+    assert found.bad == ()
+    [part] = found.parts
+    assert part.column.data.to_pylist() == [{"n": {"color": "BLUE", "id": b"ab"}, "color": "RED", "id": b"cd", "r": {"x": 5}}]
+
+
 def test_what_cannot_be_read_is_bad_with_the_reason() -> None:
-    rows = [b"", b"{}", b"\x01\x00\x00\x00\x01\x02", b"\x00\x80\x00\x00\x01\x02", _value(7, b""), _value(JSON, b"{}"),
+    rows = [b"", b"{}", b"\x01\x00\x00\x00\x01\x02", b"\x00\x80\x00\x00\x01\x02", _value(8, b""), _value(JSON, b"{}"),
             _value(TREE, b"\x00"), _value(INT, b""), _value(INT, b"\x02")]  # fmt: skip
     found = AvroDeserializer(Registry(), AvroOptions()).deserialize(pa.array(rows, pa.binary()), "t")
     assert [(row, reason.split(" [")[0]) for row, reason in found.bad] == [
@@ -71,7 +86,7 @@ def test_what_cannot_be_read_is_bad_with_the_reason() -> None:
         (1, "2 bytes, and a value of a schema registry has 5 before its body"),
         (2, "the first byte is 1, and a value of a schema registry begins with 0"),
         (3, "the schema id is negative"),
-        (4, "the registry has no schema of id 7: reading a schema failed"),
+        (4, "the registry has no schema of id 8: reading a schema failed"),
         (5, "Avro of schema id 3: its schema is one of JSON. Use the converter of that format."),
         (6, "Avro of schema id 4: the Avro type Tree contains itself, which columns cannot hold. Write these records with another schema"),
         (7, "Avro of schema id 1: the value: the bytes end within the value"),
