@@ -31,6 +31,9 @@ class Bodies:
         offsets = offsets_of(data).astype(np.int64)
         self._offsets = offsets - offsets[0]
 
+    def __len__(self) -> int:
+        return len(self._offsets) - 1
+
     def cursor(self, skip: int = 0) -> Cursor:
         """A cursor at the start of each body, behind `skip` bytes that each has."""
         return Cursor(self, np.arange(self._offsets.size - 1), self._offsets[:-1] + skip, self._offsets[1:])

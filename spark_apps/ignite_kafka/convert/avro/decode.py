@@ -97,7 +97,7 @@ def reader_of(avro: AvroType, connect: ConnectSchema, path: str) -> Reader:
         return _entries(avro, connect, place)
     if kind == "array":
         assert connect.value_schema is not None
-        return ItemsReader(reader_of(avro.content(), connect.value_schema, f"{path}[]"), place)
+        return ItemsReader(reader_of(avro.content(), connect.value_schema, f"{path}[]"), place, has_bytes=_has_bytes(avro.content()))
     if kind == "map":
         assert connect.key_schema is not None
         assert connect.value_schema is not None
@@ -116,7 +116,14 @@ def _entries(avro: AvroType, connect: ConnectSchema, place: str) -> Reader:
     schemas = {"key": connect.key_schema, "value": connect.value_schema}
     members = [one.name for one in avro.content().fields]
     readers = [reader_of(one.type, schemas[one.name], f"{place}{{{one.name}}}") for one in avro.content().fields]
-    return EntriesReader(readers, place, key=members.index("key"))
+    return EntriesReader(readers, place, key=members.index("key"), has_bytes=_has_bytes(avro.content()))
+
+
+def _has_bytes(avro: AvroType) -> bool:
+    """Whether each value of a schema has at least one byte."""
+    if avro.kind == "record":
+        return any(_has_bytes(one.type) for one in avro.fields)
+    return avro.size > 0 if avro.kind == "fixed" else avro.kind != "null"
 
 
 def _is_struct_of_union(avro: AvroType, connect: ConnectSchema) -> bool:

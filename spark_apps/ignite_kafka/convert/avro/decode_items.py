@@ -13,12 +13,19 @@ from ..connect.map_keys import unique_entries
 from .cursor import Bodies, Cursor
 from .decode_scalars import Reader
 
+_MOST_EMPTY = 1_000
+"""Maximum number of items without bytes in a body: no bytes bound their number, and each takes memory."""
+
 
 class _Blocks:
-    """The items of each value, in the order in which they were read, and the value that each belongs to."""
+    """The items of each value, in the order in which they were read, and the value that each belongs to.
 
-    def __init__(self, path: str) -> None:
-        self._path = path
+    :param has_bytes: an item has at least one byte.
+    """
+
+    def __init__(self, path: str, has_bytes: bool) -> None:
+        self._path, self._has_bytes = path, has_bytes
+        self._empty = np.zeros(0, np.int64)  # by row of the batch
         self._rows: list[RowIndex] = []
         self._owners: list[Int64Array] = []
         self._count = 0
@@ -52,11 +59,21 @@ class _Blocks:
             some.number(self._path)  # bytes of the block: only who skips it needs them
             cursor.put(sized, some)
             count = np.abs(count)
-        wrong = (count < 0) | (count > np.maximum(cursor.ends - cursor.at, 0))
+        most = np.maximum(cursor.ends - cursor.at, 0) if self._has_bytes else self._most_empty(cursor)
+        wrong = (count < 0) | (count > most)
         if wrong.any():
-            cursor.fail(wrong, f"{self._path}: more items than the bytes have room for")
+            reason = "more items than the bytes have room for" if self._has_bytes else f"more than {_MOST_EMPTY} items without bytes"
+            cursor.fail(wrong, f"{self._path}: {reason}")
             count[wrong] = 0
+        if not self._has_bytes:
+            self._empty[cursor.rows] += count
         return count
+
+    def _most_empty(self, cursor: Cursor) -> Int64Array:
+        if not self._empty.size:
+            self._empty = np.zeros(len(cursor.bodies), np.int64)
+        left: Int64Array = _MOST_EMPTY - self._empty[cursor.rows]
+        return left
 
     def offsets_and_order(self, without: Mask | None = None) -> tuple[npt.NDArray[np.int32], Int64Array]:
         """Where the items of each value are once they are taken in this order.
@@ -86,10 +103,10 @@ class _Blocks:
 
 
 class ItemsReader:
-    """Arrays."""
+    """Arrays. :param has_bytes: an item has at least one byte."""
 
-    def __init__(self, item: Reader, path: str) -> None:
-        self._item, self._blocks = item, _Blocks(path)
+    def __init__(self, item: Reader, path: str, *, has_bytes: bool) -> None:
+        self._item, self._blocks = item, _Blocks(path, has_bytes)
 
     def read(self, cursor: Cursor) -> None:
         """Read a value of each row."""
@@ -103,10 +120,14 @@ class ItemsReader:
 
 
 class EntriesReader:
-    """Maps, whose entries are a key and a value each. :param key: place of the key among the two readers."""
+    """Maps, whose entries are a key and a value each.
 
-    def __init__(self, readers: Sequence[Reader], path: str, key: int = 0) -> None:
-        self._readers, self._key, self._blocks = readers, key, _Blocks(path)
+    :param key: place of the key among the two readers.
+    :param has_bytes: an entry has at least one byte.
+    """
+
+    def __init__(self, readers: Sequence[Reader], path: str, key: int = 0, *, has_bytes: bool = True) -> None:
+        self._readers, self._key, self._blocks = readers, key, _Blocks(path, has_bytes)
 
     def read(self, cursor: Cursor) -> None:
         """Read a value of each row."""

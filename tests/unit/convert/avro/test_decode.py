@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from decimal import Decimal
+from typing import Any
 
 import fastavro
 import numpy as np
@@ -178,6 +179,31 @@ def test_the_last_of_equal_keys_wins(key: T) -> None:
     [(_, column)], bad = decode(pa.array([body, b"\x00", b"\x02" + one + b"\x08\x00"], pa.binary()), from_connect(schema), schema)
     first, second = ("a", "b") if key is T.STRING else (1, 2)
     assert (column.to_pylist(), bad) == ([[(first, 3), (second, 2)], [], [(first, 4)]], {})
+
+
+EMPTY = {"type": "record", "name": "Empty", "fields": []}
+NO_BYTES = {"type": "fixed", "name": "No", "size": 0}
+NONE = {"type": "record", "name": "None", "fields": [{"name": "e", "type": EMPTY}, {"name": "f", "type": NO_BYTES}]}
+
+
+@pytest.mark.parametrize(("items", "value"), [(EMPTY, {}), (NO_BYTES, b""), (NONE, {"e": {}, "f": b""})])
+def test_items_without_bytes(items: Any, value: Any) -> None:
+    """No bytes bound their number, so it is limited: over all blocks and all arrays of a body."""
+    text = json.dumps({"type": "array", "items": {"type": "array", "items": items}})
+    parsed = fastavro.parse_schema(json.loads(text))
+    rows = [[[value] * 3], [], [[]], [[value], [value] * 999], [[value]]]
+    bodies = []
+    for row in rows:
+        file = io.BytesIO()
+        fastavro.schemaless_writer(file, parsed, row)
+        bodies.append(file.getvalue())
+    huge = b"\x02" + b"\xfe" * 9 + b"\x01\x00\x00"
+    over = b"\x04" + bytes([*b"\x02\x00", *b"\xd0\x0f", 0, 0])  # 1 and 1,000 items
+    blocks = b"\x02" + b"\xd0\x0f\x02\x00\x00"  # 1,000 items, and 1 in another block
+    avro = parse(text)
+    [(at, column)], bad = decode(pa.array([*bodies, huge, over, blocks], pa.binary()), avro, to_connect(avro))
+    assert (at.tolist(), column.to_pylist()) == ([0, 1, 2, 3, 4], rows)
+    assert bad == dict.fromkeys((5, 6, 7), "[]: more than 1000 items without bytes")
 
 
 def test_rows_of_a_part_rise_over_slices(monkeypatch: pytest.MonkeyPatch) -> None:
