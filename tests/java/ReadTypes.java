@@ -119,3 +119,11 @@ public class ReadTypes {
                 .build();
     }
 }
+
+/** The class of objects that WriteTypes makes with a builder. */
+class Evolved {
+    Integer id;
+    String added;
+    Double later;
+    String wide;
+}

@@ -43,6 +43,7 @@ class TypeText {
         if (value instanceof AffinityKey)
             return "AffinityKey(affKey=" + text(((AffinityKey<?>) value).affinityKey()) + ",key="
                     + text(((AffinityKey<?>) value).key()) + ")";
+        if (value instanceof WriteTypes.Loop) return ((WriteTypes.Loop) value).self == value ? "loop" : "no loop";
         if (value instanceof BigInteger) return "dec:" + value + ":0";
         return compound(value);
     }

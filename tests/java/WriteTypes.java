@@ -228,8 +228,7 @@ public class WriteTypes {
     static void put(String cache, Object key, Object value) throws Exception {
         ClientCache<Object, Object> target = client.getOrCreateCache(prefix + cache);
         target.put(key, value);
-        String text = value instanceof Loop ? "loop" : TypeText.text(value);
-        expected.println(prefix + cache + "\t" + TypeText.text(key) + "\t" + text);
+        expected.println(prefix + cache + "\t" + TypeText.text(key) + "\t" + TypeText.text(value));
     }
 
     /** Puts an entry whose key is made by a builder: the line is that of the equal key of a class. */

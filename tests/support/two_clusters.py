@@ -89,6 +89,11 @@ def read_by_java(cluster: IgniteCluster, jars: Jars, classes: Path, caches: Sequ
     return set(subprocess.run(command, check=True, timeout=DEADLINE_S, stdout=subprocess.PIPE, encoding="utf-8").stdout.splitlines())
 
 
+def all_caches(classes: Path) -> list[str]:
+    """Every cache that WriteTypes has made: the whole table of types."""
+    return sorted({line.split("\t")[0] for line in (classes / "expected.txt").read_text("utf-8").splitlines()})
+
+
 def written_by_java(classes: Path, caches: Sequence[str]) -> set[str]:
     """The lines that :func:`read_by_java` gives of caches with the entries of WriteTypes, each of which is there."""
     lines = [line for line in (classes / "expected.txt").read_text("utf-8").splitlines() if line.split("\t")[0] in caches]

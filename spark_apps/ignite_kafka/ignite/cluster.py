@@ -28,6 +28,7 @@ MAX_PARTITIONS = 65_000
 _NEWEST = -1  # in place of a topology version
 _LOOK_MS = 2_000
 _INVALID_PARTITION = "Invalid partition number"
+_NO_CLASS = "Failed to resolve class name"
 T = TypeVar("T")
 
 
@@ -111,14 +112,14 @@ class Cluster:
         return self._deployed[1]
 
     def binary_type(self, type_id: int) -> BinaryType:
-        """Metadata of a binary type, requested once.
+        """Metadata of a binary type, requested once; of a class (:func:`~.types.model.class_id`) its name.
 
         :raises UnknownBinaryType: the cluster does not hold the type.
         :raises IgniteUnreachable: a node cannot report it now.
         """
         if type_id not in self._types:
             try:
-                found = replies.read_binary_type(self._request(protocol.BINARY_TYPE, struct.pack("<i", type_id)))
+                found = self._requested_type(type_id)
             except ThinError as error:
                 raise _type_error(type_id, error) from error
             if found is None:
@@ -126,6 +127,18 @@ class Cluster:
                 raise UnknownBinaryType("the cluster holds no metadata of a binary type", remedy, type_id=type_id)
             self._types[type_id] = found
         return self._types[type_id]
+
+    def _requested_type(self, type_id: int) -> BinaryType | None:
+        if type_id not in range(-(1 << 31), 1 << 31):
+            name_hash = type_id & 0xFFFF_FFFF
+            try:
+                name = Reader(self._request(protocol.BINARY_TYPE_NAME, struct.pack("<BI", protocol.JAVA, name_hash))).text()
+            except ThinError as error:
+                if _NO_CLASS in error.message:
+                    return None
+                raise
+            return BinaryType(type_id, name) if name else None
+        return replies.read_binary_type(self._request(protocol.BINARY_TYPE, struct.pack("<i", type_id)))
 
     def forget_types(self) -> None:
         """Request every binary type again when next needed: a type may have new fields and schemas."""

@@ -22,7 +22,6 @@ from .types import type_codes as codes
 from .types.model import BinaryType, CacheInfo, QueryEntity, QueryField
 from .types.type_table import code_name, java_type
 
-_JAVA = 0
 _FULL_NAMES = 0
 
 
@@ -92,7 +91,8 @@ def register_type(cluster: Cluster, wanted: BinaryType, *, unless_known: bool = 
         cluster.ask(lambda connection: connection.request(protocol.BINARY_TYPE_NAME_PUT, _type_name(wanted)))
         if unless_known and known_type(cluster, wanted.type_id) is not None:
             return
-        cluster.ask(lambda connection: connection.request(protocol.BINARY_TYPE_PUT, binary_type_bytes(wanted)))
+        if not wanted.is_class:
+            cluster.ask(lambda connection: connection.request(protocol.BINARY_TYPE_PUT, binary_type_bytes(wanted)))
     except ThinError as error:
         cluster.forget_types()
         known = known_type(cluster, wanted.type_id)  # another client may have been quicker, with another type of a field
@@ -195,7 +195,7 @@ def _has(known: BinaryType, wanted: BinaryType) -> bool:
 
 
 def _type_name(binary: BinaryType) -> bytes:
-    return struct.pack("<Bi", _JAVA, binary.type_id) + protocol.string(binary.name)
+    return struct.pack("<BI", protocol.JAVA, binary.type_id & 0xFFFF_FFFF) + protocol.string(binary.name)
 
 
 def _list(items: Sequence[bytes]) -> bytes:

@@ -17,12 +17,10 @@ from ignite_kafka.ignite.endpoint import IgniteEndpoint
 from ignite_kafka.ignite.types.java_hash import java_hash
 from ignite_kafka.state import status
 from tests.support.java_caches import PREFIX, java_caches
-from tests.support.two_clusters import Copy, read_by_java, written_by_java
+from tests.support.two_clusters import Copy, all_caches, read_by_java, written_by_java
 from tests.support.waiting import REQUEST_S
 from tools.servers import IgniteCluster, Jars, KafkaBroker
 
-# object keys, nested objects, enums as keys, fields and elements, shared objects, raw data, an affinity key
-JAVA = [PREFIX + name for name in ("flat", "nested", "object_key", "enum_key", "any_key", "shared", "raw", "affinity_key")]
 TABLES = (
     "CREATE TABLE people (id INT, region VARCHAR, name VARCHAR, pay DECIMAL(10,2), PRIMARY KEY (id, region)) "
     'WITH "cache_name=people,key_type=PersonKey,value_type=Person,affinity_key=region,atomicity=TRANSACTIONAL,cache_group=staff"',
@@ -49,7 +47,7 @@ def test_entries_of_one_cluster_are_typed_values_of_another(
     jars: Jars,
     classes: Path,
 ) -> None:
-    there = ignite_cluster()
+    there = ignite_cluster(data_region_mib=1_024)  # an empty cache of 1,024 partitions takes 20 MiB
     copy = Copy(spark, kafka, ignite, there)
     with java_caches(ignite, jars, classes), ignite.client() as here, there.client() as other:
         other_copy = Copy(spark, kafka, ignite, there)
@@ -66,10 +64,11 @@ def test_entries_of_one_cluster_are_typed_values_of_another(
             list(here.sql(statement))
         list(here.sql("INSERT INTO people VALUES (1, 'eu', 'Ada', 12.5), (2, 'us', NULL, 3)"))
         list(here.sql("INSERT INTO regions VALUES ('eu', 'France'), ('us', 'Ohio')"))
-        copy.send(*JAVA, "people", "regions")
+        java = all_caches(classes)
+        copy.send(*java, "people", "regions")
 
         assert copy.store().state == status.COMPLETED
-        assert read_by_java(there, jars, classes, JAVA) == written_by_java(classes, JAVA)
+        assert read_by_java(there, jars, classes, java) == written_by_java(classes, java)
         for query in (PEOPLE, JOINED):
             assert list(other.sql(query)) == list(here.sql(query))
         assert [row[:2] for row in other.sql(INDEXES)] == [row[:2] for row in here.sql(INDEXES)]

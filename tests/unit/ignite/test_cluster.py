@@ -7,13 +7,13 @@ import uuid
 
 import pytest
 
-from ignite_kafka.errors import IgniteKafkaError, IgniteUnreachable
+from ignite_kafka.errors import IgniteKafkaError, IgniteUnreachable, UnknownBinaryType
 from ignite_kafka.ignite import metadata_replies as control
 from ignite_kafka.ignite import protocol
 from ignite_kafka.ignite.cluster import Cluster
 from ignite_kafka.ignite.endpoint import IgniteEndpoint
 from ignite_kafka.ignite.protocol import Reader, ThinError
-from ignite_kafka.ignite.types.model import BinaryField
+from ignite_kafka.ignite.types.model import BinaryField, class_id
 
 NODES = [uuid.UUID(int=(7 << 64) + 9), uuid.UUID(int=2**128 - 1)]
 
@@ -126,3 +126,22 @@ def test_a_node_that_refuses_metadata_is_no_fault_of_the_program(
         cluster.binary_type(7)
     assert told.value.where == {"type_id": 7}
     assert told.value.final is final
+
+
+def test_a_class_without_a_binary_type_is_known_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def request(_: Cluster, op: int, payload: bytes) -> memoryview:
+        asked.append((op, payload))
+        if payload[1:] != ints(-2):
+            raise ThinError(protocol.FAILED, "Failed to resolve class name [platformId=0, platform=Java, typeId=3]")
+        return memoryview(protocol.string("java.util.CollSer"))
+
+    monkeypatch.setattr(Cluster, "_request", request)
+    cluster = Cluster(IgniteEndpoint(("127.0.0.1:1",)))
+    found = cluster.binary_type(class_id(-2))
+    assert (found.name, found.is_class, found.fields) == ("java.util.CollSer", True, ())
+    assert cluster.binary_type(class_id(-2)) is found
+    with pytest.raises(UnknownBinaryType):
+        cluster.binary_type(class_id(3))
+    assert asked == [(protocol.BINARY_TYPE_NAME, b"\0" + ints(one)) for one in (-2, 3)]

@@ -16,7 +16,7 @@ from ignite_kafka.ignite import protocol
 from ignite_kafka.ignite.binary import ObjectLayout
 from ignite_kafka.ignite.schema import binary_type_bytes, merged_type, register_type
 from ignite_kafka.ignite.types import type_codes as codes
-from ignite_kafka.ignite.types.model import BinaryField, BinaryType
+from ignite_kafka.ignite.types.model import BinaryField, BinaryType, class_id
 from ignite_kafka.ignite.types.type_table import field_of
 from tests.support.ignite_bytes import Types
 
@@ -57,6 +57,7 @@ class Registering:
 
     def __init__(self, named: Callable[[Types], object] = lambda types: None) -> None:
         self.types, self._named, self.sent = Types(), named, 0
+        self.names: list[bytes] = []
         self.binary_type = self.types.binary_type
 
     def ask(self, question: Callable[[Any], Any]) -> Any:
@@ -66,6 +67,7 @@ class Registering:
         if op == protocol.BINARY_CONFIGURATION:
             return bytes([True, 0])
         if op == protocol.BINARY_TYPE_NAME_PUT:
+            self.names.append(payload)
             self._named(self.types)
         if op == protocol.BINARY_TYPE_PUT:
             self.sent += 1
@@ -96,3 +98,10 @@ def test_a_type_is_left_as_it_is_where_it_is_wanted_only_if_it_is_unknown() -> N
 def test_a_type_is_looked_at_again_right_before_it_is_sent() -> None:
     cluster = Registering(lambda types: types.add("Key", {"a": codes.LONG}))
     assert registered(cluster, "a", "b", unless_known=True) == 0
+
+
+def test_of_a_class_without_a_binary_type_the_name_alone_is_sent() -> None:
+    wanted = BinaryType(class_id(-2), "java.util.CollSer")
+    cluster = Registering(lambda types: types.known.update({wanted.type_id: wanted}))
+    register_type(cast(Any, cluster), wanted)
+    assert (cluster.sent, cluster.names) == (0, [b"\0\xfe\xff\xff\xff" + protocol.string("java.util.CollSer")])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -11,9 +12,10 @@ from ignite_kafka import events
 from ignite_kafka.errors import TypeClash
 from ignite_kafka.ignite.binary.row_values import EnumValue
 from ignite_kafka.ignite.types import type_codes as codes
-from ignite_kafka.ignite.types.model import BinaryType, CacheInfo
+from ignite_kafka.ignite.types.java_hash import java_hash
+from ignite_kafka.ignite.types.model import BinaryType, CacheInfo, class_id
 from ignite_kafka.sink.carried_types import CarriedTypes, TypesGrown
-from ignite_kafka.state.types import write_uses
+from ignite_kafka.state.types import write_types, write_uses
 from tests.support.converters import converter
 from tests.support.ignite_bytes import CACHE, Types, binary, collection, enum, number, page, string
 from tests.support.to_ignite_records import GrowingTypes, consumed, decoded, record_converter, rules
@@ -188,3 +190,18 @@ def test_all_types_of_a_topic_are_registered_before_its_first_record(log: TypesL
     assert log.reads == 1
     assert len({key for key, _ in log.records}) == len(log.records), "each once a slot"
     assert {kind.name for kind in kinds} == {"Color", "Part", "Key", "Car"}
+
+
+def test_a_class_without_a_binary_type_is_registered_before_it_is_put(log: TypesLog) -> None:
+    types, name_hash = Types(), java_hash("org.acme.Mine")
+    mine = types.known[class_id(name_hash)] = BinaryType(class_id(name_hash), "org.acme.Mine")
+    payload = b"f" + struct.pack("<ih", name_hash, 0) + b"any"
+    entry = number(codes.LONG, 1), b"\xfe" + struct.pack("<i", len(payload)) + payload
+    sink = Sink(log)
+    records = converter("ignite-binary").convert([page([entry])], CACHE, types)
+    bad = sink.converter.convert(consumed(records.values.to_pylist(), records.keys.to_pylist())).bad
+    assert "topic in-types has none either" in bad[0].reason
+    write_types(log.writer, NAME, records.type_ids, types)
+    sink.carried.new_batch()
+    assert not sink.converter.convert(consumed(records.values.to_pylist(), records.keys.to_pylist())).bad
+    assert sink.cluster.known == {mine.type_id: mine}

@@ -37,7 +37,7 @@ _AFFINITY_KEY = BinaryType(
     tuple(BinaryField(name, codes.OBJECT, java_hash(name.lower())) for name in ("key", "affKey")),
 )
 SYSTEM_TYPES = frozenset({TREE_MAP, TREE_SET, _AFFINITY_KEY.type_id})
-"""Types that are part of Ignite itself: the cluster holds no metadata of them, and needs none."""
+"""Types that are part of Ignite itself: the cluster holds no metadata of them, and needs none; of TREE_SET it needs the class name."""
 
 
 def class_name(types: TypeSource, type_id: int) -> str:

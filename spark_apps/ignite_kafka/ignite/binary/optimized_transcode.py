@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,6 +40,14 @@ def transcoded(payload: memoryview) -> bytes:
     return value
 
 
+def classes_of(payload: memoryview) -> set[int]:
+    """Hashes of the names of the classes in one payload, as far as it is read: not of those within objects of other classes."""
+    reader = _Transcoder(payload)
+    with suppress(NotReadable, ValueError):  # broken values are for the nodes to refuse
+        reader.value()
+    return reader.classes - {0}
+
+
 @dataclass
 class _Transcoder:
     data: memoryview
@@ -46,6 +55,7 @@ class _Transcoder:
     depth: int = 0
     written: int = 0
     objects: list[bytes | None] = field(default_factory=list)
+    classes: set[int] = field(default_factory=set)
 
     def take(self, size: int) -> memoryview:
         if size < 0 or self.position + size > len(self.data):
@@ -138,11 +148,13 @@ class _Transcoder:
     def class_data(self) -> bytes:
         """int32 hash of a class name; 0 is followed by the name."""
         number = self.int32()
+        self.classes.add(number)
         return struct.pack("<i", number) + (b"" if number else self.string())
 
     def of_class(self, tag: int) -> bytes:
         start = self.position - 1
         class_hash = self.int32()
+        self.classes.add(class_hash)
         self.take(2)
         inner = temporal_size(tag, class_hash, self.data[self.position :])
         if inner is not None:

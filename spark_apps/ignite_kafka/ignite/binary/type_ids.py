@@ -8,26 +8,30 @@ import numpy as np
 import numpy.typing as npt
 
 from ..types import type_codes as codes
+from ..types.model import class_id
 from .container_elements import Elements, element_places, tree_places
 from .decode_columns import ColumnDecoder
+from .decode_scalars import lengths
 from .entry_bounds import EntryBounds
 from .java_classes import SYSTEM_TYPES, TREE_MAP, TREE_SET, metadata, refreshed
 from .object_headers import Headers, read_headers
+from .optimized_transcode import classes_of
 from .page_buffer import Positions, Wire
 
 Ids = npt.NDArray[np.int32]
 
 _ENUMS = (codes.ENUM, codes.BINARY_ENUM)
 _LISTS = (codes.COLLECTION, codes.MAP, codes.OBJECT_ARRAY, codes.ENUM_ARRAY)
-_HOLDERS = frozenset({codes.OBJECT, *_ENUMS, *_LISTS, codes.WRAPPED, codes.PROXY})
+_HOLDERS = frozenset({codes.OBJECT, *_ENUMS, *_LISTS, codes.WRAPPED, codes.PROXY, codes.OPTIMIZED})
 """Type codes under which a binary type can be found; a field declared as another one holds none."""
 
 
 def type_ids_within(wire: Wire, bounds: EntryBounds) -> set[int]:
     """Ids of all binary types in keys and values, enums included; types that are part of Ignite itself are left out.
 
-    A type whose fields are all simple costs its headers only. Objects with raw data count with their own type alone, and so do
-    values of Java's optimized marshaller: their bytes name classes, not binary types.
+    A type whose fields are all simple costs its headers only. Objects with raw data count with their own type alone. Values of Java's
+    optimized marshaller name classes, not binary types: their ids are those of :func:`~ignite_kafka.ignite.types.model.class_id`. A node
+    refuses a put whose classes it does not know. java.util.TreeSet is such a class, too: nodes do not know its name by themselves.
 
     :raises DecodeError: bytes that do not decode.
     """
@@ -61,6 +65,8 @@ class _Walker:
         if code in _ENUMS:
             wire.require(at, at + 9, end, "An enum")
             self._constants(wire.at(at + 1, "<i4"), wire.at(at + 5, "<i4"))
+        elif code == codes.OPTIMIZED:
+            self._classes(at, end)
         elif code in _LISTS:
             self._elements(element_places(wire, code, at, end))
         elif code == codes.OBJECT:
@@ -77,13 +83,19 @@ class _Walker:
                 if known and not known.keys() >= set(np.unique(ordinals[type_ids == type_id]).tolist()):
                     refreshed(self.decoder.wire.types, type_id)
 
+    def _classes(self, at: Positions, end: Positions) -> None:
+        wire = self.decoder.wire
+        sizes = lengths(wire, at, end, 5, 1, "An object of Java's optimized marshaller")
+        for start, size in zip((at + 5).tolist(), sizes.tolist(), strict=True):
+            self.found.update(class_id(one) for one in classes_of(wire.data[start : start + size].data))
+
     def _elements(self, places: Elements) -> None:
         if places.at.size:
             self.left.append((places.at, places.end))
 
     def _objects(self, type_id: int, headers: Headers) -> None:
         wire = self.decoder.wire
-        self.found.add(type_id)
+        self.found.add(class_id(type_id) if type_id == TREE_SET else type_id)
         if type_id in (TREE_MAP, TREE_SET):
             self._elements(tree_places(wire, headers.start, headers.stop, 2 if type_id == TREE_MAP else 1))
             return

@@ -95,9 +95,19 @@ class BinaryField:
     field_id: int
 
 
+_CLASS_IDS = 1 << 32
+
+
+def class_id(name_hash: int) -> int:
+    """Id of a Java class that has no binary type, by ``String.hashCode`` of its name; beyond the 32 bits of binary types' ids."""
+    return _CLASS_IDS | (name_hash & (_CLASS_IDS - 1))
+
+
 @dataclass(frozen=True)
 class BinaryType:
-    """Metadata of one binary type: `schemas` maps a schema id to its field ids in the order of the footer.
+    """Metadata of one binary type, or of a Java class that has none but its name (:func:`class_id`).
+
+    `schemas` maps a schema id to its field ids in the order of the footer.
 
     Nodes reply with the same metadata in different orders, so the order given is dropped here: `fields` are those of the fullest schema in
     its order (of equally full ones, the highest schema id), then the others by name; schemas and enum values are sorted by number.
@@ -110,6 +120,11 @@ class BinaryType:
     schemas: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     is_enum: bool = False
     enum_values: Mapping[int, str] = field(default_factory=dict)
+
+    @property
+    def is_class(self) -> bool:
+        """True for a class without a binary type: Java's optimized marshaller writes its values."""
+        return self.type_id >= _CLASS_IDS
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "fields", _ordered(self.fields, self.schemas))

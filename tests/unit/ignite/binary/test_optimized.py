@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from datetime import date
 
 import pyarrow as pa
@@ -11,8 +12,9 @@ from ignite_kafka.errors import DecodeError, UnsupportedType
 from ignite_kafka.ignite.binary import decode_entries, decode_rows
 from ignite_kafka.ignite.binary.row_values import Instant, LocalDate, LocalDateTime, LocalTime, SqlDate
 from ignite_kafka.ignite.types import type_codes as codes
-from ignite_kafka.ignite.types.model import Page
-from tests.support.ignite_bytes import CACHE, Types, number, page
+from ignite_kafka.ignite.types.java_hash import java_hash
+from ignite_kafka.ignite.types.model import Page, class_id
+from tests.support.ignite_bytes import CACHE, Types, collection, nested_type_ids, number, page
 from tests.support.value_text import of_column
 
 SQL_DATE = b"\xfe\x0f\x00\x00\x00f:\xde\xd5@\x97f\x00()\xf2\x8d\x01\x00\x00"
@@ -143,3 +145,14 @@ def test_lists_of_both_marshallers_are_one_column() -> None:
     (group,) = decode_entries(pages(*values), CACHE, Types())
     assert group.value.type == pa.list_(pa.list_(pa.string()))
     assert group.value.to_pylist() == [[["p"], ["a"], []]]
+
+
+def test_classes_of_values_are_found_alone_and_within_others() -> None:
+    java_time, coll_ser = class_id(java_hash("java.time.Ser")), class_id(java_hash("java.util.CollSer"))
+    day = ser(b"\x03\xe8\x07\x00\x00\x02\x1d")
+    types = Types()
+    assert nested_type_ids(pages(day, collection([day])), types) == {java_time}
+    list_of = b"f" + struct.pack("<ihii", java_hash("java.util.CollSer"), 0, 1, 1) + day[5:]
+    assert nested_type_ids(pages(b"\xfe" + struct.pack("<i", len(list_of)) + list_of), types) == {coll_ser, java_time}
+    unknown = b"f" + struct.pack("<ih", java_hash("org.acme.Mine"), 0) + b"any"
+    assert nested_type_ids(pages(b"\xfe" + struct.pack("<i", len(unknown)) + unknown), types) == {class_id(java_hash("org.acme.Mine"))}
