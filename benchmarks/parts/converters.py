@@ -99,12 +99,11 @@ def _to_ignite(stack: Stack, ours: Contender, table: BenchTable, rows: int, regi
 
 def _ratios(about: str, pairs: Sequence[Pair], series: Sequence[Series]) -> list[str]:
     """How fast each pair is in times of JSON, of that with the same keys in the cache."""
-    of = dict(zip(pairs, series, strict=True))
-    plain = pairs[0]
+    of = {pair.name: one for pair, one in zip(pairs, series, strict=True)}
     lines = []
     for pair in pairs[1:]:
-        base = _TEXT_KEYS if pair.text_keys and _TEXT_KEYS in of and pair is not _TEXT_KEYS else plain
-        lines.append(ratio_text(f"{about}: {pair.label} against {base.label}", of[pair], of[base], pair.goal))
+        base = _TEXT_KEYS if pair.text_keys and pair is not _TEXT_KEYS and _TEXT_KEYS.name in of else pairs[0]
+        lines.append(ratio_text(f"{about}: {pair.label} against {base.label}", of[pair.name], of[base.name], pair.goal))
     return lines
 
 
