@@ -16,12 +16,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from ...ignite.binary.decode_decimals import MAX_MAGNITUDE
 from ..connect import ConnectSchema, ConnectType
 from ..connect.schema import DECIMAL, arrow_type, scale_of, text_type
 from .json_values import Doubled, Number, Refused, scalar_reader, text_of
 
-_MOST_DIGITS = 10_000  # a number like 1E+999999999 is a few bytes here and a gigabyte in Ignite
-_MOST_UNSCALED = 4_000  # bytes
+_MOST_DIGITS = 40_000  # of MAX_MAGNITUDE; a number like 1E+999999999 is a few bytes here and a gigabyte in Ignite
 _DAY_MS = 86_400_000
 _NODES = {dict: "OBJECT", Doubled: "OBJECT", list: "ARRAY", Number: "NUMBER", str: "STRING", bool: "BOOLEAN", type(None): "NULL"}
 
@@ -214,7 +214,7 @@ def _decimal(schema: ConnectSchema) -> _Read:
             rule = "Invalid type for Decimal, underlying representation should be numeric or bytes"
             raise _wrong(rule, item, " but was ")
         data = _bytes(item)
-        if not 0 < len(data) <= _MOST_UNSCALED:
+        if not 0 < len(data) <= MAX_MAGNITUDE:
             raise Refused(f"holds {len(data)} bytes: Invalid bytes for Decimal field", of_value=True)
         return _of_scale(int.from_bytes(data, "big", signed=True), scale)
 

@@ -23,6 +23,7 @@ from ..rules.decimal_scales import Path, declared_scales, warn_without_scale, wi
 from .converter import SideContext, naming_cache
 from .json_columns import JsonFormat, text
 from .key_types import key_types_of
+from .key_values import json_integer
 from .object_keys import KeyForms
 from .read_back import proved_kinds
 
@@ -93,7 +94,7 @@ class JsonConverter:
         found = []
         for key in keys:
             try:
-                found.append(forms.of(json.loads(key, parse_float=Decimal, parse_constant=Decimal)))
+                found.append(forms.of(json.loads(key, parse_int=json_integer, parse_float=Decimal, parse_constant=Decimal)))
             except (ValueError, RecursionError):
                 found.append([])
         return found

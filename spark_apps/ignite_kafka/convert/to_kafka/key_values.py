@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from ...errors import UnknownBinaryType
 from ...ignite.binary import EnumPolicy
+from ...ignite.binary.decode_decimals import MAX_MAGNITUDE
 from ...ignite.binary.decode_scalars import simple_name
 from ...ignite.binary.encode_scalars import decimal_bytes
 from ...ignite.types import type_codes as codes
@@ -28,9 +29,13 @@ from ...ignite.types.model import TypeSource
 from ..connect.schema import ConnectSchema, scale_of
 
 _UUID_TEXT = 36
+_MOST_INTEGER = 20
 _DAY_MS = 86_400_000
-_MOST_DIGITS = 4_000
-_INTEGER, _NUMBER = re.compile("-?[0-9]{1,20}"), re.compile(r"-?[0-9]{1,4000}(\.[0-9]{1,4000})?([eE][+-]?[0-9]{1,9})?")
+_MOST_UNSCALED = 2 * MAX_MAGNITUDE
+"""Bytes of a decimal: the longest that is sent, at a declared scale that may be larger than its own."""
+_MOST_DIGITS = 80_000  # of as many bytes; more would be the gigabyte of a number such as 1E+999999999
+_INTEGER = re.compile(f"-?[0-9]{{1,{_MOST_INTEGER}}}")
+_NUMBER = re.compile(rf"-?[0-9]{{1,{_MOST_DIGITS}}}(\.[0-9]{{1,{_MOST_DIGITS}}})?([eE][+-]?[0-9]{{1,9}})?")
 _EXACT = Context(prec=_MOST_DIGITS, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[Inexact, InvalidOperation, Overflow])
 
 
@@ -83,6 +88,11 @@ def readings(value: Any) -> list[Any]:
     if _NUMBER.fullmatch(value):
         found.append(Decimal(value))
     return [*found, value == "true"] if value in ("true", "false") else found
+
+
+def json_integer(digits: str) -> int | Decimal:
+    """An integer of a JSON text, as a decimal if no integer type of Ignite has as many digits: Python refuses 4,300 of an int."""
+    return int(digits) if len(digits) <= _MOST_INTEGER else Decimal(digits)
 
 
 def python_values(array: pa.Array, schema: ConnectSchema) -> list[Any]:
@@ -177,7 +187,7 @@ def _decimal(value: Any, scale: int, declared: int | None) -> bytes | None:
     """A decimal of a scale, from a number or from the base64 text of its unscaled bytes."""
     if type(value) is str:
         unscaled = _from_base64(value)
-        if not unscaled or len(unscaled) > _MOST_DIGITS // 3:
+        if not unscaled or len(unscaled) > _MOST_UNSCALED:
             return None
         shift = scale if declared is None else declared
         value = Decimal(int.from_bytes(unscaled, "big", signed=True)).scaleb(-shift, _EXACT) if abs(shift) < MAX_EMAX else None

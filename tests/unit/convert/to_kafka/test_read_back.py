@@ -18,6 +18,7 @@ from ignite_kafka.convert import Converter
 from ignite_kafka.convert.to_kafka.read_back import KeyReader, declared_kinds
 from ignite_kafka.errors import UnsupportedType
 from ignite_kafka.ignite.binary import ObjectLayout, encode_objects
+from ignite_kafka.ignite.binary.encode_scalars import decimal_bytes
 from ignite_kafka.ignite.binary.row_values import EnumValue, Timestamp
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.java_hash import java_hash
@@ -179,6 +180,17 @@ def test_an_object_with_a_full_footer_comes_back() -> None:
 def sent(keys: Sequence[bytes], made: Converter, cache: CacheInfo = CACHE) -> Records:
     """Keys as records, in one batch."""
     return made.convert([page_of_states([(key, None) for key in keys])], cache, key_types(), in_order=True)
+
+
+@pytest.mark.parametrize("form", ["json", "json-numeric", "string", "schemas", "schemas-numeric", "avro", "json-schema"])
+@pytest.mark.parametrize("digits", [4_301, 10_001, 39_000])
+@pytest.mark.parametrize("scale", [0, 2])
+def test_decimals_of_many_digits_come_back(form: str, digits: int, scale: int) -> None:
+    """Python refuses more than 4,300 digits of an int; a source sends 16 KiB."""
+    made = KEY_CONVERTERS[form]()
+    keys = [decimal_bytes(Decimal((sign, (7,) * digits, -scale))) for sign in (0, 1)]
+    records = sent(keys, made)
+    assert KeyReader(made, records.key_kinds, CACHE, NONE).read_back(records.keys.to_pylist()) == keys
 
 
 @pytest.mark.parametrize("form", KEY_CONVERTERS)
