@@ -25,6 +25,7 @@ class IgniteToKafkaOperator(SparkCopyOperator):
     """
 
     app_name = "ignite_to_kafka.py"
+    direction = SourceSettings
     template_fields: Sequence[str] = (*SparkCopyOperator.template_fields, "failover_policy", "snapshot_id")
     ui_color = "#fbe3d6"
 
@@ -32,11 +33,12 @@ class IgniteToKafkaOperator(SparkCopyOperator):
         super().__init__(**kwargs)
         self.failover_policy = failover_policy
         self.snapshot_id = snapshot_id
+        self.check_settings()
 
     def _request(self, names: RunNames) -> Request:
         return build_request(
             self.settings,
-            SourceSettings,
+            self.direction,
             Connections.of(self.ignite_conn_id, self.kafka_conn_id, self.registry_conn_id),
             default_connector=names.connector,
             snapshot_id=self.snapshot_id or names.snapshot_id,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from airflow_provider_ignite_kafka.operators.spark_copy import RunNames, SparkCopyOperator
 from airflow_provider_ignite_kafka.spark.request import Connections, Request, build_request
@@ -21,12 +22,17 @@ class KafkaToIgniteOperator(SparkCopyOperator):
     """
 
     app_name = "kafka_to_ignite.py"
+    direction = SinkSettings
     ui_color = "#d6e6fb"
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.check_settings()
 
     def _request(self, names: RunNames) -> Request:
         return build_request(
             self.settings,
-            SinkSettings,
+            self.direction,
             Connections.of(self.ignite_conn_id, self.kafka_conn_id, self.registry_conn_id),
             default_connector=names.connector,
             run_id=names.run_id,

@@ -20,6 +20,7 @@ from airflow.providers.common.compat.sdk import BaseOperator
 
 from airflow_provider_ignite_kafka.hooks.ignite import IgniteHook
 from airflow_provider_ignite_kafka.hooks.spark_app import AppExit, SparkAppHook, spark_master
+from airflow_provider_ignite_kafka.parse_check import check_settings
 from airflow_provider_ignite_kafka.run_monitor import RunMonitor
 from airflow_provider_ignite_kafka.spark import run_result
 from airflow_provider_ignite_kafka.spark.packaging import app_path
@@ -27,7 +28,7 @@ from airflow_provider_ignite_kafka.spark.request import Request
 from airflow_provider_ignite_kafka.spark.submission import SparkMaster, build_submission
 from airflow_provider_ignite_kafka.templates import TypedTemplates
 from ignite_kafka.errors import IgniteKafkaError, SettingsError
-from ignite_kafka.settings.connector import NAME
+from ignite_kafka.settings.connector import NAME, ConnectorSettings
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
@@ -72,6 +73,7 @@ class SparkCopyOperator(TypedTemplates, BaseOperator):
     """
 
     app_name: ClassVar[str]
+    direction: ClassVar[type[ConnectorSettings]]
     monitor_of: Callable[[Request], RunMonitor] = RunMonitor
     template_fields: Sequence[str] = (
         "settings",
@@ -127,6 +129,15 @@ class SparkCopyOperator(TypedTemplates, BaseOperator):
         self.stop_timeout_ms = stop_timeout_ms
         self._hook: SparkAppHook | None = None
         self._killed = False
+
+    def check_settings(self) -> None:
+        """Check settings that are no templates, so that a wrong one is an import error of the Dag.
+
+        :raises SettingsError: a setting is unknown or wrong.
+        """
+        if not getattr(self, "_BaseOperator__from_mapped", False):  # a mapped task has its values at run time, when `execute` checks them
+            arguments = {name: getattr(self, name, None) for name in ("run_mode", "failover_policy")}
+            check_settings(self.settings, self.direction, arguments, dag=self.dag_id, task=self.task_id)
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Run the app to its end.

@@ -88,14 +88,7 @@ class Settings:
         """
         origins = dict.fromkeys(values, origin) if isinstance(origin, str) else dict(origin)
         found = Findings(before)
-        parsed: dict[str, Any] = {}
-        for name, value in values.items():
-            with found.check():
-                cls.refuse_secret(name, origins.get(name))
-                if name not in cls.known():
-                    hint = did_you_mean(name, cls.known())
-                    raise SettingsError("there is no such setting", hint or "See docs/settings.md", setting=name, set_in=origins.get(name))
-                parsed[name] = cls.parsed(name, value, origins)
+        parsed = cls.parsed_values(values, origins, found)
         if "name" not in values:
             with found.check():
                 raise SettingsError("name is missing", "Name the connector: its offsets are stored under that name", setting="name")
@@ -103,6 +96,16 @@ class Settings:
             cls._unchecked(parsed, origins).check(found)
         found.raise_all()
         return cls(**parsed, origin=origins)
+
+    @classmethod
+    def parsed_values(cls, values: Mapping[str, Any], origins: Mapping[str, str], found: Findings) -> dict[str, Any]:
+        """Canonical values by name, each checked alone; errors go to ``found``."""
+        parsed: dict[str, Any] = {}
+        for name, value in values.items():
+            with found.check():
+                cls.refuse_unknown(name, origins.get(name))
+                parsed[name] = cls.parsed(name, value, origins)
+        return parsed
 
     @classmethod
     def _unchecked(cls, parsed: Mapping[str, Any], origins: Mapping[str, str]) -> Self:
@@ -129,6 +132,17 @@ class Settings:
                     setting=name,
                     set_in=origins.get(name),
                 )
+
+    @classmethod
+    def refuse_unknown(cls, name: str, origin: str | None) -> None:
+        """Refuse a name that no setting has.
+
+        :raises SettingsError: the name is unknown, with the closest known one, or that of a secret.
+        """
+        cls.refuse_secret(name, origin)
+        if name not in cls.known():
+            hint = did_you_mean(name, cls.known())
+            raise SettingsError("there is no such setting", hint or "See docs/settings.md", setting=name, set_in=origin)
 
     @classmethod
     def refuse_secret(cls, name: str, origin: str | None) -> None:

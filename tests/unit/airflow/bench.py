@@ -134,6 +134,13 @@ def sink(settings: Mapping[str, Any] | None = None, **arguments: Any) -> KafkaTo
         return KafkaToIgniteOperator(task_id="copy", settings={"topics": ["t-flights"], **(settings or {})}, **arguments)
 
 
+def rendered(task: SparkCopyOperator, **settings: Any) -> SparkCopyOperator:
+    """The task with settings that its templates have given; those of a Dag file are checked when it is parsed."""
+    assert isinstance(task.settings, dict)
+    task.settings = {**task.settings, **settings}
+    return task
+
+
 def context(try_number: int = 1, map_index: int = -1, run_id: str = "manual__2025-01-01") -> Any:
     task = SimpleNamespace(dag_id="nightly", task_id="copy", run_id=run_id, map_index=map_index, try_number=try_number)
     return {"ti": task, "params": {"prefix": "p-"}, "run_id": run_id}

@@ -15,7 +15,7 @@ from airflow_provider_ignite_kafka.operators.spark_copy import RunNames
 from airflow_provider_ignite_kafka.spark.packaging import app_path
 from ignite_kafka.kafka.producer import TransactionalProducer
 from ignite_kafka.settings.source import SourceSettings
-from tests.unit.airflow.bench import CONFIG, PASSWORDS, Bench, context, operator, sink
+from tests.unit.airflow.bench import CONFIG, PASSWORDS, Bench, context, operator, rendered, sink
 
 
 def test_request_holds_settings_and_addresses_and_no_secret(bench: Bench) -> None:
@@ -258,14 +258,14 @@ def test_what_no_setting_may_hold_must_be_in_a_mounted_file(bench: Bench, connec
 @pytest.mark.parametrize("name", ["sasl.password", "ssl.key.password"])
 def test_a_secret_among_the_settings_of_kafka_clients_is_refused_unseen(bench: Bench, name: str) -> None:
     with pytest.raises(AirflowFailException, match=f"{name} is a secret") as refused:
-        sink({"kafka_config": {name: "open-sesame"}}).execute(context())
+        rendered(sink(), kafka_config={name: "open-sesame"}).execute(context())
     assert "open-sesame" not in str(refused.value)
     assert not (bench.folder / "seen.json").exists()
 
 
 def test_a_wrong_value_is_refused_although_a_connection_replaces_it(bench: Bench) -> None:
     with pytest.raises(AirflowFailException, match=r"ignite_tls_enabled is wrong.*set in operator"):
-        sink({"ignite_tls_enabled": "perhaps"}).execute(context())
+        rendered(sink(), ignite_tls_enabled="perhaps").execute(context())
 
 
 def test_arguments_override_settings(bench: Bench) -> None:
@@ -289,14 +289,14 @@ def test_the_other_direction_submits_its_own_app_and_no_snapshot(bench: Bench) -
 
 def test_settings_of_the_wrong_direction_are_refused_before_anything_is_started(bench: Bench) -> None:
     with pytest.raises(AirflowFailException, match="cache_whitelist"):
-        sink({"cache_whitelist": ["a"]}).execute(context())
+        rendered(sink(), cache_whitelist=["a"]).execute(context())
     assert not (bench.folder / "seen.json").exists()
 
 
 @pytest.mark.parametrize("empty", [[], (), "", " "])
 def test_a_list_of_caches_that_was_given_and_is_empty_is_not_all_caches(bench: Bench, empty: object) -> None:
     with pytest.raises(AirflowFailException, match="cache_whitelist was given and is empty: nothing is chosen"):
-        operator({"cache_whitelist": empty}).execute(context())
+        rendered(operator(), cache_whitelist=empty).execute(context())
     assert not (bench.folder / "seen.json").exists()
 
 
@@ -308,6 +308,7 @@ def test_all_caches_are_copied_where_no_list_is_given(bench: Bench) -> None:
 
 @pytest.mark.parametrize("settings", [{"topic_prefixx": "t"}, {"batch_size": 0}, "/missing.properties"])
 def test_bad_settings_fail_before_anything_starts_and_without_a_retry(bench: Bench, settings: Any) -> None:
+    task = operator(settings) if isinstance(settings, str) else rendered(operator(), **settings)
     with pytest.raises(AirflowFailException, match="SettingsError"):
-        operator(settings).execute(context())
+        task.execute(context())
     assert not (bench.folder / "seen.json").exists()

@@ -1,0 +1,63 @@
+"""Check of a connector's settings while its Dag file is parsed; it looks up no connection and reads no file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ignite_kafka.errors import IgniteKafkaError, SettingsError
+from ignite_kafka.settings.connector import ConnectorSettings
+from ignite_kafka.settings.files import LoadedSettings
+from ignite_kafka.settings.findings import Findings
+
+_TEMPLATE_MARKS = ("{{", "{%", "{#")
+_OF_CONNECTIONS = ("ignite_addresses", "ignite_tls_", "bootstrap_servers")
+
+
+def check_settings(settings: object, direction: type[ConnectorSettings], arguments: Mapping[str, Any], *, dag: str, task: str) -> None:
+    """Check the settings of an operator as far as the Dag file has them.
+
+    Names are always checked, values unless they are templates or come from other tasks, and settings that depend on one another if every
+    value is known. What the connections decide, addresses and TLS, is not compared with other settings. The path of a settings file is
+    not checked, because the file is on the worker.
+
+    :param arguments: arguments of the operator that override settings of the same name; None: not given.
+    :raises SettingsError: a setting is unknown, with the closest known name, or wrong; the error names Dag and task.
+    :raises NotAvailableYet: a value of a feature that this version does not have.
+    """
+    if not isinstance(settings, Mapping):
+        return
+    try:
+        _check({**settings, **{name: value for name, value in arguments.items() if value is not None}}, direction)
+    except IgniteKafkaError as error:
+        error.where.update(dag=dag, task=task)
+        raise
+
+
+def is_plain(value: object) -> bool:
+    """Whether a value is known when the Dag is parsed: JSON values without a template in any text."""
+    if isinstance(value, str):
+        return not any(mark in value for mark in _TEMPLATE_MARKS)
+    if isinstance(value, Mapping):
+        return all(map(is_plain, value.values()))
+    if isinstance(value, (list, tuple)):
+        return all(map(is_plain, value))
+    return value is None or isinstance(value, (bool, int, float))
+
+
+def _check(given: Mapping[str, Any], direction: type[ConnectorSettings]) -> None:
+    if wrong := [name for name in given if not isinstance(name, str)]:
+        raise SettingsError(f"the name of a setting is {wrong[0]!r}", "Names are texts")
+    origin = dict.fromkeys(given, "operator")
+    plain = {name: value for name, value in given.items() if is_plain(value)}
+    found = Findings()
+    for name in given.keys() - plain.keys():
+        with found.check():
+            direction.refuse_unknown(name, origin[name])
+    direction.parsed_values(plain, origin, found)
+    with found.check():
+        direction.refuse_empty(plain, origin)
+    found.raise_all()
+    if len(plain) == len(given):
+        compared = {name: value for name, value in plain.items() if not name.startswith(_OF_CONNECTIONS)}
+        LoadedSettings({"name": "default", **compared}, origin, direction=direction).settings()
