@@ -93,7 +93,7 @@ def test_values_that_only_a_run_knows_are_left_to_it() -> None:
     with DAG("nightly", schedule=None):
         listed = caches()
         IgniteToKafkaOperator(task_id="from_task", settings={"cache_whitelist": listed, "dead_letter_topic": "{{ params.dead }}"})
-        IgniteToKafkaOperator(task_id="whole", settings=listed)  # type: ignore[arg-type]  # Airflow resolves it
+        IgniteToKafkaOperator(task_id="whole", settings=listed)
         IgniteToKafkaOperator(task_id="file", settings="/not/on/this/host.properties")
         IgniteToKafkaOperator(task_id="nested", settings={"overrides": {"flights": {"topic": "{% raw %}a{% endraw %}"}}})
 
