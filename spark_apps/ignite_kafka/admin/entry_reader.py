@@ -64,7 +64,7 @@ class EntryReader:
         :raises DecodeError: an entry is broken, or the columns make another key of it than the rows.
         """
         by_rows = self._value_form is not Form.BYTES
-        wanted = _without_values(page, self.cache) if by_rows else page
+        wanted = _without_values(page, self.cache) if by_rows and not self._settings.record_key else page
         records = self._converter.convert([wanted], self._info, self._cluster, topic=self._topic, in_order=True)
         keys: list[bytes] = records.keys.to_pylist()
         if not by_rows and self._key_form is Form.BYTES:
@@ -106,8 +106,8 @@ class EntryReader:
 
 
 def _form(settings: SourceSettings, side: str) -> Form:
-    # a record's key may be made of fields, of which the decoder of rows does not know
-    if getattr(settings, f"{side}_converter") != JSON or settings.record_key:
+    made_of_fields = side == "key" and settings.record_key  # of which the decoder of rows does not know
+    if getattr(settings, f"{side}_converter") != JSON or made_of_fields:
         return Form.BYTES
     return Form.PAYLOAD if settings.converter_properties(side)["schemas.enable"] == "true" else Form.JSON
 

@@ -184,14 +184,16 @@ def test_sides_of_several_converters(name: str, more: dict[str, Any]) -> None:
 OLDER = {"label": codes.STRING, "rate": codes.LONG}
 
 
+@pytest.mark.parametrize("record_key", [(), ("rate",), ("rate", "label")])
 @pytest.mark.parametrize("name", ["json", "with schemas", "avro", "json-schema"])
-def test_records_of_before_a_class_got_a_field_are_equal(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_records_of_before_a_class_got_a_field_are_equal(name: str, record_key: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     """Under EAGER an entry now has the field as null; the record of before has the class's older schema."""
     memory = memory_registry()
     monkeypatch.setattr(registries, "registry_of", lambda *_: memory)
     converter = {"value_converter": "json" if name == "with schemas" else name}
     config = {} if name == "json" else {"schemas.enable": "true"} if name == "with schemas" else {"schema.registry.url": "http://127.0.0.1"}
     settings: dict[str, Any] = {**converter, "value_converter_config": config, "field_nullability_policy": "EAGER"}
+    settings["record_key"] = record_key
     chosen = convert.converter(SourceSettings(name="c", **settings))
 
     def record(label: str, rate: int) -> bytes:
@@ -209,3 +211,17 @@ def test_records_of_before_a_class_got_a_field_are_equal(name: str, monkeypatch:
     assert copied(types, [(long(1), binary(kind, fields))], b"\0\0\0\0\x63?", **settings).different == 1, "cannot be read"
     noted = binary(kind, {**fields, "note": string("new")})
     assert copied(types, [(long(1), noted)], record("a", 7), **settings).different == 1
+
+
+@pytest.mark.parametrize("schemas", ["false", "true"])
+def test_values_in_json_are_compared_with_rows_whatever_makes_the_keys(schemas: str) -> None:
+    types = OneCache()
+    kind = types.add("Car", OLDER)
+    entries = [(long(1), binary(kind, {"label": string("a"), "rate": long(7)}))]
+    settings = {"record_key": ("rate",), "value_converter_config": {"schemas.enable": schemas}}
+
+    def other_rows(*given: Any) -> Iterable[tuple[Any, Any]]:
+        return ((key, replace(value, fields={**value.fields, "rate": 8})) for key, value in decode_rows(*given))
+
+    is_equal(copied(types, entries, **settings), 1)
+    assert copied(types, entries, decode=other_rows, **settings).different == 1
