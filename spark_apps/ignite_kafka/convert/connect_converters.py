@@ -61,10 +61,8 @@ def _json_serializer(side: str, properties: Mapping[str, Any]) -> Serializer | N
     from .to_kafka.connect_json import ConnectJsonSerializer
     from .to_kafka.json_columns import JsonFormat
 
-    form = JsonFormat(properties["decimal.format"])
-    if side == "header":
-        return ConnectJsonSerializer(form, schemas=schemas)
-    return ConnectJsonSerializer(form, defaults=properties["replace.null.with.default"], kept=properties["schemas.cache.size"])
+    defaults, kept = properties["replace.null.with.default"], properties["schemas.cache.size"]
+    return ConnectJsonSerializer(JsonFormat(properties["decimal.format"]), schemas=schemas, defaults=defaults, kept=kept)
 
 
 def _json_deserializer(side: str, properties: Mapping[str, Any]) -> Deserializer | None:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import struct
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
-from ignite_kafka.convert.connect_converters import CONVERTERS
+from ignite_kafka.convert.connect.columns import ConnectColumn
+from ignite_kafka.convert.connect.schema import ConnectSchema, ConnectType
+from ignite_kafka.convert.connect_converters import CONVERTERS, header_serializer
 from ignite_kafka.convert.to_ignite import ConversionRules, Entries, SideRules, Stage
+from ignite_kafka.convert.to_kafka import connect_json
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import CacheInfo
 from ignite_kafka.settings.converters import HEADER_NAMES, IGNITE_BINARY, NAMES, PROPERTIES, parse_properties
@@ -71,3 +75,30 @@ def test_bytes_that_are_no_value_are_bad_and_name_the_side() -> None:
 def test_the_encoding_is_a_property() -> None:
     found = entries(FREE, "string", "string", [(b"\xe9", b"\x80")], **{"converter.encoding": "latin1"})
     assert decoded(found, TYPES) == [("é", "\x80")]
+
+
+@pytest.mark.parametrize(("schemas", "replaced", "payload"), [
+    ("false", "true", b'"none"'), ("false", "false", b"null"), ("true", "true", b'"none"'), ("true", "false", b"null"),
+])  # fmt: skip
+def test_headers_in_json_have_defaults_for_nulls_as_kafkas_converter_writes_them(schemas: str, replaced: str, payload: bytes) -> None:
+    given = {"schemas.enable": schemas, "replace.null.with.default": replaced}
+    made = header_serializer("json", parse_properties("", "json", given))
+    column = ConnectColumn(pa.array([None], pa.string()), ConnectSchema(ConnectType.STRING, True, default="none"))
+    (found,) = made.serialize(column, "t").to_pylist()
+    schema = b'{"schema":{"type":"string","optional":true,"default":"none"},"payload":%s}'
+    assert found == (payload if schemas == "false" else schema % payload)
+
+
+def test_headers_in_json_keep_as_many_schemas_as_their_property_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[ConnectSchema] = []
+    monkeypatch.setattr(connect_json, "schema_json", lambda schema, _form: made.append(schema) or "{}")
+    texts, numbers = (
+        ConnectColumn(pa.array(["a"]), ConnectSchema(ConnectType.STRING)),
+        ConnectColumn(pa.array([1]), ConnectSchema(ConnectType.INT64)),
+    )
+    for size, asked in (("1", 4), ("2", 2)):
+        made.clear()
+        writer = header_serializer("json", parse_properties("", "json", {"schemas.enable": "true", "schemas.cache.size": size}))
+        for column in (texts, numbers, texts, numbers):
+            writer.serialize(column, "t")
+        assert len(made) == asked
