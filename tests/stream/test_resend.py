@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from ignite_kafka.ignite.types import type_codes as codes
-from tests.integration.source.test_stream import Part, World, await_that
+from tests.support.stream_world import Part, World, await_that
 from tests.support.ignite_bytes import Types
 from tests.support.ignite_keys import key_of
 from tools.servers import IgniteCluster, KafkaBroker

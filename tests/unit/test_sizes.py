@@ -17,6 +17,12 @@ def test_no_module_is_too_long() -> None:
     assert {path: length for path, length in lengths.items() if length > MODULE_LINES} == {}
 
 
+def test_no_module_of_tests_is_too_long() -> None:
+    lengths = {path.relative_to(ROOT).as_posix(): len(path.read_text().splitlines()) for path in (ROOT / "tests").rglob("*.py")}
+    assert len(lengths) > 100
+    assert {path: length for path, length in lengths.items() if length > MODULE_LINES} == {}
+
+
 def test_no_function_is_too_long() -> None:
     lengths = dict(function for path in SOURCES for function in _functions(path))
     assert len(lengths) > 1_000

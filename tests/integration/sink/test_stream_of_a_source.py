@@ -21,7 +21,7 @@ from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.topic_names import types_topic
 from ignite_kafka.sink.run import run_sink
 from ignite_kafka.state import status
-from tests.integration.source.test_stream import Running, World, await_that
+from tests.support.stream_world import Running, World, await_that
 from tests.support.typed_entries import DECIMALS, ENUMS, ORDERS, UUIDS, TypedCaches
 from tests.support.waiting import DEADLINE_S
 from tools.servers import IgniteCluster, KafkaBroker, SchemaRegistry
