@@ -43,6 +43,7 @@ COVERED_BY = {
     "unit/cli/test_main.py": "cli.__main__ cli.arguments cli.tables settings.connector",
     "unit/convert/test_converters.py": "convert.to_kafka.converter convert.to_kafka.entry_converter convert.to_kafka.ignite_binary",
     "unit/convert/avro/test_decode.py": "convert.avro.cursor convert.avro.decode_items convert.avro.decode_scalars",
+    "unit/convert/avro/test_deserializer.py": "convert.avro.references",
     "unit/convert/avro/test_encode.py": "convert.avro.body_writer",
     "unit/convert/avro/test_from_connect.py": "convert.avro.options settings.avro_properties",
     "unit/convert/connect/test_schema.py": "convert.connect.columns",

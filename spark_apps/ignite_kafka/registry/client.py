@@ -91,6 +91,10 @@ class Registry:
             self._schemas.put(id, kept)
         return kept
 
+    def latest(self, subject: str) -> RegistrySchema:
+        """The latest schema of a subject, asked for at each call; the same errors as :meth:`schema`."""
+        return self._latest("reading the latest schema", subject, lambda client: client.get_latest_version(subject), False).schema
+
     def referenced(self, reference: Reference) -> RegistrySchema:
         """A schema that another one refers to; the same errors as :meth:`schema`."""
         subject, version = reference.subject, reference.version

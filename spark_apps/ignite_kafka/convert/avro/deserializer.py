@@ -13,26 +13,24 @@ import pyarrow.compute as pc
 from ...common.arrays import Int64Array, RowIndex
 from ...errors import RegistryError, UnsupportedType
 from ...ignite.binary.byte_columns import data_of, offsets_of
-from ...registry.schema import AVRO, Reference, RegistrySchema
+from ...registry.schema import AVRO, RegistrySchema
 from ..connect.columns import ConnectColumn, ConnectPart, Deserialized
 from ..connect.schema import ConnectSchema
 from .decode import decode
 from .options import AvroOptions
+from .references import References, parse_with_references
 from .serializer import MAGIC, PREFIX
 from .to_connect import to_connect
-from .types import AvroType, parse
+from .types import AvroType
 
 _NO_SUCH_ID = 404
 
 
-class Schemas(Protocol):
+class Schemas(References, Protocol):
     """What a deserializer asks of :class:`~ignite_kafka.registry.client.Registry`."""
 
     def schema(self, id: int, subject: str | None = None) -> RegistrySchema:
         """The schema of an id; RegistryError, RegistryUnavailable."""
-
-    def referenced(self, reference: Reference) -> RegistrySchema:
-        """A schema that another one refers to; RegistryError, RegistryUnavailable."""
 
 
 class AvroDeserializer:
@@ -89,17 +87,8 @@ class AvroDeserializer:
         found = self._registry.schema(id)
         if found.type != AVRO:
             raise UnsupportedType(f"its schema is one of {found.type}", "Use the converter of that format.")
-        known: dict[str, AvroType | None] = {}
-        self._resolve(found, known)
-        avro = parse(found.text, known)
+        avro = parse_with_references(found, self._registry)
         return avro, to_connect(avro, self._options)
-
-    def _resolve(self, schema: RegistrySchema, known: dict[str, AvroType | None]) -> None:
-        for reference in schema.references:
-            if reference.name not in known:
-                inner = self._registry.referenced(reference)
-                self._resolve(inner, known)
-                known[reference.name] = parse(inner.text, known)
 
 
 def _ids(data: pa.BinaryArray) -> tuple[Int64Array, dict[int, str]]:

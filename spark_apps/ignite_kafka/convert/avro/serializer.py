@@ -11,21 +11,23 @@ from typing import Protocol
 import pyarrow as pa
 
 from ... import events
-from ...errors import UnsupportedType
+from ...errors import RegistryError, UnsupportedType
 from ...registry.schema import AVRO, Registered, RegistrySchema
 from ..connect.columns import ConnectColumn
 from ..connect.schema import ConnectSchema
 from .encode import encode
 from .from_connect import from_connect
 from .options import AvroOptions
-from .types import AvroType, parse, to_text
+from .references import parse_with_references
+from .refused_scales import LatestSchemas, explained
+from .types import AvroType, to_text
 
 MAGIC = 0
 PREFIX = 5
 """Bytes before a body."""
 
 
-class SchemaIds(Protocol):
+class SchemaIds(LatestSchemas, Protocol):
     """What a serializer asks of :class:`~ignite_kafka.registry.client.Registry`."""
 
     def subject(self, topic: str, record_name: str | None) -> str:
@@ -105,8 +107,11 @@ class AvroSerializer:
         avro = from_connect(schema, self._options)
         text = to_text(avro)
         subject = self._subject(avro, topic)
-        found = self._registry.registered(subject, RegistrySchema(text, AVRO))
-        if found.schema.text != text and not _same_body(parse(found.schema.text), avro):
+        try:
+            found = self._registry.registered(subject, RegistrySchema(text, AVRO))
+        except RegistryError as error:
+            raise explained(error, subject, avro, self._registry) from error
+        if found.schema.text != text and not _same_body(parse_with_references(found.schema, self._registry), avro):
             what = f"the registry has schema {found.id} for these values, whose fields or types differ from those of the entries"
             remedy = "Set auto.register.schemas=true, or register the entries' schema under the subject."
             raise UnsupportedType(what, remedy, subject=subject, topic=topic)

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from ...errors import UnsupportedType
+from ...errors import RegistryError, UnsupportedType
 from ...ignite.binary import EntryGroup, EnumPolicy, TypeRef
 from ...ignite.types.key_kind import KeyKind
 from ...ignite.types.model import CacheInfo, Page, TypeSource
@@ -69,11 +69,11 @@ class SideContext:
 
 @contextmanager
 def naming_cache(cache: CacheInfo) -> Iterator[None]:
-    """Add the cache to the error of a value that cannot be written."""
+    """Add the cache to the error of a value that cannot be written, or whose schema a registry refuses."""
     try:
         yield
-    except UnsupportedType as error:
-        raise UnsupportedType(error.what, error.remedy, **{"cache": cache.name} | error.where) from error
+    except (UnsupportedType, RegistryError) as error:
+        raise type(error)(error.what, error.remedy, **{"cache": cache.name} | error.where) from error
 
 
 class SideConverter(Protocol):

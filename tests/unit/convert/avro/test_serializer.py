@@ -13,11 +13,17 @@ from ignite_kafka.convert.avro.serializer import AvroSerializer
 from ignite_kafka.convert.connect.columns import ConnectColumn
 from ignite_kafka.convert.connect.schema import ConnectSchema, ConnectType
 from ignite_kafka.errors import UnsupportedType
-from ignite_kafka.registry.schema import AVRO, Registered, RegistrySchema, SubjectNames
+from ignite_kafka.registry.schema import AVRO, Reference, Registered, RegistrySchema, SubjectNames
 from tests.support.avro_values import arrow, record, struct
 
 T = ConnectType
 LONG = ConnectSchema(T.INT64)
+POINT = {"type": "record", "name": "a.Point", "fields": [{"name": "x", "type": "long"}]}
+PLACE = {"type": "record", "name": "a.Place", "fields": [{"name": "at", "type": "a.Point"}]}
+REFERENCED = {
+    "a.Point": RegistrySchema(json.dumps(POINT), AVRO),
+    "a.Place": RegistrySchema(json.dumps(PLACE), AVRO, (Reference("a.Point", "points", 1),)),
+}
 
 
 class Ids:
@@ -33,6 +39,12 @@ class Ids:
     def registered(self, subject: str, schema: RegistrySchema) -> Registered:
         self.asked.append((subject, schema.text))
         return self._answer or Registered(0x01020300 + len(self.asked), schema)
+
+    def referenced(self, reference: Reference) -> RegistrySchema:
+        return REFERENCED[reference.name]
+
+    def latest(self, subject: str) -> RegistrySchema:
+        raise AssertionError("nothing was refused")
 
 
 def test_a_value_is_a_zero_byte_the_id_and_the_body() -> None:
@@ -92,3 +104,18 @@ def test_a_registered_schema_must_give_the_same_bytes() -> None:
     assert good.serialize(data, "t")[0].as_py() == b"\x00\x00\x00\x00\x07\x02"
     with pytest.raises(UnsupportedType, match="has schema 7 for these values, whose fields or types differ"):
         AvroSerializer(Ids(answer=Registered(7, RegistrySchema(json.dumps(other), AVRO))), AvroOptions()).serialize(data, "t")
+
+
+@pytest.mark.parametrize(("inner", "equal"), [(LONG, True), (ConnectSchema(T.STRING), False)])
+def test_a_registered_schema_may_refer_to_others(inner: ConnectSchema, equal: bool) -> None:
+    """As the latest version of a subject may, with use.latest.version."""
+    schema = struct("a.Trade", place=struct("a.Place", at=struct("a.Point", x=inner)))
+    text = json.dumps({"type": "record", "name": "a.Trade", "fields": [{"name": "place", "type": "a.Place"}]})
+    latest = Registered(7, RegistrySchema(text, AVRO, (Reference("a.Place", "places", 1),)))
+    serializer = AvroSerializer(Ids(answer=latest), AvroOptions())
+    if equal:
+        column = ConnectColumn(arrow([{"place": {"at": {"x": 1}}}], schema), schema)
+        assert serializer.serialize(column, "t")[0].as_py() == b"\x00\x00\x00\x00\x07\x02"
+    else:
+        with pytest.raises(UnsupportedType, match="has schema 7 for these values, whose fields or types differ"):
+            serializer.register(schema, "t")

@@ -1,0 +1,69 @@
+"""Why a registry refuses a schema that differs from its subject's latest in the scale of a decimal.
+
+Kafka Connect's Decimal has its scale in the schema, and Ignite keeps the scale of each value. So decimals of several scales are several
+schemas, which a registry compares as versions of one; no schema reads decimals of another scale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from ...errors import RegistryError, RegistryUnavailable, UnsupportedType
+from ...registry.schema import RegistrySchema
+from . import names
+from .references import References, parse_with_references
+from .types import AvroType
+
+_INCOMPATIBLE = 409
+
+
+class LatestSchemas(References, Protocol):
+    """What the explanation asks of :class:`~ignite_kafka.registry.client.Registry`."""
+
+    def latest(self, subject: str) -> RegistrySchema:
+        """The latest schema of a subject; RegistryError, RegistryUnavailable."""
+
+
+def explained(error: RegistryError, subject: str, avro: AvroType, registry: LatestSchemas) -> RegistryError:
+    """The error with both scales and the way out if the subject's latest schema has another scale; else the error as it is."""
+    if error.where.get("status") != _INCOMPATIBLE:
+        return error
+    try:
+        latest = parse_with_references(registry.latest(subject), registry)
+    except (RegistryError, RegistryUnavailable, UnsupportedType):  # the refusal is the error to report
+        return error
+    found = next(_other_scales(latest, avro, ""), None)
+    if found is None:
+        return error
+    path, before, now = found
+    place = f"field {path}" if path else "the value itself"
+    what = f"{error.what}: a decimal ({place}) has scale {now} here and scale {before} in the latest schema of subject {subject}"
+    remedy = (
+        f"Declare the scale in the cache's query entity, so that all its decimals are written with it, set the compatibility of {subject} "
+        "to NONE, or use a converter without a registry, such as string for keys that are decimals."
+    )
+    return RegistryError(what, remedy, **error.where)
+
+
+def _other_scales(one: AvroType, other: AvroType, path: str) -> Iterator[tuple[str, int, int]]:
+    """Path and both scales of each decimal that has two; of the parts that both schemas have."""
+    first, second = _value_of(one), _value_of(other)
+    if first.kind != second.kind:
+        return
+    if first.property(names.LOGICAL_TYPE) == second.property(names.LOGICAL_TYPE) == names.DECIMAL_TYPE:
+        scales = first.property("scale") or 0, second.property("scale") or 0
+        if scales[0] != scales[1]:
+            yield path, *scales
+    members = {field.name: field.type for field in first.fields}
+    for field in second.fields:
+        if field.name in members:
+            yield from _other_scales(members[field.name], field.type, f"{path}.{field.name}" if path else field.name)
+    if first.items is not None and second.items is not None:
+        yield from _other_scales(first.items, second.items, f"{path}[]")
+
+
+def _value_of(avro: AvroType) -> AvroType:
+    """The type of an optional value; other unions stay."""
+    branches = [one for one in avro.branches if one.kind != "null"]
+    return branches[0] if len(branches) == 1 else avro
