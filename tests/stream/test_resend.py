@@ -9,9 +9,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from ignite_kafka.ignite.types import type_codes as codes
-from tests.support.stream_world import Part, World, await_that
 from tests.support.ignite_bytes import Types
 from tests.support.ignite_keys import key_of
+from tests.support.stream_world import Part, World, await_that
 from tools.servers import IgniteCluster, KafkaBroker
 
 

@@ -18,9 +18,9 @@ from pyspark.sql import SparkSession
 
 from ignite_kafka.registry.client import Registry
 from ignite_kafka.settings.source import PROVENANCE
-from tests.support.stream_world import World
 from tests.support.connect_converters import JSON, ConnectConverters
 from tests.support.registry import config, read_avro, schema_id
+from tests.support.stream_world import World
 from tests.support.typed_entries import DECIMALS, ENUMS, ORDERS, UUIDS, TypedCaches, without_nulls
 from tools.servers import IgniteCluster, Jars, KafkaBroker, SchemaRegistry
 
