@@ -218,7 +218,7 @@ def test_values_in_json_are_compared_with_rows_whatever_makes_the_keys(schemas: 
     types = OneCache()
     kind = types.add("Car", OLDER)
     entries = [(long(1), binary(kind, {"label": string("a"), "rate": long(7)}))]
-    settings = {"record_key": ("rate",), "value_converter_config": {"schemas.enable": schemas}}
+    settings: dict[str, Any] = {"record_key": ("rate",), "value_converter_config": {"schemas.enable": schemas}}
 
     def other_rows(*given: Any) -> Iterable[tuple[Any, Any]]:
         return ((key, replace(value, fields={**value.fields, "rate": 8})) for key, value in decode_rows(*given))

@@ -91,7 +91,12 @@ def test_headers_in_json_have_defaults_for_nulls_as_kafkas_converter_writes_them
 
 def test_headers_in_json_keep_as_many_schemas_as_their_property_says(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[ConnectSchema] = []
-    monkeypatch.setattr(connect_json, "schema_json", lambda schema, _form: made.append(schema) or "{}")
+
+    def noted(schema: ConnectSchema, _form: object) -> str:
+        made.append(schema)
+        return "{}"
+
+    monkeypatch.setattr(connect_json, "schema_json", noted)
     texts, numbers = (
         ConnectColumn(pa.array(["a"]), ConnectSchema(ConnectType.STRING)),
         ConnectColumn(pa.array([1]), ConnectSchema(ConnectType.INT64)),
