@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from airflow_provider_ignite_kafka.spark.request import Request
 from ignite_kafka.common.deadline import Deadline
 from ignite_kafka.errors import IgniteKafkaError
-from ignite_kafka.ignite.endpoint import IgniteEndpoint
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics
 from ignite_kafka.state.status import PAUSED, RunStatus, read_run, read_runs, written_ms
@@ -19,7 +17,6 @@ if TYPE_CHECKING:
     from ignite_kafka.state.configs import ConnectorRecord
 
 _CHECK_S = 10.0
-_MIN_CONNECT_MS = 1_000
 _POLL_S = 5.0  # each poll reads the status topic
 _MISSED_REPORTS = 6
 
@@ -98,7 +95,7 @@ class RunMonitor:
         if ignite:
             from ignite_kafka.ignite.cluster import Cluster
 
-            with Cluster(bounded(self._request.settings.ignite_endpoint, timeout_s), self._request.secrets.ignite) as cluster:
+            with Cluster(self._request.settings.ignite_endpoint.bounded(timeout_s), self._request.secrets.ignite) as cluster:
                 cluster.active()
 
     def status(self) -> RunStatus | None:
@@ -160,10 +157,3 @@ class RunMonitor:
         other = runs.get(owner.run_id) if owner is not None and not owner.run_id.startswith(own_runs) else None
         supersedes = other is not None and other.ended_ms is None and tries and other.started_ms >= max(tries)
         return other if supersedes else None
-
-
-def bounded(endpoint: IgniteEndpoint, timeout_s: float) -> IgniteEndpoint:
-    """The endpoint with timeouts that let all its addresses be tried within about `timeout_s` seconds."""
-    bound = int(timeout_s * 1000)
-    connect = min(endpoint.connect_timeout_ms, max(_MIN_CONNECT_MS, bound // len(endpoint.addresses)))
-    return replace(endpoint, connect_timeout_ms=connect, request_timeout_ms=min(endpoint.request_timeout_ms, bound))

@@ -8,11 +8,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
 from airflow_provider_ignite_kafka.hooks.ignite import IgniteHook
+from ignite_kafka.common.deadline import Deadline
 from ignite_kafka.errors import AuthenticationFailed, IgniteKafkaError, SettingsError
-from ignite_kafka.plan.cache_changes import KINDS, CacheLists, CacheState, poll_caches
+from ignite_kafka.plan.cache_changes import KINDS, CacheLists, CacheState, Polled, poll_all
 
 FATAL = (SettingsError, AuthenticationFailed)  # errors that no later poll cures
 TRANSIENT = (IgniteKafkaError, OSError)  # all others of these: nodes that start, stop or are away
+POLL_TIMEOUT_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -40,18 +42,39 @@ class CachePoller:
         lists = CacheLists(tuple(as_list(whitelist)), tuple(as_list(blacklist)), backlog_cache_name)
         return cls(ignite_conn_id, lists, secrets_file or None)
 
-    def poll(self) -> dict[str, CacheState]:
+    @property
+    def cluster(self) -> tuple[str, str | None]:
+        """What identifies the cluster and its user: pollers with an equal one can share polls."""
+        return self.ignite_conn_id, self.secrets_file
+
+    def poll(self, timeout_s: float = POLL_TIMEOUT_S) -> dict[str, CacheState]:
         """States of the caches now, by cache name. Blocks; connections are closed afterwards.
 
         :raises IgniteKafkaError, OSError: see `FATAL` and `TRANSIENT`.
         """
-        with IgniteHook(self.ignite_conn_id).connect(self.secrets_file) as cluster:
-            return poll_caches(cluster, self.lists)
+        found = self.poll_all([self.lists], timeout_s)[self.lists]
+        if isinstance(found, SettingsError):
+            raise found
+        return found
 
-    def state_key(self, known: object) -> str:
-        """Key of a watcher's stored state, unique for connection, chosen caches and initial state."""
-        identity = json.dumps([self.ignite_conn_id, asdict(self.lists), known], sort_keys=True)
-        return f"ignite-cache-watch-{hashlib.sha256(identity.encode()).hexdigest()[:16]}"
+    def poll_all(self, several: Iterable[CacheLists], timeout_s: float) -> Polled:
+        """States of the caches of several lists now, read with one connection; blocks.
+
+        :param timeout_s: seconds, after which no further cache is read; one request may still take as long.
+        :raises IgniteKafkaError, OSError: see `FATAL` and `TRANSIENT`.
+        """
+        deadline = Deadline.after(timeout_s)
+        with IgniteHook(self.ignite_conn_id).connect(self.secrets_file, timeout_s) as cluster:
+            return poll_all(cluster, several, deadline)
+
+    def state_key(self, known: object, kinds: Iterable[str] = KINDS) -> str:
+        """Key of a watcher's stored state, unique for connection, chosen caches, initial state and kinds of change.
+
+        All kinds are left out, as in the keys of earlier versions.
+        """
+        chosen = sorted(kinds)
+        identity = [self.ignite_conn_id, asdict(self.lists), known, *([chosen] if chosen != sorted(KINDS) else [])]
+        return f"ignite-cache-watch-{hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]}"
 
 
 def as_list(patterns: str | Sequence[str] | None) -> list[str]:

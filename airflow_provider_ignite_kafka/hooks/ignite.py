@@ -76,9 +76,10 @@ class IgniteHook(BaseHook):
         connection = self.get_connection(self.ignite_conn_id)
         return IgniteCredentials(connection.login or None, connection.password or None, _Extra(connection).text("key_password"))
 
-    def connect(self, secrets_file: str | None = None) -> Cluster:
+    def connect(self, secrets_file: str | None = None, timeout_s: float | None = None) -> Cluster:
         """The cluster, as a context manager that closes its connections.
 
+        :param timeout_s: seconds, to which the connection's timeouts are shortened if they are longer.
         :param secrets_file: path of a secrets file, whose part `ignite` overrides the connection's user and passwords. Event 15001
             names what is not used of the connection, once in a process.
         :raises SettingsError: a field of the connection or the file cannot be read, or the connection is not protected and no
@@ -92,7 +93,7 @@ class IgniteHook(BaseHook):
             given, credentials = credentials, _credentials_of(secrets_file)
             _report_unused(given, credentials, secrets_file)
         check(ignite_weaknesses(endpoint, credentials), allow_insecure_connections(), INSECURE_REMEDY)
-        return Cluster(endpoint, credentials)
+        return Cluster(endpoint if timeout_s is None else endpoint.bounded(timeout_s), credentials)
 
     def test_connection(self) -> tuple[bool, str]:
         """Connect to the cluster and report its state and caches; called by the Test button of the connection form. Never raises.

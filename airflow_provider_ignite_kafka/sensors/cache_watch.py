@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from airflow.providers.common.compat.sdk import (
-    AirflowFailException,
-    AirflowSensorTimeout,
-    BaseSensorOperator,
-    PokeReturnValue,
-    conf,
-)
+from airflow.providers.common.compat.sdk import AirflowFailException, PokeReturnValue
 
-from airflow_provider_ignite_kafka.cache_watch.poll import FATAL, TRANSIENT, CachePoller, checked_kinds
+from airflow_provider_ignite_kafka.cache_watch.poll import FATAL, POLL_TIMEOUT_S, TRANSIENT, CachePoller, checked_kinds
+from airflow_provider_ignite_kafka.sensors.deferrable import DeferrableSensor
 from airflow_provider_ignite_kafka.spark.run_result import error_to_exception
-from airflow_provider_ignite_kafka.templates import TypedTemplates
-from airflow_provider_ignite_kafka.triggers.cache_watch import IgniteCacheWatchTrigger, event_to_exception
+from airflow_provider_ignite_kafka.triggers.arguments import event_to_exception
+from airflow_provider_ignite_kafka.triggers.cache_watch import IgniteCacheWatchTrigger
 from ignite_kafka.plan.cache_changes import CacheDiff, CacheLists, State, difference, state_of, state_to_dict
 
 if TYPE_CHECKING:
@@ -27,7 +21,7 @@ if TYPE_CHECKING:
 _KEY = "ignite-cache-watch"
 
 
-class IgniteCacheWatchSensor(TypedTemplates, BaseSensorOperator):
+class IgniteCacheWatchSensor(DeferrableSensor):
     """Wait for a difference to the known state and return it: ``ignite_kafka.plan.cache_changes.CacheDiff.to_dict``.
 
     The known state is `known`, by default the result of the first poll. Airflow's task state store keeps it over reschedules, deferrals,
@@ -41,7 +35,8 @@ class IgniteCacheWatchSensor(TypedTemplates, BaseSensorOperator):
     :param kinds: changes to wait for, of ``created``, ``destroyed``, ``changed``. Other changes only update the known state.
     :param known: result of an earlier sensor or its ``state``, also as JSON; ``{}``: every cache is new. Templated.
     :param secrets_file: path of a secrets file on worker and triggerer, whose user and passwords override the connection's. Templated.
-    :param deferrable: wait in the triggerer.
+    :param poll_timeout: seconds in which a poll must have ended; it counts as a cluster that does not answer.
+    :param deferrable: wait in the triggerer. Default: option `[operators] default_deferrable`.
     """
 
     template_fields: Sequence[str] = ("ignite_conn_id", "cache_whitelist", "cache_blacklist", "known", "secrets_file")
@@ -58,7 +53,7 @@ class IgniteCacheWatchSensor(TypedTemplates, BaseSensorOperator):
         kinds: Sequence[str] = ("created",),
         known: Mapping[str, Any] | str | None = None,
         secrets_file: str | None = None,
-        deferrable: bool = conf.getboolean("operators", "default_deferrable", fallback=False),
+        poll_timeout: float = POLL_TIMEOUT_S,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -70,23 +65,10 @@ class IgniteCacheWatchSensor(TypedTemplates, BaseSensorOperator):
         checked_kinds(kinds)
         self.known = known
         self.secrets_file = secrets_file
-        self.deferrable = deferrable
+        self.poll_timeout = poll_timeout
         self._seen: dict[str, Any] | None = None
 
-    def execute(self, context: Context) -> dict[str, Any]:
-        """Wait for a difference and return it.
-
-        :raises AirflowSensorTimeout: there was none in time.
-        :raises AirflowFailException: a setting is wrong, or Ignite refuses the user.
-        """
-        if not self.deferrable:
-            difference: dict[str, Any] = super().execute(context)
-            return difference
-        deadline = time.time() + self.timeout
-        found = self.poke(context)
-        return dict(found.xcom_value or {}) if found else self._wait(context, deadline)
-
-    def execute_complete(self, context: Context, event: dict[str, Any], deadline: float | None = None) -> dict[str, Any]:
+    def execute_complete(self, context: Context, event: dict[str, Any], deadline: float | None = None, **_newer: Any) -> dict[str, Any]:
         """Return the trigger's event, or wait again if it is none of the kinds.
 
         :raises AirflowFailException, AirflowException: the trigger could not poll Ignite; the former if no retry can help.
@@ -95,16 +77,17 @@ class IgniteCacheWatchSensor(TypedTemplates, BaseSensorOperator):
             raise failure
         diff = CacheDiff.from_dict(event)
         self._push(context, diff.state)
-        if wanted := diff.only(self.kinds):
-            return wanted.to_dict()
-        self._keep(context, diff.state)
-        return self._wait(context, deadline or time.time() + self.timeout)
+        wanted = diff.only(self.kinds)
+        if not wanted:
+            self._keep(context, diff.state)
+            self.wait(context, deadline or time.time() + self.timeout)
+        return wanted.to_dict()
 
-    def poke(self, context: Context) -> PokeReturnValue:
+    def check(self, context: Context) -> PokeReturnValue:
         """Poll once. A cluster that does not answer is polled again later."""
         try:
             seen = self._known(context)
-            now = self._poller().poll()
+            now = self._poller().poll(self.poll_timeout)
         except TRANSIENT as error:
             if isinstance(error, FATAL):
                 raise error_to_exception(error) from error
@@ -119,12 +102,10 @@ class IgniteCacheWatchSensor(TypedTemplates, BaseSensorOperator):
             self._keep(context, diff.state)
         return PokeReturnValue(False)
 
-    def _wait(self, context: Context, deadline: float) -> dict[str, Any]:
-        left = deadline - time.time()
-        if left <= 0:
-            raise AirflowSensorTimeout(f"Sensor has timed out; no cache changed within {self.timeout} s.")
+    def trigger(self, context: Context) -> IgniteCacheWatchTrigger:
+        """A trigger that fires the next difference to the known state."""
         seen = self._known(context)
-        trigger = IgniteCacheWatchTrigger(
+        return IgniteCacheWatchTrigger(
             ignite_conn_id=self.ignite_conn_id,
             cache_whitelist=self.cache_whitelist,
             cache_blacklist=self.cache_blacklist,
@@ -133,8 +114,8 @@ class IgniteCacheWatchSensor(TypedTemplates, BaseSensorOperator):
             known=None if seen is None else state_to_dict(seen),
             once=True,
             secrets_file=self.secrets_file,
+            poll_timeout=self.poll_timeout,
         )
-        self.defer(trigger=trigger, method_name="execute_complete", kwargs={"deadline": deadline}, timeout=timedelta(seconds=left))
 
     def _poller(self) -> CachePoller:
         return CachePoller.of(self.ignite_conn_id, self.cache_whitelist, self.cache_blacklist, self.backlog_cache_name, self.secrets_file)

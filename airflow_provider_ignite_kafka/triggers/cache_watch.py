@@ -6,26 +6,19 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
-from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
+from airflow.providers.common.compat.sdk import AirflowException
 from airflow.sdk.exceptions import AirflowRuntimeError
 from airflow.triggers.base import BaseEventTrigger, TriggerEvent
 
-from airflow_provider_ignite_kafka.cache_watch.poll import FATAL, TRANSIENT, CachePoller, as_list, checked_kinds
+from airflow_provider_ignite_kafka.cache_watch.asset_state import AssetState, stores_of
+from airflow_provider_ignite_kafka.cache_watch.poll import FATAL, POLL_TIMEOUT_S, TRANSIENT, CachePoller, as_list, checked_kinds
+from airflow_provider_ignite_kafka.cache_watch.shared_polls import Watch, watching
+from airflow_provider_ignite_kafka.triggers.arguments import error_event, refuse_unknown, seconds
 from ignite_kafka.errors import SettingsError
-from ignite_kafka.plan.cache_changes import KINDS, CacheLists, CacheState, State, difference, state_of, state_to_dict
+from ignite_kafka.plan.cache_changes import KINDS, CacheLists, CacheState, difference, state_of, state_to_dict
 from ignite_kafka.settings.java_patterns import check_pattern
 
-
-def error_event(error: Exception) -> TriggerEvent:
-    """The event by which a trigger that fires once reports an error; ``event_to_exception`` reads it."""
-    return TriggerEvent({"error": f"{type(error).__name__}: {error}", "final": isinstance(error, FATAL)})
-
-
-def event_to_exception(event: Mapping[str, Any]) -> AirflowException | None:
-    """The exception for an event that reports an error; None for any other event."""
-    if "error" not in event:
-        return None
-    return (AirflowFailException if event.get("final") else AirflowException)(event["error"])
+_ARGUMENTS = ("ignite_conn_id", "cache_whitelist", "cache_blacklist", "backlog_cache_name", "poll_interval", "known", "once", "kinds")
 
 
 class IgniteCacheWatchTrigger(BaseEventTrigger):
@@ -45,8 +38,13 @@ class IgniteCacheWatchTrigger(BaseEventTrigger):
     :param once: fire once and end, without a known state after the first poll; for deferred tasks. An error that no later poll cures is
         then fired, too: ``{"error": reason, "final": whether no retry can help}``.
 
-    The constructor checks no argument, because an exception would end the whole triggerer. Arguments are checked when the Dag is parsed or
-    the task deferred (``serialize``), and before the first poll.
+    :param poll_timeout: seconds in which a poll must have ended; it counts as a cluster that does not answer.
+
+    Watchers and deferred sensors of one connection share their polls, see :mod:`~airflow_provider_ignite_kafka.cache_watch.shared_polls`.
+
+    The constructor raises nothing, because an exception would end the whole triggerer. Arguments are checked when the Dag is parsed or the
+    task deferred (``serialize``), and before the first poll. A triggerer of another version of the provider ignores arguments that it does
+    not know, and has a default for each.
     """
 
     # a triggerer stores an event in the database about a second after it fired; the state must be stored after the event
@@ -66,6 +64,8 @@ class IgniteCacheWatchTrigger(BaseEventTrigger):
         known: Mapping[str, Any] | None = None,
         once: bool = False,
         secrets_file: str | None = None,
+        poll_timeout: float = POLL_TIMEOUT_S,
+        **unknown: Any,
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # BaseTrigger has no annotations
         self.ignite_conn_id = ignite_conn_id
@@ -77,6 +77,8 @@ class IgniteCacheWatchTrigger(BaseEventTrigger):
         self.known = known
         self.once = once
         self.secrets_file = secrets_file
+        self.poll_timeout = poll_timeout
+        self.unknown = unknown
         self.poller: CachePoller | None = None
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
@@ -84,12 +86,13 @@ class IgniteCacheWatchTrigger(BaseEventTrigger):
 
         :raises SettingsError: an argument is wrong; for a watcher Airflow shows it as import error of the Dag.
         """
-        names = ("ignite_conn_id", "cache_whitelist", "cache_blacklist", "backlog_cache_name", "poll_interval", "known", "once", "kinds")
-        path = f"{type(self).__module__}.{type(self).__qualname__}"
+        refuse_unknown(type(self).__name__, self.unknown, (*_ARGUMENTS, "secrets_file", "poll_timeout"))
         checked = self._checked()
-        # omitted if empty: a trigger stored by an earlier version must stay equal to the Dag's
-        file = {"secrets_file": self.secrets_file} if self.secrets_file else {}
-        return path, {name: checked[name] for name in names} | file
+        # omitted as defaults: a trigger stored by an earlier version must stay equal to the Dag's
+        later = {"secrets_file": self.secrets_file or None, "poll_timeout": checked["poll_timeout"]}
+        defaults = {"secrets_file": None, "poll_timeout": POLL_TIMEOUT_S}
+        given = {name: value for name, value in later.items() if value != defaults[name]}
+        return f"{type(self).__module__}.{type(self).__qualname__}", {name: checked[name] for name in _ARGUMENTS} | given
 
     def _checked(self) -> dict[str, Any]:
         """Arguments by name, as they are serialized.
@@ -100,18 +103,16 @@ class IgniteCacheWatchTrigger(BaseEventTrigger):
             lists = {name: as_list(getattr(self, name)) for name in ("cache_whitelist", "cache_blacklist")}
             for pattern in (*lists["cache_whitelist"], *lists["cache_blacklist"]):
                 check_pattern(pattern)
-            kinds, in_order = list(checked_kinds(self.kinds)), 0 <= self.poll_interval < float("inf")
-            state = state_of(self.known)
+            kinds, state = list(checked_kinds(self.kinds)), state_of(self.known)
         except (TypeError, ValueError, AttributeError) as error:
             raise SettingsError(f"an argument of IgniteCacheWatchTrigger is wrong: {error}", "Correct it in the Dag.") from error
-        if not in_order:
-            raise SettingsError(f"poll_interval is {self.poll_interval}", "Give seconds, 0 or more.")
         return {
             **lists,
             "ignite_conn_id": self.ignite_conn_id,
             "backlog_cache_name": self.backlog_cache_name,
             "kinds": kinds,
-            "poll_interval": self.poll_interval,
+            "poll_interval": seconds(type(self).__name__, "poll_interval", self.poll_interval),
+            "poll_timeout": seconds(type(self).__name__, "poll_timeout", self.poll_timeout, positive=True),
             "known": None if state is None else state_to_dict(state),
             "once": bool(self.once),
         }
@@ -120,6 +121,8 @@ class IgniteCacheWatchTrigger(BaseEventTrigger):
         """Check the arguments and create the poller."""
         for name, value in self._checked().items():
             setattr(self, name, value)
+        if self.unknown:
+            self.log.warning("Arguments of another version of the provider are ignored: %s", ", ".join(sorted(self.unknown)))
         if self.poller is None:
             self.poller = CachePoller.of(
                 self.ignite_conn_id, self.cache_whitelist, self.cache_blacklist, self.backlog_cache_name, self.secrets_file
@@ -153,67 +156,46 @@ class IgniteCacheWatchTrigger(BaseEventTrigger):
             await asyncio.sleep(self.blocked_s)
 
     async def _differences(self) -> AsyncIterator[TriggerEvent]:
-        seen, step = await self._stored()
-        stored = True
-        while True:
-            now = await self._poll()
-            if now is not None:
-                if seen is None:
-                    seen, stored = now, False
-                    if self.once:
-                        yield TriggerEvent(difference(now, now).to_dict())
-                        return
-                diff = difference(seen, now, step)
-                if wanted := diff.only(self.kinds):
-                    self.log.info("Caches %s", wanted)
-                    yield TriggerEvent(wanted.to_dict())
-                    if self.once:
-                        return
-                    await asyncio.sleep(self.event_stored_s)
-                if diff or diff.state != seen or not stored:
-                    seen, step = diff.state, diff.id if diff else step
-                    stored = await self._store(seen, step)
-            await asyncio.sleep(self.poll_interval)
-
-    async def _poll(self) -> dict[str, CacheState] | None:
-        """Poll in a thread; None if that failed and may succeed later."""
         assert self.poller is not None
+        keys = self.poller.state_key(self.known, self.kinds), self.poller.state_key(self.known)
+        kept = AssetState(stores_of(getattr(self, "asset_state_store", None)), *keys)
+        seen, step, stored = await kept.load()
+        seen = state_of(self.known) if seen is None else seen
+        with watching(self.poller, self.poll_timeout) as watch:
+            while True:
+                now = await self._poll(watch)
+                if now is not None:
+                    if seen is None:
+                        seen, stored = now, False
+                        if self.once:
+                            yield TriggerEvent(difference(now, now).to_dict())
+                            return
+                    diff = difference(seen, now, step)
+                    if wanted := diff.only(self.kinds):
+                        self.log.info("Caches %s", wanted)
+                        yield TriggerEvent(wanted.to_dict())
+                        if self.once:
+                            return
+                        await asyncio.sleep(self.event_stored_s)
+                    if diff or diff.state != seen or not stored:
+                        seen, step = diff.state, diff.id if diff else step
+                        stored = await self._store(kept, seen, step)
+                await asyncio.sleep(watch.due_in(self.poll_interval))
+
+    async def _poll(self, watch: Watch) -> dict[str, CacheState] | None:
+        """The next poll; None if it failed and a later one may succeed."""
         try:
-            return await asyncio.to_thread(self.poller.poll)
+            return await watch.next()
         except (*TRANSIENT, AirflowException, AirflowRuntimeError) as error:
             if self.once and (isinstance(error, FATAL) or not isinstance(error, TRANSIENT)):
                 raise
             self.log.warning("Ignite could not be polled; next poll in %s s: %s", self.poll_interval, error)
             return None
 
-    async def _stored(self) -> tuple[State | None, str]:
-        """The asset's stored state and the id of its last difference, else `known`."""
-        for store in self._stores():
-            kept = await store.aget(self._key())
-            if kept is not None:
-                return state_of(kept), kept["id"]
-        return state_of(self.known), ""
-
-    def _key(self) -> str:
-        assert self.poller is not None
-        return self.poller.state_key(self.known)
-
-    def _stores(self) -> list[Any]:
-        """State stores of the watched assets (Airflow 3.3), all with equal content; none in a task.
-
-        Airflow merges equal triggers into one, so that several assets may share this one.
-        """
-        shared = getattr(self, "asset_state_store", None)
-        if shared is None:
-            return []
-        by_asset = {**getattr(shared, "_by_name", {}), **getattr(shared, "_by_uri", {})}  # no public method lists them
-        return [by_asset[name] for name in sorted(by_asset)] or [shared]
-
-    async def _store(self, seen: State, step: str) -> bool:
+    async def _store(self, kept: AssetState, seen: Mapping[str, CacheState], step: str) -> bool:
         """Store the state; False if that failed and must be repeated."""
         try:
-            for store in self._stores():
-                await store.aset(self._key(), {"id": step, "state": state_to_dict(seen)})
+            await kept.save(seen, step)
         except (AirflowException, AirflowRuntimeError) as error:
             self.log.warning("The state could not be stored; after a restart the last change would be fired again: %s", error)
             return False

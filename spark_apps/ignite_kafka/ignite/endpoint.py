@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 DEFAULT_PORT = 10800
 MAX_FRAME_BYTES = 512 << 20
+_MIN_CONNECT_MS = 1_000
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,12 @@ class IgniteEndpoint:
     request_timeout_ms: int = 60_000
     retry_timeout_ms: int = 300_000
     max_frame_bytes: int = MAX_FRAME_BYTES
+
+    def bounded(self, timeout_s: float) -> IgniteEndpoint:
+        """This endpoint with timeouts that let all its addresses be tried within about `timeout_s` seconds."""
+        bound = max(1, int(timeout_s * 1000))
+        connect = min(self.connect_timeout_ms, max(_MIN_CONNECT_MS, bound // len(self.addresses)))
+        return replace(self, connect_timeout_ms=connect, request_timeout_ms=min(self.request_timeout_ms, bound))
 
 
 @dataclass(frozen=True, repr=False)

@@ -6,9 +6,10 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Protocol
 
+from ..common.deadline import Deadline
 from ..errors import CacheNotFound, IgniteUnreachable, SettingsError
 from ..ignite.types.model import CacheInfo
 from .routing import select
@@ -16,6 +17,7 @@ from .routing import select
 KINDS = ("created", "destroyed", "changed")
 _NOTHING = "(?!)"  # an empty whitelist would let every cache through
 _ABSENT = ("", "none", "null")
+_MAY_BE_UNKNOWN = ("partitions", "mode", "atomicity", "incarnation")
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,7 @@ class CacheState:
     """Properties of a cache that are compared.
 
     :param partitions: number of partitions; 0 if unknown.
+    :param mode, atomicity: empty if unknown.
     :param types: `key type → value type` of each query entity.
     :param columns: digest of the query entities; empty without any.
     :param incarnation: empty if unknown.
@@ -55,8 +58,9 @@ class CacheState:
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> CacheState:
-        """Read what :meth:`to_dict` gave."""
-        return CacheState(**{**data, "types": tuple(data["types"])})
+        """Read what :meth:`to_dict` gave, of any version: unknown properties are ignored, missing ones are unknown."""
+        known = {field.name: data[field.name] for field in fields(CacheState) if field.name in data}
+        return CacheState(**{"partitions": 0, "mode": "", "atomicity": "", **known, "types": tuple(data.get("types", ()))})
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form."""
@@ -64,11 +68,11 @@ class CacheState:
 
     def made_again(self, earlier: CacheState) -> bool:
         """Whether the cache was destroyed and created again: a known property that no cache can change differs."""
-        fixed = (self.cache_id, self.mode, self.atomicity) != (earlier.cache_id, earlier.mode, earlier.atomicity)
-        partitions = 0 not in (self.partitions, earlier.partitions) and self.partitions != earlier.partitions
-        incarnation = "" not in (self.incarnation, earlier.incarnation) and self.incarnation != earlier.incarnation
-        types = not set(earlier.types) <= set(self.types)  # each CREATE TABLE generates a new value type
-        return fixed or partitions or incarnation or types
+        for name in ("cache_id", *_MAY_BE_UNKNOWN):
+            before, now = getattr(earlier, name), getattr(self, name)
+            if before != now and (name == "cache_id" or (before and now)):
+                return True
+        return not set(earlier.types) <= set(self.types)  # each CREATE TABLE generates a new value type
 
     def changed_fields(self, earlier: CacheState) -> tuple[str, ...]:
         """Names of the differing properties that a cache can change.
@@ -79,7 +83,7 @@ class CacheState:
 
     def with_known(self, earlier: CacheState) -> CacheState:
         """Complete unknown properties from an earlier state of the same cache."""
-        return replace(self, partitions=self.partitions or earlier.partitions, incarnation=self.incarnation or earlier.incarnation)
+        return replace(self, **{name: getattr(self, name) or getattr(earlier, name) for name in _MAY_BE_UNKNOWN})
 
 
 State = Mapping[str, CacheState]
@@ -132,9 +136,9 @@ class CacheDiff:
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> CacheDiff:
-        """Read what :meth:`to_dict` gave."""
-        changed = {name: tuple(fields) for name, fields in data["changed"].items()}
-        return CacheDiff(data["id"], tuple(data["created"]), tuple(data["destroyed"]), changed, _states(data["state"]))
+        """Read what :meth:`to_dict` gave, of any version."""
+        changed = {name: tuple(names) for name, names in data.get("changed", {}).items()}
+        return CacheDiff(data["id"], tuple(data.get("created", ())), tuple(data.get("destroyed", ())), changed, _states(data["state"]))
 
 
 class CacheSource(Protocol):
@@ -150,20 +154,53 @@ class CacheSource(Protocol):
         """Whether the cluster is active."""
 
 
-def poll_caches(cluster: CacheSource, lists: CacheLists) -> dict[str, CacheState]:
+Polled = Mapping[CacheLists, dict[str, CacheState] | SettingsError]
+"""States of the caches that each of several lists selects, by name; or the error of a pattern in them."""
+
+
+def poll_caches(cluster: CacheSource, lists: CacheLists, deadline: Deadline | None = None) -> dict[str, CacheState]:
     """Read the state of the selected caches; a cache destroyed meanwhile is left out.
 
-    :raises IgniteUnreachable: no node answered, or the cluster is not active.
+    :raises IgniteUnreachable: no node answered, the cluster is not active, or the deadline passed before the last cache was read.
+    :raises SettingsError: a pattern cannot be used.
+    """
+    found = poll_all(cluster, [lists], deadline)[lists]
+    if isinstance(found, SettingsError):
+        raise found
+    return found
+
+
+def poll_all(cluster: CacheSource, several: Iterable[CacheLists], deadline: Deadline | None = None) -> Polled:
+    """Read the state of each cache that any of the lists selects once, and sort them by list.
+
+    :raises IgniteUnreachable: see :func:`poll_caches`.
     """
     _check_active(cluster)
+    names = cluster.cache_names()
+    selected = {lists: _selected(names, lists) for lists in several}
     found = {}
-    for name in select(cluster.cache_names(), lists.whitelist, lists.blacklist, lists.backlog_cache_name):
+    for name in sorted({name for chosen in selected.values() if not isinstance(chosen, SettingsError) for name in chosen}):
+        if deadline is not None and deadline.expired:
+            raise IgniteUnreachable(
+                "the cluster answers too slowly: not all caches were read in time", "Select fewer caches, or allow more time"
+            )
         try:
             found[name] = CacheState.of(cluster.cache(name))
         except CacheNotFound:
             continue
     _check_active(cluster)  # caches of a deactivated cluster seem to be missing
-    return found
+    return {
+        lists: chosen if isinstance(chosen, SettingsError) else {name: found[name] for name in chosen if name in found}
+        for lists, chosen in selected.items()
+    }
+
+
+def _selected(names: Iterable[str], lists: CacheLists) -> list[str] | SettingsError:
+    """The selected names; or the error, so that a pattern of one watcher does not end the poll of others."""
+    try:
+        return select(names, lists.whitelist, lists.blacklist, lists.backlog_cache_name)
+    except SettingsError as error:
+        return error
 
 
 def _check_active(cluster: CacheSource) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +12,7 @@ from airflow_provider_ignite_kafka.cache_watch.poll import CachePoller
 from airflow_provider_ignite_kafka.sensors.cache_watch import IgniteCacheWatchSensor
 from airflow_provider_ignite_kafka.triggers.cache_watch import IgniteCacheWatchTrigger
 from ignite_kafka.errors import IgniteUnreachable
-from ignite_kafka.plan.cache_changes import CacheState
+from ignite_kafka.plan.cache_changes import CacheLists, CacheState, Polled
 
 AWAY = IgniteUnreachable("nobody answers")
 
@@ -66,7 +66,7 @@ def fired(polls: Sequence[Poll], *, store: Store | None = None, stop_after: int 
     """Events that a trigger fires over these polls; with `stop_after` its triggerer dies after that many events."""
     trigger = IgniteCacheWatchTrigger(**{"poll_interval": 0, **arguments})
     trigger.event_stored_s = 0
-    trigger.poller = _Poller(shown(polls), trigger)  # type: ignore[assignment]
+    trigger.poller = poller(shown(polls), trigger)
     trigger.asset_state_store = store  # type: ignore[assignment]
 
     async def run() -> list[dict[str, Any]]:
@@ -83,15 +83,27 @@ def fired(polls: Sequence[Poll], *, store: Store | None = None, stop_after: int 
     return asyncio.run(run())
 
 
-class _Poller:
-    """Polls the simulated cluster; the key is the real poller's."""
+class _Poller(CachePoller):
+    """Polls the simulated cluster, alone."""
 
-    def __init__(self, poll: Callable[[], dict[str, CacheState]], trigger: IgniteCacheWatchTrigger) -> None:
-        self.poll, self.trigger = poll, trigger
+    shown: Callable[[], dict[str, CacheState]]
 
-    def state_key(self, known: object) -> str:
-        given = self.trigger.cache_whitelist, self.trigger.cache_blacklist, self.trigger.backlog_cache_name
-        return CachePoller.of(self.trigger.ignite_conn_id, *given).state_key(known)
+    @property
+    def cluster(self) -> Any:
+        return id(self)
+
+    def poll_all(self, several: Iterable[CacheLists], timeout_s: float) -> Polled:
+        return dict.fromkeys(several, self.shown())
+
+
+def poller(poll: Callable[[], dict[str, CacheState]], trigger: IgniteCacheWatchTrigger) -> CachePoller:
+    """The trigger's poller, on the simulated cluster; wrong arguments are left to the trigger."""
+    try:
+        made = _Poller.of(trigger.ignite_conn_id, trigger.cache_whitelist, trigger.cache_blacklist, trigger.backlog_cache_name)
+    except (TypeError, AttributeError):
+        made = _Poller(trigger.ignite_conn_id, CacheLists())
+    object.__setattr__(made, "shown", poll)
+    return made
 
 
 def names(events: list[dict[str, Any]]) -> list[tuple[list[str], list[str]]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_ignite_kafka.run_monitor import RunMonitor, bounded
+from airflow_provider_ignite_kafka.run_monitor import RunMonitor
 from airflow_provider_ignite_kafka.spark.request import Request
 from ignite_kafka.errors import IgniteUnreachable, KafkaUnavailable, SettingsError
 from ignite_kafka.ignite.endpoint import IgniteEndpoint
@@ -159,6 +159,6 @@ def test_what_librdkafka_refuses_is_an_error_of_the_settings(config: dict[str, s
 
 def test_many_addresses_that_do_not_answer_take_no_longer() -> None:
     endpoint = IgniteEndpoint(("127.0.0.1:1",) * 5)
-    assert bounded(endpoint, 10.0) == IgniteEndpoint(endpoint.addresses, connect_timeout_ms=2_000, request_timeout_ms=10_000)
+    assert endpoint.bounded(10.0) == IgniteEndpoint(endpoint.addresses, connect_timeout_ms=2_000, request_timeout_ms=10_000)
     quick = IgniteEndpoint(endpoint.addresses, connect_timeout_ms=500, request_timeout_ms=1_000)
-    assert bounded(quick, 10.0) == quick
+    assert quick.bounded(10.0) == quick

@@ -11,10 +11,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ignite_kafka.common.deadline import Deadline
 from ignite_kafka.errors import CacheNotFound, IgniteUnreachable, SettingsError
 from ignite_kafka.ignite.types.model import CacheInfo, QueryEntity, QueryField
 from ignite_kafka.plan import routing
-from ignite_kafka.plan.cache_changes import KINDS, CacheDiff, CacheLists, CacheState, difference, poll_caches, state_of, state_to_dict
+from ignite_kafka.plan.cache_changes import (
+    KINDS,
+    CacheDiff,
+    CacheLists,
+    CacheState,
+    difference,
+    poll_all,
+    poll_caches,
+    state_of,
+    state_to_dict,
+)
 
 CACHE = CacheState(7, 32, "PARTITIONED", "ATOMIC")
 STATES = st.builds(
@@ -147,6 +158,42 @@ def test_a_look_chooses_as_a_connector_does() -> None:
 def test_a_cluster_that_is_not_active_is_not_looked_at() -> None:
     with pytest.raises(IgniteUnreachable, match="not active"):
         poll_caches(Caches({}, active=False), CacheLists())
+
+
+def test_one_poll_serves_several_lists_and_reads_each_cache_once() -> None:
+    read: list[str] = []
+
+    class Counting(Caches):
+        def cache(self, name: str) -> CacheInfo:
+            read.append(name)
+            return super().cache(name)
+
+    cluster = Counting({name: CacheInfo(name, 1) for name in ("air", "airport", "sea")})
+    both, one, none, wrong = CacheLists(("air.*",)), CacheLists(("airport",)), CacheLists(("x",)), CacheLists(("[",))
+    found = poll_all(cluster, [both, one, none, wrong])
+    assert [list(found[lists]) for lists in (both, one, none)] == [["air", "airport"], ["airport"], []]  # type: ignore[arg-type]
+    assert isinstance(found[wrong], SettingsError)
+    assert read == ["air", "airport"]
+    with pytest.raises(SettingsError):
+        poll_caches(cluster, wrong)
+
+
+def test_a_poll_that_takes_too_long_reads_no_further_cache() -> None:
+    now = iter([0.0, 1.0, 3.0])
+    cluster = Caches({name: CacheInfo(name, 1) for name in ("a", "b", "c")})
+    with pytest.raises(IgniteUnreachable, match="answers too slowly"):
+        poll_caches(cluster, CacheLists(), Deadline.after(2.0, lambda: next(now)))
+
+
+def test_states_of_newer_and_older_versions_are_read() -> None:
+    newer = {"c": {**CACHE.to_dict(), "new": 1}}
+    assert state_of(newer) == {"c": CACHE}
+    older = state_of({"c": {"cache_id": CACHE.cache_id}})
+    assert older is not None
+    assert not difference(older, {"c": CACHE})
+    assert difference(older, {"c": CACHE}).state == {"c": CACHE}
+    diff = {"id": "1", "state": {"c": {"cache_id": CACHE.cache_id}}, "moved": []}
+    assert CacheDiff.from_dict(diff) == CacheDiff("1", state=older)
 
 
 @pytest.mark.parametrize("nothing", [None, "", " None ", "null"])

@@ -28,7 +28,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
     def show(*polls: Poll) -> None:
         poll = shown(polls)
-        monkeypatch.setattr("airflow_provider_ignite_kafka.cache_watch.poll.CachePoller.poll", lambda self: poll())
+        monkeypatch.setattr("airflow_provider_ignite_kafka.cache_watch.poll.CachePoller.poll", lambda self, timeout_s: poll())
 
     return show
 

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
+import time
+from contextlib import nullcontext
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -23,6 +27,7 @@ from hypothesis import strategies as st
 
 from airflow_provider_ignite_kafka.triggers.cache_watch import IgniteCacheWatchTrigger
 from ignite_kafka.errors import AuthenticationFailed, IgniteUnreachable, SettingsError
+from ignite_kafka.ignite.types.model import CacheInfo
 from ignite_kafka.plan.cache_changes import state_to_dict
 from tests.unit.airflow.simulated_caches import AWAY, Poll, Run, Store, caches, fired, names, sensor
 
@@ -119,6 +124,8 @@ WRONG: list[dict[str, Any]] = [
     {"cache_blacklist": 5},
     {"poll_interval": "soon"},
     {"poll_interval": -1},
+    {"poll_timeout": 0},
+    {"poll_timeout": "never"},
 ]
 
 
@@ -139,6 +146,63 @@ def test_wrong_arguments_end_no_triggerer(wrong: dict[str, Any], capsys: pytest.
 
     asyncio.run(run())
     assert capsys.readouterr().out.count("This watcher cannot work until its Dag is corrected") > 1
+
+
+def test_arguments_of_a_newer_version_are_ignored_by_a_triggerer_and_refused_in_a_dag(capsys: pytest.CaptureFixture[str]) -> None:
+    newer: dict[str, Any] = {"cache_whitelst": ["a"], "tags": ["b"]}
+    assert names(fired([caches(), caches("a")], **newer)) == [(["a"], [])]
+    assert "Arguments of another version of the provider are ignored: cache_whitelst, tags" in capsys.readouterr().out
+    with pytest.raises(SettingsError, match=r"has no argument cache_whitelst, tags. Did you mean cache_whitelist\?"):
+        IgniteCacheWatchTrigger(**newer).serialize()
+
+
+@pytest.mark.parametrize("missing", ["cache_blacklist", "backlog_cache_name", "kinds", "poll_interval", "known", "once"])
+def test_arguments_that_an_older_version_did_not_store_have_defaults(missing: str) -> None:
+    default = IgniteCacheWatchTrigger().serialize()[1][missing]
+    stored = {name: value for name, value in ARGUMENTS.items() if name != missing}
+    assert IgniteCacheWatchTrigger(**stored).serialize()[1] == {**ARGUMENTS, missing: default}  # type: ignore[arg-type]
+
+
+def test_an_expression_that_backtracks_without_end_does_not_block_the_triggerer(monkeypatch: pytest.MonkeyPatch) -> None:
+    long = "a" * 200
+
+    class Cluster(nullcontext[Any]):
+        def __enter__(self) -> Any:
+            return SimpleNamespace(active=lambda: True, cache_names=lambda: [long], cache=lambda name: CacheInfo(name, 8))
+
+    monkeypatch.setattr("airflow_provider_ignite_kafka.hooks.ignite.IgniteHook.connect", lambda *_: Cluster())
+
+    async def run() -> int:
+        trigger = IgniteCacheWatchTrigger(cache_whitelist=["(a+)+b", "(a|a)*c"], once=True)
+        event = asyncio.ensure_future(anext(aiter(trigger.run())))
+        turns = 0
+        while not event.done():
+            turns += 1
+            await asyncio.sleep(0.001)
+        assert (await event).payload["state"] == {}
+        return turns
+
+    assert asyncio.run(asyncio.wait_for(run(), 30)) > 0
+
+
+def test_a_cluster_that_accepts_and_never_answers_is_given_up_at_the_deadline(connect: Any) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        connect("silent", conn_type="ignite", host="127.0.0.1", port=silent.getsockname()[1])
+
+        async def run() -> float:
+            trigger = IgniteCacheWatchTrigger(ignite_conn_id="silent", poll_interval=60, poll_timeout=0.3)
+            waiting = asyncio.ensure_future(anext(aiter(trigger.run())))
+            began, longest = time.monotonic(), 0.0
+            while time.monotonic() - began < 1:
+                turn = time.monotonic()
+                await asyncio.sleep(0.01)
+                longest = max(longest, time.monotonic() - turn)
+            assert not waiting.done()
+            waiting.cancel()
+            await asyncio.wait([waiting])
+            return longest
+
+        assert asyncio.run(run()) < 0.3
 
 
 def test_an_asset_s_state_that_cannot_be_stored_is_stored_later() -> None:
@@ -203,7 +267,7 @@ def test_trigger_survives_serialisation_and_holds_no_secret(connect: Any) -> Non
 def test_sensor_and_trigger_poll_with_a_secrets_file(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str | None] = []
 
-    def connect(_hook: object, secrets_file: str | None = None) -> Any:
+    def connect(_hook: object, secrets_file: str | None, timeout_s: float) -> Any:
         asked.append(secrets_file)
         raise IgniteUnreachable("away")
 
@@ -217,14 +281,16 @@ def test_sensor_and_trigger_poll_with_a_secrets_file(monkeypatch: pytest.MonkeyP
     again = IgniteCacheWatchTrigger(**arguments)
     assert again.serialize() == (path, arguments)
     again._prepare()
-    assert asyncio.run(again._poll()) is None
+    assert again.poller is not None
+    with pytest.raises(IgniteUnreachable):
+        again.poller.poll()
     assert asked == ["/mnt/s.json", "/mnt/s.json"]
 
 
 @pytest.mark.parametrize(
     "arguments",
-    [{}, {"known": {}}, {**ARGUMENTS, "once": False}, {"secrets_file": "/mnt/s.json"}],
-    ids=["defaults", "empty", "all", "file"],
+    [{}, {"known": {}}, {**ARGUMENTS, "once": False}, {"secrets_file": "/mnt/s.json"}, {"poll_timeout": 5, "poll_interval": 30}],
+    ids=["defaults", "empty", "all", "file", "timeout"],
 )
 def test_airflow_takes_the_stored_trigger_for_the_same_as_the_dag_s(arguments: dict[str, Any]) -> None:
     """Otherwise each parsing of the Dag would create a new trigger."""

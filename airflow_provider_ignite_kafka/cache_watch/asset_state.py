@@ -1,0 +1,75 @@
+"""State of a watcher in Airflow's stores of its assets (Airflow 3.3)."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ignite_kafka.errors import SettingsError
+from ignite_kafka.plan.cache_changes import State, state_of, state_to_dict
+
+log = logging.getLogger(__name__)
+_WRITTEN = "written_ms"  # absent from what earlier versions stored
+
+
+def stores_of(shared: Any) -> list[Any]:
+    """The state store of each watched asset; none before Airflow 3.3 and in a task.
+
+    Airflow merges equal triggers into one, so that several assets may share this one. Each store gets the state, because the trigger must
+    keep it when one of the assets leaves.
+
+    :param shared: attribute `asset_state_store` of the trigger.
+    """
+    if shared is None:
+        return []
+    by_asset = {**getattr(shared, "_by_name", {}), **getattr(shared, "_by_uri", {})}  # no public method lists them
+    return [by_asset[name] for name in sorted(by_asset)] or [shared]
+
+
+class AssetState:
+    """The known caches and the id of the last difference.
+
+    :param key: key of the state in every store.
+    :param earlier_key: key under which an earlier version of the provider stored it.
+    """
+
+    def __init__(self, stores: Sequence[Any], key: str, earlier_key: str) -> None:
+        self._stores, self._key, self._earlier_key = stores, key, earlier_key
+
+    async def load(self) -> tuple[State | None, str, bool]:
+        """The newest state, the id of the last difference, and whether every store holds just these.
+
+        A state that cannot be read, of another version, is left out.
+        """
+        found = [await self._read(store) for store in self._stores]
+        readable = [value for value in found if value is not None]
+        if not readable:
+            return None, "", not self._stores
+        newest = max(readable, key=lambda value: value[0])
+        return newest[1], newest[2], all(value == newest for value in found)
+
+    async def save(self, state: State, step: str) -> None:
+        """Write the state to every store.
+
+        :raises AirflowException, AirflowRuntimeError: a store cannot be written.
+        """
+        value = {"id": step, "state": state_to_dict(state), _WRITTEN: int(time.time() * 1000)}
+        for store in self._stores:
+            await store.aset(self._key, value)
+
+    async def _read(self, store: Any) -> tuple[int, State, str] | None:
+        kept = await store.aget(self._key)
+        if kept is None and self._earlier_key != self._key:
+            kept = await store.aget(self._earlier_key)
+            if isinstance(kept, Mapping) and _WRITTEN in kept:
+                return None  # that of another watcher
+        if kept is None:
+            return None
+        try:
+            state = state_of(kept["state"])
+            return None if state is None else (int(kept.get(_WRITTEN, 0)), state, str(kept.get("id", "")))
+        except (SettingsError, TypeError, ValueError, KeyError, AttributeError) as error:
+            log.warning("The stored state of a watcher cannot be read, so the watcher starts anew: %s", error)
+            return None

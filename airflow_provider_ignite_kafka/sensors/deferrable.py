@@ -1,0 +1,90 @@
+"""Base class of sensors that can wait in the triggerer; `soft_fail` and `never_fail` have the same meaning on every version of Airflow."""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from airflow.providers.common.compat.sdk import (
+    AirflowException,
+    AirflowSensorTimeout,
+    AirflowSkipException,
+    BaseSensorOperator,
+    PokeReturnValue,
+    conf,
+)
+
+from airflow_provider_ignite_kafka.templates import TypedTemplates
+
+if TYPE_CHECKING:
+    from airflow.providers.common.compat.sdk import Context
+    from airflow.triggers.base import BaseTrigger
+
+
+class DeferrableSensor(TypedTemplates, BaseSensorOperator):
+    """Sensor that checks its condition once in the worker and then waits in the triggerer, if `deferrable`.
+
+    A deferred sensor fails and skips as one that pokes: an error of the first check goes through Airflow's own loop; after a deferral,
+    `soft_fail` and `never_fail` skip the task. Airflow 3.0 itself does not apply them to the end of a deferral by time.
+
+    :param deferrable: wait in the triggerer. Default: option `[operators] default_deferrable`.
+    """
+
+    def __init__(self, *, deferrable: bool = conf.getboolean("operators", "default_deferrable", fallback=False), **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.deferrable = deferrable
+        self._deadline = 0.0  # set when the task begins
+
+    @abstractmethod
+    def check(self, context: Context) -> PokeReturnValue:
+        """Check the condition once."""
+
+    @abstractmethod
+    def trigger(self, context: Context) -> BaseTrigger:
+        """The trigger that waits after a check without success."""
+
+    def execute(self, context: Context) -> Any:
+        """Wait until a check succeeds and return its value.
+
+        :raises AirflowSensorTimeout: none did in time.
+        :raises AirflowFailException: no later check can succeed.
+        """
+        self._deadline = time.time() + self.timeout
+        return super().execute(context)
+
+    def poke(self, context: Context) -> PokeReturnValue:
+        """Check once; if deferrable, defer after a check without success."""
+        found = self.check(context)
+        if not found and self.deferrable:
+            self.wait(context, self._deadline)
+        return found
+
+    def wait(self, context: Context, deadline: float) -> NoReturn:
+        """Defer until the trigger fires.
+
+        :param deadline: end of the wait, in seconds since 1970.
+        :raises AirflowSensorTimeout: it has passed.
+        """
+        left = deadline - time.time()
+        if left <= 0:
+            raise AirflowSensorTimeout(f"Sensor has timed out; its condition was not met within {self.timeout} s.")
+        self.defer(
+            trigger=self.trigger(context),
+            method_name="execute_complete",
+            kwargs={"deadline": deadline},
+            timeout=timedelta(seconds=left),
+        )
+
+    def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: Context) -> Any:
+        """Continue after the trigger; called by Airflow."""
+        try:
+            return super().resume_execution(next_method, next_kwargs, context)
+        except AirflowSkipException:
+            raise
+        except AirflowException as error:
+            for name in ("soft_fail", "never_fail"):
+                if getattr(self, name):
+                    raise AirflowSkipException(f"Skipping because {name} is set: {error}") from error
+            raise

@@ -1,0 +1,50 @@
+"""Arguments of triggers, which other versions of the provider may have serialized, and errors as events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
+from airflow.triggers.base import TriggerEvent
+
+from airflow_provider_ignite_kafka.cache_watch.poll import FATAL
+from ignite_kafka.errors import SettingsError
+from ignite_kafka.settings.suggestions import did_you_mean
+
+
+def refuse_unknown(trigger: str, unknown: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse arguments that a trigger does not have, when the Dag is parsed; a triggerer ignores those of a newer version.
+
+    :raises SettingsError: there is one; it names the nearest known argument.
+    """
+    names = sorted(unknown)
+    if names:
+        remedy = did_you_mean(names[0], known) or f"Known are {', '.join(known)}."
+        raise SettingsError(f"{trigger} has no argument {', '.join(names)}", remedy)
+
+
+def seconds(trigger: str, name: str, value: Any, *, positive: bool = False) -> float:
+    """A number of seconds.
+
+    :raises SettingsError: it is none, negative, or, if `positive`, 0.
+    """
+    try:
+        in_order = (value > 0 if positive else value >= 0) and value < float("inf")
+    except TypeError:
+        in_order = False
+    if not in_order:
+        raise SettingsError(f"{name} of {trigger} is {value!r}", f"Give seconds, {'more than 0' if positive else '0 or more'}.")
+    return value  # type: ignore[no-any-return]  # unchanged: Airflow compares stored arguments
+
+
+def error_event(error: Exception) -> TriggerEvent:
+    """The event by which a trigger of a deferred task reports an error; ``event_to_exception`` reads it."""
+    return TriggerEvent({"error": f"{type(error).__name__}: {error}", "final": isinstance(error, FATAL)})
+
+
+def event_to_exception(event: Mapping[str, Any]) -> AirflowException | None:
+    """The exception for an event that reports an error; None for any other event."""
+    if "error" not in event:
+        return None
+    return (AirflowFailException if event.get("final") else AirflowException)(event["error"])
