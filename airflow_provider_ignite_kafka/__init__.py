@@ -43,6 +43,14 @@ def get_provider_info() -> dict[str, Any]:
                 "conn-fields": _ignite_fields(),
             }
         ],
+        "asset-uris": [
+            {
+                "schemes": ["ignite"],
+                "handler": "airflow_provider_ignite_kafka.assets.ignite.sanitize_uri",
+                "factory": "airflow_provider_ignite_kafka.assets.ignite.create_asset",
+                "to_openlineage_converter": "airflow_provider_ignite_kafka.assets.ignite.convert_asset_to_openlineage",
+            }
+        ],
         "config": {"ignite_kafka": {"description": "Options of the provider for Apache Ignite and Kafka.", "options": _options()}},
     }
 

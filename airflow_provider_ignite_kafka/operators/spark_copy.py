@@ -20,8 +20,10 @@ from airflow.providers.common.compat.sdk import BaseOperator
 
 from airflow_provider_ignite_kafka.hooks.ignite import IgniteHook
 from airflow_provider_ignite_kafka.hooks.spark_app import AppExit, SparkAppHook, spark_master
+from airflow_provider_ignite_kafka.lineage.copy import CopyLineage, injects_parent_job, with_parent_job
 from airflow_provider_ignite_kafka.parse_check import check_settings
 from airflow_provider_ignite_kafka.run_monitor import RunMonitor
+from airflow_provider_ignite_kafka.run_report import RunReport
 from airflow_provider_ignite_kafka.spark import run_result
 from airflow_provider_ignite_kafka.spark.packaging import app_path
 from airflow_provider_ignite_kafka.spark.request import Request
@@ -40,7 +42,7 @@ _NAME_LETTERS, _NAME_KEPT = frozenset(string.ascii_letters + string.digits + "._
 _OURS = frozenset({"self", "conn_id", "conf", "application_args", "java_class", "yarn_track_via_rm_api", "track_driver_via_k8s_api"})
 
 
-class SparkCopyOperator(TypedTemplates, BaseOperator):
+class SparkCopyOperator(CopyLineage, TypedTemplates, BaseOperator):
     """Run one of our Spark apps to its end and return its counts; an error that no retry cures fails the task without retries.
 
     In client mode (``local[*]``, ``spark://``) the app runs on the worker and ends with the task; with ``deploy-mode`` cluster (YARN,
@@ -67,6 +69,8 @@ class SparkCopyOperator(TypedTemplates, BaseOperator):
     :param spark_submit: other arguments of the Spark provider's SparkSubmitHook by name: ``archives``, ``deploy_mode``, ``env_vars``,
         ``files``, ``keytab``, ``principal``, ``properties_file``, ``py_files``, ``spark_binary``, ``yarn_queue`` and so on. Templated.
     :param stop_timeout_ms: milliseconds that the app has to end after its current batch, when the task is killed or times out.
+    :param openlineage_inject_parent_job_info: add the Spark properties by which OpenLineage's Spark listener names this task as parent.
+        Default: option ``spark_inject_parent_job_info`` of section ``[openlineage]`` in Airflow's configuration.
 
     ``max_active_tis_per_dag`` defaults to 1 if the connector's name is the same in each Dag run: runs of one connector wait for each
     other, also those of a backfill.
@@ -109,6 +113,7 @@ class SparkCopyOperator(TypedTemplates, BaseOperator):
         application: str | None = None,
         spark_submit: Mapping[str, Any] | None = None,
         stop_timeout_ms: int = 30_000,
+        openlineage_inject_parent_job_info: bool | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -118,15 +123,14 @@ class SparkCopyOperator(TypedTemplates, BaseOperator):
         self.ignite_conn_id, self.kafka_conn_id = ignite_conn_id, kafka_conn_id
         self.registry_conn_id, self.conn_id = registry_conn_id, conn_id
         self.secrets_file, self.ship_secrets_unprotected = secrets_file, ship_secrets_unprotected
-        self.conf = conf
+        self.conf, self.spark_submit = conf, spark_submit
         self.num_executors, self.total_executor_cores = num_executors, total_executor_cores
         self.executor_cores, self.executor_memory = executor_cores, executor_memory
-        self.driver_memory = driver_memory
-        self.application = application
-        self.spark_submit = spark_submit
+        self.driver_memory, self.application = driver_memory, application
         if not isinstance(spark_submit, str) and (wrong := _wrong_arguments(spark_submit)):
             raise ValueError(wrong)
         self.stop_timeout_ms = stop_timeout_ms
+        self.openlineage_inject_parent_job_info = injects_parent_job(openlineage_inject_parent_job_info)
         self._hook: SparkAppHook | None = None
         self._killed = False
 
@@ -151,7 +155,9 @@ class SparkCopyOperator(TypedTemplates, BaseOperator):
         try:
             names = RunNames.of(context)
             request = self._request(names)
+            self._report = RunReport(context, request, self.outlets)
             arguments = self._spark_arguments()
+            arguments["conf"] = with_parent_job(arguments["conf"], context, inject=self.openlineage_inject_parent_job_info)
             master = spark_master(arguments)
             monitor = self.monitor_of(request)
             hook = self._hook = self._submit_hook(request, monitor, folder, master, arguments)
@@ -161,7 +167,7 @@ class SparkCopyOperator(TypedTemplates, BaseOperator):
             if self._killed:
                 raise run_result.killed_exception()
             ended = hook.run(self.application or str(app_path(self.app_name)))
-            return self._result(ended, hook, monitor, continuous=request.settings.run_mode == "continuous")
+            return self._result(ended, hook, monitor, self._report, continuous=request.settings.run_mode == "continuous")
         except IgniteKafkaError as error:
             raise run_result.error_to_exception(error) from error
         finally:
@@ -176,6 +182,9 @@ class SparkCopyOperator(TypedTemplates, BaseOperator):
         self._killed = True
         if self._hook is not None:
             self._hook.stop()
+
+    def _lineage_request(self) -> Request:
+        return self._request(RunNames(connector_name(f"{self.dag_id}.{self.task_id}"), "", ""))
 
     @abstractmethod
     def _request(self, names: RunNames) -> Request:
@@ -214,7 +223,7 @@ class SparkCopyOperator(TypedTemplates, BaseOperator):
             **arguments,
         )
 
-    def _result(self, ended: AppExit, hook: SparkAppHook, monitor: RunMonitor, *, continuous: bool) -> dict[str, Any]:
+    def _result(self, ended: AppExit, hook: SparkAppHook, monitor: RunMonitor, report: RunReport, *, continuous: bool) -> dict[str, Any]:
         try:
             status = monitor.status() if ended.reported else self._await_end(hook, monitor)
         except IgniteKafkaError as error:
@@ -223,7 +232,9 @@ class SparkCopyOperator(TypedTemplates, BaseOperator):
             self.log.warning("The status topic could not be read: %s", error)
             status = None
         continuous = continuous and not self._killed  # Airflow may retry a killed task, so its stop is no success
-        if status is None or not run_result.succeeded(status, continuous=continuous):
+        succeeded = run_result.succeeded(status, continuous=continuous)
+        report.ended(status, succeeded=succeeded)
+        if status is None or not succeeded:
             raise run_result.killed_exception() if self._killed else run_result.to_exception(status, ended)
         result = run_result.to_xcom(status)
         what = "stopped" if continuous else f"snapshot {result['snapshot_id']}" if result["snapshot_id"] else "done"

@@ -12,6 +12,9 @@ import logging
 import string
 import threading
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +23,7 @@ ERROR, WARNING, INFO = logging.ERROR, logging.WARNING, logging.INFO
 _logger = logging.getLogger("ignite_kafka.events")
 _counts: Counter[int] = Counter()
 _lock = threading.Lock()
+_muted: ContextVar[bool] = ContextVar("muted", default=False)
 
 
 @dataclass(frozen=True)
@@ -219,8 +223,20 @@ SEVERAL_TYPES_IN_SUBJECT = Event(
 EVENTS: dict[int, Event] = {event.id: event for event in tuple(globals().values()) if isinstance(event, Event)}
 
 
+@contextmanager
+def muted() -> Iterator[None]:
+    """Emit nothing in this context: for settings that are read once more."""
+    token = _muted.set(True)
+    try:
+        yield
+    finally:
+        _muted.reset(token)
+
+
 def emit(event: Event, **fields: Any) -> None:
     """Log an event with its fields and count it. Fields must hold no secret; values that are not JSON are written as text."""
+    if _muted.get():
+        return
     with _lock:
         _counts[event.id] += 1
     if _logger.isEnabledFor(event.severity):

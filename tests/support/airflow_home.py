@@ -79,15 +79,15 @@ class AirflowHome:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("AIRFLOW", "PYSPARK", "SPARK", "PYTHONPATH"))}
         return {**kept, **settings}
 
-    def start(self, dag_id: str, conf: Mapping[str, Any] | None = None) -> ManagedProcess:
-        """Start ``airflow dags test``: a new run of a Dag."""
+    def start(self, dag_id: str, conf: Mapping[str, Any] | None = None, environment: Mapping[str, str] | None = None) -> ManagedProcess:
+        """Start ``airflow dags test``: a new run of a Dag, with these variables beside those of :meth:`env`."""
         self.runs += 1
         command = [self.python, "-m", "airflow", "dags", "test", dag_id, *(["--conf", json.dumps(conf)] if conf is not None else [])]
-        return ManagedProcess(command, self.folder / f"run-{self.runs}.log", self.env(), self.folder)
+        return ManagedProcess(command, self.folder / f"run-{self.runs}.log", {**self.env(), **(environment or {})}, self.folder)
 
-    def run(self, dag_id: str, conf: Mapping[str, Any] | None = None) -> str:
+    def run(self, dag_id: str, conf: Mapping[str, Any] | None = None, environment: Mapping[str, str] | None = None) -> str:
         """Run a Dag to its end; its output."""
-        process = self.start(dag_id, conf)
+        process = self.start(dag_id, conf, environment)
         try:
             process.wait()
             return process.output()

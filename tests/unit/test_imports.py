@@ -94,7 +94,7 @@ for module in sys.argv[1:]:
 def test_what_dags_import_loads_no_spark(module: str, loaded_beside_airflow: dict[str, set[str]]) -> None:
     modules = loaded_beside_airflow[module]
     assert "airflow" in modules
-    assert not {"pyspark", "pyarrow", "polars", "numpy", "py4j"} & modules
+    assert not {"pyspark", "pyarrow", "polars", "numpy", "py4j", "openlineage"} & modules
 
 
 def test_hook_loads_no_spark_and_no_kafka(loaded_beside_airflow: dict[str, set[str]]) -> None:

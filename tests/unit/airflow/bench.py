@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from airflow.sdk import DAG
+from airflow.sdk.execution_time.context import OutletEventAccessors
 
 from airflow_provider_ignite_kafka.operators.ignite_to_kafka import IgniteToKafkaOperator
 from airflow_provider_ignite_kafka.operators.kafka_to_ignite import KafkaToIgniteOperator
@@ -143,4 +144,4 @@ def rendered(task: SparkCopyOperator, **settings: Any) -> SparkCopyOperator:
 
 def context(try_number: int = 1, map_index: int = -1, run_id: str = "manual__2025-01-01") -> Any:
     task = SimpleNamespace(dag_id="nightly", task_id="copy", run_id=run_id, map_index=map_index, try_number=try_number)
-    return {"ti": task, "params": {"prefix": "p-"}, "run_id": run_id}
+    return {"ti": task, "params": {"prefix": "p-"}, "run_id": run_id, "outlet_events": OutletEventAccessors()}

@@ -1,0 +1,31 @@
+"""Addresses of nodes and brokers as assets and datasets name them: ``host:port``, in lower case, IPv6 in brackets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+IGNITE_PORT, KAFKA_PORT = 10800, 9092
+
+
+def normalized(address: str, port: int) -> str:
+    """One address with its port.
+
+    :param address: ``host``, ``host:port``, ``[ipv6]``, ``[ipv6]:port`` or ``ipv6``; a protocol or user before the host is left out.
+    :param port: if the address has none.
+    :raises ValueError: the port is no number.
+    """
+    address = address.strip().rpartition("://")[2].rpartition("@")[2].lower()
+    if address.count(":") > 1 and not address.startswith("["):
+        return f"[{address}]:{port}"
+    if ":" not in address or address.endswith("]"):
+        return f"{address}:{port}"
+    given = address.rpartition(":")[2]
+    if not given.isascii() or not given.isdigit():
+        raise ValueError(f"the port of {address!r} is no number")
+    return address
+
+
+def listed(addresses: str | Sequence[str], port: int) -> tuple[str, ...]:
+    """Addresses of a list or of a text with commas; the first one names the cluster in assets and datasets."""
+    parts = addresses.split(",") if isinstance(addresses, str) else addresses
+    return tuple(normalized(part, port) for part in parts if part.strip())

@@ -1,0 +1,95 @@
+"""What a run has copied, as assets and lineage name it: caches, topics, counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from airflow_provider_ignite_kafka.assets.addresses import IGNITE_PORT, KAFKA_PORT, listed
+from airflow_provider_ignite_kafka.assets.ignite import cache_uri
+from ignite_kafka.settings.source import SourceSettings
+
+if TYPE_CHECKING:
+    from ignite_kafka.settings.connector import ConnectorSettings
+    from ignite_kafka.state.status import RunStatus
+
+KAFKA_SCHEME = "kafka"
+
+
+@dataclass(frozen=True)
+class CopiedCache:
+    """A cache, its topic, and the counts of a run.
+
+    :param records: records sent; of a sink, entries stored or removed.
+    :param bytes: size of keys and values.
+    :param skipped: entries or records that were skipped or became dead letters.
+    """
+
+    cache: str
+    topic: str
+    records: int = 0
+    bytes: int = 0
+    skipped: int = 0
+
+
+@dataclass(frozen=True)
+class Copied:
+    """The clusters, caches and topics of a run.
+
+    :param to_kafka: the direction.
+    :param ignite: addresses of the Ignite cluster, ``host:port``; the first one names it.
+    :param kafka: addresses of the Kafka cluster, likewise.
+    :param run: what all events of the run have in common: connector, run id, snapshot id, state.
+    """
+
+    to_kafka: bool
+    ignite: tuple[str, ...]
+    kafka: tuple[str, ...]
+    caches: tuple[CopiedCache, ...] = ()
+    run: dict[str, Any] = field(default_factory=dict)
+
+    def cache_uri(self, one: CopiedCache) -> str:
+        """URI of a cache's asset."""
+        return cache_uri(self.ignite[0], one.cache)
+
+    def topic_uri(self, one: CopiedCache) -> str:
+        """URI of a topic's asset, by the scheme of Airflow's Kafka provider."""
+        return f"{KAFKA_SCHEME}://{self.kafka[0]}/{one.topic}"
+
+    def target_uri(self, one: CopiedCache) -> str:
+        """URI of what was filled."""
+        return self.topic_uri(one) if self.to_kafka else self.cache_uri(one)
+
+    def source_uri(self, one: CopiedCache) -> str:
+        """URI of what was read."""
+        return self.cache_uri(one) if self.to_kafka else self.topic_uri(one)
+
+    def extra(self, one: CopiedCache) -> dict[str, Any]:
+        """Extra of the asset event of one cache and topic."""
+        counts = {"cache": one.cache, "topic": one.topic, "records": one.records, "bytes": one.bytes, "skipped": one.skipped}
+        return {**self.run, **counts}
+
+
+def clusters_of(settings: ConnectorSettings) -> Copied:
+    """The clusters of a connector, without caches."""
+    ignite = listed(settings.ignite_endpoint.addresses, IGNITE_PORT)
+    return Copied(isinstance(settings, SourceSettings), ignite, listed(settings.bootstrap_servers, KAFKA_PORT))
+
+
+def copied_of(settings: ConnectorSettings, status: RunStatus | None) -> Copied:
+    """What a run has copied by its status record; nothing without a record.
+
+    A run that found its snapshot complete has copied nothing: its counts are those of the run that sent the snapshot, so they are left out.
+    """
+    clusters = clusters_of(settings)
+    if status is None:
+        return clusters
+    run = {"connector": status.connector, "run_id": status.run_id, "state": status.state}
+    run |= {"snapshot_id": status.snapshot_id} if status.snapshot_id else {}
+    caches = []
+    for name, counts in sorted(status.caches.items()):
+        done = counts.records if clusters.to_kafka else counts.entries
+        caches.append(
+            CopiedCache(name, counts.topic) if status.already_complete else CopiedCache(name, counts.topic, done, counts.bytes, counts.bad)
+        )
+    return Copied(clusters.to_kafka, clusters.ignite, clusters.kafka, tuple(caches), run)

@@ -1,0 +1,60 @@
+"""Asset events of a task that has copied: one for each topic or cache that the run filled, with its counts as extra."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from airflow_provider_ignite_kafka.assets.addresses import IGNITE_PORT, KAFKA_PORT, normalized
+from airflow_provider_ignite_kafka.assets.copied import KAFKA_SCHEME, Copied, CopiedCache
+from airflow_provider_ignite_kafka.assets.ignite import SCHEME, cache_of
+
+if TYPE_CHECKING:
+    from airflow.providers.common.compat.sdk import Context
+
+
+def emit_asset_events(context: Context, outlets: Sequence[Any], copied: Copied) -> None:
+    """Add events to the outlets of a task that succeeds; Airflow stores none of a task that fails.
+
+    - An asset alias gets an event of each topic (of a sink: cache) into which this run has copied anything; of the outlet that the Dag
+      names for it, else of the asset whose name is its URI.
+    - An asset that the Dag names gets the counts as extra if the run has filled it, zeros included: Airflow makes the event of such an
+      outlet in any case. Any address of the cluster matches.
+    """
+    from airflow.sdk import Asset, AssetAlias
+
+    events, named = context["outlet_events"], {}
+    aliases = [outlet for outlet in outlets if isinstance(outlet, AssetAlias)]
+    for outlet in outlets:
+        if (uri := getattr(outlet, "uri", None)) and (found := _filled(uri, copied)) is not None:
+            events[outlet].extra.update(copied.extra(found))
+            named[found] = outlet
+    for one in copied.caches:
+        if one.records:
+            for alias in aliases:
+                events[alias].add(named.get(one) or Asset(uri=copied.target_uri(one)), extra=copied.extra(one))
+
+
+def report_hook_lineage(hook: Any, copied: Copied) -> None:
+    """Report what was read and filled to Airflow's collector of lineage, whose readers see assets that are known only at run time."""
+    from airflow.providers.common.compat.sdk import get_hook_lineage_collector
+
+    collector = get_hook_lineage_collector()
+    for one in copied.caches:
+        if one.records:
+            collector.add_input_asset(hook, uri=copied.source_uri(one))
+            collector.add_output_asset(hook, uri=copied.target_uri(one), asset_extra=copied.extra(one))
+
+
+def _filled(uri: str, copied: Copied) -> CopiedCache | None:
+    """The cache or topic of a URI, if the run was to fill it."""
+    parts = urlsplit(uri)
+    if parts.scheme == KAFKA_SCHEME and copied.to_kafka:
+        if normalized(parts.netloc, KAFKA_PORT) in copied.kafka:
+            return next((one for one in copied.caches if one.topic == parts.path[1:]), None)
+    elif parts.scheme == SCHEME and not copied.to_kafka:
+        address, cache = cache_of(uri)
+        if normalized(address, IGNITE_PORT) in copied.ignite:
+            return next((one for one in copied.caches if one.cache == cache), None)
+    return None

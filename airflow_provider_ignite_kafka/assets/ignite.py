@@ -1,0 +1,66 @@
+"""Assets of Ignite caches: ``ignite://host:port/cache``, the name of the cache percent-encoded.
+
+OpenLineage's naming specification has no entry for Ignite; by its general rule the namespace is ``ignite://host:port`` and the name that of
+the cache.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, unquote, urlsplit
+
+from airflow_provider_ignite_kafka.assets.addresses import IGNITE_PORT, normalized
+
+if TYPE_CHECKING:
+    from urllib.parse import SplitResult
+
+    from airflow.providers.common.compat.openlineage.facet import Dataset
+    from airflow.sdk import Asset
+
+SCHEME = "ignite"
+
+
+def sanitize_uri(uri: SplitResult) -> SplitResult:
+    """The URI with a lower-case host, the port, and the percent-encoded name of the cache.
+
+    :raises ValueError: host or cache is missing, or the port is no number; Airflow shows it as import error of the Dag.
+    """
+    form = "Its form is ignite://host:port/cache, where / in a cache's name is %2F"
+    if not uri.netloc:
+        raise ValueError(f"{uri.geturl()!r} names no host of an Ignite node. {form}.")
+    cache = uri.path[1:]
+    if not cache or "/" in cache:
+        raise ValueError(f"{uri.geturl()!r} must name one cache after the host. {form}.")
+    return uri._replace(netloc=normalized(uri.netloc, IGNITE_PORT), path=f"/{quote(unquote(cache), safe='')}")
+
+
+def create_asset(*, host: str, cache: str, port: int = IGNITE_PORT, extra: dict[str, Any] | None = None) -> Asset:
+    """The asset of a cache.
+
+    :param host: a node of the cluster; with a port of its own, or `port`.
+    """
+    from airflow.sdk import Asset
+
+    return Asset(uri=cache_uri(normalized(host, port), cache), extra=extra)
+
+
+def cache_uri(address: str, cache: str) -> str:
+    """URI of a cache, as :func:`sanitize_uri` leaves it.
+
+    :param address: ``host:port``.
+    """
+    return f"{SCHEME}://{address}/{quote(cache, safe='')}"
+
+
+def cache_of(uri: str) -> tuple[str, str]:
+    """Address and cache of a URI."""
+    parts = urlsplit(uri)
+    return parts.netloc, unquote(parts.path[1:])
+
+
+def convert_asset_to_openlineage(asset: Asset, lineage_context: Any) -> Dataset:
+    """OpenLineage's dataset of an asset."""
+    from airflow.providers.common.compat.openlineage.facet import Dataset
+
+    address, cache = cache_of(asset.uri)
+    return Dataset(namespace=f"{SCHEME}://{address}", name=cache)

@@ -1,0 +1,66 @@
+"""Methods by which Airflow's OpenLineage provider asks the operators that copy for datasets, and Spark's link to the task."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.common.compat.sdk import conf
+
+if TYPE_CHECKING:
+    from airflow.providers.common.compat.sdk import Context
+    from airflow.providers.openlineage.extractors import OperatorLineage
+
+    from airflow_provider_ignite_kafka.run_report import RunReport
+    from airflow_provider_ignite_kafka.spark.request import Request
+
+
+class CopyLineage:
+    """Mixin of an operator that copies. The listener calls it in a fork of the task, which it ends after `execution_timeout`."""
+
+    _report: RunReport | None = None
+
+    def _lineage_request(self) -> Request:
+        """The request of a run, for its settings and connections alone."""
+        raise NotImplementedError
+
+    def get_openlineage_facets_on_start(self) -> OperatorLineage[Any, Any]:
+        """The caches and topics that the run is to copy, as far as settings and the Ignite cluster tell, with columns."""
+        from airflow_provider_ignite_kafka.lineage.openlineage import planned
+        from ignite_kafka.events import muted
+
+        with muted():  # execute() reads the settings again
+            return planned(self._lineage_request())
+
+    def get_openlineage_facets_on_complete(self, task_instance: Any) -> OperatorLineage[Any, Any]:
+        """The caches and topics that the run has copied, with columns and counts."""
+        from airflow_provider_ignite_kafka.lineage.openlineage import copied
+
+        report = self._report
+        if report is None or not report.copied.caches:
+            return self.get_openlineage_facets_on_start()
+        return copied(report.request, report.copied)
+
+    def get_openlineage_facets_on_failure(self, task_instance: Any) -> OperatorLineage[Any, Any]:
+        """Those of a failed run: the counts are of what was committed before the failure."""
+        return self.get_openlineage_facets_on_complete(task_instance)
+
+
+def injects_parent_job(given: bool | None) -> bool:
+    """Whether Spark is told about this task: as the author wishes, else by the option that the Spark provider's operator has, too."""
+    if given is not None:
+        return given
+    return bool(conf.getboolean("openlineage", "spark_inject_parent_job_info", fallback=False))
+
+
+def with_parent_job(conf: Mapping[str, Any], context: Context, *, inject: bool) -> dict[str, Any]:
+    """Spark properties by which OpenLineage's Spark listener names this task as the parent of its runs.
+
+    :param conf: Spark properties of the user; one that begins with ``spark.openlineage.parent`` is kept, and none is added.
+    :param inject: whether to add them; without the OpenLineage provider a warning is logged.
+    """
+    if not inject:
+        return dict(conf)
+    from airflow.providers.common.compat.openlineage.utils.spark import inject_parent_job_information_into_spark_properties
+
+    return dict(inject_parent_job_information_into_spark_properties(dict(conf), context))

@@ -1,0 +1,136 @@
+"""OpenLineage datasets of a run: Ignite caches with their columns, Kafka topics, counts of what was copied.
+
+Names are those of OpenLineage's naming specification: ``kafka://host:port`` and the topic. For Ignite, which it does not list, they follow
+its general rule: ``ignite://host:port`` and the cache.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from airflow.providers.common.compat.openlineage.facet import (
+    InputDataset,
+    OutputDataset,
+    OutputStatisticsOutputDatasetFacet,
+    SchemaDatasetFacet,
+    SchemaDatasetFacetFields,
+)
+from airflow.providers.openlineage.extractors import OperatorLineage
+
+from airflow_provider_ignite_kafka.assets.copied import Copied, CopiedCache, clusters_of
+from airflow_provider_ignite_kafka.spark.request import Request
+from ignite_kafka.common.deadline import Deadline
+from ignite_kafka.errors import CacheNotFound, IgniteKafkaError
+from ignite_kafka.ignite.cluster import Cluster
+from ignite_kafka.ignite.sql_views import with_present_tables
+from ignite_kafka.ignite.types.model import QueryEntity
+from ignite_kafka.plan.routing import select
+from ignite_kafka.settings.connector import ConnectorSettings
+from ignite_kafka.settings.sink import SinkSettings
+from ignite_kafka.settings.source import SourceSettings
+
+log = logging.getLogger(__name__)
+_CONNECT_S = 2.0
+_COLUMNS_S = 5.0  # the listener ends the method after 10 seconds, and its event is lost
+_PLAIN_NAME = re.compile(r"[\w-]+")
+
+Columns = Mapping[str, tuple[tuple[str, str], ...]]
+"""Names and Java types of columns, by cache."""
+
+
+def planned(request: Request) -> OperatorLineage[Any, Any]:
+    """Datasets of a run that starts. What matches a regular expression is known only if the Ignite cluster answers at once."""
+    settings = request.settings
+    try:
+        with _cluster(request) as cluster:
+            pairs = _pairs(settings, cluster.cache_names())
+            columns = _columns(cluster, (cache for cache, _ in pairs))
+    except IgniteKafkaError as error:
+        log.info("Lineage without columns, because Ignite did not answer: %s", error)
+        pairs, columns = _pairs(settings, None), {}
+    caches = tuple(CopiedCache(cache, topic) for cache, topic in pairs)
+    return _lineage(replace(clusters_of(settings), caches=caches), columns, counted=False)
+
+
+def copied(request: Request, run: Copied) -> OperatorLineage[Any, Any]:
+    """Datasets of a run that has ended, with its counts."""
+    try:
+        with _cluster(request) as cluster:
+            columns = _columns(cluster, (one.cache for one in run.caches))
+    except IgniteKafkaError as error:
+        log.info("Lineage without columns, because Ignite did not answer: %s", error)
+        columns = {}
+    return _lineage(run, columns, counted=True)
+
+
+def _cluster(request: Request) -> Cluster:
+    return Cluster(request.settings.ignite_endpoint.bounded(_CONNECT_S), request.secrets.ignite)
+
+
+def _pairs(settings: ConnectorSettings, existing: Iterable[str] | None) -> list[tuple[str, str]]:
+    """Caches and topics that a run would copy.
+
+    :param existing: caches of the cluster; None: not known.
+    """
+    if isinstance(settings, SinkSettings):
+        return [(settings.cache_of(topic).name, topic) for topic in settings.topics]
+    assert isinstance(settings, SourceSettings)
+    names = [name for name in settings.cache_whitelist if _PLAIN_NAME.fullmatch(name)] if existing is None else existing
+    chosen = select(names, settings.cache_whitelist, settings.cache_blacklist, settings.backlog_cache_name)
+    return [(cache, settings.topic_of(cache).name) for cache in chosen]
+
+
+def _columns(cluster: Cluster, caches: Iterable[str]) -> Columns:
+    """Columns of the caches that exist and have a query entity; of as many caches as are read in time."""
+    found: dict[str, tuple[tuple[str, str], ...]] = {}
+    deadline = Deadline.after(_COLUMNS_S)
+    for cache in caches:
+        if deadline.expired:
+            log.info("Lineage has the columns of %d caches, the others were not read in %g s", len(found), _COLUMNS_S)
+            break
+        try:
+            entities = with_present_tables(cluster, cluster.configuration(cache)).query_entities
+        except CacheNotFound:
+            continue
+        if columns := tuple(dict(column for entity in entities for column in _columns_of(entity)).items()):
+            found[cache] = columns
+    return found
+
+
+def _columns_of(entity: QueryEntity) -> list[tuple[str, str]]:
+    column_of = dict(entity.aliases)
+    return [(column_of.get(one.name, one.name), one.java_type) for one in entity.fields]
+
+
+def _lineage(run: Copied, columns: Columns, *, counted: bool) -> OperatorLineage[Any, Any]:
+    """Inputs and outputs of a run.
+
+    :param counted: whether the counts are known.
+    """
+    caches: list[tuple[str, str, dict[str, Any]]] = []
+    topics: list[tuple[str, str, dict[str, Any]]] = []
+    for one in run.caches:
+        caches.append((f"ignite://{run.ignite[0]}", one.cache, _schema(columns.get(one.cache, ()))))
+        topics.append((f"kafka://{run.kafka[0]}", one.topic, {}))
+    sources, targets = (caches, topics) if run.to_kafka else (topics, caches)
+    statistics = [_statistics(one) if counted else {} for one in run.caches]
+    return OperatorLineage(
+        inputs=[InputDataset(namespace=namespace, name=name, facets=facets) for namespace, name, facets in sources],
+        outputs=[
+            OutputDataset(namespace=namespace, name=name, facets=facets, outputFacets=counts)
+            for (namespace, name, facets), counts in zip(targets, statistics, strict=True)
+        ],
+    )
+
+
+def _schema(columns: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    fields = [SchemaDatasetFacetFields(name=name, type=java_type) for name, java_type in columns]
+    return {"schema": SchemaDatasetFacet(fields=fields)} if fields else {}
+
+
+def _statistics(one: CopiedCache) -> dict[str, Any]:
+    return {"outputStatistics": OutputStatisticsOutputDatasetFacet(rowCount=one.records, size=one.bytes)}

@@ -1,0 +1,135 @@
+"""Dags that are scheduled on topics, run by Airflow's own scheduler and web server after a copy; the lineage of the copy in a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.integration.airflow.conftest import ENTRIES, Secured
+from tests.integration.airflow.test_cache_watch import command
+from tests.support.airflow_home import AirflowHome
+from tests.support.processes import ManagedProcess, output_tail
+from tests.support.waiting import wait_until
+from tools.servers import free_ports
+
+CONSUMERS = ("people_filled", "places_filled")
+
+
+@contextmanager
+def services(airflow: AirflowHome) -> Iterator[list[ManagedProcess]]:
+    """A scheduler that runs tasks, and the server that its tasks call."""
+    port, log_port, health_port = free_ports(3)
+    environment = {
+        **airflow.env(),
+        "AIRFLOW__API__HOST": "127.0.0.1",
+        "AIRFLOW__API__PORT": str(port),
+        "AIRFLOW__API__WORKERS": "1",
+        "AIRFLOW__API_AUTH__JWT_SECRET": "a secret of this test alone, of more than 64 bytes, as Airflow wishes it",
+        "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"http://127.0.0.1:{port}/execution/",
+        "AIRFLOW__CORE__PARALLELISM": "2",
+        "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{airflow.folder}/airflow.db?timeout=60",
+        "AIRFLOW__WORKERS__EXECUTION_API_TIMEOUT": "120",  # the first request to a new server loads what it needs
+        "AIRFLOW__LOGGING__WORKER_LOG_SERVER_PORT": str(log_port),
+        "AIRFLOW__SCHEDULER__SCHEDULER_HEALTH_CHECK_SERVER_PORT": str(health_port),
+    }
+    with ExitStack() as stack:
+        started = []
+        for name in ("api-server", "scheduler"):
+            log = airflow.folder / f"{name}.log"
+            started.append(ManagedProcess([airflow.python, "-m", "airflow", name], log, environment, airflow.folder))
+            stack.callback(started[-1].stop)
+        yield started
+
+
+@pytest.fixture(scope="module")
+def lineage(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("lineage") / "events.json"
+
+
+@pytest.fixture(scope="module")
+def copied(secured: Secured, airflow: AirflowHome, lineage: Path) -> Iterator[tuple[AirflowHome, str]]:
+    """An Airflow whose Dag has copied, with two Dags that wait for its topics; and the output of the copy."""
+    with pytest.MonkeyPatch.context() as patch, secured.ignite.client() as client:
+        patch.setenv("BROKER_OF_THE_TEST", secured.kafka.bootstrap)
+        client.sql("CREATE TABLE CITY (id BIGINT PRIMARY KEY, name VARCHAR)")
+        client.sql("INSERT INTO CITY VALUES (1, 'Zürich'), (2, 'Oslo')")
+        home = AirflowHome(airflow.folder / "assets", airflow.dags, secured.connections()).migrate()
+        command(home, "dags", "reserialize")
+        command(home, "scheduler", "--num-runs", "2")  # activates the assets
+        for dag_id in CONSUMERS:
+            command(home, "dags", "unpause", "--yes", dag_id)
+        openlineage = {
+            "AIRFLOW__OPENLINEAGE__TRANSPORT": json.dumps({"type": "file", "log_file_path": str(lineage), "append": True}),
+            "AIRFLOW__OPENLINEAGE__SPARK_INJECT_PARENT_JOB_INFO": "True",
+        }
+        yield home, home.run("copied_assets", environment=openlineage)
+        client.sql("DROP TABLE CITY")
+
+
+def test_copy_triggers_the_dags_that_are_scheduled_on_its_topics(copied: tuple[AirflowHome, str]) -> None:
+    home, output = copied
+    assert home.states("copied_assets") == ["success"], output_tail(output)
+    with services(home) as started:
+        try:
+            wait_until(lambda: all(home.states(dag_id) == ["success"] for dag_id in CONSUMERS), "the Dags of both topics", deadline_s=300)
+        except TimeoutError as error:
+            raise AssertionError("\n".join(one.output_tail() for one in started)) from error
+    [result] = home.results("copied_assets")
+    names = [name for (name,) in home.query("select name from asset where uri like '%/assets-places'")]
+    assert names == ["places_topic"], "the alias adds no second asset of the URI"
+    for dag_id, cache in zip(CONSUMERS, ("people", "places"), strict=True):
+        triggered_by: Any = home.results(dag_id)
+        [[extra]] = triggered_by
+        assert extra == {
+            "connector": "assets",
+            "run_id": result["run_id"],
+            "snapshot_id": result["snapshot_id"],
+            "state": "COMPLETED",
+            "cache": cache,
+            "topic": f"assets-{cache}",
+            "records": ENTRIES,
+            "bytes": result["caches"][cache]["bytes"],
+            "skipped": 0,
+        }
+        assert extra["bytes"] > 0
+
+
+def test_lineage_has_columns_and_counts_and_is_the_parent_of_sparks(
+    secured: Secured, copied: tuple[AirflowHome, str], lineage: Path
+) -> None:
+    home, output = copied
+    events = [json.loads(line) for line in lineage.read_text().splitlines()]
+    of_copy = {event["eventType"]: event for event in events if event["job"]["name"] == "copied_assets.copy"}
+    assert list(of_copy) == ["START", "COMPLETE"]
+    columns = [("ID", "java.lang.Long"), ("NAME", "java.lang.String")]
+    ignite, kafka = f"ignite://{secured.ignite.address}", f"kafka://{secured.kafka.bootstrap}"
+    [result] = home.results("copied_assets")
+    for event, counted in zip(of_copy.values(), (False, True), strict=True):
+        assert [shown(dataset) for dataset in event["inputs"]] == [
+            (ignite, "SQL_PUBLIC_CITY", columns, None),
+            (ignite, "people", [], None),
+            (ignite, "places", [], None),
+        ]
+        counts = {name: (one["records"], one["bytes"]) if counted else None for name, one in result["caches"].items()}
+        assert [shown(dataset) for dataset in event["outputs"]] == [
+            (kafka, f"assets-{name}", [], counts[name]) for name in ("SQL_PUBLIC_CITY", "people", "places")
+        ]
+    assert result["caches"]["SQL_PUBLIC_CITY"]["records"] == 2
+    assert f"spark.openlineage.parentRunId={of_copy['START']['run']['runId']}" in output
+
+
+def shown(dataset: Mapping[str, Any]) -> tuple[str, str, list[tuple[str, str]], tuple[int, int] | None]:
+    """Namespace, name, columns and counts of a dataset in an event."""
+    fields = dataset["facets"].get("schema", {}).get("fields", ())
+    counts = dataset.get("outputFacets", {}).get("outputStatistics")
+    return (
+        dataset["namespace"],
+        dataset["name"],
+        [(one["name"], one["type"]) for one in fields],
+        (counts["rowCount"], counts["size"]) if counts else None,
+    )
