@@ -19,6 +19,7 @@ SETUP.read(ROOT / "setup.cfg")
 # packages by the top-level modules that they are imported by, where these have another name
 MODULES = {
     "confluent-kafka": {"confluent_kafka"},
+    "PyYAML": {"yaml"},
     "pyspark": {"pyspark", "py4j"},  # it requires the one version of py4j that it works with
     "apache-airflow": {"airflow"},
     "apache-airflow-providers-apache-kafka": {"airflow"},

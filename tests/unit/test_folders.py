@@ -20,6 +20,7 @@ ORDER = (
 )  # fmt: skip
 # modules without a test of their name, by the test that covers them through the module that uses them
 COVERED_BY = {
+    "unit/settings/test_connector_files.py": ("settings.airflow_arguments settings.declared_offsets settings.strimzi settings.yaml_lines"),
     "integration/admin/test_backlog.py": "source.stream.capture",
     "integration/admin/test_offsets.py": "state.offsets",
     "integration/cli/test_cli.py": "cli.views cli.sink_views kafka.clients",

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+from ignite_kafka.settings import file_schema
+
 from . import events, options, settings
 
-PAGES = {"settings.md": settings.page, "options.md": options.page, "events.md": events.page}
+PAGES = {
+    "settings.md": settings.page,
+    "options.md": options.page,
+    "events.md": events.page,
+    "connector.schema.json": file_schema.text,
+    "../spark_apps/ignite_kafka/settings/connector.schema.json": file_schema.text,  # ships in the wheel
+}
 """Name of the file in docs/, and the function that returns its text."""

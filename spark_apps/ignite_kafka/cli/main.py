@@ -29,7 +29,7 @@ from ..settings.secrets import Secrets
 from ..settings.sink import SinkSettings
 from ..settings.source import SourceSettings
 from ..settings.transport_security import check_ignite, check_kafka
-from . import render
+from . import folder, render
 from .arguments import Parser, command_after_interrupt, whole
 from .replicate import add_replicate, replicate
 from .tables import table
@@ -45,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     as_json = getattr(arguments, "json", False)
     level = logging.WARNING if arguments.quiet else logging.INFO
     logs.configure(level, "%(levelname)s %(message)s")
-    command: Callable[[argparse.Namespace], int] = arguments.command
+    command: Callable[[argparse.Namespace], int] = folder.of_folder(arguments, arguments.command.__name__) or arguments.command
     try:
         return command(arguments)
     except IgniteKafkaError as error:
@@ -72,6 +72,7 @@ def parser() -> argparse.ArgumentParser:
     plan_parser = _add_file(commands, "plan", plan, "dry run: show what a run would copy and what is done already; writes nothing")
     plan_parser.add_argument("--snapshot-id", help="the snapshot to plan (default: the last unfinished one, else a new one)")
     plan_parser.add_argument("--json", action="store_true", help="print JSON")
+    folder.add_apply(_add_file(commands, "apply", folder.apply, "bring states and offsets of a folder of connector files to Kafka"))
     run_parser = _add_file(commands, "run", run, "copy the caches to topics, or the topics to caches")
     run_parser.add_argument("--master", help="Spark master (default: that of spark-defaults.conf, else local[*,4])")
     run_parser.add_argument("--snapshot-id", help="the snapshot to begin or continue (default: the last unfinished one, else a new one)")
@@ -126,7 +127,11 @@ def _add_backlog(commands: Any) -> None:
 
 def _add_file(commands: Any, name: str, command: Callable[[argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
     added: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text)
-    added.add_argument("file", metavar="FILE", help="settings file: .properties (names of the GridGain connector or ours) or .json")
+    added.add_argument(
+        "file",
+        metavar="FILE",
+        help="settings file: .properties (names of the GridGain connector or ours) or .json; or a folder of connector files in YAML",
+    )
     _add_ignite(added)
     return _add_common(added, command)
 

@@ -18,7 +18,7 @@ from .source import SourceSettings
 from .suggestions import did_you_mean
 from .topic_groups import CONNECT_PREFIX, LISTED, from_connect
 
-_CLASSES: Mapping[str, type[ConnectorSettings]] = {
+CLASSES: Mapping[str, type[ConnectorSettings]] = {
     "org.gridgain.kafka.source.IgniteSourceConnector": SourceSettings,
     "IgniteSourceConnector": SourceSettings,
     "IgniteSource": SourceSettings,
@@ -26,7 +26,7 @@ _CLASSES: Mapping[str, type[ConnectorSettings]] = {
     "IgniteSinkConnector": SinkSettings,
     "IgniteSink": SinkSettings,
 }
-_CLASS = "connector.class"
+CLASS = "connector.class"
 _JSON_CLASS = "org.apache.kafka.connect.json.JsonConverter"  # whose schemas.enable is true unless it is given
 _TOPICS = ("topics", "topics.regex", "topics_regex")  # required by a sink, unknown to a source
 _CREATION = "topic.creation.default."
@@ -132,13 +132,13 @@ def settings_class(data: Mapping[str, Any], origin: Mapping[str, str]) -> type[C
 
     :raises SettingsError: the class is another connector's.
     """
-    connector = data.get(_CLASS)
+    connector = data.get(CLASS)
     if connector is None:
         return SinkSettings if any(name in data for name in _TOPICS) else SourceSettings
-    if connector not in _CLASSES:
-        allowed = f"Allowed: {', '.join(sorted(_CLASSES))}"
-        raise SettingsError(f"{_CLASS} belongs to another connector", allowed, setting=_CLASS, value=connector, set_in=origin.get(_CLASS))
-    return _CLASSES[connector]
+    if connector not in CLASSES:
+        allowed = f"Allowed: {', '.join(sorted(CLASSES))}"
+        raise SettingsError(f"{CLASS} belongs to another connector", allowed, setting=CLASS, value=connector, set_in=origin.get(CLASS))
+    return CLASSES[connector]
 
 
 def translate(
@@ -156,7 +156,7 @@ def translate(
     origins: dict[str, str] = {}
     ignored: dict[str, str] = {}
     found = Findings()
-    done = {_CLASS} | _groups(values, origins, given, origin, found, direction)
+    done = {CLASS} | _groups(values, origins, given, origin, found, direction)
     for name, value in given.items():
         if name in done:
             continue

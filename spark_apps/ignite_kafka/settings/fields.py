@@ -29,6 +29,7 @@ class SettingType:
     :param aliases: other spellings of values.
     :param shown: whether a message may show a refused value.
     :param ordered: whether the order of a mapping's items counts.
+    :param schema: what JSON Schema can say of a value besides the type: limits, a pattern, the values to choose from.
     """
 
     type_name: str
@@ -37,6 +38,7 @@ class SettingType:
     aliases: Mapping[str, str] = dataclasses.field(default_factory=dict)
     shown: bool = True
     ordered: bool = False
+    schema: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -175,7 +177,7 @@ def text_like(pattern: str, allowed: str) -> SettingType:
             raise ValueError("it has another form")
         return _text(value)
 
-    return SettingType("string", allowed, parse)
+    return SettingType("string", allowed, parse, schema={"pattern": f"^(?:{pattern})$"})
 
 
 def whole_number(low: int, high: int | None = None, *, besides: int | None = None, optional: bool = False) -> SettingType:
@@ -191,7 +193,11 @@ def whole_number(low: int, high: int | None = None, *, besides: int | None = Non
             raise ValueError("it is out of range")
         return number
 
-    return SettingType("int", allowed, parse)
+    limits = {"minimum": low} | ({} if high is None else {"maximum": high})
+    types = ["integer", "null"] if optional else ["integer"]
+    return SettingType(
+        "int", allowed, parse, schema={"type": types, **({"anyOf": [limits, {"const": besides}]} if besides is not None else limits)}
+    )
 
 
 def choice(*values: str, aliases: Mapping[str, str] | None = None) -> SettingType:
@@ -205,4 +211,5 @@ def choice(*values: str, aliases: Mapping[str, str] | None = None) -> SettingTyp
             raise ValueError("it is none of these")
         return text
 
-    return SettingType("string", " or ".join((", ".join(values[:-1]), values[-1])) if len(values) > 1 else values[0], parse, known)
+    allowed = " or ".join((", ".join(values[:-1]), values[-1])) if len(values) > 1 else values[0]
+    return SettingType("string", allowed, parse, known, schema={"enum": [*values]})

@@ -1,0 +1,148 @@
+"""Dags made of a folder of connector files, one for each connector."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pendulum
+from airflow.providers.common.compat.sdk import AirflowFailException, AirflowSkipException, BaseOperator
+from airflow.sdk import DAG
+from airflow.sdk.definitions.template import literal
+
+from airflow_provider_ignite_kafka.operators.ignite_to_kafka import IgniteToKafkaOperator
+from airflow_provider_ignite_kafka.operators.kafka_to_ignite import KafkaToIgniteOperator
+from airflow_provider_ignite_kafka.parse_check import is_plain
+from ignite_kafka.errors import SettingsError
+from ignite_kafka.settings.connector_files import BrokenConnector, DeclaredConnector, read_folder
+from ignite_kafka.settings.sink import SinkSettings
+
+if TYPE_CHECKING:
+    from airflow.providers.common.compat.sdk import Context
+
+TASK_ID = "copy"
+_START = pendulum.datetime(2025, 1, 1, tz="UTC")
+_SECONDS = "_s"
+_RESTARTS = {  # as Strimzi waits between restarts: 2, 6, 12 minutes and so on, an hour at most
+    "retry_delay": timedelta(minutes=2),
+    "retry_exponential_backoff": True,
+    "max_retry_delay": timedelta(hours=1),
+}
+log = logging.getLogger(__name__)
+
+
+def connector_dags(
+    folder: str | Path,
+    *,
+    prefix: str = "",
+    dag_arguments: Mapping[str, Any] | None = None,
+    task_arguments: Mapping[str, Any] | None = None,
+) -> dict[str, DAG]:
+    """Make a Dag of each connector of a folder; docs/connector-files.md describes the files.
+
+    One call in a Dag file is enough::
+
+        from airflow_provider_ignite_kafka.connector_dags import connector_dags
+
+        connector_dags(Path(__file__).parent / "connectors", task_arguments={"conn_id": "spark_cluster"})
+
+    A connector that runs until it is stopped has the schedule ``@continuous``, any other one that of its file, or none. The task of a
+    connector whose state is stopped skips. A broken file makes a Dag whose task fails with what is wrong, in which file and line, because
+    an import error would stop all Dags of the Dag file.
+
+    :param prefix: beginning of the Dags' ids; the connector's name follows.
+    :param dag_arguments: arguments of every Dag; those of a file win.
+    :param task_arguments: arguments of every operator; those of a file win.
+    :return: the Dags by id, already registered with Airflow.
+    :raises SettingsError: there is no such folder.
+    """
+    found = read_folder(folder)
+    made = {}
+    every: list[DeclaredConnector | BrokenConnector] = [*found.connectors, *found.broken]
+    for one in every:
+        with DAG(prefix + one.name, **_dag_arguments(one, dag_arguments or {})) as dag:
+            if isinstance(one, BrokenConnector):
+                log.error("Connector file %s, line %d: %s", one.file, one.line, one.error)
+                BrokenConnectorOperator(task_id=TASK_ID, message=str(one.error))
+            else:
+                _add_task(one, {**(task_arguments or {}), **_task_arguments(one)})
+        made[dag.dag_id] = dag
+    return made
+
+
+def _add_task(one: DeclaredConnector, arguments: Mapping[str, Any]) -> None:
+    if one.state == "stopped":
+        StoppedConnectorOperator(task_id=TASK_ID, message=f"The state of {one.name} in {one.file}, line {one.line}, is stopped.")
+        return
+    operator = KafkaToIgniteOperator if one.loaded.direction is SinkSettings else IgniteToKafkaOperator
+    # a text of a file is no template
+    settings = {name: value if is_plain(value) else literal(value) for name, value in one.loaded.values.items()}
+    operator(task_id=TASK_ID, settings=settings, **arguments)
+
+
+def _dag_arguments(one: DeclaredConnector | BrokenConnector, given: Mapping[str, Any]) -> dict[str, Any]:
+    arguments = {"schedule": None, "start_date": _START, "catchup": False, "max_active_runs": 1, **given}
+    arguments["doc_md"] = f"Made of `{one.file}`, line {one.line}."
+    arguments["tags"] = [*(given.get("tags") or ()), "ignite", "kafka"]
+    if isinstance(one, BrokenConnector):
+        return {**arguments, "schedule": None, "doc_md": f"{arguments['doc_md']} It is broken: {one.error}"}
+    if one.settings().run_mode == "continuous" and one.state != "stopped":
+        arguments["schedule"] = "@continuous"
+    own = dict(one.dag)
+    if "tags" in own:
+        arguments["tags"] += own.pop("tags")
+    if "start_date" in own:
+        arguments["start_date"] = pendulum.parse(str(own.pop("start_date")))
+    return {**arguments, **own, **({"schedule": None} if one.state == "stopped" else {})}
+
+
+def _task_arguments(one: DeclaredConnector) -> dict[str, Any]:
+    restarts = {"retries": one.restarts, **_RESTARTS} if one.restarts is not None else {}
+    own = {
+        name.removesuffix(_SECONDS): timedelta(seconds=value) if name.endswith(_SECONDS) and value is not None else value
+        for name, value in one.task.items()
+    }
+    return {**restarts, **own}
+
+
+class BrokenConnectorOperator(BaseOperator):
+    """Fail with what is wrong with a connector's file.
+
+    :param message: what is wrong, in which file and line.
+    """
+
+    ui_color = "#f6dede"
+
+    def __init__(self, *, message: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.message = message
+
+    def execute(self, context: Context) -> None:
+        """Fail without a retry.
+
+        :raises AirflowFailException: always.
+        """
+        raise AirflowFailException(f"{SettingsError.__name__}: {self.message}")
+
+
+class StoppedConnectorOperator(BaseOperator):
+    """Skip, because the state of a connector's file is stopped.
+
+    :param message: name and file of the connector.
+    """
+
+    ui_color = "#eeeeee"
+
+    def __init__(self, *, message: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.message = message
+
+    def execute(self, context: Context) -> None:
+        """Skip.
+
+        :raises AirflowSkipException: always.
+        """
+        raise AirflowSkipException(self.message)

@@ -1,0 +1,139 @@
+"""`validate`, `plan` and `apply` of a folder of connector files."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ..common.redaction import set_log_values
+from ..errors import SettingsError
+from ..settings import secrets
+from ..settings.connector_files import ConnectorFolder, DeclaredConnector, read_folder
+from ..settings.secrets import Secrets
+from .tables import table
+
+Command = Callable[[argparse.Namespace], int]
+
+
+def add_apply(added: argparse.ArgumentParser) -> None:
+    """Add the arguments of `apply`, besides those that all commands of a file have."""
+    added.add_argument("--json", action="store_true", help="print JSON")
+    added.add_argument(
+        "--alter-offsets", action="store_true", help="alter offsets of stopped connectors too; data is then sent again or skipped"
+    )
+    wait = "time to wait for the end of each run that is stopped, in milliseconds (default: 60000; 0: no wait)"
+    added.add_argument("--wait-ms", type=int, default=60_000, metavar="MS", help=wait)
+
+
+def of_folder(arguments: argparse.Namespace, command: str) -> Command | None:
+    """The form of a command for a folder; None: the command was given a file."""
+    if not Path(getattr(arguments, "file", None) or "-").is_dir():
+        return None
+    return {"validate": validate, "plan": plan}.get(command)
+
+
+def validate(arguments: argparse.Namespace) -> int:
+    """List connectors and errors of the files; asks no cluster. Returns 2 if a file is broken."""
+    folder = read_folder(arguments.file)
+    rows = [
+        (one.name, f"{one.file}, line {one.line}", "to Ignite" if _is_sink(one) else "to Kafka", one.state, _schedule(one))
+        for one in folder.connectors
+    ]
+    print(table(("connector", "file", "direction", "state", "schedule"), rows))
+    for one in folder.connectors:
+        for name, reason in one.loaded.ignored.items():
+            print(f"{one.loaded.origin.get(name) or one.file}: {name} is ignored: {reason}")
+    return _show_broken(folder)
+
+
+def plan(arguments: argparse.Namespace) -> int:
+    """Show what differs between files and Kafka; writes nothing. Returns 2 if a file is broken."""
+    from ..admin import declared_state
+
+    folder, values, hidden = _given(arguments)
+    rows = declared_state.plan(folder, values, hidden)
+    if arguments.json:
+        print(json.dumps([row.to_dict() for row in rows], indent=2))
+        return 2 if folder.broken else 0
+    shown = [row for row in rows if row.what != declared_state.BROKEN]
+    cells = [(row.connector, row.what, row.place, _text(row.declared), _text(row.found), row.note) for row in shown]
+    same = len(folder.connectors) - len({row.connector for row in shown if row.file})
+    print(
+        "\n".join(
+            [
+                *([table(("connector", "what", "of", "file", "Kafka", "note"), cells)] if cells else []),
+                f"{same:,} connectors are as declared",
+            ]
+        )
+    )
+    return _show_broken(folder)
+
+
+def apply(arguments: argparse.Namespace) -> int:
+    """Bring states and offsets to Kafka; returns 1 if something was not done, 2 if a file is broken."""
+    from ..admin import declared_state
+
+    folder, values, hidden = _given(arguments)
+    done = []
+    for one in folder.connectors:
+        options = {"alter_offsets": arguments.alter_offsets, "wait_ms": arguments.wait_ms}
+        done += declared_state.apply(one, values, hidden, **options)
+        if one.list_offsets is not None:
+            done.append(declared_state.Applied(one.name, f"offsets listed in {_list_offsets(one, values, hidden, Path(arguments.file))}"))
+    if arguments.json:
+        print(json.dumps([row.to_dict() for row in done], indent=2))
+    else:
+        rows = [(row.connector, row.action, "yes" if row.done else "NO") for row in done]
+        print(table(("connector", "action", "done"), rows) if rows else "every connector is as declared")
+    broken = 2 if arguments.json and folder.broken else 0 if arguments.json else _show_broken(folder)
+    return broken or int(not all(row.done for row in done))
+
+
+def _given(arguments: argparse.Namespace) -> tuple[ConnectorFolder, dict[str, Any], Secrets]:
+    given = {"bootstrap_servers": arguments.kafka, "ignite_addresses": arguments.ignite}
+    values = {name: value for name, value in given.items() if value is not None}
+    hidden = secrets.load(Path(arguments.secrets), tuple(arguments.allow_kafka_option)) if arguments.secrets else Secrets()
+    folder = read_folder(arguments.file)
+    set_log_values(all(one.settings().log_values for one in folder.connectors))
+    return folder, values, hidden
+
+
+def _list_offsets(one: DeclaredConnector, values: dict[str, Any], hidden: Secrets, folder: Path) -> Path:
+    """Write a connector's offsets as the ConfigMap that Strimzi would write, beside the connector's file."""
+    from .views import offset_lines
+
+    if one.list_offsets is None or "/" in one.list_offsets or one.list_offsets.startswith("."):
+        raise SettingsError("the name of the ConfigMap is no name of a file", file=one.file, value=one.list_offsets)
+    offsets = [json.loads(line) for line in offset_lines(one.settings(values), hidden)]
+    content = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": one.list_offsets},
+        "data": {"offsets.json": json.dumps({"offsets": offsets}, indent=1)},
+    }
+    path = folder / Path(one.file).parent / f"{one.list_offsets}.yaml"
+    path.write_text(yaml.safe_dump(content, sort_keys=False))
+    return path
+
+
+def _show_broken(folder: ConnectorFolder) -> int:
+    for one in folder.broken:
+        print(f"{one.file}, line {one.line}: {one.name}: {one.error}")
+    return 2 if folder.broken else 0
+
+
+def _is_sink(one: DeclaredConnector) -> bool:
+    return one.loaded.direction.reads_records
+
+
+def _schedule(one: DeclaredConnector) -> str:
+    return str(one.dag.get("schedule") or ("continuous" if one.settings().run_mode == "continuous" else "by hand"))
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else value if isinstance(value, str) else json.dumps(value)

@@ -1,0 +1,224 @@
+"""Connectors as YAML files under version control: ours, and Strimzi's `KafkaConnector` as it is.
+
+Ours: ``name``, ``class``, ``config``, ``state``, ``offsets``, ``dag``, ``task``; docs/connector-files.md describes them. A file may hold
+several documents. What is wrong in a document makes that connector broken, and no other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from ..errors import IgniteKafkaError, SettingsError
+from . import airflow_arguments, strimzi
+from .connect_names import CLASS, is_connect, settings_class, translate
+from .connector import ConnectorSettings
+from .declared_offsets import DeclaredOffset, parse_offsets
+from .files import LoadedSettings
+from .sink import SinkSettings
+from .strimzi import Parts
+from .suggestions import did_you_mean
+from .yaml_lines import Document, documents
+
+STATES = ("running", "paused", "stopped")
+SUFFIXES = (".yaml", ".yml")
+KEYS = ("name", "class", "config", "state", "offsets", "dag", "task")
+_NAME = re.compile(rb"^(?:metadata:\s*\n\s+)?name:\s*[\"']?([A-Za-z0-9._-]+)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class DeclaredConnector:
+    """A connector of a file.
+
+    :param file: path below the folder.
+    :param line: first line of the connector's document.
+    :param state: ``running``, ``paused`` or ``stopped``.
+    :param offsets: offsets that the connector has to have; empty: they are left alone.
+    :param list_offsets: name under which a YAML file with its offsets is to be written; None: none.
+    :param restarts: how often it is started again after a failure; None: by the Dag's arguments.
+    :param dag, task: arguments, see :mod:`.airflow_arguments`.
+    """
+
+    file: str
+    line: int
+    name: str
+    loaded: LoadedSettings
+    state: str = "running"
+    offsets: tuple[DeclaredOffset, ...] = ()
+    list_offsets: str | None = None
+    restarts: int | None = None
+    dag: Mapping[str, Any] = field(default_factory=dict)
+    task: Mapping[str, Any] = field(default_factory=dict)
+
+    def settings(self, values: Mapping[str, Any] | None = None) -> ConnectorSettings:
+        """The checked settings.
+
+        :param values: values that override those of the file, such as the brokers' addresses.
+        :raises SettingsError: see :meth:`LoadedSettings.settings`.
+        """
+        loaded = replace(self.loaded, ignored={})  # `validate` reports them; a Dag file is parsed every 30 seconds
+        return (loaded.with_values(values, "the command line") if values else loaded).settings()
+
+
+@dataclass(frozen=True)
+class BrokenConnector:
+    """A document, or a whole file, that is no connector.
+
+    :param name: the connector's name, or the file's where that is not known.
+    """
+
+    file: str
+    line: int
+    name: str
+    error: IgniteKafkaError
+
+
+@dataclass(frozen=True)
+class ConnectorFolder:
+    """The connectors of a folder and its subfolders, in the order of their paths."""
+
+    connectors: tuple[DeclaredConnector, ...]
+    broken: tuple[BrokenConnector, ...]
+
+
+@dataclass(frozen=True)
+class _Place:
+    file: str
+    line: int
+    name: str
+
+    def broken(self, error: IgniteKafkaError) -> BrokenConnector:
+        error.where.pop("file", None)
+        line = int(error.where.pop("line", None) or self.line)
+        set_in = str(error.where.get("set_in") or f"{self.file}, line {line}")
+        error.where["set_in"] = set_in
+        return BrokenConnector(self.file, line, self.name, error)
+
+
+def read_folder(folder: str | Path) -> ConnectorFolder:
+    """Read all `.yaml` and `.yml` files of a folder; hidden ones are left out.
+
+    :raises SettingsError: there is no such folder.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise SettingsError("there is no such folder of connector files", "Check its path", folder=folder)
+    paths = sorted(path for path in folder.rglob("*") if path.suffix in SUFFIXES and path.is_file())
+    files = [path for path in paths if not any(part.startswith(".") for part in path.relative_to(folder).parts)]
+    read = [one for path in files for one in _read_file(path, path.relative_to(folder).as_posix())]
+    maps = {strimzi.name_of(d.value): d.value for _, d in read if isinstance(d, Document) and strimzi.is_config_map(d.value)}
+    made = [
+        place.broken(found) if isinstance(found, IgniteKafkaError) else _declared(place, found, maps)
+        for place, found in read
+        if isinstance(found, IgniteKafkaError) or not strimzi.is_config_map(found.value)
+    ]
+    return _unique(made)
+
+
+def _read_file(path: Path, file: str) -> Iterator[tuple[_Place, Document | IgniteKafkaError]]:
+    """The documents of a file, and the error that ends it."""
+    content = b""
+    try:
+        content = path.read_bytes()
+        for document in documents(content, file):
+            name = (strimzi.name_of(document.value) or document.value.get("name")) if isinstance(document.value, dict) else None
+            yield _Place(file, document.line, name if isinstance(name, str) else path.stem), document
+    except OSError as error:
+        yield _Place(file, 1, path.stem), SettingsError(f"the file cannot be read: {error.strerror}", file=file)
+    except SettingsError as error:
+        named = _NAME.search(content)  # so that its Dag keeps its id
+        yield _Place(file, 1, named[1].decode() if named else path.stem), error
+
+
+def _declared(place: _Place, document: Document, maps: Mapping[str, Any]) -> DeclaredConnector | BrokenConnector:
+    try:
+        if not isinstance(document.value, dict):
+            raise SettingsError("the document is no mapping", f"It has: {', '.join(KEYS)}")
+        given = strimzi.parts(document, maps) if strimzi.is_strimzi(document.value) else _parts(document)
+        made = _connector(place, given)
+        settings = made.settings()
+        if settings.name != place.name:
+            made = replace(made, name=settings.name)
+        return made
+    except IgniteKafkaError as error:
+        return place.broken(error)
+
+
+def _parts(document: Document) -> Parts:
+    value, lines = document.value, document.lines
+    for key in value:
+        if key not in KEYS:
+            raise SettingsError(f"there is no {key}", did_you_mean(key, KEYS) or f"There are: {', '.join(KEYS)}", line=lines.get((key,)))
+    for key in ("config", "dag", "task"):
+        if not isinstance(value.get(key) or {}, dict):
+            raise SettingsError(f"{key} is no mapping", line=lines.get((key,)))
+    return Parts(
+        name=value.get("name"),
+        connector_class=value.get("class"),
+        config=value.get("config") or {},
+        config_path=("config",),
+        lines=lines,
+        state=value.get("state", "running"),
+        offsets=value.get("offsets"),
+        dag=airflow_arguments.parsed("dag", value.get("dag") or {}, airflow_arguments.DAG, lines),
+        task=airflow_arguments.parsed("task", value.get("task") or {}, airflow_arguments.TASK, lines),
+    )
+
+
+def _connector(place: _Place, given: Parts) -> DeclaredConnector:
+    if not isinstance(given.name, str):
+        raise SettingsError("name is missing", "Name the connector: its offsets are stored under that name")
+    if given.config.get("name", given.name) != given.name:
+        raise SettingsError("config.name differs from name", "Leave it out", line=given.lines.get((*given.config_path, "name")))
+    if given.state not in STATES:
+        raise SettingsError(f"state is {given.state!r}", f"Allowed: {', '.join(STATES)}", line=given.lines.get(given.state_path))
+    origin = {name: f"{place.file}, line {given.lines.get((*given.config_path, name), place.line)}" for name in given.config}
+    loaded = _loaded(given, {**origin, "name": f"{place.file}, line {place.line}"}, f"{place.file}, line {place.line}")
+    sink = loaded.direction is SinkSettings
+    offsets = () if given.offsets is None else parse_offsets(given.offsets, sink=sink)
+    return DeclaredConnector(
+        place.file, place.line, given.name, loaded, given.state, offsets, given.list_offsets, given.restarts, given.dag, given.task
+    )
+
+
+def _loaded(given: Parts, origin: Mapping[str, str], document: str) -> LoadedSettings:
+    """Settings by our names; the connector's class decides about the direction, else its topics."""
+    own = {"name": given.name, **given.own}
+    if given.connector_class is None and not is_connect(given.config):
+        values = {**own, **given.config}
+        return LoadedSettings(values, {**dict.fromkeys(own, document), **origin}, direction=settings_class(values, origin))
+    if given.connector_class is not None and CLASS in given.config:
+        raise SettingsError(f"{CLASS} is given twice, as class and in the configuration", "Keep one", set_in=origin.get(CLASS))
+    named = {} if given.connector_class is None else {CLASS: given.connector_class}
+    if is_connect(given.config) or given.strict_names:
+        translated = LoadedSettings(*translate({**given.config, **named, "name": given.name}, origin))
+        return translated.with_values({name: value for name, value in given.own.items() if name not in translated.values}, document)
+    values = {**own, **given.config}
+    return LoadedSettings(values, {**dict.fromkeys(own, document), **origin}, direction=settings_class(named, origin))
+
+
+def _unique(made: list[DeclaredConnector | BrokenConnector]) -> ConnectorFolder:
+    """Break all connectors of one name: nothing says which one was meant. Broken ones get a name that no other has."""
+    by_name: dict[str, list[DeclaredConnector]] = {}
+    for one in made:
+        if isinstance(one, DeclaredConnector):
+            by_name.setdefault(one.name, []).append(one)
+    good = {name: same[0] for name, same in by_name.items() if len(same) == 1}
+    broken: dict[str, BrokenConnector] = {}
+    for one in made:
+        if isinstance(one, DeclaredConnector) and one.name in good:
+            continue
+        wrong = one if isinstance(one, BrokenConnector) else _doubled(one, by_name[one.name])
+        taken = wrong.name in good or wrong.name in broken
+        name = f"{wrong.name}-{wrong.file.replace('/', '-')}-{wrong.line}" if taken else wrong.name
+        broken[name] = replace(wrong, name=name)
+    return ConnectorFolder(tuple(good.values()), tuple(broken.values()))
+
+
+def _doubled(one: DeclaredConnector, same: list[DeclaredConnector]) -> BrokenConnector:
+    other = next(other for other in same if other is not one)
+    what = f"the connector {one.name} is in {other.file}, line {other.line}, too"
+    return _Place(one.file, one.line, one.name).broken(SettingsError(what, "Give each connector its own name"))

@@ -1,0 +1,98 @@
+"""YAML documents with the line of each key. Texts stay as they are written: only `true`, `false` and nulls are no texts.
+
+So a name such as ``2024`` or ``no`` is a text, as it is for JSON Schema's users who quote it; the types of settings parse numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from ..errors import SettingsError
+
+Path = tuple[str | int, ...]
+_TAG = "tag:yaml.org,2002:"
+_NULLS, _BOOLEANS = ("", "~", "null", "Null", "NULL"), {"true": True, "false": False}
+_MAX_NODES = 100_000
+
+
+@dataclass(frozen=True)
+class Document:
+    """One document of a YAML file.
+
+    :param line: its first line, from 1.
+    :param lines: the line of each key and item by its path, such as ``("config", "topic_prefix")``.
+    """
+
+    line: int
+    value: Any
+    lines: Mapping[Path, int]
+
+
+def documents(content: bytes, file: str) -> Iterator[Document]:
+    """Read the documents of a YAML file; empty ones are left out.
+
+    :raises SettingsError: it is no YAML, or holds a key twice, a tag, or an alias of a node in itself; the error names the line.
+    """
+    try:
+        for node in yaml.compose_all(content.decode("utf-8-sig"), Loader=yaml.SafeLoader):
+            made = _Maker(file)
+            value = made.value(node, ())
+            if value is not None:
+                yield Document(node.start_mark.line + 1, value, made.lines)
+    except UnicodeDecodeError as error:
+        raise SettingsError("the file is not UTF-8", "Save it as UTF-8", file=file) from error
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        raise SettingsError(f"the file is not YAML: {error.problem}", file=file, line=mark.line + 1 if mark else None) from error
+    except yaml.YAMLError as error:
+        raise SettingsError(f"the file is not YAML: {' '.join(str(error).split())}", file=file) from error
+
+
+class _Maker:
+    """Makes values of nodes, and keeps the line of each."""
+
+    def __init__(self, file: str) -> None:
+        self.lines: dict[Path, int] = {}
+        self._file = file
+        self._left = _MAX_NODES
+
+    def value(self, node: Any, path: Path) -> Any:
+        self._left -= 1
+        if self._left < 0 or len(path) > 100:
+            raise self._wrong("it has too many nodes, or an alias of a node in itself", node)
+        self.lines.setdefault(path, node.start_mark.line + 1)
+        if isinstance(node, yaml.MappingNode):
+            return self._mapping(node, path)
+        if isinstance(node, yaml.SequenceNode):
+            return [self.value(item, (*path, number)) for number, item in enumerate(node.value)]
+        if not node.tag.startswith(_TAG):
+            raise self._wrong(f"the tag {node.tag} is not supported", node)
+        if node.style is None and node.value in _NULLS:
+            return None
+        return _BOOLEANS.get(node.value.lower(), node.value) if node.style is None else node.value
+
+    def _mapping(self, node: yaml.MappingNode, path: Path) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        merged: dict[str, Any] = {}
+        for key, item in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise self._wrong("a key is no text", key)
+            if key.tag == f"{_TAG}merge":
+                for one in item.value if isinstance(item, yaml.SequenceNode) else [item]:
+                    given = self.value(one, path)
+                    if not isinstance(given, dict):
+                        raise self._wrong("`<<` merges mappings", key)
+                    merged = {**given, **merged}
+                continue
+            if key.value in found:
+                raise self._wrong(f"{key.value!r} is given twice", key)
+            self.lines[*path, key.value] = key.start_mark.line + 1
+            found[key.value] = self.value(item, (*path, key.value))
+        return {**merged, **found}
+
+    def _wrong(self, what: str, node: Any) -> SettingsError:
+        return SettingsError(f"the file cannot be read: {what}", file=self._file, line=node.start_mark.line + 1)

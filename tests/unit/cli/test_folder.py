@@ -1,0 +1,42 @@
+"""`ignite-kafka validate` of a folder, and arguments of `apply`; plan and apply need servers: tests/integration/admin."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ignite_kafka.cli import main as cli
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "a.yaml").write_text("name: a\nclass: IgniteSink\nconfig: {topics: t, group.id: g}\ndag: {schedule: '@daily'}\n")
+    (tmp_path / "b.yaml").write_text("name: b\nstate: paused\nconfig: {run_mode: continuous}\n")
+    return tmp_path
+
+
+def test_validate_lists_the_connectors_and_what_is_ignored(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["-q", "validate", str(folder)]) == 0
+    rows = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert "a a.yaml, line 1 to Ignite running @daily" in rows
+    assert "b b.yaml, line 1 to Kafka paused continuous" in rows
+    assert any(row.startswith("a.yaml, line 3: group.id is ignored: it is a setting of a Connect worker") for row in rows)
+
+
+def test_a_broken_file_is_named_with_its_line_and_ends_with_2(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "c.yaml").write_text("name: c\n\nstate: halted\n")
+    assert cli.main(["-q", "validate", str(folder)]) == 2
+    out = capsys.readouterr().out
+    assert "c.yaml, line 3: c: state is 'halted'" in out
+    assert "a.yaml, line 1" in out
+
+
+def test_a_folder_that_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["-q", "apply", "/not/here"]) == 2
+    assert "there is no such folder of connector files" in capsys.readouterr().err
+
+
+def test_a_file_is_validated_as_before(tmp_path: Path) -> None:
+    (tmp_path / "c.json").write_text('{"name": "c"}')
+    assert cli.main(["-q", "validate", str(tmp_path / "c.json")]) == 0
