@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pendulum
 from airflow.providers.common.compat.sdk import AirflowFailException, AirflowSkipException, BaseOperator
 from airflow.sdk import DAG
 from airflow.sdk.definitions.template import literal
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
 
 TASK_ID = "copy"
-_START = pendulum.datetime(2025, 1, 1, tz="UTC")
+_START = datetime(2025, 1, 1, tzinfo=UTC)
 _SECONDS = "_s"
 _RESTARTS = {  # as Strimzi waits between restarts: 2, 6, 12 minutes and so on, an hour at most
     "retry_delay": timedelta(minutes=2),
@@ -95,7 +94,8 @@ def _dag_arguments(one: DeclaredConnector | BrokenConnector, given: Mapping[str,
     if "tags" in own:
         arguments["tags"] += own.pop("tags")
     if "start_date" in own:
-        arguments["start_date"] = pendulum.parse(str(own.pop("start_date")))
+        start = own.pop("start_date")
+        arguments["start_date"] = start if start.tzinfo else start.replace(tzinfo=UTC)
     return {**arguments, **own, **({"schedule": None} if one.state == "stopped" else {})}
 
 

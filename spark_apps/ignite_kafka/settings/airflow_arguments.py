@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
@@ -10,10 +11,20 @@ from ..errors import SettingsError
 from .fields import BOOLEAN, MAPPING, TEXT, TEXTS, SettingType, whole_number
 from .suggestions import did_you_mean
 
+
+def _moment(value: object) -> datetime:
+    if isinstance(value, datetime):
+        return value
+    if not isinstance(value, str):
+        raise ValueError("it is no text")
+    return datetime.fromisoformat(value)
+
+
+_MOMENT = SettingType("string", "a date, or a time by ISO 8601", _moment)
 DAG: Mapping[str, SettingType] = MappingProxyType(
     {
         "schedule": TEXT,
-        "start_date": TEXT,
+        "start_date": _MOMENT,
         "catchup": BOOLEAN,
         "description": TEXT,
         "dag_display_name": TEXT,
