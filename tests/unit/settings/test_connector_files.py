@@ -148,7 +148,7 @@ def test_aliases_and_merged_mappings(tmp_path: Path) -> None:
         ("name: c\nname: d\n", "'name' is given twice", 2),
         ("name: c\nconfigs: {}\n", "there is no configs.*Did you mean config", 2),
         ("name: c\n\nstate: halted\n", "state is 'halted'.*running, paused, stopped", 3),
-        ("name: c\ndag: {shedule: x}\n", "dag has no shedule.*Did you mean schedule", 2),
+        ("name: c\ndag: {scheduled: x}\n", "dag has no scheduled.*Did you mean schedule", 2),
         ("name: c\ndag:\n  start_date: soon\n", "dag.start_date is wrong: Invalid isoformat", 3),
         ("name: c\ntask:\n  retries: many\n", "task.retries is wrong", 3),
         ("config: {}\n", "name is missing", 1),

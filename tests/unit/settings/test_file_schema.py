@@ -76,7 +76,7 @@ def test_what_is_accepted(text: str) -> None:
         "name: c\nconfig: {failover_policy: BACKLOGS}",
         "name: c\nconfig: {process_removals: perhaps}",
         "name: c\nstate: halted",
-        "name: c\ndag: {shedule: x}",
+        "name: c\ndag: {scheduled: x}",
         "name: c\ntask: {retries: -1}",
         "name: c\noffsets: [{partition: {cache: a}, offset: {}}]",
         strimzi(state="halted"),
