@@ -18,6 +18,7 @@ from .object_types import ObjectTypes
 from .row_encoder import ENCODED
 
 _WAY_OUT = "cast it where the topic is written, or declare another type"
+_KEY_WAY_OUT = "declare the key type with all its fields, or name those that all keys have in key_fields"
 Unwritten = tuple[int, str, Target]
 """A field that a type does not take: its place in the STRUCT, its name, and a target that refuses it."""
 _CONTAINERS = (ConnectType.ARRAY, ConnectType.MAP, ConnectType.STRUCT)
@@ -64,10 +65,10 @@ class Resolver:
         if is_a(known, REFUSED):
             return RefusingTarget(place.name, known.metadata[REASON].decode())
         kind = known.type
+        if is_a(known, OBJECT) and _type_name(known) == place.type_name:
+            return self._own(schema, place.type_name, place)  # a field of metadata alone may hold values of any type
         if is_a(known, OBJECT) and schema.type is ConnectType.STRUCT:
-            type_name = _type_name(known)
-            # a field of metadata alone may hold objects of any type
-            return self._object(schema, struct_name(schema, type_name) if type_name == place.type_name else type_name, place)
+            return self._object(schema, _type_name(known), place)
         if pa.types.is_list(kind) and schema.type is ConnectType.ARRAY and schema.value_schema is not None:
             return self._list(schema.value_schema, known, place)
         if pa.types.is_map(kind) and schema.type is ConnectType.MAP and schema.key_schema and schema.value_schema:
@@ -108,6 +109,12 @@ class Resolver:
 
     def _object(self, schema: ConnectSchema, type_name: str, place: Place) -> Target:
         """The target of a STRUCT: fields that the type lacks are added first."""
+        other = self._objects.same_type_id(type_name)
+        if other is not None:
+            why = (
+                f"is an object of {type_name}, which Ignite does not tell from {other}: name the struct {other}, as SetSchemaMetadata does"
+            )
+            return RefusingTarget(place.name, why)
         places, unwritten = self._add(schema, type_name, place)
         members = []
         for known in self._objects.written(type_name):
@@ -138,7 +145,7 @@ class Resolver:
                 if objects.field(type_name, one.name) is not None:
                     places[name] = number
                     continue
-                why = f"is not a field of {type_name}, whose fields are fixed since they make the key"
+                why = f"is not a field of {type_name}, whose fields are fixed since they make the key: {_KEY_WAY_OUT}"
                 if _is_undefined(one.schema):
                     why = f"is {_a(label(one.schema))} without fields, and {type_name} has no such field"
             unwritten.append((number, one.name, RefusingTarget(one.name, why)))

@@ -82,15 +82,22 @@ class ConnectReader:
         return replace(side, bad=tuple(sorted([*side.bad, *bad])))
 
     def _resolved(self, parts: list[ConnectPart]) -> dict[ConnectSchema, Target]:
-        """Targets of all schemas, whose types the cluster then holds."""
-        schemas = {part.column.schema for part in parts if part.column.schema is not None}
+        """Targets of all schemas, whose types the cluster then holds.
+
+        Schemas give types their fields in the order of their first records. A key type is registered, and so fixed, before the next
+        schema is resolved. So the fields are those that batches of one record would give: no other record of a batch decides.
+        """
+        by_record = sorted((part for part in parts if part.rows.size), key=lambda part: int(part.rows[0]))
+        schemas = dict.fromkeys(part.column.schema for part in (*by_record, *parts) if part.column.schema is not None)
         for _ in range(_MOST_ATTEMPTS):
             if self._state != (state := (self._objects.version, self._objects.rereads)):
                 self._targets, self._state = {}, state
             if len(self._targets) > _MOST_TARGETS:
                 self._targets = {}
-            for schema in sorted(schemas - self._targets.keys(), key=_fullest_first):
+            for schema in [one for one in schemas if one not in self._targets]:
                 self._targets[schema] = self._target(schema)
+                if self._place.of_key and not self._objects.register():
+                    break  # another task has registered the type: everything is resolved anew
             learned = self._objects.version, self._objects.rereads
             if learned == self._state and self._objects.register():
                 return self._targets
@@ -153,8 +160,3 @@ class ConnectReader:
         if self._alone:
             column = ConnectColumn(made[0], fields[0].schema)
         return ConnectPart(part.rows[there], ConnectColumn(column.data.filter(pa.array(there)), column.schema)), bad
-
-
-def _fullest_first(schema: ConnectSchema) -> tuple[int, list[str]]:
-    """The order in which schemas give fields to types that are new: the same in every task, whatever the order of the records."""
-    return -len(schema.fields), [one.name for one in schema.fields]

@@ -74,6 +74,7 @@ class ObjectTypes:
     ) -> None:
         self.types, self._declared, self._keys, self._local = types, declared or {}, set(keys), local
         self._known: dict[str, _Known] = {}
+        self._names: dict[int, str] = {}
         self._hints: dict[str, pa.Field | None] = {}
         self._undo: list[Callable[[], object]] = []
         self.version = self.rereads = 0
@@ -92,6 +93,16 @@ class ObjectTypes:
         """Another field of the type whose id equals that of this name: Ignite identifies fields by a hash of the name."""
         others = (one.name for label, one in self._type(type_name).fields.items() if label != name.lower() and not is_a(one, UNKNOWN))
         return next((other for other in others if java_hash(other.lower()) == java_hash(name.lower())), None)
+
+    def same_type_id(self, type_name: str) -> str | None:
+        """Another type, of the cluster or of a record before, whose id equals that of this name."""
+        id = java_hash(type_name.lower())
+        if id not in self._names:
+            try:
+                self._names[id] = self.types.binary_type(id).name
+            except UnknownBinaryType:
+                self._names[id] = type_name
+        return self._names[id] if self._names[id] != type_name else None
 
     def spell(self, type_name: str, name: str) -> None:
         """Note that JSON spells a field's name so. The first spelling met stays."""
