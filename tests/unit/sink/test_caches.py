@@ -1,4 +1,4 @@
-"""Existing caches that acknowledge entries before their backups have them are reported."""
+"""Existing caches that acknowledge entries before their backups have them are reported; settings of new ones may differ by topic."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import cast
 import pytest
 
 from ignite_kafka import events
+from ignite_kafka.ignite.cache_configuration import CacheConfiguration
 from ignite_kafka.ignite.cluster import Cluster
 from ignite_kafka.ignite.types.model import CacheInfo
 from ignite_kafka.plan.sink_plan import SinkPlan, TopicPlan
 from ignite_kafka.settings.sink import SinkSettings
+from ignite_kafka.sink import caches
 from ignite_kafka.sink.caches import ensure_caches
 
 
@@ -55,3 +57,25 @@ def test_a_cache_that_acknowledges_before_its_backups_is_reported(
             in record.message
         )
     assert "FULL_SYNC" in events.BACKUPS_BEHIND.action
+
+
+class NoCaches:
+    """A cluster without caches."""
+
+    def cache_names(self) -> list[str]:
+        return []
+
+
+@pytest.mark.parametrize("of_all", [True, False])
+def test_cache_as_source_may_differ_between_topics(of_all: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: dict[str, str | None] = {}
+
+    def create(_cluster: object, wanted: CacheConfiguration) -> CacheInfo:
+        made[wanted.name] = wanted.atomicity
+        return CacheInfo(wanted.name, 1)
+
+    monkeypatch.setattr(caches, "get_or_create_cache", create)
+    settings = SinkSettings(name="c", topics=("a", "b"), cache_as_source=of_all, overrides={"b": {"cache_as_source": not of_all}})
+    plan = SinkPlan("c", 1, 1, settings, tuple(TopicPlan(name, name, f"cache-{name}", 1) for name in "ab"))
+    ensure_caches(plan, cast(Cluster, NoCaches()), lambda topic: CacheConfiguration(topic, atomicity="TRANSACTIONAL"))
+    assert {name: atomicity == "TRANSACTIONAL" for name, atomicity in made.items()} == {"cache-a": of_all, "cache-b": not of_all}
