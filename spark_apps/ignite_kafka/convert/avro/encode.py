@@ -40,6 +40,21 @@ def encode(data: pa.Array, connect: ConnectSchema, avro: AvroType, prefix: bytes
     return pa.concat_arrays(parts) if parts else pa.array([], pa.binary())
 
 
+def encode_sparse(data: pa.StructArray, connect: ConnectSchema, avro: AvroType, prefix: npt.NDArray[np.void]) -> pa.BinaryArray:
+    """The body of each record without the fields that are null in it, after the prefix of its own schema; the errors of :func:`encode`.
+
+    :param data: structs, none null. :param avro: a record of all fields. :param prefix: N items of equally many bytes.
+    """
+    parts = []
+    for start in range(0, len(data), ROWS):
+        rows = data.slice(start, ROWS)
+        encoder = _Encoder(len(rows), False)
+        encoder.writer.fixed(prefix[start : start + ROWS])
+        encoder.write_present(rows, connect, avro)
+        parts.append(encoder.writer.rows())
+    return pa.concat_arrays(parts) if parts else pa.array([], pa.binary())
+
+
 def _encode(data: pa.Array, connect: ConnectSchema, avro: AvroType, prefix: bytes, fill_defaults: bool) -> pa.BinaryArray:
     encoder = _Encoder(len(data), fill_defaults)
     encoder.writer.constant(prefix)
@@ -70,6 +85,17 @@ class _Encoder:
                 f"{_place(path)} is null, and its schema is not optional", "Set fieldNullabilityPolicy to EAGER", field=path
             )
         self._value(data, connect, avro, present if valid is None else valid, path)
+
+    def write_present(self, data: pa.StructArray, connect: ConnectSchema, avro: AvroType) -> None:
+        """Records of the fields that are not null."""
+        for child, field, member in zip(data.flatten(), connect.fields, avro.fields, strict=True):
+            present = np.asarray(child.is_valid()) if child.null_count else None
+            if is_union(field.schema) or member.type.kind != "union":
+                self._value(child, field.schema, member.type, present, field.name)
+                continue
+            of_value = next(index for index, one in enumerate(member.type.branches) if one.kind != "null")
+            self.writer.cell(2 * of_value, present)
+            self._value(child, field.schema, member.type.branches[of_value], present, field.name)
 
     def _value(self, data: pa.Array, connect: ConnectSchema, avro: AvroType, present: Mask | None, path: str) -> None:
         kind = avro.kind

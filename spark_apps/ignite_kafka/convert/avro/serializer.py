@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Protocol
 
+import numpy as np
 import pyarrow as pa
 
 from ... import events
 from ...errors import RegistryError, UnsupportedType
 from ...registry.schema import AVRO, Registered, RegistrySchema
-from ..connect.columns import ConnectColumn
+from ..connect.columns import ConnectColumn, SparseColumn
 from ..connect.schema import ConnectSchema
-from .encode import encode
+from .encode import encode, encode_sparse
 from .from_connect import from_connect
 from .options import AvroOptions
 from .references import parse_with_references
@@ -89,6 +90,13 @@ class AvroSerializer:
             return pa.array([], pa.binary())
         form = self._form(column.schema, topic)
         return encode(column.data, column.schema, form.avro, form.prefix, fill_defaults=not self._options.ignore_nullable_default)
+
+    def serialize_sparse(self, column: SparseColumn, topic: str) -> pa.BinaryArray:
+        """Bytes of structs of many schemas; the errors of :meth:`serialize`."""
+        schema = column.whole.schema
+        assert schema is not None
+        prefixes = np.array([self._form(one, topic).prefix for one in column.schemas], f"V{PREFIX}")
+        return encode_sparse(column.whole.data, schema, from_connect(schema, self._options), prefixes[column.schema_of])
 
     def _form(self, schema: ConnectSchema, topic: str) -> _Form:
         key = topic, repr(schema)

@@ -35,6 +35,29 @@ class ConnectPart:
     column: ConnectColumn
 
 
+@dataclass(frozen=True)
+class SparseColumn:
+    """N structs whose schemas differ only in which fields they have.
+
+    :param whole: the structs, none null, with all fields that any of the schemas has. A field that is not in a row's schema is null in this
+        row, and no other one is.
+    :param schemas: the schemas of the rows.
+    :param schema_of: position in `schemas` of the schema of each row.
+    """
+
+    whole: ConnectColumn
+    schemas: tuple[ConnectSchema, ...]
+    schema_of: RowIndex
+
+
+@dataclass(frozen=True)
+class SparsePart:
+    """A sparse column, and the rows (int64, rising) of the batch that it has the values of."""
+
+    rows: RowIndex
+    column: SparseColumn
+
+
 class Serializer(Protocol):
     """Writes one side of records, keys or values. It keeps caches only: one may serve several threads."""
 
@@ -66,6 +89,14 @@ class Registering(Protocol):
         :raises RegistryError: the registry refuses the schema.
         :raises RegistryUnavailable: it did not answer.
         """
+
+
+@runtime_checkable
+class SparseSerializer(Protocol):
+    """A serializer that writes rows of many schemas at once, which differ in their fields: a schema costs far less than a column."""
+
+    def serialize_sparse(self, column: SparseColumn, topic: str) -> pa.BinaryArray:
+        """The bytes that :meth:`Serializer.serialize` gives for each row with its own schema; the same errors."""
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...common.arrays import RowIndex
 from ...common.arrow_layout import list_starts, null_mask, union_layout
 from ...errors import UnsupportedType
 from ...ignite.types.type_table import mark_of
@@ -28,13 +29,14 @@ def connect_parts(array: pa.Array, one: pa.Field, rules: SchemaRules, zone: str 
     :raises UnsupportedType: a value that Kafka Connect has no form for: names the field.
     """
     found = row_schemas(array, one, rules)
-    parts = []
-    for number in np.flatnonzero(np.bincount(found.ids)).tolist():
-        rows = np.flatnonzero(found.ids == number)
-        schema = found.schemas[number].as_optional(False)
-        mine = array if rows.size == len(array) else array.take(pa.array(rows))
-        parts.append(ConnectPart(rows, ConnectColumn(projected(mine, one, schema, zone), schema)))
-    return parts
+    numbers = np.flatnonzero(np.bincount(found.ids)).tolist()
+    return [part_of(array, one, np.flatnonzero(found.ids == number), found.schemas[number].as_optional(False), zone) for number in numbers]
+
+
+def part_of(array: pa.Array, one: pa.Field, rows: RowIndex, schema: ConnectSchema, zone: str) -> ConnectPart:
+    """The rows of a decoded column that have a schema; the arguments and errors of :func:`connect_parts`."""
+    mine = array if rows.size == len(array) else array.take(pa.array(rows))
+    return ConnectPart(rows, ConnectColumn(projected(mine, one, schema, zone), schema))
 
 
 def projected(array: pa.Array, one: pa.Field, schema: ConnectSchema, zone: str = "UTC", path: str = "") -> pa.Array:

@@ -15,9 +15,10 @@ import pyarrow.compute as pc
 
 from ...settings.converters import JSON
 from ..connect import ConnectColumn, ConnectSchema
+from ..connect.columns import SparseColumn
 from .json_columns import JsonFormat
 from .schema_json import schema_json
-from .schema_payload import payload
+from .schema_payload import payload, sparse_payload
 
 _BINARY = pa.binary()
 _NOTHING, _CLOSE = pa.scalar(b"", _BINARY), pa.scalar(b"}", _BINARY)
@@ -49,13 +50,21 @@ class ConnectJsonSerializer:
         :raises UnsupportedType: a null in a required field without a default, or a decimal that its schema's scale does not hold.
         """
         if column.schema is None:
-            return self._enveloped(_SCHEMALESS, column.data) if self._schemas else column.data
+            return self._enveloped(pa.scalar(_SCHEMALESS, _BINARY), column.data) if self._schemas else column.data
         values = payload(column, self._form, defaults=self._defaults)
-        return self._enveloped(self._prefix(column.schema), values) if self._schemas else values
+        return self._enveloped(pa.scalar(self._prefix(column.schema), _BINARY), values) if self._schemas else values
+
+    def serialize_sparse(self, column: SparseColumn, topic: str) -> pa.BinaryArray:
+        """Bytes of structs of many schemas; the errors of :meth:`serialize`."""
+        values = sparse_payload(column.whole, self._form)
+        if not self._schemas:
+            return values
+        prefixes = pa.array([self._prefix(one) for one in column.schemas], _BINARY)
+        return self._enveloped(prefixes.take(pa.array(column.schema_of)), values)
 
     def _prefix_of(self, schema: ConnectSchema) -> bytes:
         return f'{{"schema":{schema_json(schema, self._form)},"payload":'.encode()
 
     @staticmethod
-    def _enveloped(prefix: bytes, values: pa.BinaryArray) -> pa.BinaryArray:
-        return pc.binary_join_element_wise(pa.scalar(prefix, _BINARY), values, _CLOSE, _NOTHING)
+    def _enveloped(prefix: pa.BinaryScalar | pa.BinaryArray, values: pa.BinaryArray) -> pa.BinaryArray:
+        return pc.binary_join_element_wise(prefix, values, _CLOSE, _NOTHING)

@@ -15,7 +15,7 @@ from ...ignite.types.key_kind import KeyKind
 from ...ignite.types.type_table import MARK, TYPE_NAME
 from ...kafka.records import KeyType, gather
 from ...settings.converters import STRING
-from ..connect.columns import ConnectColumn, ConnectPart, Deserializer, Registering, Serializer
+from ..connect.columns import ConnectColumn, ConnectPart, Deserializer, Registering, Serializer, SparsePart, SparseSerializer
 from ..connect.schema import ConnectSchema
 from ..rules.decimal_scales import declared_scales, with_scales
 from .connect_columns import connect_parts
@@ -28,6 +28,7 @@ from .key_types import connect_key_types_of, text_key_types_of
 from .key_values import python_values
 from .object_keys import KeyForms
 from .read_back import proved_kinds
+from .sparse_columns import sparse_parts
 
 
 @dataclass(frozen=True)
@@ -100,14 +101,20 @@ class ConnectSide:
             return pa.nulls(len(values), pa.binary())
         with naming_cache(context.cache):
             parts = self._parts(values, kind, context)
-            made = [self._serializer.serialize(part.column, context.topic) for part in parts]
+            made = [self._serialized(part, context.topic) for part in parts]
         if len(parts) == 1:
             return made[0]
         return (
             gather(made).take(pa.array(np.argsort(np.concatenate([part.rows for part in parts])))) if parts else pa.array([], pa.binary())
         )
 
-    def _parts(self, values: pa.Array, kind: TypeRef, context: SideContext) -> list[ConnectPart]:
+    def _serialized(self, part: ConnectPart | SparsePart, topic: str) -> pa.BinaryArray:
+        if isinstance(part, ConnectPart):
+            return self._serializer.serialize(part.column, topic)
+        assert isinstance(self._serializer, SparseSerializer)
+        return self._serializer.serialize_sparse(part.column, topic)
+
+    def _parts(self, values: pa.Array, kind: TypeRef, context: SideContext) -> Sequence[ConnectPart | SparsePart]:
         if self._policy.schemaless:
             texts = self._plain.convert(values, kind, context)
             return [ConnectPart(np.arange(len(values)), ConnectColumn(texts, None))]
@@ -115,6 +122,8 @@ class ConnectSide:
         field = with_scales(_field(values, kind), declared_scales(context.cache, kind.type_id, key=key))
         rules = SchemaRules(context.types, whole=key or self._policy.eager, neighbours=not key)
         first = None if key or kind.type_id is None else self._policy.first
+        if first is None and not rules.whole and pa.types.is_struct(values.type) and isinstance(self._serializer, SparseSerializer):
+            return sparse_parts(values, field, rules, self._policy.zone)
         parts = connect_parts(values, field, rules, self._policy.zone)
         if first is None:
             return parts

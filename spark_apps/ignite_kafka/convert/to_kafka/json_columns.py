@@ -108,6 +108,18 @@ def objects(array: pa.StructArray, field: pa.Field, form: JsonFormat) -> pa.Arra
     return pc.binary_join_element_wise(*parts, pa.scalar(b"}", _BINARY), _NOTHING)
 
 
+def present_members(array: pa.StructArray, field: pa.Field, form: JsonFormat) -> pa.Array:
+    """JSON objects of rows, none null, without their null fields; nulls within fields stay. The errors of :func:`text`."""
+    fields = list(field.type)
+    columns = [_decoded(array.field(i)) for i in range(len(fields))]
+    easy = [
+        None if _cut_by_c(one) or any(null_names(column, one)) else plain(column, one, form)
+        for column, one in zip(columns, fields, strict=True)
+    ]
+    names = [one.name for column, one in zip(columns, fields, strict=True) if null_rows(column).any()]
+    return _objects_without_nulls(columns, easy, fields, form, names)
+
+
 def _objects_without_nulls(
     columns: Sequence[pa.Array], easy: Sequence[pa.Array | None], fields: Sequence[pa.Field], form: JsonFormat, names: Collection[str]
 ) -> pa.Array:

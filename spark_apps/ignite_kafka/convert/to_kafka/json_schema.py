@@ -18,11 +18,12 @@ from ...registry.client import Registry
 from ...registry.schema import JSON, RegistrySchema
 from ...settings.converters import JSON_SCHEMA
 from ..connect import ConnectColumn, ConnectSchema
+from ..connect.columns import SparseColumn
 from ..connect.map_entries import has_listed, listed_schema, to_lists
 from .json_columns import JsonFormat
 from .json_schema_reads import refused_at
 from .json_schema_text import json_schema_text
-from .schema_payload import payload
+from .schema_payload import payload, sparse_payload
 
 _BINARY = pa.binary()
 _NOTHING = pa.scalar(b"", _BINARY)
@@ -68,6 +69,16 @@ class JsonSchemaSerializer:
             schema, data = listed_schema(schema), to_lists(data, schema)
         values = payload(ConnectColumn(data, schema), self._form, defaults=self._defaults)
         return pc.binary_join_element_wise(pa.scalar(prefix, _BINARY), values, _NOTHING)
+
+    def serialize_sparse(self, column: SparseColumn, topic: str) -> pa.BinaryArray:
+        """Bytes of structs of many schemas; the errors of :meth:`serialize`."""
+        schema, data = column.whole.schema, column.whole.data
+        assert schema is not None
+        prefixes = pa.array([self._prefix(one, topic) for one in column.schemas], _BINARY)
+        if has_listed(schema):
+            schema, data = listed_schema(schema), to_lists(data, schema)
+        values = sparse_payload(ConnectColumn(data, schema), self._form)
+        return pc.binary_join_element_wise(prefixes.take(pa.array(column.schema_of)), values, _NOTHING)
 
     def _prefix(self, schema: ConnectSchema, topic: str) -> bytes:
         subject = self._registry.subject(topic, schema.name)

@@ -20,7 +20,7 @@ from ...ignite.types.type_table import field_of
 from ..connect import ConnectColumn, ConnectField, ConnectSchema, ConnectType
 from ..connect.schema import DECIMAL, default_array, scale_of
 from ..rules.decimal_scales import with_scales
-from .json_columns import JsonFormat, text
+from .json_columns import JsonFormat, present_members, text
 
 _ROOT = ""
 
@@ -35,6 +35,14 @@ def payload(column: ConnectColumn, form: JsonFormat, *, defaults: bool = True) -
     assert schema is not None
     array, field = _Filling(defaults).value(column.data, schema, _ROOT)
     return text(array, field, replace(form, maps_by_type=True))
+
+
+def sparse_payload(column: ConnectColumn, form: JsonFormat) -> pa.BinaryArray:
+    """JSON of each struct without its null fields; nulls within fields are written. The errors of :func:`payload`."""
+    schema = column.schema
+    assert schema is not None
+    array, field = _Filling(False).value(column.data, schema, _ROOT)
+    return present_members(array, field, replace(form, maps_by_type=True))
 
 
 class _Filling:

@@ -1,0 +1,96 @@
+"""Objects that leave out their null fields, as columns of all their fields: one for many schemas.
+
+Under LAZY each set of null fields is a schema. Twenty fields with 2 % nulls have some 300 sets in a batch; a column for each of them would
+cost a millisecond, whatever few rows it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from ..connect.columns import ConnectPart, SparseColumn, SparsePart
+from ..connect.schema import ConnectField, ConnectSchema, ConnectType
+from .connect_columns import part_of
+from .connect_schemas import SchemaRules, row_schemas
+
+_FEW = 3
+_MOST_FAMILIES = 32
+"""Schemas that differ in more than the fields that they have are columns of their own beyond that number."""
+
+
+def sparse_parts(array: pa.Array, one: pa.Field, rules: SchemaRules, zone: str = "UTC") -> list[SparsePart | ConnectPart]:
+    """Columns of Connect data; the arguments and errors of :func:`.connect_columns.connect_parts`, under LAZY."""
+    found = row_schemas(array, one, rules)
+    counts = np.bincount(found.ids)
+    numbers = [number for number in np.argsort(-counts, kind="stable").tolist() if counts[number]]
+    schemas = {number: found.schemas[number].as_optional(False) for number in numbers}
+    parts: list[SparsePart | ConnectPart] = []
+    for members, fields in _families(schemas):
+        place = np.full(len(counts), -1, np.int64)
+        place[members] = np.arange(len(members))
+        rows = np.flatnonzero(place[found.ids] >= 0)
+        own = tuple(schemas[number] for number in members)
+        whole = own[0] if len(members) == 1 else ConnectSchema(ConnectType.STRUCT, name=own[0].name, fields=tuple(fields))
+        part = part_of(array, one, rows, whole, zone)
+        parts.append(part if len(members) == 1 else SparsePart(rows, SparseColumn(part.column, own, place[found.ids][rows])))
+    return parts
+
+
+def _families(schemas: Mapping[int, ConnectSchema]) -> Iterator[tuple[list[int], list[ConnectField]]]:
+    """Numbers of schemas that differ only in which fields they have, and all these fields in their order."""
+    rest = list(schemas)
+    for _ in range(_MOST_FAMILIES):
+        if len(rest) <= _FEW:
+            break
+        family = _Family(schemas[rest[0]])
+        members = [number for number in rest if family.takes(schemas[number])]
+        taken = set(members)
+        rest = [number for number in rest if number not in taken]
+        yield members, family.fields
+    for number in rest:
+        yield [number], list(schemas[number].fields)
+
+
+class _Family:
+    """Schemas of one type; :meth:`takes` adds one."""
+
+    def __init__(self, first: ConnectSchema) -> None:
+        self._first = first
+        self.fields: list[ConnectField] = []
+        self._place: dict[str, int] = {}
+
+    def takes(self, schema: ConnectSchema) -> bool:
+        """True if the schema has no field of another schema, or in another order, and is now one of the family."""
+        if schema is not self._first and (schema.type is not ConnectType.STRUCT or schema.name != self._first.name):
+            return False
+        before = -1
+        for one in schema.fields:
+            place = self._place.get(one.name)
+            if place is None:
+                continue
+            known = self.fields[place].schema
+            if place < before or not (known is one.schema or known == one.schema):
+                return False
+            before = place
+        self._add(schema.fields)
+        return True
+
+    def _add(self, fields: Sequence[ConnectField]) -> None:
+        """Put fields that are new behind those that precede them in the schema."""
+        if all(one.name in self._place for one in fields):
+            return
+        at = -1
+        for one in fields:
+            if one.name in self._place:
+                at = self._place[one.name]
+            else:
+                at += 1
+                self.fields.insert(at, one)
+                self._place = _places(self.fields)
+
+
+def _places(fields: Iterable[ConnectField]) -> dict[str, int]:
+    return {one.name: place for place, one in enumerate(fields)}
