@@ -51,6 +51,9 @@ def get_provider_info() -> dict[str, Any]:
                 "to_openlineage_converter": "airflow_provider_ignite_kafka.assets.ignite.convert_asset_to_openlineage",
             }
         ],
+        "plugins": [
+            {"name": "ignite_kafka", "plugin-class": "airflow_provider_ignite_kafka.plugins.connectors_plugin.ConnectorsPlugin"},
+        ],
         "config": {"ignite_kafka": {"description": "Options of the provider for Apache Ignite and Kafka.", "options": _options()}},
     }
 
@@ -61,6 +64,17 @@ def _modules(*names: str) -> list[dict[str, Any]]:
 
 def _options() -> dict[str, Any]:
     return {
+        "monitored_clusters": {
+            "description": (
+                "Clusters whose connectors the page Browse > Ignite and Kafka connectors shows: a JSON list of objects with "
+                "kafka_conn_id and, if needed, internal_topic_prefix, ignite_conn_id (lag of sources, resend) and secrets_file (a path on "
+                "the API server)."
+            ),
+            "version_added": "0.2.0",
+            "type": "string",
+            "example": '[{"kafka_conn_id": "kafka_eu", "internal_topic_prefix": "copies", "ignite_conn_id": "ignite_eu"}]',
+            "default": '[{"kafka_conn_id": "kafka_default", "ignite_conn_id": "ignite_default"}]',
+        },
         "allowed_kafka_options": {
             "description": (
                 "Allowed Kafka client properties that load native code, run a command, or send or write files of the host: a JSON "

@@ -44,18 +44,22 @@ def start_airflow(directory: Path, port: int) -> int:
     :return: process id.
     :raises ServerFailed: it ended or did not become healthy.
     """
-    environment = {**airflow_environment(directory / "airflow"), **_ports(port), "AIRFLOW__CORE__TEST_CONNECTION": "Enabled"}
+    environment = {**airflow_environment(directory / "airflow"), **port_settings(port), "AIRFLOW__CORE__TEST_CONNECTION": "Enabled"}
     command = [str(BIN / "airflow"), "standalone"]  # it migrates the database of an older version itself
     airflow = ServerProcess("Airflow", command, directory / "airflow.log", env=environment, cwd=directory, outlives_parent=True)
     try:
-        airflow.await_ready(lambda: _healthy(port))
+        airflow.await_ready(lambda: healthy(port))
     except BaseException:
         airflow.stop()
         raise
     return airflow.pid
 
 
-def _ports(port: int) -> dict[str, str]:
+def port_settings(port: int) -> dict[str, str]:
+    """Return environment variables that give every server of Airflow a port.
+
+    :param port: of the web UI.
+    """
     log_port, trigger_log_port, health_port = free_ports(3)
     return {
         "AIRFLOW__API__PORT": str(port),
@@ -67,7 +71,7 @@ def _ports(port: int) -> dict[str, str]:
     }
 
 
-def _healthy(port: int) -> bool:
+def healthy(port: int) -> bool:
     """Whether the web server answers and scheduler, Dag processor and triggerer report healthy."""
     connection = HTTPConnection("127.0.0.1", port, timeout=5)
     try:

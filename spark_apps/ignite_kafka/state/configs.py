@@ -95,7 +95,7 @@ def read_connector(clients: KafkaClients, topics: Topics, prefix: str, connector
     if not topics.exists(configs_topic(prefix)):
         return ConnectorState()
     ends = topics.ends(configs_topic(prefix), [0])
-    fold = _Fold(connector)
+    fold = ConnectorFold(connector)
     for message in read_to(clients, configs_topic(prefix), ends):
         record = InternalRecord.of(message)
         if record is not None:
@@ -127,7 +127,7 @@ def capture_secret_of(connector: str, record: InternalRecord) -> str | None:
     return secret if isinstance(secret, str) else None
 
 
-class _Fold:
+class ConnectorFold:
     """Folds a connector's records, in the order of the topic."""
 
     def __init__(self, connector: str) -> None:
@@ -155,6 +155,10 @@ class _Fold:
                 self._ended[record.rest[0]] = {**ENDED, **value}
 
     def state(self, end: int) -> ConnectorState:
+        """The state after the records added so far.
+
+        :param end: end offset of the configs topic.
+        """
         return ConnectorState(self._connector, self._snapshot, self._ended, end, self._secret)
 
 

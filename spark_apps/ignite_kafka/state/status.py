@@ -172,7 +172,7 @@ def read_runs(clients: KafkaClients, prefix: str, connector: str) -> dict[str, R
         return runs
     for record in filter(None, map(InternalRecord.of, read_to_end(clients, topics, status_topic(prefix), [0]))):
         if (record.kind, record.name, len(record.rest)) == ("run", connector, 1):
-            run = _run_of(record)
+            run = run_of(record)
             if run is not None or record.value is None:
                 runs.pop(record.rest[0], None)
             if run is not None:
@@ -205,7 +205,7 @@ def _last_of_run(clients: KafkaClients, prefix: str, connector: str, run_id: str
             record = InternalRecord.of(message)
             if record is None or (record.kind, record.name, record.rest) != ("run", connector, (run_id,)):
                 continue
-            run = _run_of(record)
+            run = run_of(record)
             if run is not None or record.value is None:
                 found = run, message.timestamp()[1] if run else 0
         if found is not None:
@@ -214,7 +214,7 @@ def _last_of_run(clients: KafkaClients, prefix: str, connector: str, run_id: str
     return None, 0
 
 
-def _run_of(record: InternalRecord) -> RunStatus | None:
+def run_of(record: InternalRecord) -> RunStatus | None:
     """The status in a record; None for a tombstone and, with an event, for an unreadable record."""
     return _parsed(record, RunStatus.from_dict, "it is no status of a run")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ignite_kafka.state.configs import _Fold, capture_secret_of, epoch_of
+from ignite_kafka.state.configs import ConnectorFold, capture_secret_of, epoch_of
 from ignite_kafka.state.internal_records import InternalRecord
 
 
@@ -11,7 +11,7 @@ def record(kind: str, name: str, value: bytes | None) -> InternalRecord:
 
 
 def test_the_secret_of_a_capture_is_folded_and_not_shown() -> None:
-    fold = _Fold("c")
+    fold = ConnectorFold("c")
     fold.add(record("secret", "c", b'{"capture_secret":"hidden"}'))
     fold.add(record("secret", "d", b'{"capture_secret":"other"}'))
     state = fold.state(7)

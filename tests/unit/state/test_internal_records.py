@@ -11,10 +11,10 @@ from ignite_kafka import events
 from ignite_kafka.errors import IgniteKafkaError, NewerFormat, OffsetsLost
 from ignite_kafka.plan.sink_offsets import PartitionKey
 from ignite_kafka.plan.slots import Owner, SlotKey, SlotState, UnitKey, UnitOffset
-from ignite_kafka.state.configs import _Fold, connector_generation, epoch_of
+from ignite_kafka.state.configs import ConnectorFold, connector_generation, epoch_of
 from ignite_kafka.state.internal_records import FORMAT, FORMAT_HEADERS, InternalRecord, format_of
 from ignite_kafka.state.offsets import apply, key_of, unit_of
-from ignite_kafka.state.status import CacheStatus, RunStatus, TaskProgress, _run_of, progress_of
+from ignite_kafka.state.status import CacheStatus, RunStatus, TaskProgress, progress_of, run_of
 from tests.support.event_log import Emitted, ids
 from tests.support.fake_messages import FakeMessage, message, record
 
@@ -23,7 +23,7 @@ RUN = RunStatus("COMPLETED", "c", "r1", caches={"a": CacheStatus("t", 1)})
 
 
 def folded(value: bytes, format: int = FORMAT, key: bytes = b'["connector","c"]') -> None:
-    _Fold("c").add(record(key, value, format))
+    ConnectorFold("c").add(record(key, value, format))
 
 
 def followed(value: bytes, format: int = FORMAT) -> None:
@@ -68,15 +68,15 @@ def test_an_epoch_that_cannot_be_read_ends_no_task(value: bytes, format: int, em
     assert ids(emitted) == [events.RECORD_SKIPPED.id]
 
 
-def test_a_run_of_a_newer_version_is_read_without_its_new_fields() -> None:
+def test_arun_of_a_newer_version_is_read_without_its_new_fields() -> None:
     newer = RUN.to_json().replace(b'"state"', b'"colour":"red","state"').replace(b'"topic"', b'"offset":4,"topic"')
-    assert _run_of(record(b'["run","c","r1"]', newer, None)) == RUN
+    assert run_of(record(b'["run","c","r1"]', newer, None)) == RUN
     progress = TaskProgress(1, 2, True, {})
     told = progress_of(record(b'["progress","c",0]', progress.to_json().replace(b'"epoch"', b'"colour":1,"epoch"')))
     assert told == progress
 
 
-@pytest.mark.parametrize("read", [_run_of, progress_of])
+@pytest.mark.parametrize("read", [run_of, progress_of])
 @pytest.mark.parametrize(
     ("value", "format"),
     [(b"no JSON", 1), (b"5", 1), (b'{"connector":"c"}', 1), (b'{"state":"x","connector":"c","run_id":"r","caches":[]}', 1), (b"{}", 2)],

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from ignite_kafka import events
-from ignite_kafka.state.configs import ConnectorRecord, ConnectorState, SnapshotRecord, _Fold, connector_generation
+from ignite_kafka.state.configs import ConnectorFold, ConnectorRecord, ConnectorState, SnapshotRecord, connector_generation
 from ignite_kafka.state.target_state import target_of
 from tests.support.event_log import Emitted, ids
 from tests.support.fake_messages import record
@@ -39,14 +39,14 @@ def test_a_target_that_cannot_be_read_changes_nothing(value: bytes, format: int,
 @pytest.mark.parametrize("key", [b'["target","c"]', b'["epoch","c"]', b'["something new","c","d"]', b'["connector","d"]'])
 @pytest.mark.parametrize("value", [PAUSED, b'{"generation":3,"epoch":1}', b"no JSON", None])
 def test_control_passes_over_other_kinds(key: bytes, value: bytes | None) -> None:
-    fold = _Fold("c")
+    fold = ConnectorFold("c")
     fold.add(record(key, value, 2))
     assert fold.state(5) == ConnectorState(end=5)
     assert connector_generation("c", record(key, value)) == 0
 
 
 def test_control_folds_its_own() -> None:
-    fold = _Fold("c")
+    fold = ConnectorFold("c")
     fold.add(record(b'["connector","c"]', json.dumps({"generation": 4, "slots": 2, "of a newer version": 1}).encode()))
     fold.add(record(b'["snapshot","c"]', json.dumps({"id": "s", "plan": {}, "complete": True}).encode(), None))
     for name in ("r", "t", "r"):

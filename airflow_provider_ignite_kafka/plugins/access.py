@@ -1,0 +1,89 @@
+"""Who may see the page and who may act on a connector, by Airflow's auth manager; and that a request comes from the page itself.
+
+Seeing needs the right to see plugins, as the link in the navigation does. Acting needs the right to edit the Kafka connection: who has that
+can change the connector's Kafka records anyway.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from airflow.api_fastapi.app import get_auth_manager
+from airflow.api_fastapi.auth.managers.models.resource_details import AccessView, ConnectionDetails
+from airflow.api_fastapi.auth.tokens import get_signing_key
+from airflow.api_fastapi.core_api.security import GetUserDep, requires_access_view
+from airflow.models.connection import Connection
+from airflow.providers.common.compat.sdk import conf
+from fastapi import Depends, HTTPException, Request
+from itsdangerous import BadSignature, URLSafeTimedSerializer
+
+_TOKEN, _MESSAGE = "ignite_kafka.action", "ignite_kafka.message"
+_TOKEN_AGE_S, _MESSAGE_AGE_S = 8 * 3600, 60
+ReadsPage = Depends(requires_access_view(AccessView.PLUGINS))
+
+
+def may_act(connection_id: str, user: GetUserDep) -> bool:
+    """Whether the user may edit the connection in the path."""
+    team = {"team_name": Connection.get_team_name(connection_id)} if conf.getboolean("core", "multi_team", fallback=False) else {}
+    details = ConnectionDetails(conn_id=connection_id, **team)
+    return bool(get_auth_manager().is_authorized_connection(method="PUT", details=details, user=user))
+
+
+MayAct = Annotated[bool, Depends(may_act)]
+
+
+def requires_action(allowed: MayAct) -> None:
+    """Refuse an action on a connector of a connection that the user may not edit.
+
+    :raises HTTPException: 403.
+    """
+    if not allowed:
+        raise HTTPException(403, "Actions need the right to edit the Kafka connection of the connector. Ask an administrator of Airflow.")
+
+
+def action_token(user: GetUserDep) -> str:
+    """Token that the forms of the page send; bound to the user, valid for eight hours."""
+    return _serializer(_TOKEN).dumps(str(user.get_id()))
+
+
+ActionToken = Annotated[str, Depends(action_token)]
+
+
+def check_sender(request: Request, token: str, user_id: str) -> None:
+    """Refuse a request that was not sent by a form of the page, which a page of another site cannot read.
+
+    :raises HTTPException: 403.
+    """
+    try:
+        signed: object = _serializer(_TOKEN).loads(token, max_age=_TOKEN_AGE_S)
+    except BadSignature:  # also of a token that is too old
+        signed = None
+    if signed != user_id or not _same_origin(request):
+        raise HTTPException(403, "The form is too old, or was not sent by this page. Load the page again and repeat the action.")
+
+
+def _same_origin(request: Request) -> bool:
+    """Whether the browser says that the page of this host sent the request; true for a client that says nothing."""
+    site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
+    if site is not None:
+        return site in ("same-origin", "none")
+    own = {request.headers.get("host"), urlsplit(conf.get("api", "base_url", fallback="")).netloc}
+    return origin is None or urlsplit(origin).netloc in own
+
+
+def sign_message(text: str) -> str:
+    """A message for the page that is shown after an action; signed, so that no link of another site puts a text on the page."""
+    return _serializer(_MESSAGE).dumps(text)
+
+
+def read_message(signed: str | None) -> str | None:
+    """The text of a signed message; None for any other value, and after a minute."""
+    try:
+        return str(_serializer(_MESSAGE).loads(signed, max_age=_MESSAGE_AGE_S)) if signed else None
+    except BadSignature:
+        return None
+
+
+def _serializer(salt: str) -> URLSafeTimedSerializer:
+    return URLSafeTimedSerializer(get_signing_key("api", "secret_key"), salt=salt)

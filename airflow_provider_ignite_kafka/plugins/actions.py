@@ -1,0 +1,86 @@
+"""Actions on a connector: the calls of :mod:`ignite_kafka.admin` that the command line makes too. Each function blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from airflow.providers.common.compat.sdk import AirflowException
+
+from airflow_provider_ignite_kafka.plugins.connections import connector_access
+from airflow_provider_ignite_kafka.plugins.monitored import MonitoredCluster
+from ignite_kafka.admin import backlog, offsets
+from ignite_kafka.admin.target_state import request_target_state
+from ignite_kafka.cli import render
+from ignite_kafka.errors import SettingsError
+from ignite_kafka.state.target_state import PAUSED, RUNNING, STOPPED
+
+Form = Mapping[str, str]
+_MOST_PARTITIONS = 65_536
+
+
+@dataclass(frozen=True)
+class Action:
+    """An action of the page.
+
+    :param run: performs it on a connector of a cluster with the fields of a form; returns what was done, for people.
+    :param confirmed_by_name: the form must contain the connector's name, typed by the user.
+    """
+
+    run: Callable[[MonitoredCluster, str, Form], str]
+    confirmed_by_name: bool = False
+
+
+def perform(action: Action, cluster: MonitoredCluster, connector: str, form: Form) -> str:
+    """Perform an action and return what was done.
+
+    :raises IgniteKafkaError: refused, a field of the form is wrong, or a cluster did not answer.
+    """
+    if action.confirmed_by_name and form.get("typed_name", "").strip() != connector:
+        raise SettingsError("the typed name is not the connector's name", "Type it to confirm.", connector=connector)
+    try:
+        return action.run(cluster, connector, form)
+    except AirflowException as error:  # among others: there is no such connection
+        raise SettingsError(str(error), "Correct the connection: Admin > Connections.") from error
+
+
+def _target(state: str) -> Callable[[MonitoredCluster, str, Form], str]:
+    def run(cluster: MonitoredCluster, connector: str, form: Form) -> str:
+        access = connector_access(cluster, connector)
+        return render.target_state(request_target_state(access.settings, access.secrets, state))
+
+    return run
+
+
+def _resend(cluster: MonitoredCluster, connector: str, form: Form) -> str:
+    cache = form.get("cache", "").strip()
+    if not cache:
+        raise SettingsError("no cache is given", "Choose the cache to send again.", connector=connector)
+    access = connector_access(cluster, connector, ignite=True)
+    return render.resend(backlog.resend(access.settings, access.secrets, cache, _partition(form)))
+
+
+def _reset(cluster: MonitoredCluster, connector: str, form: Form) -> str:
+    cache, partition = form.get("cache", "").strip() or None, _partition(form)
+    if cache is None and partition is not None:
+        raise SettingsError("a partition is given without its cache", "Choose the cache too.", partition=partition)
+    access = connector_access(cluster, connector)
+    return render.reset_offsets(offsets.reset(access.settings, access.secrets, cache, partition))
+
+
+def _partition(form: Form) -> int | None:
+    text = form.get("partition", "").strip()
+    if not text:
+        return None
+    if not text.isascii() or not text.isdecimal() or int(text) >= _MOST_PARTITIONS:
+        raise SettingsError(f"{text!r} is no partition", f"Give a whole number from 0 to {_MOST_PARTITIONS - 1}, or leave it empty.")
+    return int(text)
+
+
+ACTIONS: Mapping[str, Action] = {
+    "pause": Action(_target(PAUSED)),
+    "resume": Action(_target(RUNNING)),
+    "stop": Action(_target(STOPPED), confirmed_by_name=True),
+    "resend": Action(_resend),
+    "reset": Action(_reset, confirmed_by_name=True),
+}

@@ -1,0 +1,63 @@
+"""Blocking calls of the page, in a few threads of their own, so that neither the event loop nor other pages wait for Kafka."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Hashable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from ignite_kafka.errors import KafkaUnavailable
+
+_THREADS = 4
+_MOST_CALLS = 16  # running and waiting
+_KEPT_S = 2.0
+T = TypeVar("T")
+
+
+class Background:
+    """Runs calls in threads, each with a time limit.
+
+    A call that exceeds its limit goes on in its thread until the time-outs of its clients end it; its caller gets an error at the limit.
+    """
+
+    def __init__(self, threads: int = _THREADS, most_calls: int = _MOST_CALLS) -> None:
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="ignite-kafka-page")
+        self._most_calls, self._calls = most_calls, 0
+        self._shared: dict[Hashable, tuple[float, asyncio.Task[Any]]] = {}
+
+    async def call(self, function: Callable[[], T], limit_s: float) -> T:
+        """Run a function in a thread and return its result.
+
+        :raises KafkaUnavailable: it takes longer than `limit_s` seconds, or too many calls wait already.
+        """
+        if self._calls >= self._most_calls:
+            raise KafkaUnavailable("too many requests of this page wait for Kafka", "Load the page again in some seconds.")
+        loop = asyncio.get_running_loop()
+        self._calls += 1
+        future = self._pool.submit(function)
+        future.add_done_callback(lambda _: loop.call_soon_threadsafe(self._ended))
+        try:
+            return await asyncio.wait_for(asyncio.wrap_future(future), limit_s)
+        except TimeoutError as error:
+            raise KafkaUnavailable(
+                f"there was no complete answer within {limit_s:g} s",
+                "Check the brokers and the Ignite nodes. A requested change may still happen: load the page again.",
+            ) from error
+
+    async def shared(self, key: Hashable, function: Callable[[], T], limit_s: float) -> T:
+        """As :meth:`call`; requests of the same key within two seconds share one call, so that many viewers cost as much as one."""
+        now = time.monotonic()
+        self._shared = {other: entry for other, entry in self._shared.items() if not entry[1].done() or now - entry[0] < _KEPT_S}
+        if key not in self._shared:
+            self._shared[key] = now, asyncio.ensure_future(self.call(function, limit_s))
+        result: T = await asyncio.shield(self._shared[key][1])
+        return result
+
+    def forget(self) -> None:
+        """Forget results that are shared: something was changed."""
+        self._shared = {}
+
+    def _ended(self) -> None:
+        self._calls -= 1

@@ -1,0 +1,103 @@
+"""Templates of the page, with everything from Kafka escaped and secrets of Airflow's connections masked."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from airflow.providers.common.compat.sdk import redact
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from airflow_provider_ignite_kafka.plugins.connectors_plugin import URL_PREFIX
+from airflow_provider_ignite_kafka.plugins.monitored import MonitoredCluster
+from airflow_provider_ignite_kafka.plugins.task_links import TaskOfRun
+
+_MINUTE_S, _HOUR_S, _DAY_S = 60, 3_600, 86_400
+_FEW = 10
+
+
+def render(template: str, root_path: str, **content: Any) -> str:
+    """A page.
+
+    :param root_path: path of the application, such as ``/airflow/ignite-kafka``.
+    """
+    airflow = root_path.removesuffix(URL_PREFIX)
+    return _environment.get_template(template).render(
+        root=root_path,
+        airflow=airflow,
+        connector_url=lambda cluster, name, action="": f"{root_path}{connector_path(cluster, name, action)}?{_prefix(cluster)}",
+        task_url=lambda task: airflow + _task_path(task),
+        **content,
+    )
+
+
+def connector_path(cluster: MonitoredCluster, name: str, action: str = "") -> str:
+    """Path of a connector's page, or of an action on it, below the application's."""
+    path = f"/connections/{quote(cluster.kafka_conn_id, safe='')}/connectors/{quote(name, safe='')}"
+    return f"{path}/{action}" if action else path
+
+
+def _task_path(task: TaskOfRun) -> str:
+    return task.path
+
+
+def _prefix(cluster: MonitoredCluster) -> str:
+    return urlencode({"prefix": cluster.internal_topic_prefix})
+
+
+def moment(at_ms: int | None) -> Markup | str:
+    """A time in UTC, which the page's script shows in the reader's time zone."""
+    if not at_ms:
+        return ""
+    at = datetime.fromtimestamp(at_ms / 1000, UTC)
+    return Markup('<time datetime="{}">{}</time>').format(at.isoformat(), at.strftime("%Y-%m-%d %H:%M:%S UTC"))
+
+
+def age(at_ms: int | None) -> str:
+    """Time since then, such as ``5 min ago``."""
+    return "" if not at_ms else f"{duration(max(0.0, time.time() - at_ms / 1000))} ago"
+
+
+def duration(seconds: float | None) -> str:
+    """A duration in the largest unit that gives a whole number, such as ``12 min``."""
+    if seconds is None:
+        return ""
+    for size, unit in ((_DAY_S, "d"), (_HOUR_S, "h"), (_MINUTE_S, "min")):
+        if seconds >= 2 * size:
+            return f"{int(seconds // size)} {unit}"
+    return f"{seconds:.1f} s" if seconds < _FEW else f"{int(seconds)} s"
+
+
+def number(value: float | None) -> str:
+    """A whole number with separators; a small one that is not whole with one decimal; a dash for None."""
+    if value is None:
+        return "–"
+    return f"{value:,.1f}" if 0 < value < _FEW and value != int(value) else f"{value:,.0f}"
+
+
+def size(count: int) -> str:
+    """Bytes in the unit that suits them."""
+    value, units = float(count), ["B", "KiB", "MiB", "GiB", "TiB"]
+    while value >= 1024 and len(units) > 1:
+        value, units = value / 1024, units[1:]
+    return f"{value:,.0f} {units[0]}" if units[0] == "B" or value >= _FEW else f"{value:,.1f} {units[0]}"
+
+
+def _finalize(value: Any) -> Any:
+    """Mask secrets in every text that goes into a page, whatever wrote it to Kafka."""
+    return redact(value) if type(value) is str else value
+
+
+_environment = Environment(
+    loader=FileSystemLoader(Path(__file__).with_name("templates")),
+    autoescape=True,
+    finalize=_finalize,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_environment.filters |= {"moment": moment, "age": age, "duration": duration, "number": number, "size": size}

@@ -1,0 +1,75 @@
+"""Clusters whose connectors the page shows: option ``monitored_clusters`` of section ``[ignite_kafka]``."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, fields
+from typing import Any
+
+from airflow.providers.common.compat.sdk import conf
+
+from airflow_provider_ignite_kafka.options import SECTION
+from ignite_kafka.errors import SettingsError
+from ignite_kafka.settings.connector import NAME, ConnectorSettings
+from ignite_kafka.settings.suggestions import did_you_mean
+
+OPTION = "monitored_clusters"
+_EXAMPLE = 'Write it as [{"kafka_conn_id": "kafka_default", "ignite_conn_id": "ignite_default"}].'
+
+
+@dataclass(frozen=True)
+class MonitoredCluster:
+    """A Kafka cluster, and the prefix of the internal topics of its connectors.
+
+    :param ignite_conn_id: connection of the Ignite cluster, for lag of sources and for *resend*; None: both are not available.
+    :param secrets_file: path of a secrets file on the API server, which overrides the connections' secrets.
+    """
+
+    kafka_conn_id: str
+    internal_topic_prefix: str = ConnectorSettings.internal_topic_prefix
+    ignite_conn_id: str | None = None
+    secrets_file: str | None = None
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What identifies the cluster in a URL."""
+        return self.kafka_conn_id, self.internal_topic_prefix
+
+
+def monitored_clusters() -> tuple[MonitoredCluster, ...]:
+    """The clusters of the option, in its order.
+
+    :raises SettingsError: the option is no JSON list of objects, or an object has an unknown key or a value that is no text.
+    """
+    text = conf.get(SECTION, OPTION, fallback="") or "[]"
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise _wrong(f"is no JSON: {error}") from error
+    if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
+        raise _wrong("is no JSON list of objects")
+    clusters = tuple(_cluster(item) for item in found)
+    twice = [cluster.key for number, cluster in enumerate(clusters) if cluster.key in {earlier.key for earlier in clusters[:number]}]
+    if twice:
+        raise _wrong(f"names connection {twice[0][0]!r} with prefix {twice[0][1]!r} twice")
+    return clusters
+
+
+def _cluster(item: dict[str, Any]) -> MonitoredCluster:
+    known = [one.name for one in fields(MonitoredCluster)]
+    for name, value in item.items():
+        if name not in known:
+            raise _wrong(f"has the unknown key {name!r}. {did_you_mean(name, known) or 'Known are ' + ', '.join(known)}")
+        if not isinstance(value, str) and not (value is None and name in ("ignite_conn_id", "secrets_file")):
+            raise _wrong(f"has {name} = {value!r}, which is no text")
+    if not item.get("kafka_conn_id"):
+        raise _wrong("has an object without kafka_conn_id")
+    try:
+        NAME.parse(item.get("internal_topic_prefix", MonitoredCluster.internal_topic_prefix))
+    except ValueError as error:
+        raise _wrong(f"has a wrong internal_topic_prefix: {error}") from error
+    return MonitoredCluster(**item)
+
+
+def _wrong(what: str) -> SettingsError:
+    return SettingsError(f"option {OPTION} of section [{SECTION}] of Airflow's configuration {what}", _EXAMPLE, setting=OPTION)

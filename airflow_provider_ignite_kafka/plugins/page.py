@@ -1,0 +1,156 @@
+"""The page Connectors: a FastAPI application that Airflow's API server mounts. It renders HTML; Kafka and Ignite are asked in threads."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlencode
+
+from airflow.api_fastapi.app import get_auth_manager
+from airflow.api_fastapi.core_api.security import GetUserDep
+from airflow.api_fastapi.logging.decorators import action_logging
+from fastapi import Depends, FastAPI, HTTPException, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from fastapi.staticfiles import StaticFiles
+
+from airflow_provider_ignite_kafka.plugins import views
+from airflow_provider_ignite_kafka.plugins.access import (
+    ActionToken,
+    MayAct,
+    ReadsPage,
+    check_sender,
+    read_message,
+    requires_action,
+    sign_message,
+)
+from airflow_provider_ignite_kafka.plugins.actions import ACTIONS, perform
+from airflow_provider_ignite_kafka.plugins.background import Background
+from airflow_provider_ignite_kafka.plugins.html import connector_path, render
+from airflow_provider_ignite_kafka.plugins.monitored import MonitoredCluster, monitored_clusters
+from airflow_provider_ignite_kafka.plugins.reading import ClusterReading, has_backlog, read_cluster
+from ignite_kafka.errors import IgniteKafkaError
+
+log = logging.getLogger(__name__)
+_READ_LIMIT_S, _ACTION_LIMIT_S = 12.0, 60.0
+_MOST_BODY = 16_384
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": (
+        "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; form-action 'self'; "
+        "frame-ancestors 'self'; base-uri 'none'"
+    ),
+    "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+}
+Read = Callable[[MonitoredCluster], ClusterReading]
+
+
+def create_page(read: Read = read_cluster) -> FastAPI:
+    """The application.
+
+    :param read: reads the connectors of a cluster.
+    """
+    app = FastAPI(title="Ignite and Kafka connectors", docs_url=None, redoc_url=None, openapi_url=None)
+    app.state.background, app.state.read = Background(), read
+    app.mount("/static", StaticFiles(directory=Path(__file__).with_name("static")), name="static")
+    app.get("/", response_class=HTMLResponse, dependencies=[ReadsPage])(show_list)
+    path = "/connections/{connection_id}/connectors/{name}"
+    app.get(path, response_class=HTMLResponse, dependencies=[ReadsPage])(show_connector)
+    acting = [ReadsPage, Depends(requires_action), Depends(action_logging(event="ignite_kafka_connector_action"))]
+    app.post(f"{path}/{{action}}", dependencies=acting)(act)
+    app.exception_handler(HTTPException)(_refused)
+    app.exception_handler(IgniteKafkaError)(_failed)
+    return app
+
+
+async def show_list(request: Request) -> Response:
+    """The connectors of all monitored clusters."""
+    readings = [await _reading(request, cluster) for cluster in monitored_clusters()]
+    found = [(reading, views.rows(reading), reading.error and views.Problem.of(reading.error)) for reading in readings]
+    return _html(request, "list.html", clusters=found)
+
+
+async def show_connector(
+    request: Request, connection_id: str, name: str, prefix: str, allowed: MayAct, token: ActionToken, message: str | None = None
+) -> Response:
+    """One connector: state, caches, runs, events, actions."""
+    return await _connector(request, (connection_id, prefix, name), allowed, token, done=read_message(message))
+
+
+async def act(request: Request, connection_id: str, name: str, action: str, prefix: str, user: GetUserDep, token: ActionToken) -> Response:
+    """Perform an action; show the connector again with what was done, or with the error."""
+    body = await request.body()
+    if len(body) > _MOST_BODY:
+        raise HTTPException(413, "The form is too long.")
+    form = {field: values[-1] for field, values in parse_qs(body.decode(errors="replace")).items()}
+    check_sender(request, form.get("token", ""), str(user.get_id()))
+    if action not in ACTIONS:
+        raise HTTPException(404, f"There is no action {action!r}.")
+    cluster = _cluster(connection_id, prefix)
+    background: Background = request.app.state.background
+    try:
+        done = await background.call(partial(perform, ACTIONS[action], cluster, name, form), _ACTION_LIMIT_S)
+    except IgniteKafkaError as error:
+        log.warning("%s of connector %s failed: %s", action, name, error)
+        problem = views.Problem.of(error)
+        return await _connector(request, (connection_id, prefix, name), True, token, problem=problem, status=409)
+    finally:
+        background.forget()
+    log.info("%s by %s: %s", action, user.get_name(), json.dumps(done))
+    query = urlencode({"prefix": prefix, "message": sign_message(done)})
+    return RedirectResponse(f"{request.scope.get('root_path', '')}{connector_path(cluster, name)}?{query}", 303, _HEADERS)
+
+
+async def _connector(request: Request, key: tuple[str, str, str], allowed: bool, token: str, *, status: int = 200, **more: Any) -> Response:
+    connection_id, prefix, name = key
+    cluster = _cluster(connection_id, prefix)
+    reading = await _reading(request, cluster)
+    if reading.error is not None:
+        return _html(request, "unavailable.html", cluster=cluster, name=name, problem=views.Problem.of(reading.error), **more)
+    page = views.page(reading, name)
+    if page is None:
+        raise HTTPException(404, f"There is no connector {name!r} in this cluster.")
+    content = {"page": page, "cluster": cluster, "may_act": allowed, "token": token, "backlog": has_backlog(page.connector), **more}
+    return _html(request, "connector.html", status=status, **content)
+
+
+async def _reading(request: Request, cluster: MonitoredCluster) -> ClusterReading:
+    background: Background = request.app.state.background
+    try:
+        reading: ClusterReading = await background.shared(cluster.key, partial(request.app.state.read, cluster), _READ_LIMIT_S)
+    except IgniteKafkaError as error:
+        return ClusterReading(cluster, error=error)
+    return reading
+
+
+def _cluster(connection_id: str, prefix: str) -> MonitoredCluster:
+    """A monitored cluster; no other one can be reached through the page.
+
+    :raises HTTPException: 404.
+    """
+    found = [cluster for cluster in monitored_clusters() if cluster.key == (connection_id, prefix)]
+    if not found:
+        raise HTTPException(404, f"Connection {connection_id!r} with prefix {prefix!r} is not in option monitored_clusters.")
+    return found[0]
+
+
+def _html(request: Request, template: str, *, status: int = 200, **content: Any) -> HTMLResponse:
+    text = render(template, request.scope.get("root_path", ""), **content)
+    return HTMLResponse(text, status, _HEADERS)
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    """Page of a refused request; without login, with a link to it."""
+    assert isinstance(error, HTTPException)
+    login = get_auth_manager().get_url_login(next_url=str(request.url)) if error.status_code == 401 else None
+    return _html(request, "refused.html", status=error.status_code, code=error.status_code, detail=error.detail, login=login)
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    """Page of an error of the configuration."""
+    assert isinstance(error, IgniteKafkaError)
+    return _html(request, "unavailable.html", status=500, cluster=None, name=None, problem=views.Problem.of(error))

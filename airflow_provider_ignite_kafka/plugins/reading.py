@@ -1,0 +1,80 @@
+"""What the page shows, read from Kafka and Ignite; each function blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from airflow.providers.common.compat.sdk import AirflowException
+
+from airflow_provider_ignite_kafka.plugins.connections import connector_access, kafka_clients
+from airflow_provider_ignite_kafka.plugins.monitored import MonitoredCluster
+from ignite_kafka.admin import backlog
+from ignite_kafka.admin.lag import sink_lag, source_lag
+from ignite_kafka.admin.overview import SINK, SOURCE, ConnectorOverview, read_overview
+from ignite_kafka.errors import BacklogMissing, BacklogRefused, IgniteKafkaError, SettingsError
+from ignite_kafka.kafka.topics import Topics
+
+_CONNECT_S = 4.0
+
+
+@dataclass(frozen=True)
+class ClusterReading:
+    """The connectors of a monitored cluster, or the error that kept them from being read.
+
+    :param lags: by connector: records or changes that are not copied yet, by topic of a sink and cache of a source.
+    """
+
+    cluster: MonitoredCluster
+    connectors: Mapping[str, ConnectorOverview] = field(default_factory=dict)
+    lags: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    error: IgniteKafkaError | None = None
+    lag_errors: Mapping[str, IgniteKafkaError] = field(default_factory=dict)
+
+
+def read_cluster(cluster: MonitoredCluster) -> ClusterReading:
+    """Read all connectors of a cluster, with the lag of those that are active or have a backlog."""
+    try:
+        clients = kafka_clients(cluster)
+        clients.check(_CONNECT_S)
+        topics = Topics(clients)
+        connectors = read_overview(clients, topics, cluster.internal_topic_prefix)
+    except IgniteKafkaError as error:
+        return ClusterReading(cluster, error=error)
+    except AirflowException as error:  # among others: there is no such connection
+        return ClusterReading(cluster, error=SettingsError(str(error), "Create the connection: Admin > Connections."))
+    lags: dict[str, Mapping[str, int]] = {}
+    errors: dict[str, IgniteKafkaError] = {}
+    unreachable: IgniteKafkaError | None = None
+    for name, connector in connectors.items():
+        try:
+            if connector.direction == SINK:
+                lags[name] = sink_lag(topics, name, _topics_of(connector))
+            elif has_backlog(connector):
+                if unreachable is not None:
+                    raise unreachable
+                lags[name] = _source_lag(cluster, name)
+        except (BacklogMissing, BacklogRefused) as error:
+            errors[name] = error
+        except IgniteKafkaError as error:
+            errors[name] = error
+            unreachable = error if connector.direction == SOURCE else unreachable
+    return ClusterReading(cluster, connectors, lags, None, errors)
+
+
+def has_backlog(connector: ConnectorOverview) -> bool:
+    """Whether a source captures changes, by the settings of its newest run."""
+    record = connector.state.connector
+    if record is None or not record.is_source:
+        return False
+    return record.settings.get("failover_policy") == "BACKLOG" or record.settings.get("run_mode") == "continuous"
+
+
+def _source_lag(cluster: MonitoredCluster, name: str) -> Mapping[str, int]:
+    access = connector_access(cluster, name, ignite=True)
+    return source_lag(backlog.status(access.settings, access.secrets))
+
+
+def _topics_of(connector: ConnectorOverview) -> set[str]:
+    run = connector.newest.run
+    return set() if run is None else {cache.topic for cache in run.caches.values()}

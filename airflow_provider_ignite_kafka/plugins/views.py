@@ -1,0 +1,181 @@
+"""Connectors as rows and texts for the templates: pure functions of what was read."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from airflow_provider_ignite_kafka.plugins.monitored import MonitoredCluster
+from airflow_provider_ignite_kafka.plugins.reading import ClusterReading
+from airflow_provider_ignite_kafka.plugins.task_links import TaskOfRun
+from ignite_kafka.admin.overview import ConnectorOverview
+from ignite_kafka.admin.timeline import TimedEvent, timeline
+from ignite_kafka.errors import IgniteKafkaError
+from ignite_kafka.state.status import CacheStatus, RunStatus
+from ignite_kafka.state.target_state import RUNNING
+
+NEVER_REPORTED = "STARTING"
+UNREADABLE = "UNREADABLE"
+_RUNS, _EVENTS = 20, 20
+_STALE_REPORTS = 6
+_STALE_MS = 60_000
+_DEFAULT_PROGRESS_MS = 5_000
+
+
+@dataclass(frozen=True)
+class Problem:
+    """An error for people: what happened, where, and what to do."""
+
+    kind: str
+    what: str
+    where: str
+    remedy: str
+
+    @staticmethod
+    def of(error: IgniteKafkaError) -> Problem:
+        """The parts of an error."""
+        where = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in error.where.items())
+        return Problem(type(error).__name__, error.what, where, error.remedy)
+
+
+@dataclass(frozen=True)
+class CacheRow:
+    """A cache and its topic in the newest run; of a lag or rate that is not known: None."""
+
+    cache: str
+    counts: CacheStatus
+    rate: float | None
+    lag: int | None
+
+
+@dataclass(frozen=True)
+class RunRow:
+    """A run, with the task that started it and its error, if any."""
+
+    run: RunStatus
+    records: int
+    skipped: int
+    seconds: float | None
+    task: TaskOfRun | None
+    problem: Problem | None
+
+
+@dataclass(frozen=True)
+class ConnectorRow:
+    """A connector in the list.
+
+    :param target: requested target state; RUNNING without a request.
+    :param lag: sum; None: not known.
+    :param problem: error of the newest run.
+    :param silent_s: seconds since the last report of a run that should report; None: nothing is wrong.
+    """
+
+    cluster: MonitoredCluster
+    name: str
+    direction: str
+    state: str
+    target: str
+    active: bool
+    reported_ms: int | None
+    rate: float | None
+    records: int
+    skipped: int
+    lag: int | None
+    lag_problem: Problem | None
+    problem: Problem | None
+    silent_s: float | None
+
+
+@dataclass(frozen=True)
+class ConnectorPage:
+    """All about a connector."""
+
+    row: ConnectorRow
+    connector: ConnectorOverview
+    caches: tuple[CacheRow, ...]
+    runs: tuple[RunRow, ...]
+    events: tuple[TimedEvent, ...]
+
+
+def rows(reading: ClusterReading) -> list[ConnectorRow]:
+    """A row for each connector: those with a problem first, then active ones, then by name."""
+    found = [_row(reading, connector) for connector in reading.connectors.values()]
+    return sorted(found, key=lambda row: (row.problem is None and row.silent_s is None, not row.active, row.name))
+
+
+def page(reading: ClusterReading, name: str) -> ConnectorPage | None:
+    """The page of a connector; None if the cluster has no connector of that name."""
+    connector = reading.connectors.get(name)
+    if connector is None:
+        return None
+    runs = sorted(connector.runs.values(), key=lambda run: run.started_ms, reverse=True)[:_RUNS]
+    return ConnectorPage(
+        _row(reading, connector),
+        connector,
+        tuple(_cache_rows(reading, connector)),
+        tuple(_run_row(run) for run in runs),
+        tuple(timeline(connector, _EVENTS)),
+    )
+
+
+def _row(reading: ClusterReading, connector: ConnectorOverview) -> ConnectorRow:
+    run, lag, lag_error = connector.newest.run, reading.lags.get(connector.name), reading.lag_errors.get(connector.name)
+    rates, caches = connector.rates, run.caches.values() if run is not None else ()
+    reported = connector.reports[-1].at_ms if connector.reports else None
+    return ConnectorRow(
+        reading.cluster,
+        connector.name,
+        connector.direction,
+        UNREADABLE if connector.unreadable else NEVER_REPORTED if run is None else run.state,
+        connector.target.state if connector.target is not None else RUNNING,
+        connector.active,
+        reported,
+        sum(rates.values()) if rates else None,
+        sum(cache.records for cache in caches),
+        sum(cache.bad for cache in caches),
+        None if lag is None else sum(lag.values()),
+        None if lag_error is None else Problem.of(lag_error),
+        _problem(connector.unreadable, run),
+        _silent_s(connector, reported),
+    )
+
+
+def _problem(unreadable: IgniteKafkaError | None, run: RunStatus | None) -> Problem | None:
+    if unreadable is not None:
+        return Problem.of(unreadable)
+    return None if run is None or run.error is None else Problem.of(IgniteKafkaError.from_dict(dict(run.error)))
+
+
+def _silent_s(connector: ConnectorOverview, reported_ms: int | None) -> float | None:
+    """How long a run that should report has not; a paused run reports nothing."""
+    run = connector.newest.run
+    if run is None or reported_ms is None or run.ended_ms is not None or run.state == "PAUSED":
+        return None
+    record = connector.state.connector
+    interval = record.settings.get("progress_interval_ms", _DEFAULT_PROGRESS_MS) if record is not None else _DEFAULT_PROGRESS_MS
+    silent_ms = time.time() * 1000 - reported_ms
+    usual_ms = max(_STALE_MS, _STALE_REPORTS * interval) if isinstance(interval, int) else _STALE_MS
+    return silent_ms / 1000 if silent_ms > usual_ms else None
+
+
+def _cache_rows(reading: ClusterReading, connector: ConnectorOverview) -> Iterator[CacheRow]:
+    run, lags, rates = connector.newest.run, reading.lags.get(connector.name, {}), connector.rates
+    caches = dict(run.caches) if run is not None else {}
+    for name in sorted(caches):
+        yield CacheRow(name, caches[name], rates.get(name), lags.get(name, lags.get(caches[name].topic)))
+    for name in sorted(lags.keys() - caches.keys() - {cache.topic for cache in caches.values()}):
+        yield CacheRow(name, CacheStatus(""), None, lags[name])
+
+
+def _run_row(run: RunStatus) -> RunRow:
+    seconds = None if run.ended_ms is None else (run.ended_ms - run.started_ms) / 1000
+    counts = run.caches.values()
+    return RunRow(
+        run,
+        sum(cache.records for cache in counts),
+        sum(cache.bad for cache in counts),
+        seconds,
+        TaskOfRun.of(run.run_id),
+        _problem(None, run),
+    )

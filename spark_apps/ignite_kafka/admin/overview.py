@@ -1,0 +1,157 @@
+"""All connectors of an internal topic prefix, read in one pass of the configs topic and one of the status topic."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from confluent_kafka import Message
+
+from ..errors import IgniteKafkaError
+from ..kafka.clients import KafkaClients
+from ..kafka.topics import Topics, read_to_end
+from ..state.configs import ConnectorFold, ConnectorState, configs_topic
+from ..state.internal_records import InternalRecord
+from ..state.status import RunStatus, run_of, status_topic
+from ..state.target_state import target_of
+from .target_state import NewestRun
+
+SOURCE, SINK = "Ignite to Kafka", "Kafka to Ignite"
+_REPORTS = 2  # of the newest run: their difference is the rate
+
+
+@dataclass(frozen=True)
+class Report:
+    """A status record of a run, written at ``at_ms`` (milliseconds since 1970)."""
+
+    at_ms: int
+    run: RunStatus
+
+
+@dataclass(frozen=True)
+class TargetRequest:
+    """The target state requested last, at ``at_ms`` (milliseconds since 1970)."""
+
+    state: str
+    at_ms: int
+
+
+@dataclass(frozen=True)
+class ConnectorOverview:
+    """A connector and its runs.
+
+    :param runs: status of every run that is kept, by run id, oldest first.
+    :param reports: the last status records of the newest run, oldest first; at most two.
+    :param unreadable: why records of the connector cannot be read; its state is then empty.
+    """
+
+    name: str
+    state: ConnectorState = field(default_factory=ConnectorState)
+    runs: Mapping[str, RunStatus] = field(default_factory=dict)
+    reports: tuple[Report, ...] = ()
+    target: TargetRequest | None = None
+    unreadable: IgniteKafkaError | None = None
+
+    @property
+    def newest(self) -> NewestRun:
+        """The run that took the connector last."""
+        return NewestRun.of(self.state, self.runs)
+
+    @property
+    def direction(self) -> str:
+        """:data:`SOURCE`, :data:`SINK`, or empty if no run ever took the connector."""
+        record = self.state.connector
+        return "" if record is None else SOURCE if record.is_source else SINK
+
+    @property
+    def active(self) -> bool:
+        """Whether the newest run has not ended, by its records."""
+        return not self.newest.unknown and not self.newest.ended
+
+    @property
+    def rates(self) -> dict[str, float]:
+        """Records per second by cache: of an active run between its last two reports, of an ended run on average.
+
+        Empty if an active run has reported once only.
+        """
+        run = self.newest.run
+        if run is None:
+            return {}
+        if run.ended_ms is not None:
+            return _rates(run, None, run.ended_ms - run.started_ms)
+        if len(self.reports) < _REPORTS:
+            return {}
+        before, last = self.reports
+        return _rates(last.run, before.run, last.at_ms - before.at_ms)
+
+
+def _rates(run: RunStatus, before: RunStatus | None, elapsed_ms: int) -> dict[str, float]:
+    """Records of each cache that `run` has and `before` had not, per second."""
+    earlier = before.caches if before is not None else {}
+    sent = {name: cache.records - (earlier[name].records if name in earlier else 0) for name, cache in run.caches.items()}
+    return {name: max(0, count) * 1000 / elapsed_ms for name, count in sent.items()} if elapsed_ms > 0 else {}
+
+
+def read_overview(clients: KafkaClients, topics: Topics, prefix: str) -> dict[str, ConnectorOverview]:
+    """Read all connectors ever started under a prefix, by name, sorted; of one whose records cannot be read, :attr:`unreadable`.
+
+    :raises KafkaUnavailable, AuthenticationFailed, TopicError: Kafka did not answer, or refused.
+    """
+    configs, status = _Configs(), _Statuses()
+    for topic, fold in ((configs_topic(prefix), configs), (status_topic(prefix), status)):
+        if topics.exists(topic):
+            for message in read_to_end(clients, topics, topic, [0]):
+                record = InternalRecord.of(message)
+                if record is not None:
+                    fold.add(record, message)
+    return {name: _connector(name, configs, status) for name in sorted(configs.folds.keys() | status.runs.keys())}
+
+
+def _connector(name: str, configs: _Configs, status: _Statuses) -> ConnectorOverview:
+    fold = configs.folds.get(name)
+    state = ConnectorState() if fold is None or name in configs.unreadable else fold.state(0)
+    runs = status.runs.get(name, {})
+    newest = NewestRun.of(state, runs).run_id
+    reports = tuple(status.reports.get((name, newest), ()))
+    return ConnectorOverview(name, state, runs, reports, configs.targets.get(name), configs.unreadable.get(name))
+
+
+class _Configs:
+    """Folds the configs topic."""
+
+    def __init__(self) -> None:
+        self.folds: dict[str, ConnectorFold] = {}
+        self.targets: dict[str, TargetRequest] = {}
+        self.unreadable: dict[str, IgniteKafkaError] = {}
+
+    def add(self, record: InternalRecord, message: Message) -> None:
+        if record.kind == "target":
+            state = target_of(record.name, record)
+            if state is not None:
+                self.targets[record.name] = TargetRequest(state, message.timestamp()[1])
+            return
+        try:
+            self.folds.setdefault(record.name, ConnectorFold(record.name)).add(record)
+        except IgniteKafkaError as error:
+            self.unreadable[record.name] = error
+
+
+class _Statuses:
+    """Folds the status topic."""
+
+    def __init__(self) -> None:
+        self.runs: dict[str, dict[str, RunStatus]] = {}
+        self.reports: dict[tuple[str, str], deque[Report]] = {}
+
+    def add(self, record: InternalRecord, message: Message) -> None:
+        if record.kind != "run" or len(record.rest) != 1:
+            return
+        run_id, run = record.rest[0], run_of(record)
+        runs = self.runs.setdefault(record.name, {})
+        if run is not None or record.value is None:
+            runs.pop(run_id, None)  # the newest record comes last
+            self.reports.pop((record.name, run_id), None) if run is None else None
+        if run is not None:
+            runs[run_id] = run
+            self.reports.setdefault((record.name, run_id), deque(maxlen=_REPORTS)).append(Report(message.timestamp()[1], run))

@@ -1,0 +1,65 @@
+"""Events of a connector that its records in Kafka tell, by their ids; further events are in the logs of its runs only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ..errors import IgniteKafkaError
+from ..events import (
+    OUTCOME_UNKNOWN,
+    RUN_COMPLETED,
+    RUN_FAILED,
+    RUN_FENCED,
+    RUN_STARTED,
+    SNAPSHOT_SUPERSEDED,
+    TARGET_CHANGED,
+    Event,
+)
+from ..state import status
+from ..state.status import RunStatus
+from .overview import ConnectorOverview
+
+_ENDS = {status.FAILED: RUN_FAILED, status.FENCED: RUN_FENCED, status.UNKNOWN: OUTCOME_UNKNOWN}
+
+
+@dataclass(frozen=True)
+class TimedEvent:
+    """An event at ``at_ms`` (milliseconds since 1970); ``text`` begins with its id."""
+
+    at_ms: int
+    event: Event
+    text: str
+
+
+def timeline(connector: ConnectorOverview, most: int) -> list[TimedEvent]:
+    """The newest events of a connector, newest first.
+
+    :param most: maximum number of events.
+    """
+    found = sorted(_events(connector), key=lambda one: one.at_ms, reverse=True)
+    return found[:most]
+
+
+def _events(connector: ConnectorOverview) -> Iterator[TimedEvent]:
+    for run in connector.runs.values():
+        yield from _run_events(run)
+    if connector.target is not None:
+        yield _timed(connector.target.at_ms, TARGET_CHANGED, connector=connector.name, state=connector.target.state)
+    ends = {run.snapshot_id: run.ended_ms or run.started_ms for run in connector.runs.values()}
+    for snapshot_id, end in connector.state.ended.items():
+        if end["superseded_by"] and snapshot_id in ends:
+            names = {"connector": connector.name, "snapshot_id": snapshot_id, "newer": end["superseded_by"]}
+            yield _timed(ends[snapshot_id], SNAPSHOT_SUPERSEDED, **names)
+
+
+def _run_events(run: RunStatus) -> Iterator[TimedEvent]:
+    names = {"connector": run.connector, "run_id": run.run_id, "generation": run.generation}
+    yield _timed(run.started_ms, RUN_STARTED, **names)
+    if run.ended_ms is not None:
+        reason = str(IgniteKafkaError.from_dict(dict(run.error))) if run.error else "no reason given"
+        yield _timed(run.ended_ms, _ENDS.get(run.state, RUN_COMPLETED), reason=reason, **names)
+
+
+def _timed(at_ms: int, event: Event, **fields: object) -> TimedEvent:
+    return TimedEvent(at_ms, event, event.text(**fields))
