@@ -20,13 +20,14 @@ WORKERS ?= 2
 # rounds of random faults in `make soak`, and the seed of the first; each prints its own
 ROUNDS ?= 3
 SEED ?=
+APT_INSTALL := DEBIAN_FRONTEND=noninteractive apt-get install -qq --yes --no-install-recommends -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0
 # dates and texts are the same on every machine
 export TZ := UTC
 export PYTHONDONTWRITEBYTECODE := 1
 
 LOCK := .work/tools/bin/uv pip compile --quiet --generate-hashes --python-version 3.11 --no-annotate --no-header
 
-.PHONY: help venv jars demo unit test soak up down check check-java docs pages format hooks bench lock sbom clean
+.PHONY: help venv jars demo unit test browser soak up down check check-java docs pages format hooks bench lock sbom clean
 
 help: ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)$$/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 19
@@ -40,8 +41,15 @@ unit: $(VENV)/.project ## the unit tests, in a minute or two; needs neither Java
 hooks: $(VENV)/.project ## git hooks that run the quick part of `make check` before each commit
 	@$(VENV)/bin/pre-commit install
 
-test: $(VENV)/.project .work/jars/.complete ## all tests but the soak, on servers that they start themselves, with coverage; TESTS=path for some, WORKERS=0 for one after the other
+test: $(VENV)/.project .work/jars/.complete $(if $(findstring integration,$(TESTS)),browser) ## all tests but the soak, on servers that they start themselves, with coverage; TESTS=path for some, WORKERS=0 for one after the other
 	@$(PYTHON) -m pytest --numprocesses $(WORKERS) $(COVERAGE) $(TESTS)
+
+browser: ## Chromium and its driver, for the tests of pages; as root they are installed by apt-get
+	@command -v chromium > /dev/null && command -v chromedriver > /dev/null || { \
+		test "$$(id -u)" = 0 && command -v apt-get > /dev/null || { \
+			echo "chromium and chromedriver are not on the path: on Debian, apt-get install chromium chromium-driver as root" >&2; exit 1; }; \
+		echo "installing chromium and chromedriver: about half a minute"; \
+		apt-get update -qq && $(APT_INSTALL) chromium chromium-driver > /dev/null; }
 
 soak: $(VENV)/.project .work/jars/.complete ## the long tests: the backlog service alone, and a stream under faults, in ROUNDS of an order that SEED gives
 	@SOAK_ROUNDS=$(ROUNDS) SOAK_SEED=$(SEED) $(PYTHON) -m pytest tests/backlog tests/soak

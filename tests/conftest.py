@@ -38,7 +38,9 @@ class SharedServers(LoadScopeScheduling):
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
         folder = file.rpartition("/")[0].partition("tests/")[2]
-        if folder in ("integration/airflow", "integration/ignite", "stream") or folder.startswith("unit"):
+        if folder.startswith("integration/airflow"):
+            return "integration/airflow"  # its folders share servers with passwords
+        if folder in ("integration/ignite", "stream") or folder.startswith("unit"):
             return folder if folder.startswith("integration") else file
         if file.endswith(("/test_executor_killed.py", "/test_started_twice.py")):
             return "Spark's standalone cluster"

@@ -68,7 +68,7 @@ def _same_origin(request: Request) -> bool:
     site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
     if site is not None:
         return site in ("same-origin", "none")
-    own = {request.headers.get("host"), urlsplit(conf.get("api", "base_url", fallback="")).netloc}
+    own = {request.headers.get("host"), urlsplit(conf.get("api", "base_url", fallback="")).netloc} - {""}
     return origin is None or urlsplit(origin).netloc in own
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection
-from pathlib import Path
 from typing import Any
 
 from tests.support.airflow_home import AirflowHome
@@ -62,6 +62,7 @@ def airflow_web(home: AirflowHome, settings: Mapping[str, Any], command: str = "
     passwords.write_text(json.dumps({user: user for user in USERS}))
     environment = {
         **home.env(),
+        "PATH": f"{BIN}:{os.environ['PATH']}",  # `airflow standalone` starts the other parts by name
         **port_settings(port),
         "AIRFLOW__API__HOST": "127.0.0.1",
         "AIRFLOW__API__WORKERS": "1",

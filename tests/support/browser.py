@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
+from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException, TimeoutException
 from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
@@ -34,7 +34,7 @@ class Browser:
         self.driver.switch_to.default_content()
         self.driver.get(url)
 
-    def until(self, probe: Callable[[], T], what: str) -> T:
+    def until(self, probe: Callable[[], T | None], what: str) -> T:
         """Call until the result is true, and return it; elements that are replaced meanwhile are looked up again.
 
         :raises TimeoutException: never true; the message has what the page shows.
@@ -42,8 +42,10 @@ class Browser:
         ignored = (NoSuchElementException, StaleElementReferenceException)
         wait = WebDriverWait(self.driver, WAIT_S, 0.1, ignored_exceptions=ignored)
         try:
-            return wait.until(lambda _: probe())
-        except Exception:
+            found = wait.until(lambda _: probe())
+            assert found is not None
+            return found
+        except TimeoutException:
             self.shoot("failure")
             print(f"{what}: not on {self.driver.current_url}:\n{self.text()}")
             raise

@@ -1,0 +1,30 @@
+"""Events of a connector that its records tell, newest first, with the ids of the events that its runs emitted."""
+
+from __future__ import annotations
+
+from ignite_kafka.admin.overview import ConnectorOverview, TargetRequest
+from ignite_kafka.admin.timeline import timeline
+from ignite_kafka.errors import CacheDestroyed
+from ignite_kafka.state.configs import ConnectorState
+from ignite_kafka.state.status import RunStatus
+
+ERROR = CacheDestroyed("the cache is gone", "Start again").to_dict()
+RUNS = {
+    "r1": RunStatus("FAILED", "c", "r1", "s1", 1, started_ms=1, ended_ms=2, error=ERROR),
+    "r2": RunStatus("FENCED", "c", "r2", "s2", 2, started_ms=3, ended_ms=5),
+    "r3": RunStatus("RUNNING", "c", "r3", "s3", 3, started_ms=4),
+}
+
+
+def test_events_of_runs_target_and_snapshots() -> None:
+    state = ConnectorState(ended={"s1": {"complete": False, "superseded_by": "s2"}, "s2": {"complete": True, "superseded_by": None}})
+    found = timeline(ConnectorOverview("c", state, RUNS, target=TargetRequest("PAUSED", 6)), 20)
+    assert [(one.at_ms, one.event.id) for one in found] == [
+        (6, 15143), (5, 15103), (4, 15100), (3, 15100), (2, 15102), (2, 15114), (1, 15100)
+    ]  # fmt: skip
+    assert "the cache is gone. Start again" in found[4].text
+    assert found[0].text == "15143 # target state PAUSED of connector c was requested"
+
+
+def test_only_the_newest_are_kept() -> None:
+    assert [one.at_ms for one in timeline(ConnectorOverview("c", runs=RUNS), 2)] == [5, 4]
