@@ -43,23 +43,24 @@ def get_provider_info() -> dict[str, Any]:
                 "conn-fields": _ignite_fields(),
             }
         ],
-        "asset-uris": [
-            {
-                "schemes": ["ignite"],
-                "handler": "airflow_provider_ignite_kafka.assets.ignite.sanitize_uri",
-                "factory": "airflow_provider_ignite_kafka.assets.ignite.create_asset",
-                "to_openlineage_converter": "airflow_provider_ignite_kafka.assets.ignite.convert_asset_to_openlineage",
-            }
-        ],
-        "plugins": [
-            {"name": "ignite_kafka", "plugin-class": "airflow_provider_ignite_kafka.plugins.connectors_plugin.ConnectorsPlugin"},
-        ],
+        "asset-uris": [_asset_uris()],
+        "plugins": [{"name": "ignite_kafka", "plugin-class": f"{__name__}.plugins.connectors_plugin.ConnectorsPlugin"}],
         "config": {"ignite_kafka": {"description": "Options of the provider for Apache Ignite and Kafka.", "options": _options()}},
     }
 
 
 def _modules(*names: str) -> list[dict[str, Any]]:
     return [{"integration-name": _INTEGRATION, "python-modules": [f"airflow_provider_ignite_kafka.{name}" for name in names]}]
+
+
+def _asset_uris() -> dict[str, Any]:
+    module = "airflow_provider_ignite_kafka.assets.ignite"
+    return {
+        "schemes": ["ignite"],
+        "handler": f"{module}.sanitize_uri",
+        "factory": f"{module}.create_asset",
+        "to_openlineage_converter": f"{module}.convert_asset_to_openlineage",
+    }
 
 
 def _options() -> dict[str, Any]:
