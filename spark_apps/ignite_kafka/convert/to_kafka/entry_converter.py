@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Sequence
 
 import numpy as np
@@ -68,17 +69,21 @@ class EntryConverter:
         context = SideContext(cache, types, topic, self._enums)
         decoded, fields = (self._key is not None, self._value is not None), self._fields
         with_values = decoded[1] or bool(fields.key)
-        groups = decode_entries(
-            pages, cache, types, enums=self._enums, documents=True, keys=decoded[0], values=with_values, date_zone=self._date_zone
-        )
+        decode = functools.partial(
+            decode_entries, pages, cache, types, enums=self._enums, documents=True, keys=decoded[0], values=with_values,
+            date_zone=self._date_zone,
+        )  # fmt: skip
+        groups = decode()
+        # objects in keys have their own fields alone, so that a field that their class gets later changes no older key
+        key_groups = decode(own_fields=True) if fields.key and any(map(fields.has_objects, groups)) else groups
         raw = None if all(decoded) else self._raw.convert(pages, cache, types)
         keys, values, times, kinds, key_types = [], [], [], set(), set()
         uses: set[TypeUse] = set()
-        for group in groups:
+        for group, key_group in zip(groups, key_groups, strict=True):
             if self._key is None:
                 keys.append(_of_rows(raw, group.rows, key=True))
             elif fields.key:
-                keys.append(self._key.convert(*fields.record_key(group), context))
+                keys.append(self._key.convert(*fields.record_key(key_group), context))
             else:
                 keys.append(self._key.convert(group.key, group.key_type, context))
                 kinds |= self._key.key_kinds(group, keys[-1], context)

@@ -44,6 +44,11 @@ class RecordFields:
         fields = [field for _, field in columns]
         return pa.StructArray.from_arrays([array for array, _ in columns], fields=fields), TypeRef(group.value_type.code, "key", None, None)
 
+    def has_objects(self, group: EntryGroup) -> bool:
+        """True if the keys of the records of a group hold objects of the entries' values; the errors of :meth:`record_key`."""
+        self.record_key(group)
+        return any(_holds_objects(_of_value(group, name)[0].type) for name in self.key if not name.startswith(_KEY))
+
     def times_ms(self, group: EntryGroup) -> Int64Array:
         """The times of the records of a group, in milliseconds since 1970; 0, the time of sending, for a removed entry.
 
@@ -63,6 +68,10 @@ class RecordFields:
 
 
 _REMEDY = "Correct the entry, or name another field; error_handling_policy passes over such entries."
+
+
+def _holds_objects(kind: pa.DataType) -> bool:
+    return pa.types.is_struct(kind) or any(_holds_objects(kind.field(at).type) for at in range(kind.num_fields))
 
 
 def _of_key(group: EntryGroup, name: str) -> tuple[pa.Array, pa.Field]:

@@ -58,6 +58,7 @@ def decode_entries(
     *,
     enums: EnumPolicy = EnumPolicy.SHORT_NAME,
     documents: bool = False,
+    own_fields: bool = False,
     keys: bool = True,
     values: bool = True,
     date_zone: str = "UTC",
@@ -66,6 +67,7 @@ def decode_entries(
 
     :param documents: objects by their own schemas, as documents have them: in keys those fields alone, in values those first; otherwise
         all fields of the type in one order, as tables have them.
+    :param own_fields: values of documents have the fields of their own schemas alone, as keys have.
     :param keys: False: keys are not decoded, and are null; so are `values`.
     :param date_zone: time zone at whose midnight the java.sql.Dates were made.
     :raises DecodeError: for bytes that are no values, naming cache, partition, type id and position in the page's data.
@@ -78,7 +80,8 @@ def decode_entries(
     nothing = np.zeros(bounds.key_start.size, np.int64)
     key_types = _signatures(wire, bounds.key_start, bounds.key_end) if keys else nothing
     value_types = _signatures(wire, bounds.value_start, bounds.value_end) if values else nothing
-    orders = (FieldOrder.OWN, FieldOrder.OWN_FIRST) if documents else (FieldOrder.TYPE, FieldOrder.TYPE)
+    of_values = FieldOrder.OWN if own_fields else FieldOrder.OWN_FIRST
+    orders = (FieldOrder.OWN, of_values) if documents else (FieldOrder.TYPE, FieldOrder.TYPE)
     decoders = [
         ColumnDecoder(wire, enums, order, date_zone) if wanted else None for order, wanted in zip(orders, (keys, values), strict=True)
     ]

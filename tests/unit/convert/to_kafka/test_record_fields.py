@@ -11,7 +11,7 @@ from ignite_kafka.convert.to_kafka.converter import Converter
 from ignite_kafka.errors import UnsupportedType
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.settings.source import SourceSettings
-from tests.support.ignite_bytes import CACHE, NULL, Types, binary, number, page, string
+from tests.support.ignite_bytes import CACHE, NULL, Types, binary, collection, number, page, string
 
 TYPES = Types()
 KEY = TYPES.add("OrderKey", {"branch": codes.INT, "id": codes.LONG}, ["branch", "id"])
@@ -96,3 +96,26 @@ def test_times_of_records() -> None:
     assert of().convert([page(entries)], CACHE, TYPES).times_ms is None
     with pytest.raises(UnsupportedType, match="not after 1970"):
         of(timestamp="at").convert([page([(key(1), order(at=number(codes.LONG, -1)))])], CACHE, TYPES)
+
+
+@pytest.mark.parametrize("names", [("place",), ("symbol", "place"), ("places",)])
+@pytest.mark.parametrize("properties", [{}, {"schemas.enable": "true"}])
+@pytest.mark.parametrize("policy", ["LAZY", "EAGER"])
+def test_objects_in_keys_keep_their_bytes_when_their_class_gets_a_field(
+    names: tuple[str, ...], properties: dict[str, str], policy: str
+) -> None:
+    made = converter(SourceSettings(name="c", record_key=names, key_converter_config=properties, field_nullability_policy=policy))
+
+    def key_of_record(*later: str) -> bytes:
+        types = Types()
+        types.add("OrderKey", {"branch": codes.INT, "id": codes.LONG})
+        own = {"x": codes.LONG, "note": codes.STRING}
+        place = types.add("Place", own | dict.fromkeys(later, codes.LONG), list(own), *([[*own, *later]] if later else []))
+        trade = types.add("Trade", {"symbol": codes.STRING, "place": codes.OBJECT, "places": codes.COLLECTION})
+        inner = binary(place, {"x": number(codes.LONG, 5), "note": NULL})
+        value = binary(trade, {"symbol": string("A"), "place": inner, "places": collection([inner])})
+        keys: list[bytes] = made.convert([page([(key(1), value)])], CACHE, types, topic="t").keys.to_pylist()
+        return keys[0]
+
+    assert key_of_record() == key_of_record("later")
+    assert b'"x":5,"note":null' in key_of_record()
