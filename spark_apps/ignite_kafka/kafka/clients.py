@@ -81,7 +81,11 @@ def translate(error: KafkaError, doing: str, memory: ErrorMemory | None = None, 
     if code == KafkaError.INVALID_RECORD:
         return TopicError(text, "The broker refuses such records: a compacted topic takes none without a key.", **where)
     if code in _TOO_LARGE:
-        return RecordTooLarge(text, "Raise max.message.bytes of the topic and message.max.bytes in producer_override.", **where)
+        remedy = (
+            "Raise max.message.bytes of the topic and message.max.bytes in producer_override. The topic's limit is that of a batch after "
+            "compression: a batch of many records is kept below it by batch.size in producer_override."
+        )
+        return RecordTooLarge(text, remedy, **where)
     return KafkaUnavailable(text, "Check bootstrap_servers and that the brokers are up.", **where)
 
 

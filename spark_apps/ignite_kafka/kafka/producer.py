@@ -32,6 +32,7 @@ _FENCED = {
     KafkaError.INVALID_PRODUCER_EPOCH,
     KafkaError.INVALID_PRODUCER_ID_MAPPING,
 }
+_PURGED = {KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT}
 _CHUNK = 20_000
 
 DEFAULTS: dict[str, Any] = {
@@ -148,7 +149,7 @@ class TransactionalProducer:
             codes = self._topics[topic].produce(records.keys, records.values, first, last)
             if codes.any():
                 at = int(np.flatnonzero(codes)[0])
-                raise _refused(int(codes[at]), records, first + at, topic)
+                raise self._refused(int(codes[at]), records, first + at, topic)
 
     def _produce_each(self, topic: str, records: Records, first: int, last: int) -> None:
         """Queue records one by one: librdkafka takes headers and timestamps with single records only."""
@@ -160,7 +161,7 @@ class TransactionalProducer:
             try:
                 self._producer.produce(topic, value, key, headers=mine, timestamp=time_ms)
             except KafkaException as cause:
-                raise _refused(cause.args[0].code(), records, row, topic) from cause
+                raise self._refused(cause.args[0].code(), records, row, topic) from cause
 
     def await_room(self, count: int, size: float) -> None:
         """Wait until ``count`` records of ``size`` bytes each fit into the queue.
@@ -230,6 +231,8 @@ class TransactionalProducer:
 
     def _on_delivery(self, error: KafkaError | None, message: Message) -> None:
         topic, partition, offset = message.topic(), message.partition(), message.offset()
+        if error is not None and error.code() in _PURGED:
+            return  # librdkafka has failed the transaction already, for a reason that :meth:`_failed` asks for
         if error is not None:
             self._delivery_error = error
         elif topic is not None and partition is not None and offset is not None:
@@ -243,6 +246,18 @@ class TransactionalProducer:
             if cause.args[0].code() == KafkaError._INCONSISTENT and self._delivery_error is not None:  # its text only counts the failures
                 error = self._error(KafkaException(self._delivery_error), "sending records")
             raise error from cause
+
+    def _refused(self, code: int, records: Records, row: int, topic: str) -> Exception:
+        """The error of a record that librdkafka did not queue."""
+        return self._failed(topic) if code == KafkaError._STATE else _refused(code, records, row, topic)
+
+    def _failed(self, topic: str) -> Exception:
+        """The reason for which the open transaction can only be aborted; librdkafka names it to each call that such a state forbids."""
+        try:
+            self._producer.begin_transaction()
+        except KafkaException as cause:
+            return self._error(cause, "sending records", topic=topic)
+        raise AssertionError("a transaction began within a transaction")
 
     def _error(self, cause: KafkaException, doing: str, **where: Any) -> Exception:
         error: KafkaError = cause.args[0]
