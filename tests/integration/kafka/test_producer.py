@@ -26,7 +26,7 @@ def test_a_refused_batch_names_its_cause_and_not_what_became_of_the_queue(
 ) -> None:
     topic = unique("refused")
     clients = KafkaClients(kafka.client_config, {"batch.size": 4_000_000, "message.max.bytes": 4_000_000})
-    admin = AdminClient(kafka.client_config)  # its answers come while it lives
+    admin = AdminClient({**kafka.client_config})  # its answers come while it lives
     admin.create_topics([NewTopic(topic, 1)])[topic].result(REQUEST_S)
     values = pa.array([os.urandom(100_000) for _ in range(_COUNT)], pa.binary())
     times_ms = np.full(_COUNT, 1_700_000_000_000) if times else None
