@@ -45,6 +45,7 @@ def get_provider_info() -> dict[str, Any]:
         ],
         "asset-uris": [_asset_uris()],
         "plugins": [{"name": "ignite_kafka", "plugin-class": f"{__name__}.plugins.connectors_plugin.ConnectorsPlugin"}],
+        "extra-links": [f"{__name__}.links.copy.{name}" for name in ("ConnectorLink", "SparkLink", "TopicLink")],
         "config": {"ignite_kafka": {"description": "Options of the provider for Apache Ignite and Kafka.", "options": _options()}},
     }
 
@@ -65,38 +66,38 @@ def _asset_uris() -> dict[str, Any]:
 
 def _options() -> dict[str, Any]:
     return {
-        "monitored_clusters": {
-            "description": (
-                "Clusters whose connectors the page Browse > Ignite and Kafka connectors shows: a JSON list of objects with "
-                "kafka_conn_id and, if needed, internal_topic_prefix, ignite_conn_id (lag of sources, resend) and secrets_file (a path on "
-                "the API server)."
-            ),
-            "version_added": "0.2.0",
-            "type": "string",
-            "example": '[{"kafka_conn_id": "kafka_eu", "internal_topic_prefix": "copies", "ignite_conn_id": "ignite_eu"}]',
-            "default": '[{"kafka_conn_id": "kafka_default", "ignite_conn_id": "ignite_default"}]',
-        },
-        "allowed_kafka_options": {
-            "description": (
-                "Allowed Kafka client properties that load native code, run a command, or send or write files of the host: a JSON "
-                "list, each item `name=value`. Only these may be in a Kafka connection or a secrets file."
-            ),
-            "version_added": "0.2.0",
-            "type": "string",
-            "example": '["ssl.providers=default,legacy"]',
-            "default": "[]",
-        },
-        "allow_insecure_connections": {
-            "description": (
-                "Allow connections of sensors, triggers and all connectors to other hosts that send credentials without TLS or do not "
-                "verify the TLS certificate. A connector's setting of the same name allows it for that connector."
-            ),
-            "version_added": "0.2.0",
-            "type": "boolean",
-            "example": "True",
-            "default": "False",
-        },
+        "monitored_clusters": _option(
+            "Clusters whose connectors the page Browse > Ignite and Kafka connectors shows: a JSON list of objects with kafka_conn_id and, "
+            "if needed, internal_topic_prefix, ignite_conn_id (lag of sources, resend) and secrets_file (a path on the API server).",
+            '[{"kafka_conn_id": "kafka_eu", "internal_topic_prefix": "copies", "ignite_conn_id": "ignite_eu"}]',
+            '[{"kafka_conn_id": "kafka_default", "ignite_conn_id": "ignite_default"}]',
+        ),
+        "kafka_topic_url": _option(
+            "URL of a topic in a web UI of Kafka, for the link of a task; `{topic}` is replaced by the name.",
+            "http://kafka-ui:8080/ui/clusters/main/all-topics/{topic}",
+        ),
+        "spark_history_url": _option(
+            "URL of an application in Spark's history server, for the link of a task; `{application_id}` is replaced.",
+            "http://spark-history:18080/history/{application_id}/jobs/",
+        ),
+        "allowed_kafka_options": _option(
+            "Allowed Kafka client properties that load native code, run a command, or send or write files of the host: a JSON list, each "
+            "item `name=value`. Only these may be in a Kafka connection or a secrets file.",
+            '["ssl.providers=default,legacy"]',
+            "[]",
+        ),
+        "allow_insecure_connections": _option(
+            "Allow connections of sensors, triggers and all connectors to other hosts that send credentials without TLS or do not verify "
+            "the TLS certificate. A connector's setting of the same name allows it for that connector.",
+            "True",
+            "False",
+            kind="boolean",
+        ),
     }
+
+
+def _option(description: str, example: str, default: str = "", *, kind: str = "string") -> dict[str, Any]:
+    return {"description": description, "version_added": "0.2.0", "type": kind, "example": example, "default": default}
 
 
 def _ignite_fields() -> dict[str, Any]:

@@ -1,12 +1,14 @@
-"""What Airflow learns of a run: asset events and lineage."""
+"""What Airflow learns of a run: links, asset events and lineage."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ignite_kafka.assets.copied import Copied, clusters_of, copied_of
 from airflow_provider_ignite_kafka.assets.events import emit_asset_events, report_hook_lineage
+from airflow_provider_ignite_kafka.links import copy as links
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
@@ -14,17 +16,36 @@ if TYPE_CHECKING:
     from airflow_provider_ignite_kafka.spark.request import Request
     from ignite_kafka.state.status import RunStatus
 
+_APPLICATION = re.compile(r"Spark application \S+, web UI (https?://\S+)$")  # of ignite_kafka.app
+
 
 class RunReport:
     """Reports one run of a task to Airflow. A task that is resumed in another process makes a new one of the same request.
 
     :param outlets: those of the task.
+    :param kafka_conn_id: connection of the connector's Kafka.
     """
 
-    def __init__(self, context: Context, request: Request, outlets: Iterable[Any]) -> None:
+    def __init__(self, context: Context, request: Request, outlets: Sequence[Any], kafka_conn_id: str) -> None:
         self._context, self._outlets = context, tuple(outlets)
         self.request = request
         self.copied: Copied = clusters_of(request.settings)
+        self._connector_url = links.connector_url(kafka_conn_id, request.settings.name, request.settings.internal_topic_prefix)
+        self._spark_ui = ""
+
+    def started(self) -> None:
+        """Report that the run is about to start."""
+        links.push(self._context, links.ConnectorLink, self._connector_url)
+
+    def printed(self, line: str) -> None:
+        """Look at a line of the app's output, which in client mode names Spark's web UI first."""
+        if not self._spark_ui and (found := _APPLICATION.search(line)):
+            self._push_spark_ui(found[1])
+
+    def progressed(self, status: RunStatus) -> None:
+        """Report a status record of the run that goes on."""
+        if not self._spark_ui and status.spark_ui:
+            self._push_spark_ui(status.spark_ui)
 
     def ended(self, status: RunStatus | None, *, succeeded: bool) -> None:
         """Report the end of the run.
@@ -36,3 +57,10 @@ class RunReport:
         if succeeded:
             emit_asset_events(self._context, self._outlets, self.copied)
         report_hook_lineage(self, self.copied)
+        if status is not None:
+            links.push(self._context, links.SparkLink, links.history_url(status.application_id))
+            links.push(self._context, links.TopicLink, links.topic_url({one.topic: one.records for one in status.caches.values()}))
+
+    def _push_spark_ui(self, url: str) -> None:
+        self._spark_ui = url
+        links.push(self._context, links.SparkLink, url)

@@ -110,11 +110,13 @@ class SparkAppHook(SparkSubmitHook):
     def _cluster_mode(self) -> bool:
         return str(self._connection["deploy_mode"]) == "cluster"
 
-    def run(self, application: str) -> AppExit:
+    def run(self, application: str, on_line: Callable[[str], None] = lambda _line: None) -> AppExit:
         """Submit the app and wait for its end; a failed app is no exception.
 
+        :param on_line: called with each line of output.
         :raises AirflowException: the app could not be started.
         """
+        self._on_line = on_line
         try:
             self.submit(application, start_new_session=True, errors="replace", env=self._environment)
         except AirflowException:
@@ -230,6 +232,7 @@ class SparkAppHook(SparkSubmitHook):
     def _remembered(self, lines: Iterator[str]) -> Iterator[str]:
         for line in lines:
             self._remember(line)
+            self._on_line(line.rstrip())
             yield line
 
     def _remember(self, line: str) -> None:

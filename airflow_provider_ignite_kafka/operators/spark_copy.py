@@ -21,6 +21,7 @@ from airflow.providers.common.compat.sdk import BaseOperator
 from airflow_provider_ignite_kafka.hooks.ignite import IgniteHook
 from airflow_provider_ignite_kafka.hooks.spark_app import AppExit, SparkAppHook, spark_master
 from airflow_provider_ignite_kafka.lineage.copy import CopyLineage, injects_parent_job, with_parent_job
+from airflow_provider_ignite_kafka.links.copy import ConnectorLink, SparkLink, TopicLink
 from airflow_provider_ignite_kafka.parse_check import check_settings
 from airflow_provider_ignite_kafka.run_monitor import RunMonitor
 from airflow_provider_ignite_kafka.run_report import RunReport
@@ -92,6 +93,7 @@ class SparkCopyOperator(CopyLineage, TypedTemplates, BaseOperator):
         "spark_submit",
     )
     template_fields_renderers = {"settings": "json", "conf": "json", "spark_submit": "json"}
+    operator_extra_links = (ConnectorLink(), SparkLink(), TopicLink())
 
     def __init__(
         self,
@@ -155,7 +157,7 @@ class SparkCopyOperator(CopyLineage, TypedTemplates, BaseOperator):
         try:
             names = RunNames.of(context)
             request = self._request(names)
-            self._report = RunReport(context, request, self.outlets)
+            report = self._report = RunReport(context, request, self.outlets, self.kafka_conn_id)
             arguments = self._spark_arguments()
             arguments["conf"] = with_parent_job(arguments["conf"], context, inject=self.openlineage_inject_parent_job_info)
             master = spark_master(arguments)
@@ -166,8 +168,9 @@ class SparkCopyOperator(CopyLineage, TypedTemplates, BaseOperator):
                 raise run_result.superseded_exception(other)
             if self._killed:
                 raise run_result.killed_exception()
-            ended = hook.run(self.application or str(app_path(self.app_name)))
-            return self._result(ended, hook, monitor, self._report, continuous=request.settings.run_mode == "continuous")
+            report.started()
+            ended = hook.run(self.application or str(app_path(self.app_name)), report.printed)
+            return self._result(ended, hook, monitor, report, continuous=request.settings.run_mode == "continuous")
         except IgniteKafkaError as error:
             raise run_result.error_to_exception(error) from error
         finally:

@@ -56,6 +56,7 @@ def main(argv: Sequence[str] | None, direction: type[S], run: Callable[[SparkSes
         stop = stop_on_sigterm(request.settings)
         preflight(request.settings, arguments.read_secrets(request.allowed_kafka_options), request.run_id, request.snapshot_id)
         spark = session_builder(request.settings.name).getOrCreate()
+        log.info("Spark application %s, web UI %s", spark.sparkContext.applicationId, spark.sparkContext.uiWebUrl or "off")
         try:
             secrets_file = find_secrets(spark, arguments, request.allowed_kafka_options)
             run(spark, RunRequest(request.settings, request.run_id, request.snapshot_id, secrets_file, show_progress, stop))

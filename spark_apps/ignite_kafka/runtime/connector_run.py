@@ -79,6 +79,8 @@ class ConnectorRun(ABC, Generic[S]):
         :raises IgniteKafkaError: the error that ended the run; it is in the record too.
         """
         _refuse_speculation(self._spark)
+        spark = self._spark.sparkContext
+        self._status = replace(self._status, application_id=spark.applicationId or "", spark_ui=spark.uiWebUrl or "")
         self._settings.emit_warnings()
         self._retry(self._clients.check)
         self._topics = Topics(self._clients)

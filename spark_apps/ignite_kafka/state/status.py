@@ -56,7 +56,11 @@ class CacheStatus:
 
 @dataclass(frozen=True)
 class RunStatus:
-    """Status record of a run. Times are in milliseconds since 1970."""
+    """Status record of a run. Times are in milliseconds since 1970.
+
+    :param application_id: of the Spark application.
+    :param spark_ui: URL of its web UI, which ends with it; empty if that is off.
+    """
 
     state: str
     connector: str
@@ -69,6 +73,8 @@ class RunStatus:
     caches: Mapping[str, CacheStatus] = field(default_factory=dict)
     error: Mapping[str, Any] | None = None
     already_complete: bool = False
+    application_id: str = ""
+    spark_ui: str = ""
 
     def to_json(self) -> bytes:
         """Value of the record."""

@@ -1,12 +1,14 @@
-"""Dags that are scheduled on topics, run by Airflow's own scheduler and web server after a copy; the lineage of the copy in a file."""
+"""Dags that are scheduled on topics, run by Airflow's own scheduler and web server after a copy; lineage and links of the copy."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -14,15 +16,15 @@ from tests.integration.airflow.conftest import ENTRIES, Secured
 from tests.integration.airflow.test_cache_watch import command
 from tests.support.airflow_home import AirflowHome
 from tests.support.processes import ManagedProcess, output_tail
-from tests.support.waiting import wait_until
+from tests.support.waiting import REQUEST_S, wait_until
 from tools.servers import free_ports
 
 CONSUMERS = ("people_filled", "places_filled")
 
 
 @contextmanager
-def services(airflow: AirflowHome) -> Iterator[list[ManagedProcess]]:
-    """A scheduler that runs tasks, and the server that its tasks call."""
+def services(airflow: AirflowHome) -> Iterator[tuple[int, list[ManagedProcess]]]:
+    """A scheduler that runs tasks, and the server that its tasks call: its port, and both processes."""
     port, log_port, health_port = free_ports(3)
     environment = {
         **airflow.env(),
@@ -32,6 +34,7 @@ def services(airflow: AirflowHome) -> Iterator[list[ManagedProcess]]:
         "AIRFLOW__API_AUTH__JWT_SECRET": "a secret of this test alone, of more than 64 bytes, as Airflow wishes it",
         "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"http://127.0.0.1:{port}/execution/",
         "AIRFLOW__CORE__PARALLELISM": "2",
+        "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_ALL_ADMINS": "True",
         "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{airflow.folder}/airflow.db?timeout=60",
         "AIRFLOW__WORKERS__EXECUTION_API_TIMEOUT": "120",  # the first request to a new server loads what it needs
         "AIRFLOW__LOGGING__WORKER_LOG_SERVER_PORT": str(log_port),
@@ -43,7 +46,7 @@ def services(airflow: AirflowHome) -> Iterator[list[ManagedProcess]]:
             log = airflow.folder / f"{name}.log"
             started.append(ManagedProcess([airflow.python, "-m", "airflow", name], log, environment, airflow.folder))
             stack.callback(started[-1].stop)
-        yield started
+        yield port, started
 
 
 @pytest.fixture(scope="module")
@@ -67,18 +70,27 @@ def copied(secured: Secured, airflow: AirflowHome, lineage: Path) -> Iterator[tu
             "AIRFLOW__OPENLINEAGE__TRANSPORT": json.dumps({"type": "file", "log_file_path": str(lineage), "append": True}),
             "AIRFLOW__OPENLINEAGE__SPARK_INJECT_PARENT_JOB_INFO": "True",
         }
-        yield home, home.run("copied_assets", environment=openlineage)
+        urls = {
+            "AIRFLOW__API__BASE_URL": "http://localhost:8080",
+            "AIRFLOW__IGNITE_KAFKA__KAFKA_TOPIC_URL": "http://kafka-ui/{topic}",
+            "AIRFLOW__IGNITE_KAFKA__SPARK_HISTORY_URL": "http://history/{application_id}",
+        }
+        yield home, home.run("copied_assets", environment={**openlineage, **urls})
         client.sql("DROP TABLE CITY")
 
 
 def test_copy_triggers_the_dags_that_are_scheduled_on_its_topics(copied: tuple[AirflowHome, str]) -> None:
     home, output = copied
     assert home.states("copied_assets") == ["success"], output_tail(output)
-    with services(home) as started:
+    with services(home) as (port, started):
         try:
             wait_until(lambda: all(home.states(dag_id) == ["success"] for dag_id in CONSUMERS), "the Dags of both topics", deadline_s=300)
         except TimeoutError as error:
             raise AssertionError("\n".join(one.output_tail() for one in started)) from error
+        links = links_of(port, home)
+    assert links.pop("Spark UI").startswith("http://history/local-")
+    page = "http://localhost:8080/ignite-kafka/connections/kafka_default/connectors/assets?prefix=ignite-kafka"
+    assert links in ({"Connector": page, "Kafka topic": f"http://kafka-ui/assets-{name}"} for name in ("people", "places"))
     [result] = home.results("copied_assets")
     names = [name for (name,) in home.query("select name from asset where uri like '%/assets-places'")]
     assert names == ["places_topic"], "the alias adds no second asset of the URI"
@@ -97,6 +109,19 @@ def test_copy_triggers_the_dags_that_are_scheduled_on_its_topics(copied: tuple[A
             "skipped": 0,
         }
         assert extra["bytes"] > 0
+
+
+def links_of(port: int, home: AirflowHome) -> dict[str, str]:
+    """Extra links of the copy, as the web UI gets them."""
+    [(run_id,)] = home.query("select run_id from dag_run where dag_id = 'copied_assets'")
+    connection = HTTPConnection("127.0.0.1", port, timeout=REQUEST_S)
+    connection.request("GET", "/auth/token")
+    token = json.loads(connection.getresponse().read())["access_token"]
+    path = f"/api/v2/dags/copied_assets/dagRuns/{quote(run_id, safe='')}/taskInstances/copy/links"
+    connection.request("GET", path, headers={"Authorization": f"Bearer {token}"})
+    links = json.loads(connection.getresponse().read())["extra_links"]
+    connection.close()
+    return links
 
 
 def test_lineage_has_columns_and_counts_and_is_the_parent_of_sparks(

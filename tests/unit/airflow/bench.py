@@ -143,5 +143,7 @@ def rendered(task: SparkCopyOperator, **settings: Any) -> SparkCopyOperator:
 
 
 def context(try_number: int = 1, map_index: int = -1, run_id: str = "manual__2025-01-01") -> Any:
-    task = SimpleNamespace(dag_id="nightly", task_id="copy", run_id=run_id, map_index=map_index, try_number=try_number)
+    pushed: dict[str, Any] = {}
+    task = SimpleNamespace(dag_id="nightly", task_id="copy", run_id=run_id, map_index=map_index, try_number=try_number, pushed=pushed)
+    task.xcom_push = lambda key, value: pushed.update({key: value})
     return {"ti": task, "params": {"prefix": "p-"}, "run_id": run_id, "outlet_events": OutletEventAccessors()}

@@ -1,0 +1,91 @@
+"""Extra links of a copy: Spark's web UI or history server, the topic in a web UI of Kafka, the connector's page.
+
+A link is an XCom under its key, as Airflow's web UI reads it. It is pushed as soon as it is known, because a stream's task runs for weeks,
+and Airflow itself asks for links only when a task ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
+from urllib.parse import quote, urlencode
+
+from airflow.providers.common.compat.sdk import BaseOperatorLink, XCom, conf
+
+from airflow_provider_ignite_kafka.options import SECTION
+
+if TYPE_CHECKING:
+    from airflow.providers.common.compat.sdk import BaseOperator, Context
+    from airflow.sdk.types import TaskInstanceKey
+
+_PAGE = "/ignite-kafka/connections/{kafka_conn_id}/connectors/{connector}"
+
+
+class _PushedLink(BaseOperatorLink):
+    """A link whose URL the running task has pushed; no button without one."""
+
+    key: ClassVar[str]
+
+    @property
+    def xcom_key(self) -> str:
+        """Key of the XCom with the URL."""
+        return self.key
+
+    def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:
+        """The URL; empty if none was pushed."""
+        return str(XCom.get_value(key=self.key, ti_key=ti_key) or "")
+
+
+class SparkLink(_PushedLink):
+    """Web UI of the Spark application while it runs, then the history server, if option ``spark_history_url`` names it."""
+
+    name = "Spark UI"
+    key = "_link_ignite_kafka_spark"
+
+
+class TopicLink(_PushedLink):
+    """The topic with most records, in the web UI of Kafka that option ``kafka_topic_url`` names."""
+
+    name = "Kafka topic"
+    key = "_link_ignite_kafka_topic"
+
+
+class ConnectorLink(_PushedLink):
+    """The page of the connector in Airflow's web UI."""
+
+    name = "Connector"
+    key = "_link_ignite_kafka_connector"
+
+
+def push(context: Context, link: type[_PushedLink], url: str) -> None:
+    """Push the URL of a link; an empty one removes the button."""
+    context["ti"].xcom_push(key=link.key, value=url)
+
+
+def connector_url(kafka_conn_id: str, connector: str, internal_topic_prefix: str) -> str:
+    """URL of a connector's page."""
+    base = str(conf.get("api", "base_url", fallback="")).rstrip("/")
+    page = _PAGE.format(kafka_conn_id=quote(kafka_conn_id, safe=""), connector=quote(connector, safe=""))
+    return f"{base}{page}?{urlencode({'prefix': internal_topic_prefix})}"
+
+
+def topic_url(records: Mapping[str, int]) -> str:
+    """URL of the topic with most records; empty if no web UI of Kafka is configured.
+
+    :param records: by topic.
+    """
+    template = _option("kafka_topic_url")
+    if not template or not records:
+        return ""
+    topic = max(sorted(records), key=lambda name: records[name])
+    return template.replace("{topic}", quote(topic, safe=""))
+
+
+def history_url(application_id: str) -> str:
+    """URL of an ended application in the history server; empty if none is configured."""
+    template = _option("spark_history_url")
+    return template.replace("{application_id}", quote(application_id, safe="")) if template and application_id else ""
+
+
+def _option(name: str) -> str:
+    return str(conf.get(SECTION, name, fallback="") or "").strip()
