@@ -18,6 +18,7 @@ from airflow_provider_ignite_kafka.plugins.task_links import TaskOfRun
 
 _MINUTE_S, _HOUR_S, _DAY_S = 60, 3_600, 86_400
 _FEW = 10
+_LEAST = 0.1
 
 
 def render(template: str, root_path: str, **content: Any) -> str:
@@ -76,6 +77,8 @@ def number(value: float | None) -> str:
     """A whole number with separators; a small one that is not whole with one decimal; a dash for None."""
     if value is None:
         return "–"
+    if 0 < value < _LEAST:
+        return f"< {_LEAST}"
     return f"{value:,.1f}" if 0 < value < _FEW and value != int(value) else f"{value:,.0f}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from collections.abc import Callable
@@ -69,7 +70,7 @@ def create_page(read: Read = read_cluster) -> FastAPI:
 
 async def show_list(request: Request) -> Response:
     """The connectors of all monitored clusters."""
-    readings = [await _reading(request, cluster) for cluster in monitored_clusters()]
+    readings = await asyncio.gather(*(_reading(request, cluster) for cluster in monitored_clusters()))
     found = [(reading, views.rows(reading), reading.error and views.Problem.of(reading.error)) for reading in readings]
     return _html(request, "list.html", clusters=found)
 

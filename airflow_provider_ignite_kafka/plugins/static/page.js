@@ -2,7 +2,7 @@
 "use strict";
 const framed = window.parent !== window;
 const outer = framed ? window.parent.document : null;
-const COLOURS = { "--bg": "bg", "--subtle": "bg-subtle", "--border": "border", "--fg": "fg", "--muted": "fg-muted", "--brand": "brand-solid" };
+const COLOURS = { "--bg": "bg", "--subtle": "bg-subtle", "--border": "border-emphasized", "--fg": "fg", "--muted": "fg-muted", "--brand": "brand-solid" };
 
 function adoptTheme() {
   const stored = localStorage.getItem("theme");

@@ -10,7 +10,7 @@ from airflow_provider_ignite_kafka.plugins.html import age, duration, moment, nu
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(None, "–"), (0, "0"), (0.04, "0.0"), (1.5, "1.5"), (7, "7"), (1234.6, "1,235"), (12_345_678, "12,345,678")]
+    ("value", "text"), [(None, "–"), (0, "0"), (0.04, "< 0.1"), (1.5, "1.5"), (7, "7"), (1234.6, "1,235"), (12_345_678, "12,345,678")]
 )
 def test_numbers(value: float | None, text: str) -> None:
     assert number(value) == text
