@@ -1,4 +1,4 @@
-"""What Airflow learns of a run: links, asset events and lineage."""
+"""What Airflow learns of a run: links, metrics, asset events and lineage."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from airflow_provider_ignite_kafka.assets.copied import Copied, clusters_of, copied_of
 from airflow_provider_ignite_kafka.assets.events import emit_asset_events, report_hook_lineage
 from airflow_provider_ignite_kafka.links import copy as links
+from airflow_provider_ignite_kafka.metrics import RunMetrics, enabled
+from airflow_provider_ignite_kafka.run_readings import earlier_run, read_lag
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
@@ -32,6 +34,7 @@ class RunReport:
         self.copied: Copied = clusters_of(request.settings)
         self._connector_url = links.connector_url(kafka_conn_id, request.settings.name, request.settings.internal_topic_prefix)
         self._spark_ui = ""
+        self._metrics: RunMetrics | None = None
 
     def started(self) -> None:
         """Report that the run is about to start."""
@@ -46,6 +49,7 @@ class RunReport:
         """Report a status record of the run that goes on."""
         if not self._spark_ui and status.spark_ui:
             self._push_spark_ui(status.spark_ui)
+        self._export(status)
 
     def ended(self, status: RunStatus | None, *, succeeded: bool) -> None:
         """Report the end of the run.
@@ -58,8 +62,18 @@ class RunReport:
             emit_asset_events(self._context, self._outlets, self.copied)
         report_hook_lineage(self, self.copied)
         if status is not None:
+            self._export(status)
             links.push(self._context, links.SparkLink, links.history_url(status.application_id))
             links.push(self._context, links.TopicLink, links.topic_url({one.topic: one.records for one in status.caches.values()}))
+
+    def _export(self, status: RunStatus) -> None:
+        if not enabled() or status.already_complete:
+            return
+        if self._metrics is None:
+            self._metrics = RunMetrics(to_kafka=self.copied.to_kafka)
+            self._metrics.continues(earlier_run(self.request, status))
+        self._metrics.update(status)
+        self._metrics.lag(status.connector, read_lag(self.request, status))
 
     def _push_spark_ui(self, url: str) -> None:
         self._spark_ui = url

@@ -36,7 +36,7 @@ COVERED_BY = {
     "integration/sink/test_sink.py": "sink.run sink.slots runtime.clients plan.sink_plan",
     "integration/sink/test_two_clusters.py": "convert.to_ignite.cluster_types",
     "integration/source/test_snapshot.py": (
-        "source.snapshot.run source.snapshot.progress runtime.progress runtime.spark_job state.open_slots state.slot_claim state.status"
+        "source.snapshot.run source.snapshot.progress runtime.progress state.open_slots state.slot_claim state.status"
     ),
     "integration/source/test_stream.py": "source.stream.run source.stream.task",
     "unit/admin/test_verify.py": "admin.comparison admin.entry_reader",

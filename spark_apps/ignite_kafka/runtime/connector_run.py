@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -68,6 +69,7 @@ class ConnectorRun(ABC, Generic[S]):
         self._status = RunStatus(status.RUNNING, self._settings.name, request.run_id, started_ms=status.now_ms())
         self._writer: StatusWriter | None = None
         self._errors = TaskErrors(spark)
+        self._events_before = Counter(events.counts())
 
     @abstractmethod
     def _run(self) -> None:
@@ -168,6 +170,8 @@ class ConnectorRun(ABC, Generic[S]):
         return Job(self._spark, self._errors, work, tasks, f"ignite-kafka-{self._request.run_id}", f"{self._settings.name}: {description}")
 
     def _publish(self, wait_s: float = REQUEST_TIMEOUT_S) -> None:
+        counts = Counter(events.counts()) - self._events_before + Counter(self._errors.events.value)
+        self._status = replace(self._status, events={str(event): count for event, count in sorted(counts.items())})
         if self._writer is not None:
             self._writer.run(self._status, wait_s)
         self._request.report(self._status)

@@ -8,6 +8,7 @@ The job is an RDD, because a DataFrame's plan and Arrow frames cost a tenth of a
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
@@ -17,6 +18,7 @@ from pyspark import RDD, Accumulator, TaskContext
 from pyspark.accumulators import AccumulatorParam
 from pyspark.sql import SparkSession
 
+from .. import events
 from ..common.redaction import set_log_values
 from ..errors import IgniteKafkaError
 from ..plan.source_plan import RunPlan
@@ -31,6 +33,9 @@ RunSlots = Callable[..., Iterator[SlotResult]]
 """Runs some slots of a plan on an executor; one result per slot."""
 
 Errors = tuple[IgniteKafkaError, ...]
+
+EventCounts = dict[int, int]
+"""Number of events by id."""
 
 
 def slot_work(
@@ -62,12 +67,14 @@ def _run_task(
         yield from run_slots(plan, secrets, tasks[number], attempt, argument)
 
 
-def _noting(errors: Accumulator[Errors], work: Work, numbers: Iterable[int]) -> Iterator[SlotResult]:
-    """Results of a task; its errors are added to those that the driver sees."""
+def _noting(errors: Accumulator[Errors], emitted: Accumulator[EventCounts], work: Work, numbers: Iterable[int]) -> Iterator[SlotResult]:
+    """Results of a task; its errors and its events are added to those that the driver sees."""
+    before = Counter(events.counts())
     for result in work(numbers):
         if result.error is not None:
             errors.add((result.error,))
         yield result
+    emitted.add(dict(Counter(events.counts()) - before))
 
 
 class _Concatenated(AccumulatorParam[Errors]):
@@ -80,14 +87,25 @@ class _Concatenated(AccumulatorParam[Errors]):
         return value1 + value2
 
 
+class _Added(AccumulatorParam[EventCounts]):
+    """Adds the events of tasks up."""
+
+    def zero(self, value: EventCounts) -> EventCounts:
+        return {}
+
+    def addInPlace(self, value1: EventCounts, value2: EventCounts) -> EventCounts:
+        return dict(Counter(value1) + Counter(value2))
+
+
 class TaskErrors:
-    """Errors of the ended tasks. One object per run, because PySpark never releases an accumulator."""
+    """Errors and events of the ended tasks. One object per run, because PySpark never releases an accumulator."""
 
     def __init__(self, spark: SparkSession) -> None:
         self.accumulator: Accumulator[Errors] = spark.sparkContext.accumulator((), _Concatenated())
+        self.events: Accumulator[EventCounts] = spark.sparkContext.accumulator({}, _Added())
 
     def forget(self) -> None:
-        """Remove the errors of the previous job."""
+        """Remove the errors of the previous job; events of a run are kept."""
         self.accumulator.value = ()
 
 
@@ -101,7 +119,9 @@ class Job:
         self._context, self._group, self._description = spark.sparkContext, group, description
         errors.forget()
         self._errors = errors.accumulator
-        self._slots: RDD[SlotResult] = self._context.parallelize(range(tasks), tasks).mapPartitions(partial(_noting, self._errors, work))
+        self._slots: RDD[SlotResult] = self._context.parallelize(range(tasks), tasks).mapPartitions(
+            partial(_noting, self._errors, errors.events, work)
+        )
         self._thread = ThreadPoolExecutor(1, "spark-job")
         self._results = self._thread.submit(self._collect)
         self._thread.shutdown(wait=False)

@@ -60,6 +60,7 @@ class RunStatus:
 
     :param application_id: of the Spark application.
     :param spark_ui: URL of its web UI, which ends with it; empty if that is off.
+    :param events: number of health events by id; those of tasks are added when a task ends.
     """
 
     state: str
@@ -75,6 +76,7 @@ class RunStatus:
     already_complete: bool = False
     application_id: str = ""
     spark_ui: str = ""
+    events: Mapping[str, int] = field(default_factory=dict)
 
     def to_json(self) -> bytes:
         """Value of the record."""

@@ -1,0 +1,146 @@
+"""Metrics of runs: what Airflow's own Stats sends to a StatsD socket."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from airflow.sdk.observability import stats
+from airflow.sdk.observability.metrics import stats_utils
+
+from airflow_provider_ignite_kafka import run_report
+from airflow_provider_ignite_kafka.metrics import RunMetrics, counted_before
+from ignite_kafka.errors import KafkaUnavailable
+from ignite_kafka.state.status import COMPLETED, FAILED, RUNNING, CacheStatus, RunStatus
+from tests.unit.airflow.bench import Bench, context, operator, run_status, sink
+
+Received = Callable[[], list[str]]
+CACHE = CacheStatus("t-flights", 8, 10, 1000, bad=2)
+RUN = RunStatus(RUNNING, "a.b", "r2", started_ms=2, caches={"flights": CACHE}, events={"15100": 1, "15070": 2})
+
+
+@pytest.fixture
+def statsd(monkeypatch: pytest.MonkeyPatch) -> Iterator[Received]:
+    """A StatsD server; the call returns what it has received since the last call."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
+        server.bind(("127.0.0.1", 0))
+        monkeypatch.setenv("AIRFLOW__METRICS__STATSD_ON", "True")
+        monkeypatch.setenv("AIRFLOW__METRICS__STATSD_HOST", "127.0.0.1")
+        monkeypatch.setenv("AIRFLOW__METRICS__STATSD_PORT", str(server.getsockname()[1]))
+        monkeypatch.setenv("AIRFLOW__METRICS__STATSD_PREFIX", "airflow")
+        made = initialize()
+
+        def received() -> list[str]:
+            stats.incr("test.end")
+            found: list[str] = []
+            server.settimeout(10)
+            while (line := server.recv(65_536).decode()) != "airflow.test.end:1|c":
+                found.append(line.removeprefix("airflow."))
+            return sorted(line for line in found if line.startswith("ignite_kafka"))
+
+        yield received
+    monkeypatch.undo()
+    close(made)
+    initialize()
+
+
+_LOGGERS: list[Any] = []
+
+
+def initialize() -> list[Any]:
+    """Have Stats read its configuration anew; the loggers that it makes from now on."""
+
+    def factory() -> Any:
+        _LOGGERS.append(stats_utils.get_stats_factory()())
+        return _LOGGERS[-1]
+
+    stats.initialize(factory=factory, export_legacy_names=False)  # Airflow's own metrics have no part in it
+    return _LOGGERS
+
+
+def close(loggers: list[Any]) -> None:
+    for logger in loggers:
+        logger.statsd.close()
+    loggers.clear()
+
+
+def test_counters_are_the_differences_between_records(statsd: Received) -> None:
+    metrics = RunMetrics(to_kafka=True)
+    metrics.update(RUN)
+    assert statsd() == [
+        "ignite_kafka.bytes.a_b.flights:1000|c",
+        "ignite_kafka.bytes:1000|c",
+        "ignite_kafka.events.a_b.15070:2|c",
+        "ignite_kafka.events.a_b.15100:1|c",
+        "ignite_kafka.events:1|c",
+        "ignite_kafka.events:2|c",
+        "ignite_kafka.records.a_b.flights:10|c",
+        "ignite_kafka.records:10|c",
+        "ignite_kafka.skipped.a_b.flights:2|c",
+        "ignite_kafka.skipped:2|c",
+    ]
+    metrics.update(RUN)
+    assert statsd() == []
+    metrics.update(replace(RUN, caches={"flights": replace(CACHE, records=11), "air": CacheStatus("t-air", records=1)}))
+    assert [line for line in statsd() if ".a_b." in line] == ["ignite_kafka.records.a_b.air:1|c", "ignite_kafka.records.a_b.flights:1|c"]
+
+
+def test_tags_go_to_statsd_that_knows_them(statsd: Received, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AIRFLOW__METRICS__STATSD_INFLUXDB_ENABLED", "True")
+    monkeypatch.setenv("AIRFLOW__METRICS__LEGACY_NAMES_ON", "False")
+    initialize()
+    metrics = RunMetrics(to_kafka=False)
+    metrics.update(replace(RUN, events={"15070": 2}))
+    metrics.lag("a.b", {"t-flights": 5})
+    assert statsd() == [
+        "ignite_kafka.bytes,connector=a.b,cache=flights:1000|c",
+        "ignite_kafka.events,connector=a.b,event=15070:2|c",
+        "ignite_kafka.lag,connector=a.b,topic=t-flights:5|g",
+        "ignite_kafka.records,connector=a.b,cache=flights:8|c",
+        "ignite_kafka.skipped,connector=a.b,cache=flights:2|c",
+    ]
+
+
+def test_retried_snapshot_counts_each_record_once(statsd: Received) -> None:
+    earlier = RunStatus(FAILED, "c", "r1", "s", started_ms=1, caches={"flights": replace(CACHE, records=7, bad=2, bytes=700)})
+    others = [replace(earlier, run_id="r0", started_ms=0), replace(earlier, run_id="x", snapshot_id="other", started_ms=9), RUN]
+    now = replace(RUN, connector="c", snapshot_id="s", events={})
+    assert counted_before([*others, earlier, now], now) == earlier
+    assert counted_before([earlier], RUN) is None
+    metrics = RunMetrics(to_kafka=True)
+    metrics.continues(earlier)
+    metrics.update(replace(now, caches={"flights": replace(CACHE, bytes=300)}))
+    assert [line for line in statsd() if ".c." in line] == ["ignite_kafka.bytes.c.flights:300|c", "ignite_kafka.records.c.flights:3|c"]
+
+
+def test_operators_export_what_they_copied_also_of_a_failed_run(bench: Bench, statsd: Received, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_report, "read_lag", lambda _request, _status: {"t-flights": 4})
+    monkeypatch.setattr(run_report, "earlier_run", lambda _request, _status: None)
+    operator().execute(context())
+    assert statsd() == [
+        "ignite_kafka.bytes.c.flights:1000|c",
+        "ignite_kafka.bytes:1000|c",
+        "ignite_kafka.lag.c.t-flights:4|g",
+        "ignite_kafka.lag:4|g",
+        "ignite_kafka.records.c.flights:10|c",
+        "ignite_kafka.records:10|c",
+    ]
+    bench.status = lambda: run_status(FAILED, KafkaUnavailable("gone"))
+    with pytest.raises(Exception, match="gone"):
+        sink().execute(context())
+    assert "ignite_kafka.records:10|c" in statsd()
+    bench.status = lambda: replace(run_status(COMPLETED), already_complete=True)
+    operator().execute(context())
+    assert statsd() == []
+
+
+def test_nothing_is_read_where_airflow_exports_no_metrics(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> Any:
+        raise AssertionError
+
+    monkeypatch.setattr(run_report, "read_lag", refuse)
+    monkeypatch.setattr(run_report, "earlier_run", refuse)
+    operator().execute(context())
