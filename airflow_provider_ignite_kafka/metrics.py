@@ -33,23 +33,25 @@ class RunMetrics:
     """Exports what a run adds to its counts from one status record to the next.
 
     :param to_kafka: the direction.
+    :param counted: status whose counts were exported before: of an earlier run of the same snapshot, or of the same run.
     """
 
-    def __init__(self, *, to_kafka: bool) -> None:
+    def __init__(self, *, to_kafka: bool, counted: RunStatus | None = None) -> None:
         self._to_kafka = to_kafka
         self._counted: Mapping[str, CacheStatus] = {}
         self._events: Mapping[str, int] = {}
+        self._run_id = ""
+        if counted is not None:
+            self._counted, self._events, self._run_id = counted.caches, counted.events, counted.run_id
         self._with_names = conf.getboolean("metrics", "legacy_names_on", fallback=True)
-
-    def continues(self, earlier: RunStatus | None) -> None:
-        """Leave out what an earlier run of the same snapshot has counted: entries and records, but not bytes, are those of all runs."""
-        if earlier is not None:
-            self._counted = {name: replace(counts, bytes=0) for name, counts in earlier.caches.items()}
 
     def update(self, status: RunStatus) -> None:
         """Export the differences to the last status."""
         if status.already_complete:
             return
+        if status.run_id != self._run_id:  # a snapshot's entries and records go on from those of its earlier runs, bytes and events do not
+            self._counted = {name: replace(counts, bytes=0) for name, counts in self._counted.items()}
+            self._events, self._run_id = {}, status.run_id
         for name, now in status.caches.items():
             before = self._counted.get(name, CacheStatus(""))
             done = (now.records, before.records) if self._to_kafka else (now.entries, before.entries)

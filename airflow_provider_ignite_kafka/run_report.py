@@ -11,6 +11,8 @@ from airflow_provider_ignite_kafka.assets.events import emit_asset_events, repor
 from airflow_provider_ignite_kafka.links import copy as links
 from airflow_provider_ignite_kafka.metrics import RunMetrics, enabled
 from airflow_provider_ignite_kafka.run_readings import earlier_run, read_lag
+from ignite_kafka.common.deadline import Interval
+from ignite_kafka.state.status import now_ms
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from airflow_provider_ignite_kafka.spark.request import Request
     from ignite_kafka.state.status import RunStatus
 
+_LAG_EVERY_S = 30.0
 _APPLICATION = re.compile(r"Spark application \S+, web UI (https?://\S+)$")  # of ignite_kafka.app
 
 
@@ -35,6 +38,7 @@ class RunReport:
         self._connector_url = links.connector_url(kafka_conn_id, request.settings.name, request.settings.internal_topic_prefix)
         self._spark_ui = ""
         self._metrics: RunMetrics | None = None
+        self._made_ms, self._lag_due = now_ms(), Interval(_LAG_EVERY_S)
 
     def started(self) -> None:
         """Report that the run is about to start."""
@@ -49,7 +53,8 @@ class RunReport:
         """Report a status record of the run that goes on."""
         if not self._spark_ui and status.spark_ui:
             self._push_spark_ui(status.spark_ui)
-        self._export(status)
+        # a task that found its run already begun continues for a killed one, which has exported what was copied until then
+        self._export(status, counted=status.started_ms < self._made_ms, lag=self._lag_due.due())
 
     def ended(self, status: RunStatus | None, *, succeeded: bool) -> None:
         """Report the end of the run.
@@ -62,18 +67,23 @@ class RunReport:
             emit_asset_events(self._context, self._outlets, self.copied)
         report_hook_lineage(self, self.copied)
         if status is not None:
-            self._export(status)
+            self._export(status, counted=False, lag=True)
             links.push(self._context, links.SparkLink, links.history_url(status.application_id))
             links.push(self._context, links.TopicLink, links.topic_url({one.topic: one.records for one in status.caches.values()}))
 
-    def _export(self, status: RunStatus) -> None:
+    def _export(self, status: RunStatus, *, counted: bool, lag: bool) -> None:
+        """Export metrics.
+
+        :param counted: whether another process has exported the counts of the first status that this one sees.
+        """
         if not enabled() or status.already_complete:
             return
         if self._metrics is None:
-            self._metrics = RunMetrics(to_kafka=self.copied.to_kafka)
-            self._metrics.continues(earlier_run(self.request, status))
+            before = status if counted else earlier_run(self.request, status)
+            self._metrics = RunMetrics(to_kafka=self.copied.to_kafka, counted=before)
         self._metrics.update(status)
-        self._metrics.lag(status.connector, read_lag(self.request, status))
+        if lag:
+            self._metrics.lag(status.connector, read_lag(self.request, status))
 
     def _push_spark_ui(self, url: str) -> None:
         self._spark_ui = url

@@ -13,8 +13,9 @@ from airflow.sdk.observability.metrics import stats_utils
 
 from airflow_provider_ignite_kafka import run_report
 from airflow_provider_ignite_kafka.metrics import RunMetrics, counted_before
+from airflow_provider_ignite_kafka.operators.spark_copy import RunNames
 from ignite_kafka.errors import KafkaUnavailable
-from ignite_kafka.state.status import COMPLETED, FAILED, RUNNING, CacheStatus, RunStatus
+from ignite_kafka.state.status import COMPLETED, FAILED, RUNNING, CacheStatus, RunStatus, now_ms
 from tests.unit.airflow.bench import Bench, context, operator, run_status, sink
 
 Received = Callable[[], list[str]]
@@ -110,8 +111,7 @@ def test_retried_snapshot_counts_each_record_once(statsd: Received) -> None:
     now = replace(RUN, connector="c", snapshot_id="s", events={})
     assert counted_before([*others, earlier, now], now) == earlier
     assert counted_before([earlier], RUN) is None
-    metrics = RunMetrics(to_kafka=True)
-    metrics.continues(earlier)
+    metrics = RunMetrics(to_kafka=True, counted=earlier)
     metrics.update(replace(now, caches={"flights": replace(CACHE, bytes=300)}))
     assert [line for line in statsd() if ".c." in line] == ["ignite_kafka.bytes.c.flights:300|c", "ignite_kafka.records.c.flights:3|c"]
 
@@ -135,6 +135,40 @@ def test_operators_export_what_they_copied_also_of_a_failed_run(bench: Bench, st
     bench.status = lambda: replace(run_status(COMPLETED), already_complete=True)
     operator().execute(context())
     assert statsd() == []
+
+
+def report_of(task: Any) -> run_report.RunReport:
+    given = context()
+    return run_report.RunReport(given, task._request(RunNames.of(given)), (), "kafka_default")
+
+
+def test_progress_is_exported_while_a_run_goes_on(bench: Bench, statsd: Received, monkeypatch: pytest.MonkeyPatch) -> None:
+    lags = iter([{"flights": 5}, {"flights": 3}, {"flights": 1}])
+    monkeypatch.setattr(run_report, "read_lag", lambda _request, _status: next(lags))
+    monkeypatch.setattr(run_report, "_LAG_EVERY_S", 0.0)
+    report = report_of(operator())
+    status = replace(RUN, connector="c", started_ms=now_ms() + 1_000, events={})
+    more = replace(status, caches={"flights": replace(CACHE, records=14)})
+    for now in (status, more):
+        report.progressed(now)
+    assert [line for line in statsd() if ".records.c." in line or ".lag.c." in line] == [
+        "ignite_kafka.lag.c.flights:3|g",
+        "ignite_kafka.lag.c.flights:5|g",
+        "ignite_kafka.records.c.flights:10|c",
+        "ignite_kafka.records.c.flights:4|c",
+    ]
+    report.ended(more, succeeded=False)
+    assert [line for line in statsd() if ".c." in line] == ["ignite_kafka.lag.c.flights:1|g"]
+
+
+def test_task_that_finds_its_run_begun_counts_from_there(bench: Bench, statsd: Received, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_report, "read_lag", lambda _request, _status: {})
+    report = report_of(operator())
+    begun = replace(RUN, connector="c")
+    report.progressed(begun)
+    assert statsd() == []
+    report.ended(replace(begun, caches={"flights": replace(CACHE, records=12)}), succeeded=False)
+    assert statsd() == ["ignite_kafka.records.c.flights:2|c", "ignite_kafka.records:2|c"]
 
 
 def test_nothing_is_read_where_airflow_exports_no_metrics(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
