@@ -27,8 +27,8 @@ def get_provider_info() -> dict[str, Any]:
             }
         ],
         "operators": _modules("operators.backlog_cleanup", "operators.ignite_to_kafka", "operators.kafka_to_ignite"),
-        "sensors": _modules("sensors.cache_watch"),
-        "triggers": _modules("triggers.cache_watch"),
+        "sensors": _modules("sensors.cache_watch", "sensors.connector_lag"),
+        "triggers": _modules("triggers.cache_watch", "triggers.connector_lag"),
         "hooks": _modules("hooks.ignite"),
         "connection-types": [
             {

@@ -30,10 +30,15 @@ def connector_status(
     """
     from ignite_kafka.admin.target_state import newest_run
 
+    clients = clients_of(kafka_conn_id, secrets_file)
+    return newest_run(clients, Topics(clients), internal_topic_prefix, connector).run
+
+
+def clients_of(kafka_conn_id: str, secrets_file: str | None = None) -> KafkaClients:
+    """Clients of the brokers of a connection; arguments and errors as for :func:`connector_status`."""
     config = kafka_config(kafka_conn_id)
     connections = Connections(IgniteEndpoint(), IgniteCredentials(), config, {})
     mask_secrets(connections.secrets)
     common = {**config.plain, **resolve_secrets(secrets_file, connections).kafka}
     check(kafka_weaknesses(common), allow_insecure_connections(), INSECURE_REMEDY)
-    clients = KafkaClients(common, config.producer, config.consumer)
-    return newest_run(clients, Topics(clients), internal_topic_prefix, connector).run
+    return KafkaClients(common, config.producer, config.consumer)

@@ -10,22 +10,19 @@ the triggerer nor the executor that other triggers use. The threads do not delay
 
 from __future__ import annotations
 
-import asyncio
-import contextvars
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from typing import Protocol
 
+from airflow_provider_ignite_kafka.threads import has_ended, in_thread
 from ignite_kafka.common.deadline import Deadline
 from ignite_kafka.errors import IgniteUnreachable, SettingsError
 from ignite_kafka.plan.cache_changes import CacheLists, CacheState, Polled
-
-T = TypeVar("T")
 
 
 class Poller(Protocol):
@@ -100,10 +97,7 @@ class Watch:
 
     async def _ended(self, poll: Poll, deadline: Deadline) -> Poll:
         """Wait for the end of a poll, which the end of a watcher does not cancel."""
-        future = asyncio.wrap_future(poll.result)
-        future.add_done_callback(_retrieve)
-        await asyncio.wait([future], timeout=deadline.remaining())
-        if not poll.result.done():
+        if not await has_ended(poll.result, deadline):
             raise IgniteUnreachable(
                 f"a poll of the cluster took more than {self._timeout_s:g} s", "Check its nodes, or set a longer poll_timeout"
             )
@@ -141,26 +135,3 @@ def watching(poller: Poller, timeout_s: float) -> Iterator[Watch]:
             hangs = polls.newest is not None and not polls.newest.result.done()
             if not polls.watchers and not hangs and _clusters.get(key) is polls:
                 del _clusters[key]
-
-
-def in_thread(function: Callable[[], T], name: str) -> Future[T]:
-    """Call a function in a new daemon thread, in this context, so that it logs where its caller does."""
-    future: Future[T] = Future()
-    context = contextvars.copy_context()
-
-    def call() -> None:
-        try:
-            result = context.run(function)
-        except BaseException as error:  # noqa: BLE001  # raised again where the result is awaited
-            future.set_exception(error)
-        else:
-            future.set_result(result)
-
-    threading.Thread(target=call, name=name, daemon=True).start()
-    return future
-
-
-def _retrieve(future: asyncio.Future[Polled]) -> None:
-    """Note that an error is known: Airflow logs those of futures that nobody asked, such as the poll of a watcher that has left."""
-    if not future.cancelled():
-        future.exception()

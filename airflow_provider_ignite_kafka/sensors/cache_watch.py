@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.common.compat.sdk import AirflowFailException, PokeReturnValue
 
 from airflow_provider_ignite_kafka.cache_watch.poll import FATAL, POLL_TIMEOUT_S, TRANSIENT, CachePoller, checked_kinds
-from airflow_provider_ignite_kafka.sensors.deferrable import DeferrableSensor
+from airflow_provider_ignite_kafka.sensors.deferrable import DeferrableSensor, keep, task_store
 from airflow_provider_ignite_kafka.spark.run_result import error_to_exception
 from airflow_provider_ignite_kafka.triggers.arguments import event_to_exception
 from airflow_provider_ignite_kafka.triggers.cache_watch import IgniteCacheWatchTrigger
@@ -122,7 +122,7 @@ class IgniteCacheWatchSensor(DeferrableSensor):
 
     def _known(self, context: Context) -> State | None:
         """The stored state, else `known`, which is stored then, because its template may render to another value later."""
-        store = _store(context)
+        store = task_store(context)
         kept = state_of(store.get(_KEY) if store is not None else self._seen)
         if kept is not None:
             return kept
@@ -137,15 +137,8 @@ class IgniteCacheWatchSensor(DeferrableSensor):
         context["ti"].xcom_push(key="known", value=state_to_dict(seen))
 
     def _keep(self, context: Context, seen: State) -> None:
-        store = _store(context)
+        store = task_store(context)
         if store is None:
             self._seen = state_to_dict(seen)
         else:
-            from airflow.sdk.execution_time.context import NEVER_EXPIRE
-
-            store.set(_KEY, state_to_dict(seen), retention=NEVER_EXPIRE)  # removed with the Dag run
-
-
-def _store(context: Context) -> Any:
-    """The task's state store; None before Airflow 3.3."""
-    return dict(context).get("task_state_store")
+            keep(store, _KEY, state_to_dict(seen))

@@ -61,7 +61,9 @@ IMPORTED_BY_DAGS = (
     "operators.backlog_cleanup",
     "operators.ignite_to_kafka",
     "sensors.cache_watch",
+    "sensors.connector_lag",
     "triggers.cache_watch",
+    "triggers.connector_lag",
 )
 
 

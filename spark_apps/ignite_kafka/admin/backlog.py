@@ -109,11 +109,16 @@ def status(settings: ConnectorSettings, secrets: Secrets) -> BacklogView:
     :raises BacklogMissing, BacklogUnavailable, IgniteUnreachable: the service is missing or did not answer.
     """
     with ignite_cluster(settings, secrets) as cluster:
-        known = _call(cluster, lambda service: service.status(settings.name))
-        units = _call(cluster, lambda service: service.units(settings.name))
+        return status_of(cluster, settings.name)
+
+
+def status_of(cluster: Cluster, connector: str) -> BacklogView:
+    """Read a connector's backlog through a cluster; raises as :func:`status`."""
+    known = _call(cluster, lambda service: service.status(connector))
+    units = _call(cluster, lambda service: service.units(connector))
     caches = tuple(CacheCapture(name, known.get(f"incarnation.{name}"), known.get(f"partitions.{name}", 0)) for name in known["caches"])
     names = {protocol.cache_id(cache.cache): cache.cache for cache in caches}
-    return BacklogView(settings.name, known["captureId"], known["registered"], caches, tuple(known["nodes"]), _units(units, names))
+    return BacklogView(connector, known["captureId"], known["registered"], caches, tuple(known["nodes"]), _units(units, names))
 
 
 def _units(states: UnitStates, names: Mapping[int, str]) -> tuple[UnitBacklog, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from confluent_kafka.admin import OffsetSpec
 
@@ -11,12 +12,27 @@ from ..settings.sink import group_of
 from .backlog import BacklogView
 
 
-def sink_lag(topics: Topics, connector: str, names: Iterable[str]) -> dict[str, int]:
-    """Records that a sink has not stored yet, by topic, transaction markers included; topics that do not exist are left out.
+@dataclass(frozen=True)
+class PartitionLag:
+    """A partition: of a topic that a sink reads, or of a cache whose changes a stream sends.
+
+    :param position: everything up to it is copied: next offset of a topic, highest update number sent of a cache.
+    :param end: the position at which nothing is left.
+    :param count: records or changes to copy.
+    """
+
+    name: str
+    partition: int
+    position: int
+    end: int
+    count: int
+
+
+def sink_partitions(topics: Topics, connector: str, names: Iterable[str]) -> list[PartitionLag]:
+    """Each partition of a sink's topics, transaction markers included; topics that do not exist are left out.
 
     A partition without a committed offset counts from its first record.
 
-    :param names: topics of the sink.
     :raises KafkaUnavailable: a broker did not answer.
     """
     counts = topics.counts(names)
@@ -24,16 +40,27 @@ def sink_lag(topics: Topics, connector: str, names: Iterable[str]) -> dict[str, 
     ends = topics.offsets(places, OffsetSpec.latest(), committed=True)
     starts = topics.offsets(places, OffsetSpec.earliest())
     committed = topics.group_offsets(group_of(connector), places)
-    lag = dict.fromkeys(counts, 0)
-    for place in places:
-        position = committed[place][0] if place in committed else starts[place]
-        lag[place[0]] += max(0, ends[place] - max(position, starts[place]))
-    return lag
+    positions = {place: max(committed[place][0] if place in committed else 0, starts[place]) for place in places}
+    return [PartitionLag(*place, positions[place], ends[place], max(0, ends[place] - positions[place])) for place in places]
+
+
+def sink_lag(topics: Topics, connector: str, names: Iterable[str]) -> dict[str, int]:
+    """Records that a sink has not stored yet, by topic; see :func:`sink_partitions`."""
+    return _summed(sink_partitions(topics, connector, names))
+
+
+def source_partitions(backlog: BacklogView) -> list[PartitionLag]:
+    """Each partition of a source's caches that has changes to send."""
+    return [PartitionLag(unit.cache, unit.partition, unit.low - 1, unit.high, unit.changes) for unit in backlog.units if unit.changes]
 
 
 def source_lag(backlog: BacklogView) -> dict[str, int]:
     """Changes that a source has not sent yet, by cache."""
-    lag = {cache.cache: 0 for cache in backlog.caches}
-    for unit in backlog.units:
-        lag[unit.cache] = lag.get(unit.cache, 0) + unit.changes
+    return {**{cache.cache: 0 for cache in backlog.caches}, **_summed(source_partitions(backlog))}
+
+
+def _summed(partitions: Iterable[PartitionLag]) -> dict[str, int]:
+    lag: dict[str, int] = {}
+    for one in partitions:
+        lag[one.name] = lag.get(one.name, 0) + one.count
     return lag

@@ -188,6 +188,18 @@ def read_runs(clients: KafkaClients, prefix: str, connector: str) -> dict[str, R
     return runs
 
 
+def read_progress(clients: KafkaClients, prefix: str, connector: str) -> dict[int, TaskProgress]:
+    """Read the newest progress report of each task of a stream, by the task's first slot; those of earlier runs, too."""
+    topics = Topics(clients)
+    tasks: dict[int, TaskProgress] = {}
+    if not topics.exists(status_topic(prefix)):
+        return tasks
+    for record in filter(None, map(InternalRecord.of, read_to_end(clients, topics, status_topic(prefix), [0]))):
+        if (record.kind, record.name, len(record.rest)) == ("progress", connector, 1) and (progress := progress_of(record)) is not None:
+            tasks[record.rest[0]] = progress
+    return tasks
+
+
 def read_run(clients: KafkaClients, prefix: str, connector: str, run_id: str) -> RunStatus | None:
     """Read a run's status; None if it wrote none or was removed.
 

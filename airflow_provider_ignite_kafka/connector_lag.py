@@ -1,0 +1,85 @@
+"""Lag of a connector, and the conditions that sensors and triggers wait for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from airflow_provider_ignite_kafka.connector_status import clients_of
+from airflow_provider_ignite_kafka.hooks.ignite import IgniteHook
+from ignite_kafka.errors import SettingsError
+from ignite_kafka.settings.connector import ConnectorSettings
+
+if TYPE_CHECKING:
+    from ignite_kafka.admin.connector_lag import ConnectorLag
+
+TIMEOUT_S = 60.0
+
+
+@dataclass(frozen=True)
+class LagReader:
+    """Reads the lag of one connector.
+
+    :param kafka_conn_id: connection of the Kafka provider.
+    :param ignite_conn_id: connection of type `ignite`; read for streams from Ignite only, whose backlog is on the nodes.
+    :param secrets_file: path of a secrets file, whose parts replace the secrets of the connections.
+    """
+
+    connector: str
+    kafka_conn_id: str = "kafka_default"
+    ignite_conn_id: str = IgniteHook.default_conn_name
+    internal_topic_prefix: str = ConnectorSettings.internal_topic_prefix
+    secrets_file: str | None = None
+
+    def read(self, timeout_s: float = TIMEOUT_S) -> ConnectorLag:
+        """The lag now; blocks.
+
+        :param timeout_s: seconds, to which the timeouts of the Ignite connection are shortened.
+        :raises IgniteKafkaError: a cluster did not answer, or a connection cannot be used.
+        """
+        from ignite_kafka.admin.connector_lag import read_lag  # imports pyarrow, which a Dag file must not load
+
+        clients = clients_of(self.kafka_conn_id, self.secrets_file)
+        hook = IgniteHook(self.ignite_conn_id)
+        return read_lag(clients, self.internal_topic_prefix, self.connector, lambda: hook.connect(self.secrets_file, timeout_s))
+
+
+@dataclass(frozen=True)
+class LagCondition:
+    """What a sensor waits for; the initial data must be copied, too.
+
+    :param max_lag: most records or changes left to copy, of the whole connector, or by cache or topic.
+    :param marks: positions to pass by ``name/partition``, instead of `max_lag`.
+    """
+
+    max_lag: int | Mapping[str, int] = 0
+    marks: Mapping[str, int] | None = None
+
+    def met(self, lag: ConnectorLag) -> bool:
+        """Whether a lag meets the condition; an unknown one does not."""
+        from ignite_kafka.admin.connector_lag import ahead_of
+
+        if not lag.known or not lag.loaded:
+            return False
+        if self.marks is not None:
+            return not ahead_of(lag, self.marks)
+        counts = lag.counts()
+        if isinstance(self.max_lag, Mapping):
+            return all(counts.get(name, 0) <= most for name, most in self.max_lag.items())
+        return sum(counts.values()) <= self.max_lag
+
+    def check(self) -> None:
+        """Check the values.
+
+        :raises SettingsError: one is no number of 0 or more.
+        """
+        several = self.max_lag.values() if isinstance(self.max_lag, Mapping) else [self.max_lag]
+        if not all(_is_count(value) for value in several):
+            raise SettingsError(
+                f"max_lag is {self.max_lag!r}", "Give a whole number, 0 or more, or one for each cache or topic.", setting="max_lag"
+            )
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0

@@ -1,0 +1,157 @@
+"""Sensors that wait until a connector has little left to copy, or has copied what there was when the task began."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.common.compat.sdk import AirflowFailException, PokeReturnValue
+
+from airflow_provider_ignite_kafka.cache_watch.poll import FATAL, TRANSIENT
+from airflow_provider_ignite_kafka.connector_lag import TIMEOUT_S, LagCondition, LagReader
+from airflow_provider_ignite_kafka.sensors.deferrable import DeferrableSensor, keep, task_store
+from airflow_provider_ignite_kafka.spark.run_result import error_to_exception
+from airflow_provider_ignite_kafka.triggers.arguments import event_to_exception
+from airflow_provider_ignite_kafka.triggers.connector_lag import ConnectorLagTrigger
+from ignite_kafka.errors import SettingsError
+
+if TYPE_CHECKING:
+    from airflow.providers.common.compat.sdk import Context
+
+    from ignite_kafka.admin.connector_lag import ConnectorLag
+
+_KEY = "connector-lag-marks"
+
+
+class ConnectorLagSensor(DeferrableSensor):
+    """Wait until a connector has at most `max_lag` left to copy and its initial data is copied; return its lag.
+
+    The lag of a sink is the number of offsets that its consumer group has not committed, transaction markers included; of a stream the
+    number of changes in its backlog on the nodes. A snapshot has none until it is complete. A connector that was never started, is between
+    two runs, or has clusters that do not answer is asked again.
+
+    :param connector: name of the connector. Templated.
+    :param max_lag: of the whole connector, or a mapping by cache of a source or topic of a sink. Templated.
+    :param kafka_conn_id: connection of the Kafka provider. Templated.
+    :param ignite_conn_id: connection of type `ignite`, used for streams from Ignite. Templated.
+    :param internal_topic_prefix: setting of the connector.
+    :param secrets_file: path of a secrets file on worker and triggerer. Templated.
+    :param poll_timeout: seconds in which a poll must have ended.
+    :param deferrable: wait in the triggerer. Default: option `[operators] default_deferrable`.
+    """
+
+    template_fields: Sequence[str] = ("connector", "max_lag", "kafka_conn_id", "ignite_conn_id", "secrets_file")
+    ui_color = "#e0ecf4"
+
+    def __init__(
+        self,
+        *,
+        connector: str,
+        max_lag: int | Mapping[str, int] | str = 0,
+        kafka_conn_id: str = LagReader.kafka_conn_id,
+        ignite_conn_id: str = LagReader.ignite_conn_id,
+        internal_topic_prefix: str = LagReader.internal_topic_prefix,
+        secrets_file: str | None = None,
+        poll_timeout: float = TIMEOUT_S,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.connector = connector
+        self.max_lag = max_lag
+        self.kafka_conn_id = kafka_conn_id
+        self.ignite_conn_id = ignite_conn_id
+        self.internal_topic_prefix = internal_topic_prefix
+        self.secrets_file = secrets_file
+        self.poll_timeout = poll_timeout
+
+    def check(self, context: Context) -> PokeReturnValue:
+        """Read the lag once. Clusters that do not answer are asked again later."""
+        try:
+            lag = LagReader(**self._reader()).read(self.poll_timeout)
+            met = self._met(lag, context)
+        except TRANSIENT as error:
+            if isinstance(error, FATAL):
+                raise error_to_exception(error) from error
+            self.log.warning("The lag could not be read: %s", error)
+            return PokeReturnValue(False)
+        self.log.info("Connector %s is %s; lag: %s", lag.connector, lag.state, lag.counts() or 0)
+        return PokeReturnValue(met, lag.to_dict() if met else None)
+
+    def execute_complete(self, context: Context, event: dict[str, Any], **_newer: Any) -> dict[str, Any]:
+        """Return the lag that the trigger has read.
+
+        :raises AirflowFailException, AirflowException: the trigger could not read it; the former if no retry can help.
+        """
+        if (failure := event_to_exception(event)) is not None:
+            raise failure
+        return event
+
+    def trigger(self, context: Context) -> ConnectorLagTrigger:
+        """A trigger that fires once the condition is met."""
+        arguments = {**self._reader(), **self._condition(context)}
+        return ConnectorLagTrigger(**arguments, poll_interval=self.poke_interval, poll_timeout=self.poll_timeout)
+
+    def _reader(self) -> dict[str, Any]:
+        return {
+            "connector": self.connector,
+            "kafka_conn_id": self.kafka_conn_id,
+            "ignite_conn_id": self.ignite_conn_id,
+            "internal_topic_prefix": self.internal_topic_prefix,
+            "secrets_file": self.secrets_file or None,
+        }
+
+    def _condition(self, context: Context) -> dict[str, Any]:
+        return {"max_lag": self._max_lag()}
+
+    def _met(self, lag: ConnectorLag, context: Context) -> bool:
+        return LagCondition(self._max_lag()).met(lag)
+
+    def _max_lag(self) -> int | Mapping[str, int]:
+        """The argument, which a template may have rendered to text.
+
+        :raises SettingsError: it is no number.
+        """
+        text = self.max_lag
+        value = int(text) if isinstance(text, str) and text.strip().isdecimal() else text
+        LagCondition(value).check()  # type: ignore[arg-type]  # what it checks
+        return value  # type: ignore[return-value]
+
+
+class ConnectorCaughtUpSensor(ConnectorLagSensor):
+    """Wait until a connector has copied all that there was when the task began, though more may have come since; return its lag.
+
+    A stream under load may never have a lag of 0. This sensor notes how far each partition has to be copied, at its first check of a
+    connector that runs, and waits until all are. Arguments are those of :class:`ConnectorLagSensor` without `max_lag`.
+    """
+
+    def __init__(self, *, connector: str, **kwargs: Any) -> None:
+        if "max_lag" in kwargs:
+            raise SettingsError("ConnectorCaughtUpSensor has no argument max_lag", "Use ConnectorLagSensor.")
+        super().__init__(connector=connector, **kwargs)
+        self._marks: dict[str, int] | None = None
+
+    def _condition(self, context: Context) -> dict[str, Any]:
+        return {"max_lag": None, "marks": self._kept(context)}
+
+    def _met(self, lag: ConnectorLag, context: Context) -> bool:
+        from ignite_kafka.admin.connector_lag import marks_of
+
+        marks = self._kept(context)
+        if marks is None:
+            if not lag.known:
+                return False
+            marks = marks_of(lag)
+            self._keep(context, marks)
+        return LagCondition(marks=marks).met(lag)
+
+    def _kept(self, context: Context) -> dict[str, int] | None:
+        store = task_store(context)
+        return self._marks if store is None else store.get(_KEY)
+
+    def _keep(self, context: Context, marks: dict[str, int]) -> None:
+        store = task_store(context)
+        if store is not None:
+            keep(store, _KEY, marks)
+        elif self.reschedule and not self.deferrable:
+            raise AirflowFailException("mode='reschedule' needs the task state store of Airflow 3.3: use deferrable=True")
+        self._marks = marks

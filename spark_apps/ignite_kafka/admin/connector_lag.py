@@ -1,0 +1,118 @@
+"""What a connector has yet to copy: changes in the backlog of a stream, records that a sink has not stored, a snapshot without an end.
+
+All is read by the connector's name from its own records in Kafka, from the consumer group of a sink, and from the nodes for a stream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, TypeVar
+
+from ..ignite.cluster import Cluster
+from ..kafka.clients import KafkaClients
+from ..kafka.topics import Topics
+from ..settings.connector import ConnectorSettings
+from ..settings.sink import SinkSettings
+from ..settings.source import SourceSettings
+from ..state.configs import ConnectorRecord, read_connector
+from ..state.status import COMPLETED, RunStatus, read_progress, read_run
+from . import backlog
+from .lag import PartitionLag, sink_partitions, source_partitions
+
+NEVER_STARTED, UNKNOWN = "NEVER_STARTED", "UNKNOWN"
+S = TypeVar("S", bound=ConnectorSettings)
+
+
+@dataclass(frozen=True)
+class ConnectorLag:
+    """What a connector has yet to copy.
+
+    :param state: of its newest run; ``NEVER_STARTED`` if there was none, ``UNKNOWN`` if it wrote no status.
+    :param loaded: whether the initial data of a stream is sent, or a snapshot complete; always true of a sink.
+    :param behind: partitions that are behind.
+    """
+
+    connector: str
+    state: str
+    loaded: bool = False
+    behind: tuple[PartitionLag, ...] = field(default=())
+
+    @property
+    def known(self) -> bool:
+        """Whether there is a run whose lag can be read."""
+        return self.state not in (NEVER_STARTED, UNKNOWN)
+
+    def counts(self) -> dict[str, int]:
+        """Records or changes to copy, by topic of a sink and by cache of a source; those that are not behind are left out."""
+        found: dict[str, int] = {}
+        for one in self.behind:
+            found[one.name] = found.get(one.name, 0) + one.count
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready form: ``connector``, ``state``, ``loaded``, ``lag`` by cache or topic, ``total``."""
+        counts = self.counts()
+        own = {name: value for name, value in asdict(self).items() if name != "behind"}
+        return {**own, "lag": counts, "total": sum(counts.values())}
+
+
+def read_lag(clients: KafkaClients, prefix: str, connector: str, connect: Callable[[], Cluster]) -> ConnectorLag:
+    """Read a connector's lag.
+
+    :param prefix: setting `internal_topic_prefix`.
+    :param connect: opens the Ignite cluster; called for a stream of changes only.
+    :raises IgniteKafkaError: a cluster did not answer.
+    """
+    topics = Topics(clients)
+    record = read_connector(clients, topics, prefix, connector).connector
+    if record is None:
+        return ConnectorLag(connector, NEVER_STARTED)
+    run = read_run(clients, prefix, connector, record.run_id)
+    state = UNKNOWN if run is None else run.state
+    if not record.is_source:
+        names = _chosen(_known(SinkSettings, record), topics)
+        return ConnectorLag(connector, state, True, _behind(sink_partitions(topics, connector, names)))
+    settings = _known(SourceSettings, record)
+    if not settings.streams:
+        return ConnectorLag(connector, state, _completed(run))
+    loaded = _completed(run) or _loaded(clients, prefix, connector, record.generation)
+    with connect() as cluster:
+        return ConnectorLag(connector, state, loaded, _behind(source_partitions(backlog.status_of(cluster, connector))))
+
+
+def _known(direction: type[S], record: ConnectorRecord) -> S:
+    """The settings that the newest run recorded; those of a newer version are left out."""
+    known = direction.known()
+    return direction.from_dict({name: value for name, value in record.settings.items() if name in known}, "the connector's record")
+
+
+def _behind(partitions: Iterable[PartitionLag]) -> tuple[PartitionLag, ...]:
+    return tuple(one for one in partitions if one.count)
+
+
+def _completed(run: RunStatus | None) -> bool:
+    return run is not None and run.state == COMPLETED
+
+
+def _loaded(clients: KafkaClients, prefix: str, connector: str, generation: int) -> bool:
+    """Whether every task of the newest run reports that the initial data is sent."""
+    tasks = [task for task in read_progress(clients, prefix, connector).values() if task.generation == generation]
+    return bool(tasks) and all(task.loaded for task in tasks)
+
+
+def _chosen(settings: SinkSettings, topics: Topics) -> list[str]:
+    from ..sink.planning import chosen_topics, known_topics
+
+    return chosen_topics(settings, known_topics(settings, topics))
+
+
+def marks_of(lag: ConnectorLag) -> dict[str, int]:
+    """The ends of the partitions that are behind, by ``name/partition``: see :func:`ahead_of`."""
+    return {f"{one.name}/{one.partition}": one.end for one in lag.behind}
+
+
+def ahead_of(lag: ConnectorLag, marks: Mapping[str, int]) -> dict[str, int]:
+    """The marks that are still ahead of the connector."""
+    behind = {f"{one.name}/{one.partition}": one.position for one in lag.behind}
+    return {place: end for place, end in marks.items() if behind.get(place, end) < end}
