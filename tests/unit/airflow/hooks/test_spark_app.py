@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
-from airflow.sdk.exceptions import AirflowNotFoundException
+from airflow.providers.common.compat.sdk import AirflowNotFoundException
 
 from airflow_provider_ignite_kafka.hooks import spark_app
 from airflow_provider_ignite_kafka.hooks.spark_app import spark_master

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 from airflow.sdk import DAG
-from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from airflow_provider_ignite_kafka.operators.backlog_cleanup import BacklogCleanupOperator
 from ignite_kafka.admin import backlog as backlog_control

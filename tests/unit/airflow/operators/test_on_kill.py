@@ -10,7 +10,7 @@ from typing import Any
 
 import psutil
 import pytest
-from airflow.sdk.exceptions import AirflowException
+from airflow.providers.common.compat.sdk import AirflowException
 
 from airflow_provider_ignite_kafka.hooks.spark_app import SparkAppHook
 from airflow_provider_ignite_kafka.operators.ignite_to_kafka import IgniteToKafkaOperator

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from airflow.sdk.exceptions import AirflowException, AirflowFailException
+from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
 from airflow_provider_ignite_kafka.hooks.spark_app import SparkAppHook
 from airflow_provider_ignite_kafka.operators import spark_copy

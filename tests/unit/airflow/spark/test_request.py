@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from airflow.sdk.exceptions import AirflowFailException
+from airflow.providers.common.compat.sdk import AirflowFailException
 
 from airflow_provider_ignite_kafka.hooks.kafka_config import kafka_config
 from airflow_provider_ignite_kafka.operators.spark_copy import RunNames

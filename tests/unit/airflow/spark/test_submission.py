@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from airflow.sdk.exceptions import AirflowFailException, AirflowNotFoundException
+from airflow.providers.common.compat.sdk import AirflowFailException, AirflowNotFoundException
 
 from airflow_provider_ignite_kafka.operators.ignite_to_kafka import IgniteToKafkaOperator
 from airflow_provider_ignite_kafka.operators.spark_copy import RunNames
