@@ -41,8 +41,12 @@ unit: $(VENV)/.project ## the unit tests, in a minute or two; needs neither Java
 hooks: $(VENV)/.project ## git hooks that run the quick part of `make check` before each commit
 	@$(VENV)/bin/pre-commit install
 
-test: $(VENV)/.project .work/jars/.complete $(if $(findstring integration,$(TESTS)),browser) ## all tests but the soak, on servers that they start themselves, with coverage; TESTS=path for some, WORKERS=0 for one after the other
+test: $(VENV)/.project .work/jars/.complete .work/tools/.complete $(if $(findstring integration,$(TESTS)),browser) ## all tests but the soak, on servers that they start themselves, with coverage, and the oldest set of versions; TESTS=path for some, WORKERS=0 for one after the other
 	@$(PYTHON) -m pytest --numprocesses $(WORKERS) $(COVERAGE) $(TESTS)
+	@$(if $(COVERAGE),$(PYTHON) -m tools.matrix oldest)
+
+matrix: $(VENV)/.project .work/tools/.complete ## unit tests of the Airflow part with the oldest and the newest versions, on Python 3.11 to 3.13; SETS=oldest for one
+	@$(PYTHON) -m tools.matrix $(SETS)
 
 browser: ## Chromium and its driver, for the tests of pages; as root they are installed by apt-get
 	@command -v chromium > /dev/null && command -v chromedriver > /dev/null || { \
@@ -88,10 +92,11 @@ venv: $(VENV)/.project ## the virtual environment .venv with the versions of con
 
 jars: .work/jars/.complete ## the jars of Ignite, Kafka and the backlog service in .work/jars
 
-lock: .work/tools/.complete ## writes requirements/*.txt anew: the packages of constraints.txt with the hashes of their files
+lock: .work/tools/.complete $(VENV)/.project ## writes requirements/*.txt anew: the packages of constraints.txt with the hashes of their files
 	@for group in build spark airflow; do $(LOCK) --constraint constraints.txt requirements/$$group.in --output-file requirements/$$group.txt; done
 	@$(LOCK) --no-deps constraints.txt --output-file requirements/development.txt
 	@$(LOCK) requirements/tools.in --output-file requirements/tools.txt
+	@$(PYTHON) -m tools.matrix --lock
 
 sbom: .work/tools/.complete ## bills of materials (CycloneDX) of the images' Python packages and of the jars, in .work/sbom
 	@mkdir -p .work/sbom

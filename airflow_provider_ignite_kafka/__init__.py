@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-_INTEGRATION = "Apache Ignite and Kafka"
+_INTEGRATION, _IGNITE, _KAFKA = "Apache Ignite and Kafka", "Apache Ignite", "Apache Kafka"
+_GUIDE = "/docs/airflow.md"
 _TLS_FILE = "Path of a PEM file; it must be at this path on the worker, the Spark driver and the executors."
 
 
@@ -20,13 +21,11 @@ def get_provider_info() -> dict[str, Any]:
         "name": "Apache Ignite and Kafka",
         "description": "Copies `Apache Ignite <https://ignite.apache.org/>`__ caches to Kafka topics, and topics to caches, on Spark.",
         "integrations": [
-            {
-                "integration-name": _INTEGRATION,
-                "external-doc-url": "https://ignite.apache.org/docs/latest/thin-clients/getting-started-with-thin-clients",
-                "tags": ["apache"],
-            }
+            _integration(_INTEGRATION, "https://ignite.apache.org/docs/latest/thin-clients/getting-started-with-thin-clients"),
+            _integration(_IGNITE, "https://ignite.apache.org/"),
         ],
         "operators": _modules("operators.backlog_cleanup", "operators.ignite_to_kafka", "operators.kafka_to_ignite"),
+        "transfers": [_transfer(_IGNITE, _KAFKA, "ignite_to_kafka"), _transfer(_KAFKA, _IGNITE, "kafka_to_ignite")],
         "sensors": _modules("sensors.cache_watch", "sensors.connector_lag"),
         "triggers": _modules("triggers.cache_watch", "triggers.connector_lag"),
         "hooks": _modules("hooks.ignite"),
@@ -48,6 +47,15 @@ def get_provider_info() -> dict[str, Any]:
         "extra-links": [f"{__name__}.links.copy.{name}" for name in ("ConnectorLink", "SparkLink", "TopicLink")],
         "config": {"ignite_kafka": {"description": "Options of the provider for Apache Ignite and Kafka.", "options": _options()}},
     }
+
+
+def _integration(name: str, url: str) -> dict[str, Any]:
+    return {"integration-name": name, "external-doc-url": url, "how-to-guide": [_GUIDE], "tags": ["apache"]}
+
+
+def _transfer(source: str, target: str, module: str) -> dict[str, Any]:
+    names = {"source-integration-name": source, "target-integration-name": target}
+    return {**names, "how-to-guide": _GUIDE, "python-module": f"{__name__}.operators.{module}"}
 
 
 def _modules(*names: str) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import json
 from importlib.metadata import entry_points
@@ -11,8 +12,10 @@ from typing import Any
 import airflow
 import jsonschema
 import pytest
+from airflow.providers.apache.kafka.get_provider_info import get_provider_info as get_kafka_info
 from airflow.providers_manager import ProvidersManager
 
+import airflow_provider_ignite_kafka
 from airflow_provider_ignite_kafka import get_provider_info
 
 AIRFLOW = Path(airflow.__file__).parent
@@ -41,6 +44,46 @@ def test_named_classes_and_modules_exist() -> None:
         for entry in INFO[kind]:
             for module in entry["python-modules"]:
                 importlib.import_module(module)
+
+
+def test_every_module_of_a_kind_is_listed() -> None:
+    package = Path(airflow_provider_ignite_kafka.__file__).parent
+    for kind in ("operators", "sensors", "triggers", "hooks"):
+        defined = {
+            f"airflow_provider_ignite_kafka.{kind}.{path.stem}"
+            for path in (package / kind).glob("*.py")
+            if any(_public_class_of(kind, node) for node in ast.parse(path.read_text()).body)
+        }
+        listed = {module for entry in INFO[kind] for module in entry["python-modules"]}
+        assert listed == defined, kind
+
+
+# base classes of modules' own classes, and helpers, which no Dag names
+_INTERNAL = {"SparkCopyOperator", "DeferrableSensor", "KafkaBaseHook", "SparkAppHook"}
+_SUFFIX = {"operators": "Operator", "sensors": "Sensor", "triggers": "Trigger", "hooks": "Hook"}
+
+
+def _public_class_of(kind: str, node: ast.stmt) -> bool:
+    return isinstance(node, ast.ClassDef) and node.name.endswith(_SUFFIX[kind]) and node.name not in _INTERNAL
+
+
+def test_transfers_go_between_known_integrations_and_guides_exist() -> None:
+    known = {entry["integration-name"] for entry in [*INFO["integrations"], *get_kafka_info()["integrations"]]}
+    for transfer in INFO["transfers"]:
+        assert {transfer["source-integration-name"], transfer["target-integration-name"]} <= known
+        importlib.import_module(transfer["python-module"])
+    top = Path(__file__).parents[3]
+    guides = {transfer["how-to-guide"] for transfer in INFO["transfers"]}
+    guides |= {guide for entry in INFO["integrations"] for guide in entry["how-to-guide"]}
+    assert guides
+    assert all((top / guide.removeprefix("/")).is_file() for guide in guides)
+
+
+def test_parts_follow_the_schema_of_provider_yaml() -> None:
+    described = schema("provider.yaml.schema.json")
+    parts = ("integrations", "operators", "transfers", "sensors", "triggers", "hooks", "asset-uris", "plugins", "config")
+    wanted = {"properties": {part: described["properties"][part] for part in parts}, "definitions": described["definitions"]}
+    jsonschema.validate({part: INFO[part] for part in parts}, wanted)
 
 
 def test_installed_package_is_found_by_airflow() -> None:

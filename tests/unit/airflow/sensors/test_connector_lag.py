@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException, AirflowSensorTimeout, TaskDeferred
+from airflow.sdk.exceptions import AirflowRescheduleException
 
 from airflow_provider_ignite_kafka.sensors.connector_lag import ConnectorCaughtUpSensor, ConnectorLagSensor
 from ignite_kafka.errors import AuthenticationFailed, KafkaUnavailable, SettingsError
-from tests.unit.airflow.exceptions import AirflowRescheduleException
 from tests.unit.airflow.simulated_caches import Run
 from tests.unit.airflow.simulated_lag import NEVER, behind, simulate
 

@@ -14,6 +14,7 @@ import pytest
 from airflow.models.trigger import Trigger
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException, TaskDeferred
 from airflow.sdk import Asset, AssetWatcher
+from airflow.sdk.execution_time.context import AssetStateStoreAccessors
 from airflow.serialization.decoders import smart_decode_trigger_kwargs
 from airflow.serialization.encoders import encode_trigger
 from airflow.triggers.base import BaseEventTrigger
@@ -216,8 +217,7 @@ def test_an_asset_s_state_that_cannot_be_stored_is_stored_later() -> None:
 
 
 def stores_of(*assets: str) -> Any:
-    """Airflow's accessor of assets' stores, with stores of the tests; 3.3 is the first version that has it."""
-    AssetStateStoreAccessors = pytest.importorskip("airflow.sdk.execution_time.context").AssetStateStoreAccessors
+    """Airflow's accessor of assets' stores, with stores of the tests."""
     shared = AssetStateStoreAccessors(inlets=[Asset(name=name) for name in assets])
     shared._by_name = {name: Store() for name in shared._by_name}  # type: ignore[misc]
     return shared

@@ -1,0 +1,67 @@
+"""What the code imports is what setup.cfg requires."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from configparser import ConfigParser
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+TOP = Path(__file__).parents[2]
+OWN = {"ignite_kafka", "airflow_provider_ignite_kafka"}
+DISTRIBUTIONS: Mapping[str, list[str]] = packages_distributions()
+METADATA = ConfigParser()
+METADATA.read(TOP / "setup.cfg")
+# where the code lives, and the extras with which it is installed
+PARTS = {"spark_apps": ("spark", "registry"), "airflow_provider_ignite_kafka": ("airflow", "openlineage")}
+# Airflow is several distributions, of which each requires the next
+INCLUDED = {"apache-airflow": {"apache-airflow-core", "apache-airflow-task-sdk"}}
+
+
+def required(*extras: str) -> dict[str, Requirement]:
+    """Requirements by name, of the library and of extras."""
+    texts = [METADATA["options"]["install_requires"], *(METADATA["options.extras_require"][extra] for extra in extras)]
+    lines = [line for text in texts for line in text.splitlines() if line and not line.startswith("#")]
+    return {canonicalize_name(one.name): one for one in map(Requirement, lines)}
+
+
+def imported(folder: str) -> Iterator[tuple[str, str]]:
+    """File and dotted module of every import that is not relative."""
+    for path in sorted((TOP / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+                names = [node.module]
+            yield from ((str(path.relative_to(TOP)), name) for name in names)
+
+
+def distributions_of(module: str) -> set[str]:
+    """Distributions one of which must be required for a module; a provider of Airflow is one of its own."""
+    provider = re.match(r"airflow\.providers\.((?:apache|common)\.)?(\w+)", module)
+    if provider:
+        return {canonicalize_name("apache-airflow-providers-" + (provider[1] or "").replace(".", "-") + provider[2])}
+    return {canonicalize_name(name) for name in DISTRIBUTIONS.get(module.split(".")[0], [module.split(".")[0]])}
+
+
+@pytest.mark.parametrize("folder", PARTS)
+def test_every_import_is_required(folder: str) -> None:
+    names = set(required(*PARTS[folder]))
+    names |= {part for name in names for part in INCLUDED.get(name, ())}
+    missing = {
+        f"{file}: {module}"
+        for file, module in imported(folder)
+        if module.split(".")[0] not in {*OWN, *sys.stdlib_module_names} and not distributions_of(module) & names
+    }
+    assert not missing
+
+
+def test_airflow_has_an_upper_bound_because_private_names_are_used() -> None:
+    """The state stores of assets and the running task are reached by names that the next minor version may change."""
+    assert not required("airflow")["apache-airflow"].specifier.contains("3.4.0")
