@@ -57,18 +57,9 @@ class VersionSet:
         :raises subprocess.CalledProcessError: there are no such versions.
         """
         resolution = "lowest-direct" if self.lowest else "highest"
-        options = [
-            "--quiet",
-            "--generate-hashes",
-            "--no-annotate",
-            "--no-header",
-            "--resolution",
-            resolution,
-            "--python-version",
-            self.python,
-        ]
         self.lock.parent.mkdir(parents=True, exist_ok=True)
-        subprocess.run([UV, "pip", "compile", *options, "-", "--output-file", self.lock], input=wanted(), text=True, check=True)
+        options = ["--generate-hashes", "--no-annotate", "--no-header", "--resolution", resolution, "--python-version", self.python]
+        _uv("pip", "compile", *options, "-", "--output-file", str(self.lock), given=wanted())
 
     def test(self) -> bool:
         """Install the packages and run the tests; False if one fails.
@@ -78,17 +69,20 @@ class VersionSet:
         if not self.lowest:
             self.resolve()
         home = FOLDER / self.name
-        python = home / "bin" / "python"
-        subprocess.run([UV, "venv", "--quiet", "--allow-existing", "--no-python-downloads", "--python", self.python, home], check=True)
-        install = [UV, "pip", "sync", "--quiet", "--require-hashes", "--python", python, self.lock]
-        subprocess.run(install, check=True)
-        subprocess.run([UV, "pip", "install", "--quiet", "--no-deps", "--python", python, "--editable", CHECKOUT], check=True)
+        python = str(home / "bin" / "python")
+        _uv("venv", "--allow-existing", "--no-python-downloads", "--python", self.python, str(home))
+        _uv("pip", "sync", "--require-hashes", "--python", python, str(self.lock))
+        _uv("pip", "install", "--no-deps", "--python", python, "--editable", str(CHECKOUT))
         print(f"== {self.name}: Python {self.python}, {', '.join(shown(self.lock))}", flush=True)
         command = [python, "-m", "pytest", "--quiet", "-p", "no:cacheprovider", *TESTS]
         return subprocess.run(command, cwd=CHECKOUT, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}).returncode == 0
 
 
 SETS = (VersionSet("oldest", "3.11", lowest=True), VersionSet("newest-3.12", "3.12"), VersionSet("newest-3.13", "3.13"))
+
+
+def _uv(*arguments: str, given: str | None = None) -> None:
+    subprocess.run([str(UV), "--quiet", *arguments], input=given, text=True, check=True)
 
 
 def wanted() -> str:
@@ -98,7 +92,7 @@ def wanted() -> str:
     texts = [metadata["options"]["install_requires"], *(metadata["options.extras_require"][extra] for extra in EXTRAS)]
     own = [line for text in texts for line in text.splitlines() if line and not line.startswith("#")]
     pins = dict(line.split("==") for line in (CHECKOUT / "constraints.txt").read_text().split())
-    versions = {canonicalize_name(name): version for name, version in pins.items()}
+    versions: dict[str, str] = {canonicalize_name(name): version for name, version in pins.items()}
     known = {canonicalize_name(Requirement(line).name) for line in own}
     tools = [f"{tool}=={versions[tool]}" for tool in TEST_TOOLS if tool not in known]
     return "\n".join([*own, *tools, ""])

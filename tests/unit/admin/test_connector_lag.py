@@ -42,7 +42,7 @@ def records(monkeypatch: pytest.MonkeyPatch) -> Any:
             "_chosen": lambda *_: ["t"],
         }.items():
             monkeypatch.setattr(connector_lag, name, value)
-        monkeypatch.setattr(connector_lag.backlog, "status_of", lambda cluster, connector: view)
+        monkeypatch.setattr("ignite_kafka.admin.backlog.status_of", lambda cluster, connector: view)
 
     return have
 

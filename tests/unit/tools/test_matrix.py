@@ -15,7 +15,9 @@ from tools.servers.jars import CHECKOUT
 
 
 def test_the_oldest_set_has_the_lower_bounds_of_setup_cfg() -> None:
-    locked = {canonicalize_name(name): version for name, version in re.findall(r"^([\w.-]+)==(\S+)", OLDEST.lock.read_text(), re.MULTILINE)}
+    locked: dict[str, str] = {
+        canonicalize_name(name): version for name, version in re.findall(r"^([\w.-]+)==(\S+)", OLDEST.lock.read_text(), re.MULTILINE)
+    }
     requirements = [Requirement(line) for line in wanted().splitlines()]
     assert all(requirement.specifier.contains(locked[canonicalize_name(requirement.name)]) for requirement in requirements)
     lowest = {one.name: bound.version for one in requirements for bound in one.specifier if bound.operator == ">="}
