@@ -38,7 +38,7 @@ TEST_TOOLS = (
 class VersionSet:
     """Versions to test with.
 
-    :param python: version of Python, which must be on the path.
+    :param python: minor version of Python, which pyenv or the path must have.
     :param lowest: whether direct requirements have their lowest versions; else each package has its newest.
     """
 
@@ -70,7 +70,7 @@ class VersionSet:
             self.resolve()
         home = FOLDER / self.name
         python = str(home / "bin" / "python")
-        _uv("venv", "--allow-existing", "--no-python-downloads", "--python", self.python, str(home))
+        _uv("venv", "--allow-existing", "--no-python-downloads", "--python", interpreter(self.python), str(home))
         _uv("pip", "sync", "--require-hashes", "--python", python, str(self.lock))
         _uv("pip", "install", "--no-deps", "--python", python, "--editable", str(CHECKOUT))
         print(f"== {self.name}: Python {self.python}, {', '.join(shown(self.lock))}", flush=True)
@@ -79,6 +79,13 @@ class VersionSet:
 
 
 SETS = (VersionSet("oldest", "3.11", lowest=True), VersionSet("newest-3.12", "3.12"), VersionSet("newest-3.13", "3.13"))
+
+
+def interpreter(version: str) -> str:
+    """A Python of a minor version: that of pyenv, whose shims run one version only, else what uv finds by its version."""
+    root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+    found = sorted((root / "versions").glob(f"{version}.*/bin/python"))
+    return str(found[-1]) if found else version
 
 
 def _uv(*arguments: str, given: str | None = None) -> None:
