@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from airflow_provider_ignite_kafka.hooks.kafka_config import kafka_config
-from airflow_provider_ignite_kafka.options import INSECURE_REMEDY, allow_insecure_connections
-from airflow_provider_ignite_kafka.spark.request import Connections, mask_secrets, resolve_secrets
-from ignite_kafka.ignite.endpoint import IgniteCredentials, IgniteEndpoint
+from airflow_provider_ignite_kafka.kafka_access import connection_clients
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics
 from ignite_kafka.settings.connector import ConnectorSettings
-from ignite_kafka.settings.transport_security import check, kafka_weaknesses
 from ignite_kafka.state.status import RunStatus
 
 
@@ -30,15 +26,10 @@ def connector_status(
     """
     from ignite_kafka.admin.target_state import newest_run
 
-    clients = clients_of(kafka_conn_id, secrets_file)
+    clients = connection_clients(kafka_conn_id, secrets_file)
     return newest_run(clients, Topics(clients), internal_topic_prefix, connector).run
 
 
 def clients_of(kafka_conn_id: str, secrets_file: str | None = None) -> KafkaClients:
     """Clients of the brokers of a connection; arguments and errors as for :func:`connector_status`."""
-    config = kafka_config(kafka_conn_id)
-    connections = Connections(IgniteEndpoint(), IgniteCredentials(), config, {})
-    mask_secrets(connections.secrets)
-    common = {**config.plain, **resolve_secrets(secrets_file, connections).kafka}
-    check(kafka_weaknesses(common), allow_insecure_connections(), INSECURE_REMEDY)
-    return KafkaClients(common, config.producer, config.consumer)
+    return connection_clients(kafka_conn_id, secrets_file)

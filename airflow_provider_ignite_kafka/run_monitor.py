@@ -1,24 +1,21 @@
-"""A run of a connector, monitored through Kafka: its clusters are checked, its end is awaited, its stop is requested."""
+"""A run of a connector, monitored through Kafka: its clusters are checked, its records are read, its stop is requested."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
-from airflow_provider_ignite_kafka.spark.request import Request
-from ignite_kafka.common.deadline import Deadline
-from ignite_kafka.errors import IgniteKafkaError
+from airflow_provider_ignite_kafka.followed_run import FollowedRun, active_try
 from ignite_kafka.kafka.clients import KafkaClients
-from ignite_kafka.kafka.topics import Topics
-from ignite_kafka.state.status import PAUSED, RunStatus, read_run, read_runs, written_ms
+from ignite_kafka.kafka.topics import Topics, group_lag
+from ignite_kafka.settings.sink import group_of
+from ignite_kafka.state.status import RunStatus, now_ms, read_run_written, read_runs
 
 if TYPE_CHECKING:
+    from airflow_provider_ignite_kafka.spark.request import Request
     from ignite_kafka.state.configs import ConnectorRecord
 
 _CHECK_S = 10.0
-_POLL_S = 5.0  # each poll reads the status topic
-_MISSED_REPORTS = 6
 
 
 class RunRecords(Protocol):
@@ -27,14 +24,11 @@ class RunRecords(Protocol):
     :raises IgniteKafkaError: from every method, if Kafka does not answer.
     """
 
-    def run(self, run_id: str) -> RunStatus | None:
-        """The status record of a run; None if it wrote none."""
+    def run(self, run_id: str) -> tuple[RunStatus | None, int]:
+        """The status record of a run and its time in milliseconds since 1970; (None, 0) if it wrote none."""
 
     def runs(self) -> Mapping[str, RunStatus]:
         """Status records of all runs of the connector, by run id."""
-
-    def written_ms(self, run_id: str) -> int:
-        """Time at which a run wrote last, in milliseconds since 1970."""
 
     def owner(self) -> ConnectorRecord | None:
         """The run that has the connector now; None if there is none."""
@@ -42,25 +36,26 @@ class RunRecords(Protocol):
     def request_stop(self, generation: int) -> None:
         """Set the connector's target state to STOPPED for one generation of its runs."""
 
+    def stopped_generation(self) -> int:
+        """The generation that was last requested to stop by :meth:`request_stop`; 0 if there is none."""
+
+    def sink_lag(self, topics: Iterable[str]) -> Mapping[str, int]:
+        """Records of topics behind the offsets that the connector, a sink, has committed; by topic."""
+
 
 class KafkaRunRecords:
-    """:class:`RunRecords` of the connector of a request."""
+    """:class:`RunRecords` of a connector in Kafka."""
 
-    def __init__(self, request: Request) -> None:
-        self._clients = KafkaClients.of(request.settings, request.secrets)
-        self._prefix, self._connector = request.settings.internal_topic_prefix, request.settings.name
+    def __init__(self, clients: KafkaClients, internal_topic_prefix: str, connector: str) -> None:
+        self._clients, self._prefix, self._connector = clients, internal_topic_prefix, connector
 
-    def run(self, run_id: str) -> RunStatus | None:
+    def run(self, run_id: str) -> tuple[RunStatus | None, int]:
         """See :meth:`RunRecords.run`."""
-        return read_run(self._clients, self._prefix, self._connector, run_id)
+        return read_run_written(self._clients, self._prefix, self._connector, run_id)
 
     def runs(self) -> Mapping[str, RunStatus]:
         """See :meth:`RunRecords.runs`."""
         return read_runs(self._clients, self._prefix, self._connector)
-
-    def written_ms(self, run_id: str) -> int:
-        """See :meth:`RunRecords.written_ms`."""
-        return written_ms(self._clients, self._prefix, self._connector, run_id)
 
     def owner(self) -> ConnectorRecord | None:
         """See :meth:`RunRecords.owner`."""
@@ -74,62 +69,49 @@ class KafkaRunRecords:
 
         write_target(self._clients, Topics(self._clients), self._prefix, self._connector, STOPPED, generation=generation)
 
+    def stopped_generation(self) -> int:
+        """See :meth:`RunRecords.stopped_generation`."""
+        from ignite_kafka.state.target_state import read_stopped_generation
+
+        return read_stopped_generation(self._clients, Topics(self._clients), self._prefix, self._connector)
+
+    def sink_lag(self, topics: Iterable[str]) -> Mapping[str, int]:
+        """See :meth:`RunRecords.sink_lag`."""
+        return group_lag(Topics(self._clients), group_of(self._connector), topics)
+
 
 class RunMonitor:
-    """Monitors the run of one request.
+    """Monitors a run.
 
-    :param records: default: those in Kafka.
-    :raises IgniteKafkaError: from every method but :meth:`await_end`, if a cluster does not answer.
+    :raises IgniteKafkaError: from every method, if Kafka does not answer.
     """
 
-    def __init__(self, request: Request, records: RunRecords | None = None) -> None:
-        self._request = request
-        self._records = records or KafkaRunRecords(request)
+    def __init__(self, run: FollowedRun, records: RunRecords) -> None:
+        self.run = run
+        self._records = records
 
-    def check_clusters(self, *, ignite: bool, timeout_s: float = _CHECK_S) -> None:
-        """Send one request to Kafka and, if `ignite`, to Ignite; each is given about `timeout_s` seconds.
+    @staticmethod
+    def of(request: Request, run: FollowedRun) -> RunMonitor:
+        """The monitor of a request's run, with the secrets of the request."""
+        clients = KafkaClients.of(request.settings, request.secrets)
+        return RunMonitor(run, KafkaRunRecords(clients, request.settings.internal_topic_prefix, request.settings.name))
 
-        A wrong address, password or certificate is found in seconds, before a Spark app starts.
-        """
-        KafkaClients.of(self._request.settings, self._request.secrets).check(timeout_s)
-        if ignite:
-            from ignite_kafka.ignite.cluster import Cluster
+    def following(self, run: FollowedRun) -> RunMonitor:
+        """The monitor of another run of the same connector."""
+        return type(self)(run, self._records)
 
-            with Cluster(self._request.settings.ignite_endpoint.bounded(timeout_s), self._request.secrets.ignite) as cluster:
-                cluster.active()
+    def poll(self) -> tuple[RunStatus | None, int]:
+        """The run's record and its time in milliseconds since 1970; (None, 0) if the app wrote none."""
+        return self._records.run(self.run.run_id)
 
     def status(self) -> RunStatus | None:
         """The run's record in the status topic; None if the app wrote none."""
-        return self._records.run(self._request.run_id)
+        return self.poll()[0]
 
     def has_ended(self) -> bool:
         """Whether the run's record has an end."""
         status = self.status()
         return status is not None and status.ended_ms is not None
-
-    def await_end(self, *, stopped: Callable[[], bool], poll_s: float = _POLL_S) -> RunStatus | None:
-        """Poll until the run's record has an end; return the last record, None if there is no record at all.
-
-        Returns a record without an end if `stopped` is true, or if a run that is not paused wrote nothing for as long as its own retries
-        may take. A Kafka that does not answer counts as such a silence.
-        """
-        settings = self._request.settings
-        silence_s = max(settings.retry_timeout_ms, _MISSED_REPORTS * settings.progress_interval_ms) / 1000
-        deadline = Deadline.after(silence_s)
-        last: tuple[RunStatus | None, int] = (None, 0)
-        while True:
-            try:
-                status = self.status()
-                if status is None or status.ended_ms is not None:
-                    return status
-                now = (status, self._records.written_ms(self._request.run_id))
-                if now != last or status.state == PAUSED:
-                    last, deadline = now, Deadline.after(silence_s)
-            except IgniteKafkaError:  # bounded by the deadline, too
-                pass
-            if stopped() or deadline.expired:
-                return last[0]
-            time.sleep(poll_s)
 
     def request_stop(self) -> bool:
         """Request that a continuous run ends after its current batch, by the connector's target state.
@@ -138,13 +120,38 @@ class RunMonitor:
 
         :return: False if the run is not active, is not continuous, or has lost the connector to another run.
         """
-        if not self._request.settings.streams or (status := self.status()) is None or status.ended_ms is not None:
+        if not self.run.streams or (status := self.status()) is None or status.ended_ms is not None:
             return False
         owner = self._records.owner()
-        if owner is None or owner.run_id != self._request.run_id:
+        if owner is None or owner.run_id != self.run.run_id:
             return False
         self._records.request_stop(owner.generation)
         return True
+
+    def lag(self, status: RunStatus) -> Mapping[str, int]:
+        """Records that a sink is yet to store, by topic; empty for a source, whose backlog only Ignite knows."""
+        return self._records.sink_lag({cache.topic for cache in status.caches.values()}) if self.run.sink else {}
+
+    def stop_requested(self, generation: int) -> bool:
+        """Whether a task, not an operator of the connector, has asked the run of that generation to stop."""
+        return bool(generation) and self._records.stopped_generation() == generation
+
+    def tries(self, own_runs: str) -> list[RunStatus]:
+        """Records of the tries of a task, oldest first.
+
+        :param own_runs: prefix of the run ids of all tries of this task.
+        """
+        return sorted((run for run_id, run in self._records.runs().items() if run_id.startswith(own_runs)), key=lambda run: run.started_ms)
+
+    def active_try(self, own_runs: str) -> str | None:
+        """Run id of an earlier try of this task that is still active; see :func:`.followed_run.active_try`."""
+        owner = self._records.owner()
+        if owner is None or not owner.run_id.startswith(own_runs):
+            return None
+        status, written_ms = self._records.run(owner.run_id)
+        stop_requested = self.stop_requested(owner.generation)
+        found = active_try(own_runs, owner.run_id, status, written_ms, now_ms(), self.run.silence_s, stop_requested=stop_requested)
+        return owner.run_id if found else None
 
     def superseded_by(self, own_runs: str) -> RunStatus | None:
         """The active run that took the connector after an earlier try of this task; None if there is none.
@@ -157,3 +164,18 @@ class RunMonitor:
         other = runs.get(owner.run_id) if owner is not None and not owner.run_id.startswith(own_runs) else None
         supersedes = other is not None and other.ended_ms is None and tries and other.started_ms >= max(tries)
         return other if supersedes else None
+
+
+def check_clusters(request: Request, *, ignite: bool, timeout_s: float = _CHECK_S) -> None:
+    """Send one request to Kafka and, if `ignite`, to Ignite; each is given about `timeout_s` seconds.
+
+    A wrong address, password or certificate is found in seconds, before a Spark app starts.
+
+    :raises IgniteKafkaError: a cluster does not answer.
+    """
+    KafkaClients.of(request.settings, request.secrets).check(timeout_s)
+    if ignite:
+        from ignite_kafka.ignite.cluster import Cluster
+
+        with Cluster(request.settings.ignite_endpoint.bounded(timeout_s), request.secrets.ignite) as cluster:
+            cluster.active()

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import re
 import select
 import shutil
 import signal
-import subprocess
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,48 +19,40 @@ from airflow.providers.common.compat.sdk import AirflowException, BaseHook
 
 from airflow_provider_ignite_kafka.spark.process_watchdog import ProcessWatchdog, signal_group, start_watchdog, terminate_app
 from airflow_provider_ignite_kafka.spark.submission import SparkMaster, Submission
-from ignite_kafka.errors import IgniteKafkaError, SettingsError
+from ignite_kafka.errors import SettingsError
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Connection
 
 APP_LINE = "ignite-kafka: "
-# printed by spark-submit when YARN or Kubernetes has reported the app's end; without it, spark-submit's own exit code means nothing
-_REPORTED = re.compile(r"final status: (SUCCEEDED|FAILED|KILLED)|Container final statuses:", re.IGNORECASE)
 _TAIL_LINES = 20
 _READ_BYTES = 65536
 _WATCHDOG_END_S = 30.0
-_POLL_S = 0.5
-_STOP_THREAD = "stop-app"
-_KILL_S = 30.0  # for the cluster's own kill command, if the app has not ended
 
 
 @dataclass(frozen=True)
 class AppExit:
-    """End of a submitted app, as spark-submit reports it.
+    """End of spark-submit, which in client mode is the end of the app.
 
-    :param exit_code: of the app in client mode; of spark-submit, or the driver pod, in cluster mode.
+    :param exit_code: of the app in client mode; of the submission in cluster mode.
     :param app_error: the app's last line, ``<CODE> <message>``, if it was in the output.
     :param tail: the last lines of output.
-    :param reported: the app itself has ended. False in cluster mode if spark-submit ended without reporting that: it was killed, or lost
-        the cluster.
     """
 
     exit_code: int
     app_error: str | None = None
     tail: tuple[str, ...] = ()
-    reported: bool = True
 
 
 class SparkAppHook(SparkSubmitHook):
     """Spark provider's hook for an app that can be stopped gracefully.
 
+    In client mode the app is a child of spark-submit and ends with the task. In cluster mode spark-submit ends once the cluster has
+    accepted the app, which :class:`.ClusterRun` then follows.
+
     :param submission: what is submitted; it overrides arguments of the same name.
     :param folder: private folder of the task, removed by the watchdog if the task is killed.
     :param stop_timeout_s: seconds between the request to stop and the kill.
-    :param request_stop: requests that the run ends after its current batch, in cluster mode, where no signal reaches it; returns False
-        if the run will not. May block.
-    :param has_ended: whether the run's record has an end; in cluster mode, once spark-submit has ended. May block.
     :param arguments: arguments of the base class, those that :func:`spark_master` was given.
     """
 
@@ -74,8 +62,6 @@ class SparkAppHook(SparkSubmitHook):
         submission: Submission,
         folder: Path,
         stop_timeout_s: float,
-        request_stop: Callable[[], bool],
-        has_ended: Callable[[], bool],
         **arguments: Any,
     ) -> None:
         submitted = {
@@ -90,28 +76,24 @@ class SparkAppHook(SparkSubmitHook):
         self._environment = dict(submission.environment)
         self._folder = folder
         self._stop_timeout_s = stop_timeout_s
-        self._request_stop = request_stop
-        self._has_ended = has_ended
-        self._reported = False
-        self._ended = False
         self._watchdog: ProcessWatchdog | None = None
         self._stop_requested = False
         self._app_error: str | None = None
         self._tail: deque[str] = deque(maxlen=_TAIL_LINES)
         self._unlogged: deque[str] = deque()
-        self._buffered_log = _BufferedLog(self._unlogged)
 
     @property
-    def log(self) -> Any:
-        """The task's log. In a thread of :meth:`stop`, when that log may be locked, lines are buffered for :meth:`close`."""
-        return self._buffered_log if threading.current_thread().name == _STOP_THREAD else super().log
+    def app_id(self) -> str:
+        """Id of the app in the cluster, a YARN application or a driver pod; empty before the cluster has accepted the app."""
+        return str(self._yarn_application_id or self._kubernetes_driver_pod or "")
 
     @property
-    def _cluster_mode(self) -> bool:
-        return str(self._connection["deploy_mode"]) == "cluster"
+    def namespace(self) -> str:
+        """Namespace of the driver pod; empty without one."""
+        return str(self._connection["namespace"] or "")
 
     def run(self, application: str, on_line: Callable[[str], None] = lambda _line: None) -> AppExit:
-        """Submit the app and wait for its end; a failed app is no exception.
+        """Submit the app and wait for the end of spark-submit; a failed app is no exception.
 
         :param on_line: called with each line of output.
         :raises AirflowException: the app could not be started.
@@ -122,56 +104,41 @@ class SparkAppHook(SparkSubmitHook):
         except AirflowException:
             if self._submit_sp is None or self._submit_sp.poll() is None:
                 raise
-        return AppExit(self._app_exit_code(), self._app_error, tuple(self._tail), self._reported or not self._cluster_mode)
+        assert self._submit_sp is not None
+        return AppExit(int(self._submit_sp.returncode), self._app_error, tuple(self._tail))
 
-    def mark_ended(self) -> None:
-        """Note that the app has ended or was never submitted, so that nothing is stopped."""
-        self._ended = True
-
-    @property
-    def submitted(self) -> bool:
-        """Whether the cluster has accepted the app: spark-submit has printed its id."""
-        return bool(self._yarn_application_id or self._kubernetes_driver_pod)
+    def request_end(self) -> None:
+        """Send the app the SIGTERM after which a stream ends with its current batch; a second one would interrupt the batch."""
+        process = self._submit_sp
+        if process is None or process.poll() is not None or self._stop_requested:
+            return
+        self._stop_requested = True
+        terminate_app(process.pid, self._folder)
+        if self._watchdog is not None:
+            self._watchdog.note_stop_requested()
 
     def stop(self) -> None:
-        """Request that the app ends after its current batch; kill it at the deadline.
-
-        The request is SIGTERM in client mode. In cluster mode it goes through Kafka, and the base class kills.
+        """End spark-submit. In client mode the app is first requested to end after its current batch, until the deadline.
 
         Airflow calls this in a signal handler, often while the interrupted thread writes the app's output to the log and holds the log's
         lock. So nothing is logged here: :meth:`close` logs it.
         """
         process = self._submit_sp
-        if process is None:
+        if process is None or process.poll() is not None:
             return
-        deadline = time.monotonic() + self._stop_timeout_s
-        if process.poll() is not None:
-            if self._left_running:
-                self._ended = True
-                self._unlogged.append(f"Stopping the app in the cluster, for at most {self._stop_timeout_s:g} s")
-                _start_thread(self._stop_left_running, deadline).join(self._stop_timeout_s + _KILL_S)
-            return
-        self._unlogged.append(f"Stopping the Spark app, process group {process.pid}, for at most {self._stop_timeout_s:g} s")
         if self._cluster_mode:
-            stopper = _start_thread(self._stop_in_cluster, deadline)
-            deadline += _KILL_S
-            self._drain(process.stdout.fileno(), deadline)
-            stopper.join(max(0.0, deadline - time.monotonic()))
-            self._ended = True
+            self._unlogged.append(f"Stopping spark-submit, process group {process.pid}")
         else:
-            if not self._stop_requested:
-                self._stop_requested = True
-                terminate_app(process.pid, self._folder)
-                if self._watchdog is not None:
-                    self._watchdog.note_stop_requested()
-            self._drain(process.stdout.fileno(), deadline)
+            self._unlogged.append(f"Stopping the Spark app, process group {process.pid}, for at most {self._stop_timeout_s:g} s")
+            self.request_end()
+            self._drain(process.stdout.fileno(), time.monotonic() + self._stop_timeout_s)
         signal_group(process.pid, signal.SIGKILL)
 
     def close(self) -> None:
         """Stop what still runs, log buffered lines and release the watchdog; call it however the task ends."""
         process = self._submit_sp
         if process is not None:
-            if process.poll() is None or self._left_running:
+            if process.poll() is None:
                 self.stop()
             process.wait()
             process.stdout.close()
@@ -182,47 +149,8 @@ class SparkAppHook(SparkSubmitHook):
             self._watchdog.wait(_WATCHDOG_END_S)
 
     @property
-    def _left_running(self) -> bool:
-        """Whether the app may still run in the cluster although spark-submit has ended."""
-        return self._cluster_mode and not self._ended and not self._reported
-
-    def _stop_left_running(self, deadline: float) -> None:
-        """Request a stop, wait, then kill; for an app whose spark-submit has ended, which the base class would need for the kill."""
-        try:
-            accepted = self._request_stop()
-            while accepted and time.monotonic() < deadline and not self._has_ended():
-                time.sleep(_POLL_S)
-            if accepted and self._has_ended():
-                return
-        except (IgniteKafkaError, OSError) as error:
-            self._unlogged.append(f"The stop of the run could not be requested: {error}")
-        if self._yarn_application_id:
-            command = ["yarn", "application", "-kill", self._yarn_application_id]
-            try:
-                killed = subprocess.run(command, env={**os.environ, **(self._env or {})}, capture_output=True, timeout=_KILL_S, check=False)
-                self._unlogged.append(f"{' '.join(command)} ended with exit code {killed.returncode}")
-            except (OSError, subprocess.TimeoutExpired) as error:
-                self._unlogged.append(f"{' '.join(command)} failed: {error}")
-        elif self._kubernetes_driver_pod:
-            self._delete_driver_pod()
-
-    def _stop_in_cluster(self, deadline: float) -> None:
-        """Request a stop, wait, then kill; runs in a thread of :meth:`stop`."""
-        try:
-            self._request_and_wait(deadline)
-        finally:  # also after an unexpected error
-            self.on_kill()
-
-    def _request_and_wait(self, deadline: float) -> None:
-        assert self._submit_sp is not None
-        try:
-            accepted = self._request_stop()
-        except (IgniteKafkaError, OSError) as error:
-            self._unlogged.append(f"The stop of the run could not be requested: {error}")
-            return
-        if accepted:
-            with suppress(subprocess.TimeoutExpired):
-                self._submit_sp.wait(max(0.0, deadline - time.monotonic()))  # spark-submit ends with the app
+    def _cluster_mode(self) -> bool:
+        return str(self._connection["deploy_mode"]) == "cluster"
 
     def _process_spark_submit_log(self, itr: Iterator[Any]) -> None:
         assert self._submit_sp is not None
@@ -241,8 +169,6 @@ class SparkAppHook(SparkSubmitHook):
             self._tail.append(line)
         if line.startswith(APP_LINE):
             self._app_error = line.removeprefix(APP_LINE)
-        if _REPORTED.search(line):
-            self._reported = True
 
     def _drain(self, output: int, deadline: float) -> None:
         """Read the output to its end, because an app that blocks on a full pipe cannot stop. The interrupted reader is left alone."""
@@ -256,24 +182,6 @@ class SparkAppHook(SparkSubmitHook):
                 for line in lines:
                     self._remember(line.decode(errors="replace"))
                     self._unlogged.append(line.decode(errors="replace"))
-
-    def _app_exit_code(self) -> int:
-        assert self._submit_sp is not None
-        if self._is_kubernetes and self._spark_exit_code:
-            return self._spark_exit_code
-        return int(self._submit_sp.returncode)
-
-
-class _BufferedLog:
-    """Log interface that appends lines to a queue."""
-
-    def __init__(self, lines: deque[str]) -> None:
-        self._lines = lines
-
-    def info(self, message: object, *arguments: object) -> None:
-        self._lines.append(str(message) % arguments if arguments else str(message))
-
-    debug = warning = error = exception = info
 
 
 def spark_master(arguments: Mapping[str, Any]) -> SparkMaster:
@@ -290,13 +198,6 @@ def spark_master(arguments: Mapping[str, Any]) -> SparkMaster:
 
 def _with_binary(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {**arguments, "spark_binary": arguments.get("spark_binary") or _installed_binary()}
-
-
-def _start_thread(target: Callable[[float], None], deadline: float) -> threading.Thread:
-    """Start what may block because Kafka or the cluster does not answer."""
-    thread = threading.Thread(target=target, args=(deadline,), name=_STOP_THREAD, daemon=True)
-    thread.start()
-    return thread
 
 
 def _check_connection(connection: Connection) -> None:

@@ -11,19 +11,23 @@ import unicodedata
 import uuid
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.providers.common.compat.sdk import BaseOperator
+from airflow.providers.common.compat.sdk import conf as airflow_conf
 
+from airflow_provider_ignite_kafka import run_for
+from airflow_provider_ignite_kafka.followed_run import FollowedRun
 from airflow_provider_ignite_kafka.hooks.ignite import IgniteHook
 from airflow_provider_ignite_kafka.hooks.spark_app import AppExit, SparkAppHook, spark_master
 from airflow_provider_ignite_kafka.lineage.copy import CopyLineage, injects_parent_job, with_parent_job
 from airflow_provider_ignite_kafka.links.copy import ConnectorLink, SparkLink, TopicLink
+from airflow_provider_ignite_kafka.operators.resumable_copy import ResumableCopy
 from airflow_provider_ignite_kafka.parse_check import check_settings
-from airflow_provider_ignite_kafka.run_monitor import RunMonitor
+from airflow_provider_ignite_kafka.run_monitor import RunMonitor, check_clusters
 from airflow_provider_ignite_kafka.run_report import RunReport
 from airflow_provider_ignite_kafka.spark import run_result
 from airflow_provider_ignite_kafka.spark.packaging import app_path
@@ -32,8 +36,11 @@ from airflow_provider_ignite_kafka.spark.submission import SparkMaster, build_su
 from airflow_provider_ignite_kafka.templates import TypedTemplates
 from ignite_kafka.errors import IgniteKafkaError, SettingsError
 from ignite_kafka.settings.connector import NAME, ConnectorSettings
+from ignite_kafka.state.status import now_ms
 
 if TYPE_CHECKING:
+    from datetime import timedelta
+
     from airflow.providers.common.compat.sdk import Context
 
     from ignite_kafka.state.status import RunStatus
@@ -41,13 +48,18 @@ if TYPE_CHECKING:
 _NAME_LETTERS, _NAME_KEPT = frozenset(string.ascii_letters + string.digits + "._-"), 160
 # the last two end spark-submit before the app, so that it could not be distinguished from a lost one
 _OURS = frozenset({"self", "conn_id", "conf", "application_args", "java_class", "yarn_track_via_rm_api", "track_driver_via_k8s_api"})
+_NOT_DEFERRED = (
+    "deferrable has no effect: with master %s in client mode the Spark app is a child of this task and ends with it. "
+    "Set deploy-mode cluster in connection %s (YARN, Kubernetes)."
+)
 
 
-class SparkCopyOperator(CopyLineage, TypedTemplates, BaseOperator):
+class SparkCopyOperator(ResumableCopy, CopyLineage, TypedTemplates, BaseOperator):
     """Run one of our Spark apps to its end and return its counts; an error that no retry cures fails the task without retries.
 
-    In client mode (``local[*]``, ``spark://``) the app runs on the worker and ends with the task; with ``deploy-mode`` cluster (YARN,
-    Kubernetes) the cluster runs it and spark-submit waits for its end.
+    In client mode (``local[*]``, ``spark://``) the app runs on the worker and ends with the task. With ``deploy-mode`` cluster (YARN,
+    Kubernetes) the cluster runs it, and the task, or with `deferrable` a trigger, follows it by the connector's status topic. A retried
+    task follows the run of an earlier try that goes on; ``durable=False`` (Airflow 3.3) replaces that run.
 
     :param settings: settings of the connector by name, or the path of a ``.properties`` file on the worker. Templated.
     :param run_mode: ``once`` or ``continuous``; overrides the setting. Templated.
@@ -69,6 +81,11 @@ class SparkCopyOperator(CopyLineage, TypedTemplates, BaseOperator):
     :param application: path of the app, such as ``local:///opt/app/ignite_to_kafka.py`` in an image. Default: the installed one. Templated.
     :param spark_submit: other arguments of the Spark provider's SparkSubmitHook by name: ``archives``, ``deploy_mode``, ``env_vars``,
         ``files``, ``keytab``, ``principal``, ``properties_file``, ``py_files``, ``spark_binary``, ``yarn_queue`` and so on. Templated.
+    :param deferrable: follow the app from the triggerer, so that it holds no worker slot; in cluster mode only. Default:
+        ``[operators] default_deferrable``.
+    :param run_for: how long a stream runs from its first try on, before it is ended gracefully, which is a success: a timedelta,
+        seconds, or text such as ``8:00:00`` or ``PT8H``. Templated.
+    :param start_timeout_ms: milliseconds from the submission to the app's first record, in cluster mode.
     :param stop_timeout_ms: milliseconds that the app has to end after its current batch, when the task is killed or times out.
     :param openlineage_inject_parent_job_info: add the Spark properties by which OpenLineage's Spark listener names this task as parent.
         Default: option ``spark_inject_parent_job_info`` of section ``[openlineage]`` in Airflow's configuration.
@@ -77,9 +94,10 @@ class SparkCopyOperator(CopyLineage, TypedTemplates, BaseOperator):
     other, also those of a backfill.
     """
 
+    _hook: SparkAppHook | None = None
     app_name: ClassVar[str]
     direction: ClassVar[type[ConnectorSettings]]
-    monitor_of: Callable[[Request], RunMonitor] = RunMonitor
+    check_clusters: Callable[..., None] = staticmethod(check_clusters)
     template_fields: Sequence[str] = (
         "settings",
         "run_mode",
@@ -91,6 +109,7 @@ class SparkCopyOperator(CopyLineage, TypedTemplates, BaseOperator):
         "conf",
         "application",
         "spark_submit",
+        "run_for",
     )
     template_fields_renderers = {"settings": "json", "conf": "json", "spark_submit": "json"}
     operator_extra_links = (ConnectorLink(), SparkLink(), TopicLink())
@@ -114,6 +133,9 @@ class SparkCopyOperator(CopyLineage, TypedTemplates, BaseOperator):
         driver_memory: str | None = None,
         application: str | None = None,
         spark_submit: Mapping[str, Any] | None = None,
+        deferrable: bool = airflow_conf.getboolean("operators", "default_deferrable", fallback=False),
+        run_for: timedelta | float | str | None = None,
+        start_timeout_ms: int = 1_800_000,
         stop_timeout_ms: int = 30_000,
         openlineage_inject_parent_job_info: bool | None = None,
         **kwargs: Any,
@@ -122,19 +144,16 @@ class SparkCopyOperator(CopyLineage, TypedTemplates, BaseOperator):
         if self.max_active_tis_per_dag is None and _one_connector(settings):
             self.max_active_tis_per_dag = 1  # a newer run of a connector ends the older one
         self.settings, self.run_mode = settings, run_mode
-        self.ignite_conn_id, self.kafka_conn_id = ignite_conn_id, kafka_conn_id
-        self.registry_conn_id, self.conn_id = registry_conn_id, conn_id
-        self.secrets_file, self.ship_secrets_unprotected = secrets_file, ship_secrets_unprotected
-        self.conf, self.spark_submit = conf, spark_submit
+        self.ignite_conn_id, self.kafka_conn_id, self.registry_conn_id = ignite_conn_id, kafka_conn_id, registry_conn_id
+        self.conn_id, self.secrets_file, self.ship_secrets_unprotected = conn_id, secrets_file, ship_secrets_unprotected
+        self.conf, self.application, self.spark_submit = conf, application, spark_submit
         self.num_executors, self.total_executor_cores = num_executors, total_executor_cores
-        self.executor_cores, self.executor_memory = executor_cores, executor_memory
-        self.driver_memory, self.application = driver_memory, application
+        self.executor_cores, self.executor_memory, self.driver_memory = executor_cores, executor_memory, driver_memory
         if not isinstance(spark_submit, str) and (wrong := _wrong_arguments(spark_submit)):
             raise ValueError(wrong)
-        self.stop_timeout_ms = stop_timeout_ms
+        self.deferrable, self.run_for = deferrable, run_for
+        self.start_timeout_ms, self.stop_timeout_ms = start_timeout_ms, stop_timeout_ms
         self.openlineage_inject_parent_job_info = injects_parent_job(openlineage_inject_parent_job_info)
-        self._hook: SparkAppHook | None = None
-        self._killed = False
 
     def check_settings(self) -> None:
         """Check settings that are no templates, so that a wrong one is an import error of the Dag.
@@ -153,6 +172,9 @@ class SparkCopyOperator(CopyLineage, TypedTemplates, BaseOperator):
         :raises AirflowFailException: the run failed and no retry can help.
         :raises AirflowException: the run failed; a retry resumes where it ended.
         """
+        return self._copy(context)
+
+    def _copy(self, context: Context) -> dict[str, Any]:
         folder = Path(tempfile.mkdtemp(prefix="ignite-kafka-"))
         try:
             names = RunNames.of(context)
@@ -161,22 +183,25 @@ class SparkCopyOperator(CopyLineage, TypedTemplates, BaseOperator):
             arguments = self._spark_arguments()
             arguments["conf"] = with_parent_job(arguments["conf"], context, inject=self.openlineage_inject_parent_job_info)
             master = spark_master(arguments)
-            monitor = self.monitor_of(request)
-            hook = self._hook = self._submit_hook(request, monitor, folder, master, arguments)
-            monitor.check_clusters(ignite=not master.cluster_mode)
-            if context["ti"].try_number > 1 and (other := monitor.superseded_by(f"{names.snapshot_id}/")) is not None:
-                raise run_result.superseded_exception(other)
-            if self._killed:
-                raise run_result.killed_exception()
+            self._hook = self._submit_hook(request, folder, master, arguments)
+            self.check_clusters(request, ignite=not master.cluster_mode)
+            over = self._begin_try(request, f"{names.snapshot_id}/", retried=context["ti"].try_number > 1)
+            if over is not None:
+                return run_result.to_xcom(over)
             report.started()
-            ended = hook.run(self.application or str(app_path(self.app_name)), report.printed)
-            return self._result(ended, hook, monitor, report, continuous=request.settings.run_mode == "continuous")
+            if master.cluster_mode:
+                return dict(self.execute_resumable(context))
+            if self.deferrable:
+                self.log.warning(_NOT_DEFERRED, master.url, self.conn_id)
+            return self._run_beside_task(context, self._hook, self._try.monitor)
         except IgniteKafkaError as error:
             raise run_result.error_to_exception(error) from error
         finally:
             try:
                 if self._hook is not None:
                     self._hook.close()
+                self._stop_followed()
+                self._log_stop()
             finally:  # the folder holds the secrets file
                 shutil.rmtree(folder, ignore_errors=True)
 
@@ -185,6 +210,7 @@ class SparkCopyOperator(CopyLineage, TypedTemplates, BaseOperator):
         self._killed = True
         if self._hook is not None:
             self._hook.stop()
+        self._stop_followed()
 
     def _lineage_request(self) -> Request:
         return self._request(RunNames(connector_name(f"{self.dag_id}.{self.task_id}"), "", ""))
@@ -214,43 +240,53 @@ class SparkCopyOperator(CopyLineage, TypedTemplates, BaseOperator):
             **(self.spark_submit or {}),
         }
 
-    def _submit_hook(
-        self, request: Request, monitor: RunMonitor, folder: Path, master: SparkMaster, arguments: Mapping[str, Any]
-    ) -> SparkAppHook:
+    def _submit_hook(self, request: Request, folder: Path, master: SparkMaster, arguments: Mapping[str, Any]) -> SparkAppHook:
         return SparkAppHook(
             submission=build_submission(request, folder, master, arguments, ship_secrets_unprotected=self.ship_secrets_unprotected),
             folder=folder,
             stop_timeout_s=self.stop_timeout_ms / 1000,
-            request_stop=monitor.request_stop,
-            has_ended=monitor.has_ended,
             **arguments,
         )
 
-    def _result(self, ended: AppExit, hook: SparkAppHook, monitor: RunMonitor, report: RunReport, *, continuous: bool) -> dict[str, Any]:
+    def _progressed(self, status: RunStatus) -> None:
+        if self._report is not None:
+            self._report.progressed(status)
+
+    def _report_end(self, context: Context, status: RunStatus | None, *, succeeded: bool) -> None:
+        if self._report is None:  # resumed in another process
+            self._report = RunReport(context, self._request(RunNames.of(context)), self.outlets, self.kafka_conn_id)
+        self._report.ended(status, succeeded=succeeded)
+
+    def _run_hook(self) -> AppExit:
+        assert self._hook is not None
+        assert self._report is not None
+        return self._hook.run(self.application or str(app_path(self.app_name)), self._report.printed)
+
+    def _submit(self) -> tuple[FollowedRun, AppExit]:
+        submitted_ms, ended = now_ms(), self._run_hook()
+        assert self._hook is not None
+        run = self._try.monitor.run
+        return replace(run, submitted_ms=submitted_ms, app_id=self._hook.app_id, namespace=self._hook.namespace), ended
+
+    def _run_beside_task(self, context: Context, hook: SparkAppHook, monitor: RunMonitor) -> dict[str, Any]:
+        """Run the app as a child of the task."""
+        with run_for.at(monitor.run.until_ms, hook.request_end):
+            ended = self._run_hook()
         try:
-            status = monitor.status() if ended.reported else self._await_end(hook, monitor)
+            status = monitor.status()
         except IgniteKafkaError as error:
             if ended.exit_code == 0:
                 raise
             self.log.warning("The status topic could not be read: %s", error)
             status = None
-        continuous = continuous and not self._killed  # Airflow may retry a killed task, so its stop is no success
+        continuous = monitor.run.continuous and not self._killed  # Airflow may retry a killed task, so its stop is no success
         succeeded = run_result.succeeded(status, continuous=continuous)
-        report.ended(status, succeeded=succeeded)
+        self._report_end(context, status, succeeded=succeeded)
         if status is None or not succeeded:
             raise run_result.killed_exception() if self._killed else run_result.to_exception(status, ended)
         result = run_result.to_xcom(status)
-        what = "stopped" if continuous else f"snapshot {result['snapshot_id']}" if result["snapshot_id"] else "done"
-        self.log.info("Connector %s, %s: %d records in %.1f s", result["connector"], what, result["records"], result["seconds"])
+        run_result.log_result(self.log, result)
         return result
-
-    def _await_end(self, hook: SparkAppHook, monitor: RunMonitor) -> RunStatus | None:
-        """The last record of a run that may still be in the cluster after spark-submit has ended."""
-        self.log.warning("spark-submit ended without reporting the app's end; the status topic is polled until the run has ended.")
-        status = monitor.await_end(stopped=lambda: self._killed)
-        if (status is None and not hook.submitted) or (status is not None and status.ended_ms is not None):
-            hook.mark_ended()
-        return status
 
 
 def _one_connector(settings: object) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
+from airflow_provider_ignite_kafka.followed_run import NOT_STARTED
 from airflow_provider_ignite_kafka.hooks.spark_app import AppExit
 from ignite_kafka import errors
 from ignite_kafka.state.status import COMPLETED, FAILED, FENCED, STOPPED, UNKNOWN, RunStatus
@@ -31,6 +33,13 @@ def to_xcom(status: RunStatus) -> dict[str, Any]:
     }
 
 
+def log_result(log: Any, result: Mapping[str, Any]) -> None:
+    """Log a result in one line."""
+    name, snapshot = result["connector"], result["snapshot_id"]
+    what = "stopped" if result["state"] == STOPPED else f"snapshot {snapshot}" if snapshot else "done"
+    log.info("Connector %s, %s: %d records in %.1f s", name, what, result["records"], result["seconds"])
+
+
 def to_exception(status: RunStatus | None, ended: AppExit) -> AirflowException:
     """The exception for a run that did not complete.
 
@@ -47,11 +56,6 @@ def to_exception(status: RunStatus | None, ended: AppExit) -> AirflowException:
         return _of_error(errors.IgniteKafkaError.from_dict(dict(status.error)), status.state)
     if status is not None and status.state == STOPPED:
         return AirflowException("The app was stopped before its end. A retry resumes where it stopped.")
-    if status is not None and not ended.reported:
-        return AirflowException(
-            "spark-submit ended without reporting the app's end, and the run reports no progress any more: it was stopped. "
-            "A retry resumes it."
-        )
     if ended.app_error:
         return _by_last_line(ended)
     if ended.exit_code == 0:
@@ -59,6 +63,21 @@ def to_exception(status: RunStatus | None, ended: AppExit) -> AirflowException:
             "The app ended without an error, but the status topic holds no end of this run. A retry finds what was committed."
         )
     return _kind(ended.exit_code)(f"The Spark app ended with exit code {ended.exit_code} and without an error message.{_shown(ended)}")
+
+
+def lost_exception(status: RunStatus | None, reason: str | None) -> AirflowException:
+    """The exception for a run in a cluster that did not complete, or is followed no further.
+
+    :param reason: of :mod:`.followed_run`.
+    """
+    if status is not None and status.ended_ms is not None:
+        return to_exception(status, AppExit(0))
+    if reason == NOT_STARTED:
+        return AirflowException(
+            "The app wrote no record to the status topic in time (start_timeout_ms), or its cluster reports that it has ended: see the "
+            "cluster's log of the app. It was stopped. A retry submits it again."
+        )
+    return AirflowException("The run reports no progress any more, and was stopped. A retry resumes it.")
 
 
 def killed_exception() -> AirflowException:

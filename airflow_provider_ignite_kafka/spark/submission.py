@@ -16,7 +16,8 @@ from ignite_kafka.errors import SettingsError
 from ignite_kafka.runtime import logs
 from ignite_kafka.runtime.library_zip import zip_library
 
-_WAIT = ("spark.yarn.submit.waitAppCompletion", "spark.kubernetes.submission.waitAppCompletion")
+# the task, or a trigger, follows the app by the status topic: spark-submit need not hold a JVM until the app ends
+_WAIT_YARN, _WAIT_KUBERNETES = "spark.yarn.submit.waitAppCompletion", "spark.kubernetes.submission.waitAppCompletion"
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ def build_submission(
     :param ship_secrets_unprotected: see :class:`.SparkCopyOperator`.
     :raises SettingsError: the master cannot run a Python app, or would store the secrets where others may read them.
     """
-    _refuse(request, master, given.get("conf") or {})
+    _refuse(request, master)
     request_file = request.write(folder)
     secrets_file = request.write_secrets(folder) if request.ships_secrets else None
     shipped = [str(path) for path in (request_file, secrets_file) if path] if master.cluster_mode else []
@@ -82,17 +83,14 @@ def build_submission(
         tuple(arguments),
         (*_listed(given, "py_files"), str(zip_library(folder))),
         (*_listed(given, "files"), *shipped),
-        {**_driver_conf(master, given, python), **(given.get("conf") or {})},
+        {**_driver_conf(master, given, python), **(given.get("conf") or {}), **_no_wait(master)},
         # TMPDIR is our folder, so the app's copy of the secrets is removed with it even if the app is killed
         _environment(folder, master, given, python),
         given.get("name") or f"ignite-kafka:{request.settings.name}",
     )
 
 
-def _refuse(request: Request, master: SparkMaster, conf: Mapping[str, Any]) -> None:
-    for name in _WAIT:
-        if master.cluster_mode and str(conf.get(name, "true")).lower() == "false":
-            raise SettingsError("spark-submit must wait for the end of the app", "Leave it out.", setting=name, value="false")
+def _refuse(request: Request, master: SparkMaster) -> None:
     if master.cluster_mode and master.url.startswith("spark://"):
         raise SettingsError(
             "Spark standalone runs no Python app in cluster deploy mode",
@@ -125,6 +123,13 @@ def _driver_conf(master: SparkMaster, given: Mapping[str, Any], python: Mapping[
     prefix = "spark.kubernetes.driverEnv." if master.kubernetes else "spark.yarn.appMasterEnv."
     wanted: Mapping[str, Any] = given.get("env_vars") or {}
     return {prefix + name: str(value) for name, value in wanted.items()}
+
+
+def _no_wait(master: SparkMaster) -> dict[str, str]:
+    """Spark property by which spark-submit ends when the cluster has accepted the app; the user's own is overridden."""
+    if not master.cluster_mode:
+        return {}
+    return {_WAIT_KUBERNETES if master.kubernetes else _WAIT_YARN: "false"}
 
 
 def _python(master: SparkMaster, given: Mapping[str, Any]) -> dict[str, str]:

@@ -205,15 +205,10 @@ def read_run(clients: KafkaClients, prefix: str, connector: str, run_id: str) ->
 
     The topic is read backwards in parts until the run is found, because most requests are for recent runs.
     """
-    return _last_of_run(clients, prefix, connector, run_id)[0]
+    return read_run_written(clients, prefix, connector, run_id)[0]
 
 
-def written_ms(clients: KafkaClients, prefix: str, connector: str, run_id: str) -> int:
-    """Timestamp of a run's last record, in milliseconds since 1970; 0 without a record."""
-    return _last_of_run(clients, prefix, connector, run_id)[1]
-
-
-def _last_of_run(clients: KafkaClients, prefix: str, connector: str, run_id: str) -> tuple[RunStatus | None, int]:
+def read_run_written(clients: KafkaClients, prefix: str, connector: str, run_id: str) -> tuple[RunStatus | None, int]:
     """A run's last readable record and its timestamp in milliseconds since 1970; (None, 0) without one."""
     topics, topic = Topics(clients), status_topic(prefix)
     if not topics.exists(topic):

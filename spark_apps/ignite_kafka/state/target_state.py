@@ -68,6 +68,20 @@ def read_target(clients: KafkaClients, topics: Topics, prefix: str, connector: s
     return target
 
 
+def read_stopped_generation(clients: KafkaClients, topics: Topics, prefix: str, connector: str) -> int:
+    """Generation of the run that the last request stops; 0 if that request is none to stop, or is for any run."""
+    topic, generation = configs_topic(prefix), 0
+    if not topics.exists(topic):
+        return generation
+    for message in read_to_end(clients, topics, topic, [0]):
+        if message.key() == _key(connector):
+            record = InternalRecord.of(message)
+            value = (record.optional_value() if record else None) or {}
+            found = value.get("generation") if value.get("state") == STOPPED else None
+            generation = found if isinstance(found, int) else 0
+    return generation
+
+
 def target_of(connector: str, record: InternalRecord, generation: int = 0) -> str | None:
     """The target state in a connector's target record; None for any other record, a tombstone, and, with an event, an unknown state.
 

@@ -13,6 +13,7 @@ import pytest
 from confluent_kafka import KafkaException
 
 from airflow_provider_ignite_kafka.connector_status import connector_status
+from airflow_provider_ignite_kafka.followed_run import FollowedRun
 from airflow_provider_ignite_kafka.run_monitor import RunMonitor
 from airflow_provider_ignite_kafka.spark.request import Request
 from ignite_kafka.kafka.clients import KafkaClients
@@ -108,7 +109,7 @@ def test_a_running_stream_is_stopped_through_kafka(
     plain, secrets = split_kafka(secured.kafka.client_config)
     given = {"name": name, "bootstrap_servers": plain.pop("bootstrap.servers"), "kafka_config": plain, **settings}
     request = Request(SourceSettings.from_dict(given), run_id, "s", Secrets(kafka=secrets))
-    assert RunMonitor(request).request_stop() is accepted
+    assert RunMonitor.of(request, FollowedRun.of(request, "kafka_default", "spark_default", 60)).request_stop() is accepted
     assert read_target(clients, Topics(clients), PREFIX, name) == (STOPPED if accepted else None)
 
 

@@ -6,8 +6,8 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,13 +16,13 @@ import pytest
 from airflow.sdk import DAG
 from airflow.sdk.execution_time.context import OutletEventAccessors
 
+from airflow_provider_ignite_kafka.followed_run import FollowedRun
 from airflow_provider_ignite_kafka.operators.ignite_to_kafka import IgniteToKafkaOperator
 from airflow_provider_ignite_kafka.operators.kafka_to_ignite import KafkaToIgniteOperator
 from airflow_provider_ignite_kafka.operators.spark_copy import SparkCopyOperator
 from airflow_provider_ignite_kafka.run_monitor import RunMonitor
-from airflow_provider_ignite_kafka.spark.request import Request
 from ignite_kafka.errors import IgniteKafkaError
-from ignite_kafka.state.status import COMPLETED, CacheStatus, RunStatus
+from ignite_kafka.state.status import COMPLETED, CacheStatus, RunStatus, now_ms
 
 FAKE = Path(__file__).with_name("fake_spark_submit.py")
 
@@ -45,11 +45,12 @@ class Bench:
 
     folder: Path
     status: Callable[[], RunStatus | None]
-    awaited: Callable[[Request], RunStatus | None] | None = None
-    has_ended: bool = False
-    request_stop: Callable[[Request], bool] | None = None
+    request_stop: Callable[[FollowedRun], bool] | None = None
     check_clusters: Callable[[bool], None] = lambda _ignite: None
     superseded_by: Callable[[str], RunStatus | None] = lambda _own_runs: None
+    active_try: Callable[[str], str | None] = lambda _own_runs: None
+    stop_requested: bool = False
+    tries: Sequence[RunStatus] = ()
 
     def order(self, **orders: Any) -> None:
         (self.folder / "orders.json").write_text(json.dumps(orders))
@@ -59,34 +60,41 @@ class Bench:
         return json.loads((self.folder / "seen.json").read_text())
 
 
+class NoRecords:
+    """No records at all: a fake monitor answers before it reads one."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AssertionError(f"{name} was read from Kafka")
+
+
 class FakeMonitor(RunMonitor):
     """A monitor with the answers of the bench; it never calls Kafka."""
 
-    def __init__(self, bench: Bench, request: Request) -> None:
-        super().__init__(request)
+    def __init__(self, bench: Bench, run: FollowedRun) -> None:
+        super().__init__(replace(run, poll_s=0.01), NoRecords())
         self._bench = bench
 
-    def check_clusters(self, *, ignite: bool, timeout_s: float = 0.0) -> None:
-        self._bench.check_clusters(ignite)
+    def following(self, run: FollowedRun) -> RunMonitor:
+        return FakeMonitor(self._bench, run)
 
-    def status(self) -> RunStatus | None:
-        return self._bench.status()
-
-    def has_ended(self) -> bool:
-        return self._bench.has_ended
-
-    def await_end(self, *, stopped: Callable[[], bool], poll_s: float = 0.0) -> RunStatus | None:
-        if self._bench.awaited is None:
-            return self._bench.status()
-        assert not stopped()
-        return self._bench.awaited(self._request)
+    def poll(self) -> tuple[RunStatus | None, int]:
+        return self._bench.status(), now_ms()
 
     def request_stop(self) -> bool:
         assert self._bench.request_stop is not None
-        return self._bench.request_stop(self._request)
+        return self._bench.request_stop(self.run)
+
+    def stop_requested(self, generation: int) -> bool:
+        return self._bench.stop_requested
 
     def superseded_by(self, own_runs: str) -> RunStatus | None:
         return self._bench.superseded_by(own_runs)
+
+    def active_try(self, own_runs: str) -> str | None:
+        return self._bench.active_try(own_runs)
+
+    def tries(self, own_runs: str) -> list[RunStatus]:
+        return list(self._bench.tries)
 
 
 def make_bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, connect: Any) -> Bench:
@@ -111,7 +119,9 @@ def make_bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, connect: Any) ->
     connect("spark_default", conn_type="spark", host="local[2]")
     made = Bench(tmp_path, lambda: run_status(COMPLETED))
     made.order()
-    monkeypatch.setattr(SparkCopyOperator, "monitor_of", lambda _operator, request: FakeMonitor(made, request))
+    monkeypatch.setattr(SparkCopyOperator, "monitor_of", lambda _operator, _request, run: FakeMonitor(made, run))
+    monkeypatch.setattr(SparkCopyOperator, "monitor_of_run", lambda _operator, run: FakeMonitor(made, run))
+    monkeypatch.setattr(SparkCopyOperator, "check_clusters", lambda _operator, _request, ignite: made.check_clusters(ignite))
     return made
 
 
@@ -144,6 +154,7 @@ def rendered(task: SparkCopyOperator, **settings: Any) -> SparkCopyOperator:
 
 def context(try_number: int = 1, map_index: int = -1, run_id: str = "manual__2025-01-01") -> Any:
     pushed: dict[str, Any] = {}
-    task = SimpleNamespace(dag_id="nightly", task_id="copy", run_id=run_id, map_index=map_index, try_number=try_number, pushed=pushed)
+    names = {"dag_id": "nightly", "task_id": "copy", "run_id": run_id, "map_index": map_index, "try_number": try_number}
+    task = SimpleNamespace(**names, pushed=pushed, stats_tags={})
     task.xcom_push = lambda key, value: pushed.update({key: value})
     return {"ti": task, "params": {"prefix": "p-"}, "run_id": run_id, "outlet_events": OutletEventAccessors()}

@@ -12,11 +12,11 @@ import psutil
 import pytest
 from airflow.providers.common.compat.sdk import AirflowException
 
+from airflow_provider_ignite_kafka.followed_run import FollowedRun
 from airflow_provider_ignite_kafka.hooks.spark_app import SparkAppHook
 from airflow_provider_ignite_kafka.operators.ignite_to_kafka import IgniteToKafkaOperator
-from airflow_provider_ignite_kafka.spark.request import Request
 from ignite_kafka.errors import KafkaUnavailable, TopicError
-from ignite_kafka.state.status import COMPLETED, FAILED, RUNNING, STOPPED, RunStatus
+from ignite_kafka.state.status import FAILED, RUNNING, STOPPED, RunStatus
 from tests.support.waiting import wait_until
 from tests.unit.airflow.bench import Bench, context, operator, run_status
 
@@ -54,36 +54,50 @@ def test_an_app_that_does_not_end_its_batch_is_killed_with_its_spark(bench: Benc
 
 @pytest.fixture
 def on_yarn(bench: Bench, connect: Any) -> Bench:
+    """A cluster that has accepted the app, whose run goes on."""
     connect("spark_default", conn_type="spark", host="yarn", extra={"deploy-mode": "cluster"})
-    bench.order(print=["Submitted application application_17_0001", "at work"], until_stopped=True, graceful=True)
-    bench.status = lambda: run_status(RUNNING)
+    bench.order(print=["Submitted application application_17_0001"])
+    bench.status = lambda: active(RUNNING)
     return bench
 
 
-def test_on_kill_in_the_cluster_requests_a_stop_through_kafka(on_yarn: Bench) -> None:
+def active(state: str) -> RunStatus:
+    return replace(run_status(state), ended_ms=None)
+
+
+@pytest.mark.parametrize("answer", ["accepted", "has not begun", "no broker answers", "does not end"])
+def test_on_kill_in_the_cluster_requests_a_stop_and_kills_what_does_not_follow(on_yarn: Bench, answer: str) -> None:
     requested: list[str] = []
 
-    def ask(request: Request) -> bool:
-        requested.append(request.run_id)
-        os.kill(on_yarn.seen["pid"], signal.SIGTERM)  # what spark-submit does once the app has ended
-        return True
-
-    on_yarn.request_stop = ask
-    assert killed_at_work(operator(stop_timeout_ms=60_000)) == 0
-    assert requested == [on_yarn.seen["request"]["run_id"]]
-    assert not (on_yarn.folder / "yarn").exists()
-
-
-@pytest.mark.parametrize(("answer", "timeout_ms"), [("does not end", 500), ("has not begun", 60_000), ("no broker answers", 60_000)])
-def test_on_kill_in_the_cluster_kills_what_does_not_end(on_yarn: Bench, answer: str, timeout_ms: int) -> None:
-    def ask(_request: Request) -> bool:
+    def request_stop(run: FollowedRun) -> bool:
+        requested.append(run.run_id)
         if answer == "no broker answers":
             raise KafkaUnavailable(answer)
-        return answer == "does not end"
+        if answer == "accepted":
+            on_yarn.status = lambda: run_status(STOPPED)
+        return answer in ("accepted", "does not end")
 
-    on_yarn.request_stop = ask
-    assert killed_at_work(operator(stop_timeout_ms=timeout_ms)) == -signal.SIGKILL
-    assert (on_yarn.folder / "yarn").read_text() == "application -kill application_17_0001\n"
+    on_yarn.request_stop = request_stop
+    task = operator(stop_timeout_ms=500 if answer == "does not end" else 60_000)
+    previous = signal.signal(signal.SIGTERM, lambda *_: task.on_kill())
+    killer = threading.Thread(target=signal_when_followed, args=(task,))
+    killer.start()
+    try:
+        with pytest.raises(AirflowException, match="killed and its app stopped") as failed:
+            task.execute(context())
+    finally:
+        killer.join()
+        signal.signal(signal.SIGTERM, previous)
+    assert failed.type is AirflowException
+    assert requested == [on_yarn.seen["request"]["run_id"]]
+    killed = (on_yarn.folder / "yarn").read_text() if (on_yarn.folder / "yarn").exists() else ""
+    assert killed == ("" if answer == "accepted" else "application -kill application_17_0001\n")
+
+
+def signal_when_followed(task: IgniteToKafkaOperator) -> None:
+    """Send this process a SIGTERM once the task follows its run."""
+    wait_until(lambda: task._followed is not None, "the run to be followed")
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def killed_at_work(task: IgniteToKafkaOperator) -> int:
@@ -107,63 +121,6 @@ def signal_when_at_work(task: IgniteToKafkaOperator, number: signal.Signals) -> 
     """Send this process a signal once the app has started, as Airflow's supervisor does; a handler runs in the main thread."""
     wait_until(lambda: task._hook is not None and "at work" in task._hook._tail, "the app at work")
     os.kill(os.getpid(), number)
-
-
-@pytest.fixture
-def left_on_yarn(on_yarn: Bench) -> Bench:
-    """A spark-submit that ends without reporting its app's end."""
-    on_yarn.order(print=["Submitted application application_17_0001", "Exception: the resource manager is gone"], exit_code=1)
-    return on_yarn
-
-
-def test_the_end_of_spark_submit_is_not_the_app_s_end_in_the_cluster(left_on_yarn: Bench) -> None:
-    records = [run_status(RUNNING), run_status(RUNNING), run_status(COMPLETED)]
-    left_on_yarn.status = lambda: replace(run_status(RUNNING), ended_ms=None)
-    followed: list[str] = []
-
-    def follow(request: Request) -> RunStatus | None:
-        followed.append(request.run_id)
-        return records[-1]
-
-    left_on_yarn.awaited = follow
-    assert operator().execute(context())["state"] == COMPLETED
-    assert followed == [left_on_yarn.seen["request"]["run_id"]]
-    assert not (left_on_yarn.folder / "yarn").exists()
-
-
-@pytest.mark.parametrize(("accepted", "ends"), [(True, True), (True, False), (False, False)])
-def test_an_app_that_is_not_awaited_any_more_is_stopped(left_on_yarn: Bench, accepted: bool, ends: bool) -> None:
-    left_on_yarn.status = lambda: replace(run_status(RUNNING), ended_ms=None)
-    requested: list[str] = []
-
-    def ask(request: Request) -> bool:
-        requested.append(request.run_id)
-        return accepted
-
-    left_on_yarn.request_stop, left_on_yarn.has_ended = ask, ends
-    with pytest.raises(AirflowException, match="spark-submit ended without reporting the app's end") as failed:
-        operator(stop_timeout_ms=500).execute(context())
-    assert failed.type is AirflowException
-    assert requested == [left_on_yarn.seen["request"]["run_id"]]
-    killed = (left_on_yarn.folder / "yarn").read_text() if (left_on_yarn.folder / "yarn").exists() else ""
-    assert killed == ("" if accepted and ends else "application -kill application_17_0001\n")
-
-
-def test_an_app_whose_end_the_cluster_has_reported_is_not_awaited(left_on_yarn: Bench) -> None:
-    left_on_yarn.order(print=["Submitted application application_17_0001", "\t final status: FAILED", "java.lang.Error"], exit_code=1)
-    left_on_yarn.status = lambda: replace(run_status(RUNNING), ended_ms=None)
-    left_on_yarn.awaited = lambda _request: pytest.fail("awaited")
-    with pytest.raises(AirflowException, match="exit code 1"):
-        operator().execute(context())
-    assert not (left_on_yarn.folder / "yarn").exists()
-
-
-def test_a_submission_that_the_cluster_refused_is_not_awaited(left_on_yarn: Bench) -> None:
-    left_on_yarn.order(print=["Exception: unknown queue"], exit_code=1)
-    left_on_yarn.status = lambda: None
-    with pytest.raises(AirflowException, match=r"exit code 1(.|\n)*unknown queue"):
-        operator().execute(context())
-    assert not (left_on_yarn.folder / "yarn").exists()
 
 
 class LockedLog:
@@ -190,8 +147,9 @@ class LockedLog:
 def test_on_kill_amid_a_line_of_the_log(bench: Bench, connect: Any, monkeypatch: pytest.MonkeyPatch, deploy_mode: str) -> None:
     connect("spark_default", conn_type="spark", host="yarn", extra={"deploy-mode": deploy_mode})
     bench.order(print=["Submitted application application_17_0001", "at work"], until_stopped=True)
-    bench.status = lambda: run_status(FAILED, TopicError("what an app may say when its Java is stopped with it"))
-    bench.request_stop = lambda _request: False
+    ended = run_status(FAILED, TopicError("what an app may say when its Java is stopped with it"))
+    bench.status = lambda: ended if deploy_mode == "client" else active(RUNNING)
+    bench.request_stop = lambda _run: False
     log = LockedLog()
     monkeypatch.setattr(SparkAppHook, "_log", log)
     task = operator(stop_timeout_ms=60_000)
@@ -201,7 +159,7 @@ def test_on_kill_amid_a_line_of_the_log(bench: Bench, connect: Any, monkeypatch:
             task.execute(context())
     finally:
         signal.signal(signal.SIGTERM, previous)
-    assert any(line.startswith("Stopping the Spark app") for line in log.lines)
+    assert any(line.startswith("Stopping ") for line in log.lines)
     assert (bench.folder / "yarn").exists() is (deploy_mode == "cluster")
 
 

@@ -49,7 +49,7 @@ def test_kubernetes_gets_no_secrets_by_upload(bench: Bench) -> None:
     given = build_submission(mounted, bench.folder, SparkMaster("k8s://https://m", cluster_mode=True), {"env_vars": {"MY_ZONE": "a"}})
     assert given.application_args == ("--request", "request.json", "--mounted-secrets", "/mnt/secrets.json")
     assert [Path(path).name for path in given.files] == ["request.json"]
-    assert given.conf == {"spark.kubernetes.driverEnv.MY_ZONE": "a"}
+    assert given.conf == {"spark.kubernetes.driverEnv.MY_ZONE": "a", "spark.kubernetes.submission.waitAppCompletion": "false"}
 
 
 def test_a_missing_spark_connection_is_an_error(bench: Bench) -> None:
@@ -57,12 +57,15 @@ def test_a_missing_spark_connection_is_an_error(bench: Bench) -> None:
         operator(conn_id="nowhere").execute(context())
 
 
-@pytest.mark.parametrize("master", ["yarn", "k8s://https://m"])
-def test_spark_submit_waits_for_the_end_of_the_app(bench: Bench, master: str) -> None:
+@pytest.mark.parametrize(
+    ("master", "name"),
+    [("yarn", "spark.yarn.submit.waitAppCompletion"), ("k8s://https://m", "spark.kubernetes.submission.waitAppCompletion")],
+)
+def test_spark_submit_never_waits_for_an_app_in_a_cluster(bench: Bench, master: str, name: str) -> None:
     request = replace(operator()._request(RunNames.of(context())), secrets_file=Path("/mnt/secrets.json"))
-    conf = {"spark.yarn.submit.waitAppCompletion": "false", "spark.kubernetes.submission.waitAppCompletion": False}
-    with pytest.raises(SettingsError, match="wait for the end"):
-        build_submission(request, bench.folder, SparkMaster(master, cluster_mode=True), {"conf": conf})
+    given = {"conf": {name: "true"}}
+    assert build_submission(request, bench.folder, SparkMaster(master, cluster_mode=True), given).conf[name] == "false"
+    assert build_submission(request, bench.folder, SparkMaster(master), given).conf[name] == "true"
 
 
 @pytest.mark.parametrize("name", ["numexecutors", "application_args", "conf", "yarn_track_via_rm_api"])

@@ -1,0 +1,109 @@
+"""An app that YARN or Kubernetes runs, by the id that spark-submit printed before it ended."""
+
+from __future__ import annotations
+
+import logging
+import re
+import subprocess
+from dataclasses import dataclass
+from typing import Any
+
+from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
+from airflow.providers.common.compat.sdk import AirflowException, BaseHook
+
+from airflow_provider_ignite_kafka.followed_run import FollowedRun
+
+log = logging.getLogger(__name__)
+
+_YARN = "application_"
+_RM_ADDRESS = "yarn_resourcemanager_webapp_address"
+_COMMAND_S = 30.0
+_YARN_STATE = re.compile(r"^\s*State\s*:\s*(\w+)", re.MULTILINE)
+_YARN_ENDED = frozenset({"FINISHED", "FAILED", "KILLED"})
+_POD_ENDED = frozenset({"Succeeded", "Failed"})
+
+
+class _PodHook(SparkSubmitHook):
+    """The Spark provider's hook, for the driver pod of an earlier spark-submit."""
+
+    def __init__(self, run: FollowedRun) -> None:
+        namespace = {"spark.kubernetes.namespace": run.namespace} if run.namespace else {}
+        super().__init__(conn_id=run.spark_conn_id, conf=namespace)
+        self._kubernetes_driver_pod = run.app_id
+
+    def delete(self) -> None:
+        self._delete_driver_pod()
+
+    def phase(self) -> str | None:
+        from airflow.providers.cncf.kubernetes import kube_client
+
+        client = kube_client.get_kube_client()
+        try:
+            pod = client.read_namespaced_pod(self._kubernetes_driver_pod, self._connection["namespace"])
+        except kube_client.ApiException as error:
+            log.warning("The state of the driver pod %s is not known: %s", self._kubernetes_driver_pod, error)
+            return None
+        return str(pod.status.phase)
+
+
+@dataclass(frozen=True)
+class ClusterApp:
+    """The app of a run in its cluster. All methods block.
+
+    YARN is asked through its REST API if the Spark connection's extra has ``yarn_resourcemanager_webapp_address``, else through the command
+    ``yarn``; Kubernetes through its API.
+    """
+
+    run: FollowedRun
+
+    @property
+    def on_yarn(self) -> bool:
+        """Whether YARN runs the app."""
+        return self.run.app_id.startswith(_YARN)
+
+    def kill(self) -> str:
+        """Kill the app; return what was done, for the task's log."""
+        if not self.run.app_id:
+            return "The app cannot be killed, because spark-submit printed no id of it."
+        if not self.on_yarn:
+            _PodHook(self.run).delete()
+            return f"The driver pod {self.run.app_id} is deleted."
+        if self._rest is not None:
+            self._rest._kill_yarn_application(self.run.app_id)
+            return f"YARN was requested to kill {self.run.app_id}."
+        killed = _yarn("-kill", self.run.app_id)
+        return f"yarn application -kill {self.run.app_id} " + (
+            "failed." if killed is None else f"ended with exit code {killed.returncode}."
+        )
+
+    def has_ended(self) -> bool:
+        """Whether the cluster reports that the app has ended; False if it does not say."""
+        if not self.run.app_id:
+            return False
+        if not self.on_yarn:
+            return _PodHook(self.run).phase() in _POD_ENDED
+        if self._rest is not None:
+            try:
+                return self._rest.query_yarn_application_status(self.run.app_id) in ("SUCCEEDED", "FAILED")
+            except (RuntimeError, AirflowException) as error:
+                log.warning("The state of %s is not known: %s", self.run.app_id, error)
+                return False
+        answer = _yarn("-status", self.run.app_id)
+        state = _YARN_STATE.search(answer.stdout) if answer is not None else None
+        return state is not None and state[1] in _YARN_ENDED
+
+    @property
+    def _rest(self) -> Any:
+        """Hook with the address of YARN's REST API; None if the connection has none."""
+        if not BaseHook.get_connection(self.run.spark_conn_id).extra_dejson.get(_RM_ADDRESS):
+            return None
+        return SparkSubmitHook(conn_id=self.run.spark_conn_id)
+
+
+def _yarn(option: str, app_id: str) -> subprocess.CompletedProcess[str] | None:
+    command = ["yarn", "application", option, app_id]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=_COMMAND_S, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        log.warning("%s failed: %s", " ".join(command), error)
+        return None

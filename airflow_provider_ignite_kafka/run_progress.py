@@ -1,0 +1,58 @@
+"""Progress of a followed run as lines of the task's log."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ignite_kafka.common.deadline import Clock, Deadline
+from ignite_kafka.errors import IgniteKafkaError
+from ignite_kafka.state.status import RunStatus
+
+Lag = Callable[[RunStatus], Mapping[str, int]]
+
+
+class ProgressLog:
+    """Logs the progress of a run, one line for the run and one for each cache: at once when its state changes, else once in an interval.
+
+    :param log: logger of the task or trigger.
+    :param lag: records that are yet to be copied, by topic; an error of it leaves the lag out.
+    """
+
+    def __init__(self, log: Any, lag: Lag = lambda _status: {}, interval_s: float = 60.0, clock: Clock = time.monotonic) -> None:
+        self.log, self._lag, self._interval_s, self._clock = log, lag, interval_s, clock
+        self._next = Deadline.after(0.0, clock)
+        self._state = ""
+        self._shown: tuple[str, ...] = ()
+
+    def show(self, status: RunStatus) -> None:
+        """Log what differs from the lines logged last, if it is time."""
+        if status.state == self._state and not self._next.expired:
+            return
+        self._state, self._next = status.state, Deadline.after(self._interval_s, self._clock)
+        lines = progress_lines(status, self._known_lag(status))
+        for line in lines:
+            if line not in self._shown:
+                self.log.info(line)
+        self._shown = lines
+
+    def _known_lag(self, status: RunStatus) -> Mapping[str, int]:
+        try:
+            return self._lag(status)
+        except IgniteKafkaError:
+            return {}
+
+
+def progress_lines(status: RunStatus, lag: Mapping[str, int]) -> tuple[str, ...]:
+    """Lines of a status record: ``connector c RUNNING: 1,200 records`` and one line per cache."""
+    records = sum(cache.records for cache in status.caches.values())
+    behind = f", {sum(lag.values()):,} records behind" if lag else ""
+    return (
+        f"connector {status.connector} {status.state}: {records:,} records{behind}",
+        *(
+            f"progress {name} -> {cache.topic}: {cache.units_done} of {cache.units} partitions, {cache.records:,} records"
+            + (f", {cache.bad:,} skipped" if cache.bad else "")
+            for name, cache in status.caches.items()
+        ),
+    )

@@ -1,0 +1,120 @@
+"""Trigger that follows a submitted run by the status topic, so that neither a worker slot nor a JVM is held."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+from airflow.providers.common.compat.sdk import AirflowException
+from airflow.sdk.exceptions import AirflowRuntimeError
+from airflow.triggers.base import BaseTrigger, TriggerEvent
+
+from airflow_provider_ignite_kafka.cluster_run import ClusterRun
+from airflow_provider_ignite_kafka.followed_run import TIMED_OUT, FollowedRun
+from airflow_provider_ignite_kafka.hooks.cluster_app import ClusterApp
+from airflow_provider_ignite_kafka.kafka_access import monitor_of_run
+from airflow_provider_ignite_kafka.run_progress import ProgressLog
+from ignite_kafka.errors import IgniteKafkaError, SettingsError
+from ignite_kafka.state.status import now_ms
+
+_AIRFLOW_CALLS_ON_KILL = hasattr(BaseTrigger, "on_kill")  # Airflow 3.3
+_DEFERRED = "deferred"
+_TRANSIENT = (IgniteKafkaError, OSError, AirflowException, AirflowRuntimeError)
+
+
+class ConnectorRunTrigger(BaseTrigger):
+    """Follow a run to its end and fire one event.
+
+    The event is ``{"run": run, "reason": why, "attached": attached}``, with ``"error"`` if the trigger cannot work; the task reads the
+    result from the status topic. All state is in Kafka: a triggerer that restarts, or another one, continues. If a user clears the task or
+    sets its state, the run is asked to stop.
+
+    :param run: the run, as ``FollowedRun.to_dict`` makes it. It holds no secret.
+    :param timeout_ms: time at which the task times out, in milliseconds since 1970.
+    :param attached: whether the run was submitted by an earlier try of the task.
+
+    The constructor checks nothing and ignores arguments that another version stored: an exception would end the whole triggerer.
+    """
+
+    def __init__(
+        self,
+        *,
+        run: Mapping[str, Any],
+        timeout_ms: int | None = None,
+        attached: bool = False,
+        **_of_other_versions: Any,
+    ) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]  # BaseTrigger has no annotations
+        self.run_state = run
+        self.timeout_ms, self.attached = timeout_ms, attached
+
+    def serialize(self) -> tuple[str, dict[str, Any]]:
+        """Class path and arguments; of the connections only their ids."""
+        path = f"{type(self).__module__}.{type(self).__qualname__}"
+        return path, {"run": dict(self.run_state), "timeout_ms": self.timeout_ms, "attached": self.attached}
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        """Poll until the run has ended, reports nothing any more, or the task times out."""
+        try:
+            yield TriggerEvent(await self._followed())
+        except asyncio.CancelledError:
+            if not _AIRFLOW_CALLS_ON_KILL:
+                await self.on_kill()
+            raise
+
+    async def _followed(self) -> dict[str, Any]:
+        try:
+            run = FollowedRun.from_dict(self.run_state)
+            cluster = await asyncio.to_thread(self._cluster_run, run)
+            while True:
+                reason = await asyncio.to_thread(cluster.poll)
+                if reason is None and self.timeout_ms is not None and now_ms() >= self.timeout_ms:
+                    reason = TIMED_OUT
+                if reason is not None:
+                    return self._event(reason)
+                await asyncio.sleep(run.poll_s)
+        except (*_TRANSIENT, TypeError) as error:
+            return self._event("error", error=f"{type(error).__name__}: {error}", final=isinstance(error, (SettingsError, TypeError)))
+
+    def _event(self, reason: str, **more: Any) -> dict[str, Any]:
+        return {"run": dict(self.run_state), "reason": reason, "attached": self.attached, **more}
+
+    def _cluster_run(self, run: FollowedRun) -> ClusterRun:
+        monitor = monitor_of_run(run)
+        return ClusterRun(monitor, ClusterApp(run), ProgressLog(self.log, monitor.lag))
+
+    async def on_kill(self) -> None:
+        """Ask the run to stop after a user has cleared the task or set its state; kill the app of a run that follows no target state.
+
+        Airflow also calls this when it moves a trigger to another triggerer because this one was late with its heartbeat. The task is then
+        still deferred, and the run goes on.
+        """
+        try:
+            if await asyncio.to_thread(self._still_deferred):
+                self.log.info("The task is still deferred: another triggerer follows the run.")
+                return
+            await asyncio.to_thread(self._stop)
+        except _TRANSIENT as error:
+            self.log.error(
+                "The run could not be stopped and goes on; stop it with: ignite-kafka stop %s. %s", self.run_state.get("connector"), error
+            )
+
+    def _stop(self) -> None:
+        run = FollowedRun.from_dict(self.run_state)
+        if monitor_of_run(run).request_stop():
+            self.log.info("The run of connector %s is requested to end after its current batch.", run.connector)
+        else:
+            self.log.info(ClusterApp(run).kill())
+
+    def _still_deferred(self) -> bool:
+        """Whether the task of this trigger is deferred, to this or to a newer trigger."""
+        from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
+
+        task = self.task_instance
+        if task is None:
+            return False
+        states = RuntimeTaskInstance.get_task_states(
+            dag_id=task.dag_id, task_ids=[task.task_id], run_ids=[task.run_id], map_index=task.map_index
+        )
+        return _DEFERRED in {str(state) for state in states.get(task.run_id, {}).values()}

@@ -1,0 +1,160 @@
+"""Trigger that follows a run: its events, its state, and what it does when it is cancelled."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from airflow.triggers.base import TriggerEvent
+
+from airflow_provider_ignite_kafka import kafka_access
+from airflow_provider_ignite_kafka.followed_run import ENDED, TIMED_OUT, FollowedRun
+from airflow_provider_ignite_kafka.hooks.cluster_app import ClusterApp
+from airflow_provider_ignite_kafka.run_monitor import KafkaRunRecords
+from airflow_provider_ignite_kafka.triggers import connector_run
+from airflow_provider_ignite_kafka.triggers.connector_run import ConnectorRunTrigger
+from ignite_kafka.errors import KafkaUnavailable
+from ignite_kafka.state.status import COMPLETED, RUNNING, RunStatus
+from tests.unit.airflow.bench import Bench, FakeMonitor, make_bench, run_status
+
+RUN = FollowedRun("c", "r", streams=True, poll_s=0.01, app_id="application_17_0001")
+
+
+@pytest.fixture
+def bench(tmp_path: Any, monkeypatch: pytest.MonkeyPatch, connect: Any) -> Bench:
+    made = make_bench(tmp_path, monkeypatch, connect)
+    monkeypatch.setattr(connector_run, "monitor_of_run", lambda run: FakeMonitor(made, run))
+    return made
+
+
+def active() -> RunStatus:
+    return replace(run_status(RUNNING), ended_ms=None)
+
+
+def trigger(**arguments: Any) -> ConnectorRunTrigger:
+    return ConnectorRunTrigger(run=RUN.to_dict(), **arguments)
+
+
+def fired(one: ConnectorRunTrigger) -> dict[str, Any]:
+    async def first() -> Any:
+        return (await asyncio.wait_for(anext(aiter(one.run())), 60)).payload
+
+    return dict(asyncio.run(first()))
+
+
+def test_event_at_the_end_of_the_run_over_a_broker_that_is_away(bench: Bench) -> None:
+    polls: list[Callable[[], RunStatus]] = [active, unavailable, lambda: run_status(COMPLETED)]
+    bench.status = lambda: polls.pop(0)()
+    assert fired(trigger(attached=True)) == {"run": RUN.to_dict(), "reason": ENDED, "attached": True}
+
+
+def unavailable() -> RunStatus:
+    raise KafkaUnavailable("no broker answers")
+
+
+def test_event_at_the_time_out_of_the_task(bench: Bench) -> None:
+    bench.status = active
+    assert fired(trigger(timeout_ms=1))["reason"] == TIMED_OUT
+
+
+def test_run_is_asked_to_stop_when_its_time_is_up(bench: Bench) -> None:
+    requested: list[str] = []
+
+    def request_stop(run: FollowedRun) -> bool:
+        requested.append(run.run_id)
+        bench.status = lambda: run_status(COMPLETED)
+        return True
+
+    bench.status, bench.request_stop = active, request_stop
+    assert fired(ConnectorRunTrigger(run=replace(RUN, until_ms=1).to_dict()))["reason"] == ENDED
+    assert requested == ["r"]
+
+
+@pytest.mark.parametrize(
+    ("run", "final"),
+    [({**RUN.to_dict(), "secrets_file": "/nowhere"}, False), ({"of": "another program"}, True)],
+    ids=["no access", "wrong"],
+)
+def test_trigger_that_cannot_work_says_so_in_its_event(monkeypatch: pytest.MonkeyPatch, run: dict[str, Any], final: bool) -> None:
+    def refused(_run: FollowedRun) -> None:
+        raise KafkaUnavailable("no broker answers")
+
+    monkeypatch.setattr(connector_run, "monitor_of_run", refused)
+    event = fired(ConnectorRunTrigger(run=run))
+    assert (event["reason"], event["final"]) == ("error", final)
+
+
+def test_stored_trigger_is_read_by_other_versions() -> None:
+    path, arguments = trigger(timeout_ms=5).serialize()
+    assert path == "airflow_provider_ignite_kafka.triggers.connector_run.ConnectorRunTrigger"
+    assert ConnectorRunTrigger(**arguments, of_a_newer_version=1).serialize() == (path, arguments)
+    ConnectorRunTrigger(run={"of": "another program"})  # an exception would end the whole triggerer
+
+
+@pytest.mark.parametrize(
+    ("state", "streams", "requested", "killed"),
+    [
+        ("success", True, ["r"], False),
+        (None, True, ["r"], False),  # cleared
+        ("deferred", True, [], False),  # moved to another triggerer
+        ("failed", False, ["r"], True),  # a snapshot follows no target state
+    ],
+)
+def test_only_a_user_s_action_stops_the_run(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, state: str | None, streams: bool, requested: list[str], killed: bool
+) -> None:
+    seen: list[str] = []
+
+    def request_stop(run: FollowedRun) -> bool:
+        seen.append(run.run_id)
+        return streams
+
+    bench.request_stop = request_stop
+    bench.status = active
+    from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
+
+    monkeypatch.setattr(RuntimeTaskInstance, "get_task_states", staticmethod(lambda **_: {"today": {"copy": state}}))
+    one = trigger()
+    one.task_instance = SimpleNamespace(dag_id="nightly", task_id="copy", run_id="today", map_index=-1)  # type: ignore[assignment]
+    asyncio.run(one.on_kill())
+    assert seen == requested
+    assert (bench.folder / "yarn").exists() is killed
+
+
+def test_cancelled_trigger_leaves_the_run_alone(bench: Bench) -> None:
+    """A triggerer that shuts down cancels its triggers without a call of on_kill."""
+    bench.status = active
+
+    async def first(one: ConnectorRunTrigger) -> TriggerEvent:
+        return await anext(aiter(one.run()))
+
+    async def cancelled() -> None:
+        running = asyncio.create_task(first(trigger()))
+        await asyncio.sleep(0.1)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+
+    asyncio.run(cancelled())  # request_stop of the bench is not set: a call would fail
+
+
+def test_monitor_uses_the_connection_and_what_it_does_not_name(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = replace(RUN, kafka_config={"bootstrap.servers": "of.the.submission:9092", "client.id": "mine"}, allow_insecure_connections=True)
+    clients = kafka_access.connection_clients(run.kafka_conn_id, None, run.kafka_config, allow_insecure=True)
+    assert clients.common["bootstrap.servers"] == "broker:9092"
+    assert clients.common["client.id"] == "mine"
+    assert clients.common["sasl.password"] == "kafka-sesame"
+    assert isinstance(kafka_access.monitor_of_run(run)._records, KafkaRunRecords)
+
+
+def test_yarn_says_whether_an_app_has_ended(bench: Bench) -> None:
+    yarn = bench.folder / "bin" / "yarn"
+    for state, ended in (("ACCEPTED", False), ("KILLED", True), ("FINISHED", True)):
+        yarn.write_text(f"#!/bin/sh\necho 'Application Report :'\nprintf '\\tState : {state}\\n'\n")
+        assert ClusterApp(RUN).has_ended() is ended
+    yarn.unlink()
+    assert not ClusterApp(replace(RUN, app_id="")).has_ended()
