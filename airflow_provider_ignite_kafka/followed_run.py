@@ -36,6 +36,7 @@ class FollowedRun:
     :param start_s: seconds from the submission to the run's first record.
     :param poll_s: seconds between two polls.
     :param submitted_ms: time of the submission, in milliseconds since 1970.
+    :param max_tries: of the task at the submission; Airflow raises it when a user clears the task, and not for a retry. -1: not known.
     :param until_ms: time at which a stream is asked to stop, in milliseconds since 1970; None: never.
     :param kafka_config: settings of Kafka clients without secrets; those of the connection override them.
     :param app_id: YARN application or driver pod; empty if spark-submit did not print it.
@@ -52,6 +53,7 @@ class FollowedRun:
     start_s: float = 1_800.0
     poll_s: float = 10.0
     submitted_ms: int = 0
+    max_tries: int = -1
     until_ms: int | None = None
     kafka_conn_id: str = "kafka_default"
     kafka_config: Mapping[str, str] = field(default_factory=dict)

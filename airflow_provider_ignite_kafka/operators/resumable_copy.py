@@ -92,15 +92,17 @@ class ResumableCopy(ResumableJobMixin):
     def _report_end(self, context: Context, status: RunStatus | None, *, succeeded: bool) -> None:
         """Tell Airflow what the run has copied."""
 
-    def _begin_try(self, request: Request, own_runs: str, *, retried: bool) -> RunStatus | None:
+    def _begin_try(self, context: Context, request: Request, own_runs: str) -> RunStatus | None:
         """Check that this try may run, and set the time at which its stream ends.
 
         :param own_runs: prefix of the run ids of all tries of the task.
         :return: the last try's record if the time of the stream is up, so that nothing is started.
         :raises AirflowException: a newer run has the connector, or the task was killed.
         """
-        duration_ms = run_for.duration_ms(self.run_for, request.settings)
+        task = context["ti"]
+        duration_ms, retried = run_for.duration_ms(self.run_for, request.settings), task.try_number > 1
         run = FollowedRun.of(request, self.kafka_conn_id, self.conn_id, self.start_timeout_ms / 1000)
+        run = replace(run, max_tries=task.max_tries)
         monitor = self.monitor_of(request, run)
         if retried and (other := monitor.superseded_by(own_runs)) is not None:
             raise run_result.superseded_exception(other)
@@ -137,16 +139,32 @@ class ResumableCopy(ResumableJobMixin):
         """The state of the run that an earlier try has submitted."""
         monitor, own_runs = self._try.monitor, self._try.own_runs
         run = FollowedRun.from_dict(external_id)
+        cleared = 0 <= run.max_tries < monitor.run.max_tries
         if (run_id := monitor.active_try(own_runs)) is not None:
-            self._attached = run if run.run_id == run_id else replace(monitor.run, run_id=run_id)
-            return ACTIVE
+            active = run if run.run_id == run_id else replace(monitor.run, run_id=run_id)
+            return self._stopped(active) if cleared else self._attach(active)
         status = monitor.following(run).status()
         if status is None and now_ms() - run.submitted_ms < run.start_s * 1000 and not ClusterApp(run).has_ended():
-            self._attached = run  # accepted by the cluster, and not begun yet
-            return ACTIVE
-        if status is None or not run_result.succeeded(status, continuous=run.continuous) or self._stopped_early(monitor, run, status):
+            return self._stopped(run) if cleared else self._attach(run)  # accepted by the cluster, and not begun yet
+        if (
+            cleared
+            or status is None
+            or not run_result.succeeded(status, continuous=run.continuous)
+            or self._stopped_early(monitor, run, status)
+        ):
             return GONE
         return SUCCEEDED
+
+    def _attach(self, run: FollowedRun) -> str:
+        self._attached = run
+        return ACTIVE
+
+    def _stopped(self, run: FollowedRun) -> str:
+        """Stop the run of a task that a user has cleared, if its trigger has not done it yet: the settings may have changed."""
+        self.log.info("The task was cleared; run %s of an earlier try is asked to stop, and a new one resumes it.", run.run_id)
+        self._followed = self._cluster_run(run)
+        self._stop_followed()
+        return GONE
 
     def is_job_active(self, status: str) -> bool:
         """Whether the run is followed."""

@@ -185,7 +185,7 @@ class SparkCopyOperator(ResumableCopy, CopyLineage, TypedTemplates, BaseOperator
             master = spark_master(arguments)
             self._hook = self._submit_hook(request, folder, master, arguments)
             self.check_clusters(request, ignite=not master.cluster_mode)
-            over = self._begin_try(request, f"{names.snapshot_id}/", retried=context["ti"].try_number > 1)
+            over = self._begin_try(context, request, f"{names.snapshot_id}/")
             if over is not None:
                 return run_result.to_xcom(over)
             report.started()

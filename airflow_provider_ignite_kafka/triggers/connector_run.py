@@ -102,9 +102,10 @@ class ConnectorRunTrigger(BaseTrigger):
 
     def _stop(self) -> None:
         run = FollowedRun.from_dict(self.run_state)
-        if monitor_of_run(run).request_stop():
+        monitor = monitor_of_run(run)
+        if monitor.request_stop():
             self.log.info("The run of connector %s is requested to end after its current batch.", run.connector)
-        else:
+        elif not monitor.has_ended():
             self.log.info(ClusterApp(run).kill())
 
     def _still_deferred(self) -> bool:

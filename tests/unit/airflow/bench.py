@@ -154,7 +154,7 @@ def rendered(task: SparkCopyOperator, **settings: Any) -> SparkCopyOperator:
 
 def context(try_number: int = 1, map_index: int = -1, run_id: str = "manual__2025-01-01") -> Any:
     pushed: dict[str, Any] = {}
-    names = {"dag_id": "nightly", "task_id": "copy", "run_id": run_id, "map_index": map_index, "try_number": try_number}
+    names = {"dag_id": "nightly", "task_id": "copy", "run_id": run_id, "map_index": map_index, "try_number": try_number, "max_tries": 2}
     task = SimpleNamespace(**names, pushed=pushed, stats_tags={})
     task.xcom_push = lambda key, value: pushed.update({key: value})
     return {"ti": task, "params": {"prefix": "p-"}, "run_id": run_id, "outlet_events": OutletEventAccessors()}

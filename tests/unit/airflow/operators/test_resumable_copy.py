@@ -147,7 +147,9 @@ def test_run_that_is_given_up_is_asked_to_stop(on_yarn: Bench, event: dict[str, 
 
 def stored(**changes: Any) -> Store:
     """The store after a first try that submitted a stream."""
-    run = FollowedRun("c", "nightly/copy/manual__2025-01-01/1", streams=True, continuous=True, submitted_ms=now_ms(), app_id=APP)
+    run = FollowedRun(
+        "c", "nightly/copy/manual__2025-01-01/1", streams=True, continuous=True, submitted_ms=now_ms(), app_id=APP, max_tries=2
+    )
     return Store({"ignite_kafka_run": replace(run, **changes).to_dict()})
 
 
@@ -187,6 +189,21 @@ def test_next_try_replaces_a_run_that_ends_by_an_earlier_request(on_yarn: Bench)
     on_yarn.stop_requested = True
     on_yarn.status = records(active(), run_status(STOPPED), run_status(STOPPED), run_status(STOPPED), run_status(COMPLETED))
     assert operator(**STREAM).execute(given(stored(), try_number=2))["state"] == COMPLETED
+    assert submitted(on_yarn)
+
+
+def test_cleared_task_stops_its_run_and_submits_another(on_yarn: Bench) -> None:
+    run_id = "nightly/copy/manual__2025-01-01/1"
+    requested: list[str] = []
+
+    def request_stop(run: FollowedRun) -> bool:
+        requested.append(run.run_id)
+        return True
+
+    on_yarn.active_try, on_yarn.request_stop = lambda _own_runs: run_id if not requested else None, request_stop
+    on_yarn.status = records(run_status(STOPPED), run_status(COMPLETED))
+    assert operator(**STREAM).execute(given(stored(max_tries=1), try_number=2))["state"] == COMPLETED
+    assert requested == [run_id]
     assert submitted(on_yarn)
 
 
