@@ -144,14 +144,12 @@ class ResumableCopy(ResumableJobMixin):
             active = run if run.run_id == run_id else replace(monitor.run, run_id=run_id)
             return self._stopped(active) if cleared else self._attach(active)
         status = monitor.following(run).status()
-        if status is None and now_ms() - run.submitted_ms < run.start_s * 1000 and not ClusterApp(run).has_ended():
-            return self._stopped(run) if cleared else self._attach(run)  # accepted by the cluster, and not begun yet
-        if (
-            cleared
-            or status is None
-            or not run_result.succeeded(status, continuous=run.continuous)
-            or self._stopped_early(monitor, run, status)
-        ):
+        begins = status is None and now_ms() - run.submitted_ms < run.start_s * 1000 and not ClusterApp(run).has_ended()
+        if cleared:
+            return self._stopped(run) if begins or (status is not None and status.ended_ms is None) else GONE
+        if begins:
+            return self._attach(run)
+        if status is None or not run_result.succeeded(status, continuous=run.continuous) or self._stopped_early(monitor, run, status):
             return GONE
         return SUCCEEDED
 
