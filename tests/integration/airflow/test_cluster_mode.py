@@ -100,7 +100,8 @@ def test_deferred_stream_outlives_triggerer_and_scheduler(streams: Streams) -> N
     airflow.await_state(DEFERRED, run, "deferred")
     streams.await_records(100)
     wait_until(lambda: not task_processes(airflow), "end of the task's process")
-    [(trigger,)] = airflow.home.query("select encrypted_kwargs from trigger")
+    [(trigger,)] = airflow.home.query("select kwargs from trigger")
+    assert streams.name in trigger, "it is not encrypted here"
     assert not any(password in trigger for password in streams.secured.passwords)
 
     for name in ("triggerer", "scheduler"):
