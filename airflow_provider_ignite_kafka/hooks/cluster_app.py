@@ -23,25 +23,29 @@ _YARN_ENDED = frozenset({"FINISHED", "FAILED", "KILLED"})
 _POD_ENDED = frozenset({"Succeeded", "Failed"})
 
 
-class _PodHook(SparkSubmitHook):
-    """The Spark provider's hook, for the driver pod of an earlier spark-submit."""
+class _DriverPod:
+    """The driver pod of an app, in the namespace of the submission, else of the Spark connection."""
 
     def __init__(self, run: FollowedRun) -> None:
-        namespace = {"spark.kubernetes.namespace": run.namespace} if run.namespace else {}
-        super().__init__(conn_id=run.spark_conn_id, conf=namespace)
-        self._kubernetes_driver_pod = run.app_id
+        extra = BaseHook.get_connection(run.spark_conn_id).extra_dejson
+        self._where = {"name": run.app_id, "namespace": run.namespace or extra.get("namespace") or "default"}
 
-    def delete(self) -> None:
-        self._delete_driver_pod()
+    def delete(self) -> str:
+        from airflow.providers.cncf.kubernetes import kube_client
+
+        try:
+            kube_client.get_kube_client().delete_namespaced_pod(**self._where)
+        except kube_client.ApiException as error:
+            return f"The driver pod {self._where['name']} could not be deleted: {error}"
+        return f"The driver pod {self._where['name']} is deleted."
 
     def phase(self) -> str | None:
         from airflow.providers.cncf.kubernetes import kube_client
 
-        client = kube_client.get_kube_client()
         try:
-            pod = client.read_namespaced_pod(self._kubernetes_driver_pod, self._connection["namespace"])
+            pod = kube_client.get_kube_client().read_namespaced_pod(**self._where)
         except kube_client.ApiException as error:
-            log.warning("The state of the driver pod %s is not known: %s", self._kubernetes_driver_pod, error)
+            log.warning("The state of the driver pod %s is not known: %s", self._where["name"], error)
             return None
         return str(pod.status.phase)
 
@@ -66,8 +70,7 @@ class ClusterApp:
         if not self.run.app_id:
             return "The app cannot be killed, because spark-submit printed no id of it."
         if not self.on_yarn:
-            _PodHook(self.run).delete()
-            return f"The driver pod {self.run.app_id} is deleted."
+            return _DriverPod(self.run).delete()
         if self._rest is not None:
             self._rest._kill_yarn_application(self.run.app_id)
             return f"YARN was requested to kill {self.run.app_id}."
@@ -81,7 +84,7 @@ class ClusterApp:
         if not self.run.app_id:
             return False
         if not self.on_yarn:
-            return _PodHook(self.run).phase() in _POD_ENDED
+            return _DriverPod(self.run).phase() in _POD_ENDED
         if self._rest is not None:
             try:
                 return self._rest.query_yarn_application_status(self.run.app_id) in ("SUCCEEDED", "FAILED")
@@ -94,8 +97,10 @@ class ClusterApp:
 
     @property
     def _rest(self) -> Any:
-        """Hook with the address of YARN's REST API; None if the connection has none."""
-        if not BaseHook.get_connection(self.run.spark_conn_id).extra_dejson.get(_RM_ADDRESS):
+        """Hook with the address of YARN's REST API; None if the connection has none, or the Spark provider does not use that API."""
+        if not hasattr(SparkSubmitHook, "query_yarn_application_status") or not BaseHook.get_connection(
+            self.run.spark_conn_id
+        ).extra_dejson.get(_RM_ADDRESS):
             return None
         return SparkSubmitHook(conn_id=self.run.spark_conn_id)
 

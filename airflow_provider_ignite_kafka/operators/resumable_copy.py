@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException, AirflowTaskTimeout, ResumableJobMixin
+from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException, AirflowTaskTimeout
+from airflow.sdk import ResumableJobMixin
 
 from airflow_provider_ignite_kafka import run_for
 from airflow_provider_ignite_kafka.cluster_run import ClusterRun
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 ACTIVE, SUCCEEDED, GONE = "active", "succeeded", "gone"
 """States of a run that an earlier try has submitted."""
-_HAS_STATE_STORE = ResumableJobMixin.__module__.startswith("airflow.sdk")  # Airflow 3.3; before, a stand-in never resumes
 _KILL_S = 30.0  # for the cluster's own kill command, if the run has not ended
 
 
@@ -122,7 +122,7 @@ class ResumableCopy(ResumableJobMixin):
 
         :raises AirflowException: spark-submit failed.
         """
-        resumes = self._try.retried and (self.durable or not _HAS_STATE_STORE)
+        resumes = self._try.retried and self.durable
         if resumes and (run_id := self._try.monitor.active_try(self._try.own_runs)) is not None:
             self._attached = replace(self._try.monitor.run, run_id=run_id)
             return self._attached.to_dict()

@@ -18,7 +18,6 @@ from airflow_provider_ignite_kafka.run_progress import ProgressLog
 from ignite_kafka.errors import IgniteKafkaError, SettingsError
 from ignite_kafka.state.status import now_ms
 
-_AIRFLOW_CALLS_ON_KILL = hasattr(BaseTrigger, "on_kill")  # Airflow 3.3
 _DEFERRED = "deferred"
 _TRANSIENT = (IgniteKafkaError, OSError, AirflowException, AirflowRuntimeError)
 
@@ -56,12 +55,7 @@ class ConnectorRunTrigger(BaseTrigger):
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Poll until the run has ended, reports nothing any more, or the task times out."""
-        try:
-            yield TriggerEvent(await self._followed())
-        except asyncio.CancelledError:
-            if not _AIRFLOW_CALLS_ON_KILL:
-                await self.on_kill()
-            raise
+        yield TriggerEvent(await self._followed())
 
     async def _followed(self) -> dict[str, Any]:
         try:
