@@ -7,6 +7,7 @@ import json
 from airflow.providers.common.compat.sdk import conf
 
 from ignite_kafka.errors import SettingsError
+from ignite_kafka.settings.client_properties import OAUTH_CALLBACK
 from ignite_kafka.settings.transport_security import ALLOW
 
 SECTION = "ignite_kafka"
@@ -22,6 +23,8 @@ def allow_insecure_connections() -> bool:
 def allowed_kafka_options() -> tuple[str, ...]:
     """Allowed properties of Kafka clients that act on the host, each ``name=value``; see :mod:`ignite_kafka.settings.client_properties`.
 
+    A function that the Kafka provider's ``callback_allowlist`` names may make tokens here, too.
+
     :raises SettingsError: the option is no JSON list of ``name=value``.
     """
     try:
@@ -34,4 +37,5 @@ def allowed_kafka_options() -> tuple[str, ...]:
             'Write it as ["ssl.providers=default,legacy"].',
             setting=_ALLOWED,
         )
-    return tuple(found)
+    callbacks = conf.get("apache_kafka", "callback_allowlist", fallback="") or ""
+    return (*found, *(f"{OAUTH_CALLBACK}={path.strip()}" for path in callbacks.split(",") if path.strip()))

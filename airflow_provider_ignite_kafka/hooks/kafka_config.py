@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from airflow.providers.apache.kafka.hooks.base import CALLBACK_CONFIG_KEYS, KafkaBaseHook
+from airflow.providers.common.compat.sdk import BaseHook
 
 from airflow_provider_ignite_kafka.options import allowed_kafka_options
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.events import CONFIG_CHANGED, emit
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.settings.client_config import by_client, canonical
-from ignite_kafka.settings.client_properties import check_trusted
+from ignite_kafka.settings.client_properties import AWS_MSK_IAM, GCP, OAUTH_CALLBACK, check_trusted
 from ignite_kafka.settings.secrets import split_kafka
 
+_MSK = re.compile(r"\.kafka(-serverless)?\.[a-z0-9-]+\.amazonaws\.com", re.IGNORECASE)
 # usual in connections of consumers, so omitted without an event
 _EXPECTED = frozenset({"group.id", "auto.offset.reset", "enable.auto.commit", "enable.auto.offset.store", "auto.commit.interval.ms"})
-_GROUP_MEMBER = "group.instance.id"
+# functions that the Kafka provider takes from a connection, by name
+_OBSERVERS = frozenset({"error_cb", "throttle_cb", "stats_cb", "log_cb", "on_commit"})
+_OMITTED = _OBSERVERS | {"group.instance.id"}
 
 
 @dataclass(frozen=True, repr=False)
@@ -50,23 +54,28 @@ def kafka_config(kafka_conn_id: str) -> KafkaConfig:
     Properties that the connector sets itself (`group.id`, `acks`, `isolation.level` and others) are omitted. Event 15001 reports each one
     whose value would have had an effect.
 
-    :raises SettingsError: ``bootstrap.servers`` is missing, or a property is unknown to librdkafka, needs a Python function, or acts on the
-        host without an administrator's permission.
+    ``oauth_cb`` names who makes tokens, see :mod:`ignite_kafka.kafka.oauth_tokens`; for brokers of Amazon MSK and of Google's managed
+    Kafka it is known, as to the Kafka provider. Its other functions, such as ``error_cb``, are omitted with event 15001.
+
+    :raises SettingsError: ``bootstrap.servers`` is missing, or a property is unknown to librdkafka, or acts on the host without an
+        administrator's permission.
     """
-    extra = KafkaBaseHook(kafka_config_id=kafka_conn_id).get_connection(kafka_conn_id).extra_dejson
+    extra = BaseHook.get_connection(kafka_conn_id).extra_dejson
     if not extra.get("bootstrap.servers"):
         raise SettingsError("bootstrap.servers is missing", "Set it in the extra of the Kafka connection.", connection=kafka_conn_id)
-    callbacks = [name for name in CALLBACK_CONFIG_KEYS if name in extra]
-    login = canonical(extra)
-    if login.get("sasl.mechanisms") == "OAUTHBEARER" and login.get("sasl.oauthbearer.method") != "oidc":
-        callbacks.append("oauth_cb")
-    if callbacks:
+    config = {name: _text(value) for name, value in extra.items() if name not in _OMITTED}
+    for name in _OBSERVERS & extra.keys():
+        reason = f"{name}: a Python function of the Airflow worker, which no client of a connector calls"
+        emit(CONFIG_CHANGED, reason=reason, setting=name, set_in=f"Airflow connection {kafka_conn_id}")
+    if (tokens := _tokens_of_cloud(config)) is not None:
+        config.setdefault(OAUTH_CALLBACK, tokens)
+    login = canonical(config)
+    if login.get("sasl.mechanisms") == "OAUTHBEARER" and login.get("sasl.oauthbearer.method") != "oidc" and OAUTH_CALLBACK not in login:
         raise SettingsError(
-            f"{callbacks[0]} is a Python function of the Airflow worker and cannot be sent to Spark",
-            "Use password, certificate or Kerberos, or OAUTHBEARER with sasl.oauthbearer.method=oidc.",
+            "OAUTHBEARER needs somebody who makes tokens",
+            "Set oauth_cb to aws_msk_iam, gcp or the path of a function, or sasl.oauthbearer.method to oidc.",
             connection=kafka_conn_id,
         )
-    config = {name: _text(value) for name, value in extra.items() if name != _GROUP_MEMBER}
     check_trusted(config, allowed_kafka_options(), connection=kafka_conn_id)
     plain, secrets = split_kafka(config)
     parts = by_client(plain)
@@ -74,6 +83,16 @@ def kafka_config(kafka_conn_id: str) -> KafkaConfig:
         if reason and name not in _EXPECTED:
             emit(CONFIG_CHANGED, reason=f"{name}: {reason}", setting=name, set_in=f"Airflow connection {kafka_conn_id}")
     return KafkaConfig(parts.common, secrets, parts.producer, parts.consumer)
+
+
+def _tokens_of_cloud(config: Mapping[str, str]) -> str | None:
+    """Who makes the tokens for a cloud's brokers, which the Kafka provider knows by their addresses, too; None for other brokers."""
+    servers, login = config["bootstrap.servers"], canonical(config)
+    if "cloud.goog" in servers and "managedkafka" in servers and login.get("sasl.mechanisms", "OAUTHBEARER") == "OAUTHBEARER":
+        return GCP
+    if _MSK.search(servers) and login.get("sasl.mechanisms") == "OAUTHBEARER" and login.get("sasl.oauthbearer.method") != "oidc":
+        return AWS_MSK_IAM
+    return None
 
 
 def _text(value: Any) -> str:

@@ -11,6 +11,8 @@ from confluent_kafka.admin import AdminClient
 
 from ..errors import AuthenticationFailed, IgniteKafkaError, KafkaUnavailable, RecordTooLarge, SettingsError, TopicError
 from ..settings.client_config import canonical
+from ..settings.client_properties import OAUTH_CALLBACK
+from .oauth_tokens import TokenMaker, with_token_function
 
 if TYPE_CHECKING:
     from ..settings.connector import ConnectorSettings
@@ -92,13 +94,20 @@ def translate(error: KafkaError, doing: str, memory: ErrorMemory | None = None, 
 def make_client(kind: Callable[[dict[str, Any]], C], config: Mapping[str, Any]) -> C:
     """Create a client of librdkafka, which then checks its settings and reads the files that they name.
 
-    :raises SettingsError: librdkafka refuses a setting; its reason names the setting.
+    :raises SettingsError: librdkafka refuses a setting; its reason names the setting. Or ``oauth_cb`` names no function.
+    :raises AuthenticationFailed: the function that makes tokens made none.
     :raises KafkaUnavailable: the machine lacks a resource of the client, such as threads.
     """
+    settings = with_token_function(canonical(config))
+    tokens = settings.get(OAUTH_CALLBACK)
     try:
-        return kind(canonical(config))
+        return kind(settings)
     except KafkaException as cause:
         error: KafkaError = cause.args[0]
+        if isinstance(tokens, TokenMaker) and tokens.error is not None:
+            what = f"{tokens.name} made no token for Kafka: {type(tokens.error).__name__}: {tokens.error}"
+            remedy = "Check the identity of this host and the property oauth_cb of the Kafka connection."
+            raise AuthenticationFailed(what, remedy, bootstrap_servers=config.get("bootstrap.servers")) from tokens.error
         if error.code() == KafkaError._INVALID_ARG:
             raise SettingsError(
                 f"librdkafka refuses the settings of a Kafka client: {error.str().strip()}",

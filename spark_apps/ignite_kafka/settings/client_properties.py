@@ -34,6 +34,11 @@ CREDENTIAL_TARGETS: Mapping[str, str] = {
 }
 """Properties that decide where a credential is sent. Never in settings: they belong in the connection or the secrets file."""
 
+OAUTH_CALLBACK, AWS_MSK_IAM, GCP = "oauth_cb", "aws_msk_iam", "gcp"
+"""confluent-kafka's property of a function that makes tokens, and those that need no permission; see :mod:`..kafka.oauth_tokens`.
+"""
+
+_TOKENS_OF_CLOUDS = re.compile(rf"{GCP}|{AWS_MSK_IAM}(:[a-z0-9-]+)?")
 _SHELL = frozenset({"sasl.kerberos.keytab", "sasl.kerberos.principal", "sasl.kerberos.service.name"})
 _SHELL_PLAIN = re.compile(r"(?!-)[A-Za-z0-9_./@:+=,-]*")
 _SHELL_REASON = "becomes part of a shell command, and has characters other than letters, digits and _ . / @ : + = , -"
@@ -112,18 +117,22 @@ CONSUMER = COMMON | _OPEN_CONSUMER | _CONSUMER_FILES
 
 def is_security(name: str) -> bool:
     """Whether a property concerns authentication or acts on the host."""
-    return name in SECURITY or name in SECRETS or name in CREDENTIAL_TARGETS or name in HOST_ACCESS
+    return name in SECURITY or name in SECRETS or name in CREDENTIAL_TARGETS or name in HOST_ACCESS or name == OAUTH_CALLBACK
 
 
 def host_access(name: str, value: str) -> str | None:
     """Effect of a property on the host, as in 'loads native code'; None without any."""
     if name in _SHELL and not _SHELL_PLAIN.fullmatch(value):
         return _SHELL_REASON
+    if name == OAUTH_CALLBACK and not _TOKENS_OF_CLOUDS.fullmatch(value):
+        return "runs a Python function"
     return HOST_ACCESS.get(name)
 
 
 def kept_from_settings(name: str, value: str) -> str | None:
     """Why settings and options must not hold a property; None if they may. For secrets see :func:`.secrets.is_secret`."""
+    if name == OAUTH_CALLBACK:
+        return host_access(name, value) or "takes the identity of the host from its cloud"
     return host_access(name, value) or CREDENTIAL_TARGETS.get(name)
 
 
@@ -134,7 +143,7 @@ def check_trusted(config: Mapping[str, str], allowed: Collection[str], **where: 
     :param where: the connection or file, for the error.
     :raises SettingsError: a name is unknown to librdkafka, or a property acts on the host and is not allowed. No value is shown.
     """
-    known = PRODUCER | CONSUMER
+    known = PRODUCER | CONSUMER | {OAUTH_CALLBACK}
     for name, value in config.items():
         if name not in known:
             hint = did_you_mean(name, known)

@@ -1,0 +1,129 @@
+"""Tokens for SASL/OAUTHBEARER, made where a client is: on the worker, the driver and each executor.
+
+The property ``oauth_cb`` of a connection or a secrets file names who makes them:
+
+- ``aws_msk_iam``, or ``aws_msk_iam:eu-west-1``: Amazon MSK with IAM, by the package ``aws-msk-iam-sasl-signer-python``;
+- ``gcp``: Google Cloud Managed Service for Apache Kafka, by the package ``google-auth`` and its default credentials;
+- ``module.function``: a function of the user's, as confluent-kafka calls it: it gets the text of ``sasl.oauthbearer.config`` and returns
+  the token and its expiry in seconds since 1970. Only with an administrator's permission (:mod:`~ignite_kafka.settings.client_properties`).
+
+Form of Google's tokens: github.com/googleapis/managedkafka, kafka-auth-local-server.
+"""
+
+from __future__ import annotations
+
+import base64
+import importlib
+import json
+import os
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from types import ModuleType
+from typing import Any
+
+from ..errors import SettingsError
+from ..settings.client_properties import AWS_MSK_IAM, GCP, OAUTH_CALLBACK
+
+Token = tuple[str, float]
+TokenFunction = Callable[[str], Token]
+
+_MSK_REGION = re.compile(r"\.kafka(?:-serverless)?\.([a-z0-9-]+)\.amazonaws\.com", re.IGNORECASE)
+_GOOGLE_SCOPE = "https://www.googleapis.com/auth/cloud-platform"
+_EXTRA = "Install it on the worker, the driver and each executor: pip install 'airflow-provider-ignite-kafka[{extra}]'"
+
+
+class TokenMaker:
+    """A function that makes tokens, and why it made none when it was called last: librdkafka only reports that there is none."""
+
+    def __init__(self, name: str, function: TokenFunction) -> None:
+        self.name = name
+        self.error: Exception | None = None
+        self._function = function
+
+    def __call__(self, config: str) -> Token:
+        """The token and its expiry in seconds since 1970; raises what the function raises."""
+        self.error = None
+        try:
+            return self._function(config)
+        except Exception as error:
+            self.error = error
+            raise
+
+
+def with_token_function(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A client's settings with the function in place of its name in ``oauth_cb``; unchanged if none is named.
+
+    :raises SettingsError: there is no such function, its package is not installed, or the region of an MSK cluster is not known.
+    """
+    result = dict(config)
+    name = result.get(OAUTH_CALLBACK)
+    if isinstance(name, str):
+        result[OAUTH_CALLBACK] = TokenMaker(name, token_function(name, str(config.get("bootstrap.servers", ""))))
+    return result
+
+
+def token_function(name: str, servers: str) -> TokenFunction:
+    """The function that a name stands for; raises as :func:`with_token_function`."""
+    provider, _, region = name.partition(":")
+    if provider == AWS_MSK_IAM:
+        return _msk_function(region or _region_of(servers))
+    if name == GCP:
+        return _google_function()
+    module, _, function = name.rpartition(".")
+    try:
+        found = getattr(importlib.import_module(module), function)
+    except (ImportError, AttributeError, ValueError) as error:
+        what = f"{OAUTH_CALLBACK} names {name}, which cannot be imported here: {error}"
+        raise SettingsError(what, "Install its module on the worker, the driver and each executor", setting=OAUTH_CALLBACK) from error
+    if not callable(found):
+        raise SettingsError(f"{OAUTH_CALLBACK} names {name}, which is no function", "Name one", setting=OAUTH_CALLBACK)
+    made: TokenFunction = found
+    return made
+
+
+def _region_of(servers: str) -> str:
+    found = _MSK_REGION.search(servers)
+    region = found[1].lower() if found else os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+    if not region:
+        what = "the AWS region of the Kafka cluster is not known: neither bootstrap.servers nor AWS_REGION names it"
+        raise SettingsError(what, f"Write it as {AWS_MSK_IAM}:eu-west-1", setting=OAUTH_CALLBACK)
+    return region
+
+
+def _msk_function(region: str) -> TokenFunction:
+    signer = _imported("aws_msk_iam_sasl_signer.MSKAuthTokenProvider", "msk")
+
+    def token(_: str) -> Token:
+        made, expiry_ms = signer.generate_auth_token(region)
+        return str(made), expiry_ms / 1000
+
+    return token
+
+
+def _google_function() -> TokenFunction:
+    auth, transport = _imported("google.auth", "gcp"), _imported("google.auth.transport.requests", "gcp")
+    try:
+        credentials, _ = auth.default(scopes=[_GOOGLE_SCOPE])
+    except auth.exceptions.DefaultCredentialsError as error:
+        what = f"{OAUTH_CALLBACK} {GCP} finds no credentials on this host"
+        raise SettingsError(what, "Give it a service account, or set GOOGLE_APPLICATION_CREDENTIALS", setting=OAUTH_CALLBACK) from error
+
+    def token(_: str) -> Token:
+        if not credentials.valid:
+            credentials.refresh(transport.Request())
+        expiry = credentials.expiry.replace(tzinfo=UTC).timestamp()
+        user = getattr(credentials, "service_account_email", "")
+        claims = {"exp": expiry, "iss": "Google", "iat": datetime.now(UTC).timestamp(), "scope": "kafka", "sub": user}
+        parts = (json.dumps({"typ": "JWT", "alg": "GOOG_OAUTH2_TOKEN"}), json.dumps(claims), credentials.token)
+        return ".".join(base64.urlsafe_b64encode(part.encode()).decode().rstrip("=") for part in parts), expiry
+
+    return token
+
+
+def _imported(module: str, extra: str) -> ModuleType:
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        what = f"{OAUTH_CALLBACK} needs the Python module {module}, which is not installed"
+        raise SettingsError(what, _EXTRA.format(extra=extra), setting=OAUTH_CALLBACK) from error
