@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import logging
+import socket
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 from airflow_provider_ignite_kafka.followed_run import FollowedRun, active_try
+from ignite_kafka.errors import IgniteUnreachable
+from ignite_kafka.ignite.endpoint import IgniteEndpoint, split_address
 from ignite_kafka.kafka.clients import KafkaClients
 from ignite_kafka.kafka.topics import Topics, group_lag
 from ignite_kafka.settings.sink import group_of
@@ -15,6 +20,7 @@ if TYPE_CHECKING:
     from airflow_provider_ignite_kafka.spark.request import Request
     from ignite_kafka.state.configs import ConnectorRecord
 
+log = logging.getLogger(__name__)
 _CHECK_S = 10.0
 
 
@@ -167,15 +173,30 @@ class RunMonitor:
 
 
 def check_clusters(request: Request, *, ignite: bool, timeout_s: float = _CHECK_S) -> None:
-    """Send one request to Kafka and, if `ignite`, to Ignite; each is given about `timeout_s` seconds.
+    """Send one request to Kafka and one to Ignite; each is given about `timeout_s` seconds.
 
     A wrong address, password or certificate is found in seconds, before a Spark app starts.
 
+    :param ignite: whether this worker must reach Ignite. In cluster mode only the driver must: a worker that no node answers at all
+        logs that, but a refused certificate or password and a file that cannot be used are errors.
     :raises IgniteKafkaError: a cluster does not answer.
     """
     KafkaClients.of(request.settings, request.secrets).check(timeout_s)
-    if ignite:
-        from ignite_kafka.ignite.cluster import Cluster
+    from ignite_kafka.ignite.cluster import Cluster
 
-        with Cluster(request.settings.ignite_endpoint.bounded(timeout_s), request.secrets.ignite) as cluster:
+    endpoint = request.settings.ignite_endpoint.bounded(timeout_s)
+    try:
+        with Cluster(endpoint, request.secrets.ignite) as cluster:
             cluster.active()
+    except IgniteUnreachable as error:
+        if ignite or _reachable(endpoint):
+            raise
+        log.warning("This worker cannot check the connection to Ignite, the driver will: %s", error)
+
+
+def _reachable(endpoint: IgniteEndpoint) -> bool:
+    """Whether any address accepts TCP connections."""
+    for address in endpoint.addresses:
+        with suppress(OSError), socket.create_connection(split_address(address), endpoint.connect_timeout_ms / 1000):
+            return True
+    return False

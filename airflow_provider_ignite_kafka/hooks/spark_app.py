@@ -53,6 +53,7 @@ class SparkAppHook(SparkSubmitHook):
     :param submission: what is submitted; it overrides arguments of the same name.
     :param folder: private folder of the task, removed by the watchdog if the task is killed.
     :param stop_timeout_s: seconds between the request to stop and the kill.
+    :param connection: the Spark connection that :func:`spark_master` has looked up.
     :param arguments: arguments of the base class, those that :func:`spark_master` was given.
     """
 
@@ -62,8 +63,10 @@ class SparkAppHook(SparkSubmitHook):
         submission: Submission,
         folder: Path,
         stop_timeout_s: float,
+        connection: Connection | None = None,
         **arguments: Any,
     ) -> None:
+        self._known_connection = connection
         submitted = {
             "application_args": list(submission.application_args),
             "py_files": ",".join(submission.py_files),
@@ -81,6 +84,10 @@ class SparkAppHook(SparkSubmitHook):
         self._app_error: str | None = None
         self._tail: deque[str] = deque(maxlen=_TAIL_LINES)
         self._unlogged: deque[str] = deque()
+
+    def get_connection(self, conn_id: str) -> Connection:  # type: ignore[override]  # only called on objects here
+        """The Spark connection, which is looked up once for a run."""
+        return self._known_connection or super().get_connection(conn_id)
 
     @property
     def app_id(self) -> str:
@@ -191,9 +198,15 @@ def spark_master(arguments: Mapping[str, Any]) -> SparkMaster:
     :raises AirflowNotFoundException: the connection does not exist; the Spark provider itself would use YARN.
     :raises SettingsError: the master needs the Kubernetes provider, which is not installed.
     """
-    _check_connection(BaseHook.get_connection(arguments["conn_id"]))
-    resolved = SparkSubmitHook(**_with_binary(arguments))._connection
-    return SparkMaster(str(resolved["master"]), resolved["deploy_mode"] == "cluster")
+    connection = BaseHook.get_connection(arguments["conn_id"])
+    _check_connection(connection)
+    resolved = _hook_of(connection)(**_with_binary(arguments))._connection
+    return SparkMaster(str(resolved["master"]), resolved["deploy_mode"] == "cluster", connection)
+
+
+def _hook_of(connection: Connection) -> type[SparkSubmitHook]:
+    """The Spark provider's hook for a connection that was looked up before."""
+    return type("KnownConnectionHook", (SparkSubmitHook,), {"get_connection": classmethod(lambda _cls, _conn_id: connection)})
 
 
 def _with_binary(arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +26,12 @@ class SparkMaster:
 
     :param url: such as ``local[*]``, ``spark://host:7077``, ``yarn`` or ``k8s://https://host``.
     :param cluster_mode: the driver runs in the cluster, not on the worker.
+    :param connection: the Airflow connection that says so, which is looked up once.
     """
 
     url: str
     cluster_mode: bool = False
+    connection: Any = field(default=None, compare=False, repr=False)
 
     @property
     def local(self) -> bool:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import socket
+import ssl
+import threading
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +23,7 @@ from ignite_kafka.settings.secrets import Secrets
 from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.state.configs import ConnectorRecord
 from ignite_kafka.state.status import COMPLETED, PAUSED, RUNNING, STOPPED, CacheStatus, RunStatus, now_ms
+from tools.servers import Certificates
 
 OWN = "dag/task/run/"
 
@@ -126,9 +131,44 @@ def test_a_cluster_that_does_not_answer_is_found_before_anything_starts(closed_p
     with pytest.raises(KafkaUnavailable, match=closed_port):
         check_clusters(refused, ignite=False, timeout_s=1.0)
     monkeypatch.setattr(KafkaClients, "check", lambda *_: None)
-    check_clusters(refused, ignite=False, timeout_s=1.0)
     with pytest.raises(IgniteUnreachable, match=closed_port):
         check_clusters(refused, ignite=True, timeout_s=1.0)
+
+
+def test_in_cluster_mode_a_worker_without_a_way_to_ignite_only_says_so(
+    closed_port: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(KafkaClients, "check", lambda *_: None)
+    check_clusters(request(ignite_addresses=[closed_port]), ignite=False, timeout_s=1.0)
+    assert "This worker cannot check the connection to Ignite, the driver will" in caplog.text
+
+
+@pytest.mark.parametrize("ignite", [True, False])
+def test_a_wrong_ca_file_fails_before_anything_starts_in_client_and_in_cluster_mode(
+    ignite: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A missing file; a file of another authority, to whose certificate a real TLS server on loopback is compared."""
+    monkeypatch.setattr(KafkaClients, "check", lambda *_: None)
+    tls = {"ignite_tls_enabled": True, "ignite_tls_ca_file": str(tmp_path / "missing.pem")}
+    with pytest.raises(SettingsError, match="ca_file must be a PEM file"):
+        check_clusters(request(ignite_addresses=["127.0.0.1:1"], **tls), ignite=ignite, timeout_s=1.0)
+    of_server, other = (Certificates(tmp_path / name).make(["127.0.0.1"]) for name in ("server", "other"))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(of_server.client_certificate, of_server.client_key)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        threading.Thread(target=_refused_handshakes, args=(listening, context), daemon=True).start()
+        tls["ignite_tls_ca_file"] = str(other.ca)
+        with pytest.raises(IgniteUnreachable, match="its TLS certificate is not accepted"):
+            check_clusters(request(ignite_addresses=[f"127.0.0.1:{listening.getsockname()[1]}"], **tls), ignite=ignite, timeout_s=5.0)
+
+
+def _refused_handshakes(listening: socket.socket, context: ssl.SSLContext) -> None:
+    """Accept until the listening socket is closed."""
+    with suppress(OSError):
+        while True:
+            connected, _ = listening.accept()
+            with connected, suppress(OSError):
+                context.wrap_socket(connected, server_side=True)
 
 
 @pytest.mark.parametrize(

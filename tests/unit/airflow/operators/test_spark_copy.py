@@ -105,7 +105,7 @@ def test_clusters_are_checked_before_spark_starts(bench: Bench, connect: Any, er
         with pytest.raises(AirflowException, match=type(error).__name__) as failed:
             operator().execute(context())
         assert failed.type is kind
-    assert asked == [True, False]  # in cluster mode the driver, not this worker, connects to Ignite
+    assert asked == [True, False]  # in cluster mode the driver, not this worker, must reach Ignite
     assert not (bench.folder / "seen.json").exists()
     assert list((bench.folder / "tmp").iterdir()) == []
 
