@@ -35,9 +35,14 @@ def get_provider_info() -> dict[str, Any]:
                 "hook-name": "Apache Ignite",
                 "connection-type": "ignite",
                 "ui-field-behaviour": {
-                    "hidden-fields": ["schema", "extra"],
-                    "relabeling": {"host": "Hosts", "login": "User"},
-                    "placeholders": {"host": "node-1,node-2:10801", "port": "10800", "addresses": "node-1:10800, node-2:10800"},
+                    "hidden-fields": ["extra"],
+                    "relabeling": {"host": "Hosts", "login": "User", "schema": "SQL schema"},
+                    "placeholders": {
+                        "host": "node-1,node-2:10801",
+                        "port": "10800",
+                        "addresses": "node-1:10800, node-2:10800",
+                        "schema": "PUBLIC",
+                    },
                 },
                 "conn-fields": _ignite_fields(),
             }
@@ -120,4 +125,5 @@ def _ignite_fields() -> dict[str, Any]:
         "check_hostname": _field("TLS: check host names", "boolean", "The certificate must name the host.", default=True),
         "connect_timeout_ms": _field("Connect timeout (ms)", "integer", "Timeout of each address.", default=5000, minimum=1),
         "request_timeout_ms": _field("Request timeout (ms)", "integer", "Timeout of each reply.", default=60000, minimum=1),
+        "time_zone": _field("Time zone of the nodes", "string", "For DATE and TIME columns of SQL, such as Europe/Berlin.", default="UTC"),
     }

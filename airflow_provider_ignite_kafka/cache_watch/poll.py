@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
-from airflow_provider_ignite_kafka.hooks.ignite import IgniteHook
+from airflow_provider_ignite_kafka.hooks.ignite_connection import IgniteConnection
 from ignite_kafka.common.deadline import Deadline
 from ignite_kafka.errors import AuthenticationFailed, IgniteKafkaError, SettingsError
 from ignite_kafka.plan.cache_changes import KINDS, CacheLists, CacheState, Polled, poll_all
@@ -64,7 +64,7 @@ class CachePoller:
         :raises IgniteKafkaError, OSError: see `FATAL` and `TRANSIENT`.
         """
         deadline = Deadline.after(timeout_s)
-        with IgniteHook(self.ignite_conn_id).connect(self.secrets_file, timeout_s) as cluster:
+        with IgniteConnection.read(self.ignite_conn_id).cluster(self.secrets_file, timeout_s) as cluster:
             return poll_all(cluster, several, deadline)
 
     def state_key(self, known: object, kinds: Iterable[str] = KINDS) -> str:

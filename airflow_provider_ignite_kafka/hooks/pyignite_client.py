@@ -1,53 +1,125 @@
-"""pyignite clients of nodes that the library's own connection has verified."""
+"""pyignite client whose connections the library verifies, and which is a DB-API connection, too."""
 
 from __future__ import annotations
 
-import ssl
-from collections.abc import Iterator
-from contextlib import contextmanager
+import itertools
+from collections.abc import Sequence
 from typing import Any
+from zoneinfo import ZoneInfo
 
+import pyignite
+from pyignite.connection import Connection
+from pyignite.connection.handshake import HandshakeResponse
+from pyignite.exceptions import ReconnectError, connection_errors
+from pyignite.stream import BinaryStream
+
+from airflow_provider_ignite_kafka.dbapi.cursor import Cursor
+from airflow_provider_ignite_kafka.dbapi.errors import InterfaceError, NotSupportedError, OperationalError, error_of
+from ignite_kafka.ignite import protocol
+from ignite_kafka.ignite.cluster import Cluster
+from ignite_kafka.ignite.connection import open_socket
 from ignite_kafka.ignite.endpoint import IgniteCredentials, IgniteEndpoint, split_address
+from ignite_kafka.ignite.tls import tls_context
+
+_CLUSTER_STATE = frozenset({2})  # the feature of the protocol that pyignite uses
 
 
-@contextmanager
-def pyignite_client(address: str, endpoint: IgniteEndpoint, credentials: IgniteCredentials) -> Iterator[Any]:
-    """A connected :class:`pyignite.Client` of one node.
+class IgniteClient(pyignite.Client):  # type: ignore[misc]  # without annotations
+    """A connected :class:`pyignite.Client`, and a connection of PEP 249: each SQL statement is committed by itself.
 
-    pyignite verifies the certificate of a node but not its host name, so give it only an address to which a
-    :class:`~ignite_kafka.ignite.connection.ThinConnection`, which verifies both, has just connected. pyignite connects over IPv4 only.
+    pyignite's own sockets check no host name, know TLS 1.2 and IPv4 alone, need a CA file, and count a password by letters; these are
+    the library's. ``pyignite.Client.sql`` cannot read DATE columns and rounds decimals, so a cursor reads the replies itself.
 
-    :param address: `host:port` of the node.
-    :raises Exception: any error of pyignite; they have no common base class.
+    :param endpoint, credentials: of the cluster; every address is tried, in their order.
+    :param schema: SQL schema of names without one; None: PUBLIC.
+    :param time_zone: time zone of the nodes, see :class:`.IgniteHook`.
+    :raises ReconnectError: no address answered.
     """
-    import pyignite  # loaded by the web server and by tasks that use it, not when a Dag is parsed
 
-    client = pyignite.Client(
-        partition_aware=False,
-        timeout=endpoint.request_timeout_ms / 1000,
-        handshake_timeout=endpoint.connect_timeout_ms / 1000,
-        username=credentials.username,
-        password=credentials.password,
-        **tls_arguments(endpoint, credentials),
-    )
-    try:
-        with client.connect([split_address(address)]):
-            yield client
-    finally:
-        client.close()
+    autocommit = True
+
+    def __init__(self, endpoint: IgniteEndpoint, credentials: IgniteCredentials, schema: str | None = None, time_zone: str = "UTC") -> None:
+        super().__init__(partition_aware=False, timeout=endpoint.request_timeout_ms / 1000)
+        self.schema, self.time_zone = schema, ZoneInfo(time_zone)
+        self.types = Cluster(endpoint, credentials)  # for columns of objects; connects when it is first asked
+        self._endpoint, self._credentials = endpoint, credentials
+        self._context = tls_context(endpoint.tls, credentials.key_password) if endpoint.tls.enabled else None
+        self._ids = itertools.count(1)
+        self._connect([split_address(address) for address in endpoint.addresses])
+
+    def _connect(self, nodes: Sequence[tuple[str, int]]) -> None:
+        """As pyignite's, with other connections: the first node that answers is used, the others if it fails later."""
+        for number, (host, port) in enumerate(nodes):
+            node = _Connection(self, host, port, timeout=self._endpoint.request_timeout_ms / 1000)
+            self._nodes.append(node)
+            if self.protocol_context is None:
+                try:
+                    node.connect()
+                except connection_errors:
+                    continue
+                self._current_node = number
+        if self.protocol_context is None:
+            raise ReconnectError("no address of the Ignite cluster answered")
+
+    def cursor(self) -> Cursor:
+        """A cursor for SQL statements."""
+        return Cursor(self)
+
+    def commit(self) -> None:
+        """Does nothing: each statement is committed by itself."""
+
+    def rollback(self) -> None:
+        """Refused.
+
+        :raises NotSupportedError: always; what was executed is committed.
+        """
+        raise NotSupportedError("Ignite commits each SQL statement by itself: nothing can be rolled back")
+
+    def close(self) -> None:
+        """Close all connections; may be called again."""
+        super().close()
+        self.types.close()
+
+    def request(self, op: int, payload: bytes) -> memoryview:
+        """Body of a node's reply to a request of the thin client protocol.
+
+        :raises Error: the node reports an error, the connection is lost or closed, or no reply came in time.
+        """
+        if not self._nodes:
+            raise InterfaceError("the connection is closed")
+        try:
+            node = self.random_node
+            node.send(protocol.frame(op, next(self._ids), payload))
+            received = node.recv()
+        except (*connection_errors, ReconnectError) as error:
+            reason = str(error) or type(error).__name__
+            raise OperationalError(f"the node did not answer: {reason}; the statement may have been executed") from error
+        reply = protocol.parse_reply(memoryview(received)[4 : 4 + int.from_bytes(received[:4], "little")])
+        if reply.error is not None:
+            raise error_of(reply.error)
+        return reply.body
+
+    def open_socket(self, address: tuple[str, int]) -> Any:
+        """A TCP connection to a node, with TLS as the endpoint has it."""
+        return open_socket(*address, self._endpoint.connect_timeout_ms / 1000, self._context)
+
+    def hello(self) -> bytes:
+        """The request that begins a connection."""
+        features = _CLUSTER_STATE
+        return protocol.handshake(self.protocol_context.version, self._credentials.username, self._credentials.password, features)
 
 
-def tls_arguments(endpoint: IgniteEndpoint, credentials: IgniteCredentials) -> dict[str, Any]:
-    """TLS arguments of a pyignite client, as the endpoint has them."""
-    tls = endpoint.tls
-    if not tls.enabled:
-        return {"use_ssl": False}
-    return {
-        "use_ssl": True,
-        "ssl_version": ssl.PROTOCOL_TLS,  # pyignite's default is TLS 1.2 alone
-        "ssl_cert_reqs": ssl.CERT_REQUIRED if tls.verify else ssl.CERT_NONE,
-        "ssl_ca_certfile": tls.ca_file or ssl.get_default_verify_paths().cafile,
-        "ssl_certfile": tls.cert_file,
-        "ssl_keyfile": tls.key_file,
-        "ssl_keyfile_password": credentials.key_password or "",  # without one OpenSSL would ask at a terminal
-    }
+class _Connection(Connection):  # type: ignore[misc]  # without annotations
+    """pyignite's connection over a socket of the library."""
+
+    client: IgniteClient
+
+    def _connect_version(self) -> HandshakeResponse:
+        self._socket = self.client.open_socket((self.host, self.port))
+        self.send(self.client.hello(), reconnect=False)
+        with BinaryStream(self.client, self.recv(reconnect=False)) as stream:
+            response = HandshakeResponse.parse(stream, self.protocol_context)
+        if response.op_code == 0:
+            self.close()
+            self._process_handshake_error(response)
+        return response

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import BaseOperator
 
-from airflow_provider_ignite_kafka.hooks.ignite import IgniteHook
+from airflow_provider_ignite_kafka.hooks.ignite_connection import DEFAULT_CONN_ID
 from airflow_provider_ignite_kafka.parse_check import check_settings
 from airflow_provider_ignite_kafka.spark import run_result
 from airflow_provider_ignite_kafka.spark.request import Connections, merge_settings, resolve_secrets
@@ -45,7 +45,7 @@ class BacklogCleanupOperator(TypedTemplates, BaseOperator):
         connector: str,
         force: bool | str = False,
         settings: Mapping[str, Any] | str | None = None,
-        ignite_conn_id: str = IgniteHook.default_conn_name,
+        ignite_conn_id: str = DEFAULT_CONN_ID,
         kafka_conn_id: str = "kafka_default",
         secrets_file: str | None = None,
         **kwargs: Any,

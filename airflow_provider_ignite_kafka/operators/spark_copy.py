@@ -21,7 +21,7 @@ from airflow.providers.common.compat.sdk import conf as airflow_conf
 
 from airflow_provider_ignite_kafka import run_for
 from airflow_provider_ignite_kafka.followed_run import FollowedRun
-from airflow_provider_ignite_kafka.hooks.ignite import IgniteHook
+from airflow_provider_ignite_kafka.hooks.ignite_connection import DEFAULT_CONN_ID
 from airflow_provider_ignite_kafka.hooks.spark_app import AppExit, SparkAppHook, spark_master
 from airflow_provider_ignite_kafka.lineage.copy import CopyLineage, injects_parent_job, with_parent_job
 from airflow_provider_ignite_kafka.links.copy import ConnectorLink, SparkLink, TopicLink
@@ -119,7 +119,7 @@ class SparkCopyOperator(ResumableCopy, CopyLineage, TypedTemplates, BaseOperator
         *,
         settings: Mapping[str, Any] | str,
         run_mode: str | None = None,
-        ignite_conn_id: str = IgniteHook.default_conn_name,
+        ignite_conn_id: str = DEFAULT_CONN_ID,
         kafka_conn_id: str = "kafka_default",
         registry_conn_id: str | None = None,
         conn_id: str = "spark_default",
@@ -245,6 +245,7 @@ class SparkCopyOperator(ResumableCopy, CopyLineage, TypedTemplates, BaseOperator
             submission=build_submission(request, folder, master, arguments, ship_secrets_unprotected=self.ship_secrets_unprotected),
             folder=folder,
             stop_timeout_s=self.stop_timeout_ms / 1000,
+            connection=master.connection,
             **arguments,
         )
 

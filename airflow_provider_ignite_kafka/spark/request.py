@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from airflow.providers.common.compat.sdk import mask_secret
 
-from airflow_provider_ignite_kafka.hooks.ignite import IgniteHook
+from airflow_provider_ignite_kafka.hooks.ignite_connection import IgniteConnection
 from airflow_provider_ignite_kafka.hooks.kafka_config import KafkaConfig, kafka_config
 from airflow_provider_ignite_kafka.hooks.registry import registry_config
 from airflow_provider_ignite_kafka.hooks.unused_secrets import report_unused_secrets
@@ -99,9 +99,9 @@ class Connections:
 
         :raises SettingsError: a field of a connection cannot be read.
         """
-        ignite = IgniteHook(ignite_conn_id)
+        ignite = IgniteConnection.read(ignite_conn_id)
         registry = registry_config(registry_conn_id) if registry_conn_id else {}
-        found = cls(ignite.get_endpoint(), ignite.get_credentials(), kafka_config(kafka_conn_id), ignite.get_timeouts(), registry)
+        found = cls(ignite.endpoint, ignite.credentials, kafka_config(kafka_conn_id), ignite.timeouts, registry)
         mask_secrets(found.secrets)
         return found
 

@@ -25,6 +25,7 @@ MODULES = {
     "apache-airflow-providers-apache-kafka": {"airflow"},
     "apache-airflow-providers-apache-spark": {"airflow"},
     "apache-airflow-providers-common-compat": {"airflow"},
+    "apache-airflow-providers-common-sql": {"airflow"},
 }
 # declared for their versions alone: the Spark provider requires them, see setup.cfg
 PINNED_ONLY = {"pandas", "pyspark", "pyspark-client"}

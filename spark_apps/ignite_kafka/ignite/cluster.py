@@ -2,7 +2,7 @@
 
 pyignite is not used here, though it has these operations: its sockets wrap TLS without a server name, so that the host name cannot be
 checked and SNI does not work, support TLS 1.2 and IPv4 only, and parse each reply value by value. `metadata_replies.py` parses the six
-operations needed. The Test button of the Airflow connection uses pyignite, and so do tests and loaders.
+operations needed. The Airflow hook gives pyignite sockets of this library; tests and loaders use it as it is.
 """
 
 from __future__ import annotations

@@ -191,10 +191,8 @@ class ThinConnection:
         host, port = split_address(address)
         timeout = self._endpoint.connect_timeout_ms / 1000
         self._frames = FrameReader()
-        self._socket = _open(host, port, timeout)
+        self._socket = open_socket(host, port, timeout, self._context)
         try:
-            if self._context:
-                self._socket = self._context.wrap_socket(self._socket, server_hostname=host)
             self._session = shake_hands(self._socket, self._frames, version, self._credentials, address)
             self._socket.settimeout(self._endpoint.request_timeout_ms / 1000)
         except BaseException:
@@ -223,6 +221,22 @@ class ThinConnection:
 def _rotated(addresses: Sequence[str]) -> list[str]:
     start = random.randrange(len(addresses)) if addresses else 0
     return [*addresses[start:], *addresses[:start]]
+
+
+def open_socket(host: str, port: int, timeout: float, context: ssl.SSLContext | None) -> socket.socket:
+    """A TCP connection, with TLS if there is a context, which checks the host name as it says.
+
+    :param timeout: seconds for each step, also of what follows.
+    :raises OSError: the host does not answer, or its certificate is not accepted.
+    """
+    opened = _open(host, port, timeout)
+    if context is None:
+        return opened
+    try:
+        return context.wrap_socket(opened, server_hostname=host)
+    except BaseException:
+        opened.close()
+        raise
 
 
 def _open(host: str, port: int, timeout: float) -> socket.socket:

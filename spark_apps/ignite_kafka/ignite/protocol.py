@@ -173,11 +173,11 @@ def frame(op: int, request_id: int, payload: bytes) -> bytes:
     return _REQUEST.pack(10 + len(payload), op, request_id) + payload
 
 
-def handshake(version: Version, username: str | None, password: str | None) -> bytes:
+def handshake(version: Version, username: str | None, password: str | None, features: frozenset[int] = FEATURES) -> bytes:
     """The handshake request with its length before it; the feature mask is a typed byte array from 1.7 on."""
     body = struct.pack("<BhhhB", 1, *version, _THIN_CLIENT)
     if version >= WITH_FEATURES:
-        mask = feature_mask(FEATURES)
+        mask = feature_mask(features)
         body += struct.pack("<Bi", _CODE_BYTES, len(mask)) + mask
     if username is not None:
         body += string(username) + string(password)

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import logging
 import re
-import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from . import protocol
+from . import protocol, sql_query
 from .cache_configuration import CacheConfiguration
 from .cluster import Cluster
 from .connection import ThinConnection
@@ -20,8 +19,6 @@ from .protocol import Reader, ThinError
 from .types.model import QueryEntity, QueryField, QueryIndex
 
 log = logging.getLogger(__name__)
-_PAGE = 1_000
-_ANY_STATEMENT = 0
 _COLUMNS = (
     "SELECT C.COLUMN_NAME, C.TYPE, CAST(C.NULLABLE AS VARCHAR), CAST(C.PRECISION AS VARCHAR), CAST(C.SCALE AS VARCHAR) "
     "FROM SYS.TABLE_COLUMNS C WHERE C.SCHEMA_NAME = ? AND C.TABLE_NAME = ?"
@@ -119,23 +116,16 @@ def _texts(cluster: Cluster, sql: str, *arguments: str) -> list[Row]:
 
 
 def _select(connection: ThinConnection, sql: str, arguments: Sequence[str]) -> tuple[list[str], list[Row]]:
-    """Column names and rows of a query whose columns are texts (op 2004)."""
-    body = connection.request(protocol.QUERY_SQL_FIELDS, _request(sql, arguments))
+    """Column names and rows of a query whose columns are texts."""
+    body = connection.request(protocol.QUERY_SQL_FIELDS, sql_query.request(sql, [protocol.string(one) for one in arguments]))
     reader = Reader(body)
     cursor, names = reader.int64(), [reader.text() or "" for _ in range(reader.int32())]
     rows, more = _rows(reader, len(names))
     while more:
-        found, more = _rows(Reader(connection.request(protocol.QUERY_SQL_FIELDS_PAGE, struct.pack("<q", cursor))), len(names))
+        found, more = _rows(Reader(connection.request(protocol.QUERY_SQL_FIELDS_PAGE, sql_query.page_request(cursor))), len(names))
         rows += found
     return names, rows
 
 
 def _rows(reader: Reader, columns: int) -> tuple[list[Row], bool]:
     return [[reader.text() for _ in range(columns)] for _ in range(reader.int32())], reader.boolean()
-
-
-def _request(sql: str, arguments: Sequence[str]) -> bytes:
-    """Source: `ClientCacheSqlFieldsQueryRequest`; cache id 0: the tables name their schemas."""
-    head = struct.pack("<iB", 0, 0) + protocol.string(None) + struct.pack("<ii", _PAGE, -1) + protocol.string(sql)
-    values = struct.pack("<i", len(arguments)) + b"".join(map(protocol.string, arguments))
-    return head + values + struct.pack("<B6?q?", _ANY_STATEMENT, *(False,) * 6, 0, True)

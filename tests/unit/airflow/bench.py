@@ -13,6 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from airflow.providers.common.compat.sdk import BaseHook
 from airflow.sdk import DAG
 from airflow.sdk.execution_time.context import OutletEventAccessors
 
@@ -123,6 +124,19 @@ def make_bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, connect: Any) ->
     monkeypatch.setattr(SparkCopyOperator, "monitor_of_run", lambda _operator, run: FakeMonitor(made, run))
     monkeypatch.setattr(SparkCopyOperator, "check_clusters", lambda _operator, _request, ignite: made.check_clusters(ignite))
     return made
+
+
+def looked_up(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Ids of the connections that are looked up from now on."""
+    ids: list[str] = []
+    look_up = BaseHook.get_connection
+
+    def get_connection(*given: Any) -> Any:
+        ids.append(given[-1])
+        return look_up(given[-1])
+
+    monkeypatch.setattr(BaseHook, "get_connection", get_connection)
+    return ids
 
 
 def write_program(path: Path, line: str) -> None:

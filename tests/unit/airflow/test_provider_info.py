@@ -97,4 +97,4 @@ def test_form_in_the_providers_manager() -> None:
     fields = {info.field_name: info for name, info in manager.connection_form_widgets.items() if name.startswith("extra__ignite__")}
     assert set(fields) == set(CONNECTION["conn-fields"])
     assert {name for name, info in fields.items() if info.is_sensitive} == {"key_password"}
-    assert manager.field_behaviours["ignite"]["relabeling"] == {"host": "Hosts", "login": "User"}
+    assert manager.field_behaviours["ignite"]["relabeling"] == {"host": "Hosts", "login": "User", "schema": "SQL schema"}

@@ -39,6 +39,16 @@ def decode_rows(pages: Sequence[Page], cache: CacheInfo, types: TypeSource) -> I
             raise reader.error(reader.position, f"{len(reader.data) - reader.position} bytes are left after the last entry")
 
 
+def decode_values(data: memoryview, start: int, count: int, types: TypeSource) -> tuple[list[Any], list[int], int]:
+    """The next `count` values from `start` as Python values, the type code of each, and the position after them; raises as above."""
+    reader = _Reader(data.cast("B"), 0, "", types=types, position=start)
+    values, found = [], []
+    for _ in range(count):
+        found.append(reader.data[reader.position] if reader.position < len(reader.data) else codes.NULL)
+        values.append(reader.top())
+    return values, found, reader.position
+
+
 @dataclass(kw_only=True)
 class _Reader(ScalarReader):
     """Reads values; what has been read is kept for handles until the entry ends."""

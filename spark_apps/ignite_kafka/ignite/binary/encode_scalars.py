@@ -93,6 +93,11 @@ def sql_dates(array: pa.Array, zone: str) -> ByteColumns:
     return [or_null(fixed_rows(rows), valid_of(array))]
 
 
+def sql_date_bytes(millis: int) -> bytes:
+    """One java.sql.Date, of milliseconds since 1970-01-01T00:00Z."""
+    return _SQL_DATE_HEAD + struct.pack("<q", millis)
+
+
 def strings(array: pa.Array, field: pa.Field) -> ByteColumns:
     """Strings as UTF-8 with their length."""
     return sized(array.cast(pa.binary()), codes.STRING)

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import re
 import socket
-import ssl
 from collections.abc import Iterator
-from contextlib import nullcontext
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from airflow.providers.common.compat.sdk import BaseHook
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from airflow_provider_ignite_kafka.hooks.ignite import IgniteHook
-from airflow_provider_ignite_kafka.hooks.pyignite_client import tls_arguments
+from airflow_provider_ignite_kafka.hooks.ignite_connection import IgniteConnection
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.ignite.endpoint import IgniteCredentials, IgniteEndpoint, TlsSettings
 from ignite_kafka.settings.secrets import Secrets, dump
+from tests.unit.airflow.bench import looked_up
 
 
 @pytest.mark.parametrize(
@@ -75,8 +75,9 @@ def test_credentials_are_masked_when_shown(connect: Any) -> None:
 
 def test_timeouts_of_a_connection_are_distinct_from_defaults(connect: Any) -> None:
     connect("some", conn_type="ignite", host="n", extra={"request_timeout_ms": "20", "connect_timeout_ms": ""})
-    assert IgniteHook("some").get_timeouts() == {"request_timeout_ms": 20}
-    assert IgniteHook("some").get_endpoint() == IgniteEndpoint(("n:10800",), request_timeout_ms=20)
+    found = IgniteConnection.read("some")
+    assert found.timeouts == {"request_timeout_ms": 20}
+    assert found.endpoint == IgniteEndpoint(("n:10800",), request_timeout_ms=20)
 
 
 @pytest.mark.parametrize(("name", "value"), [("tls", "perhaps"), ("connect_timeout_ms", "soon"), ("request_timeout_ms", -1)])
@@ -110,33 +111,19 @@ def test_test_button_reports_any_other_error_with_a_remedy(connect: Any, conn_id
     assert "Check " in message
 
 
-# pyignite leaves the socket open of a node that it cannot reach
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_test_button_reports_that_pyignite_cannot_connect_where_connectors_can(
-    connect: Any, closed_port: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As with a node that has only an IPv6 address."""
-    connect("ignite_default", conn_type="ignite", host="127.0.0.1", port=closed_port)
-    found = SimpleNamespace(connection=lambda: SimpleNamespace(address=f"127.0.0.1:{closed_port}"))
-    monkeypatch.setattr(IgniteHook, "connect", lambda _hook: nullcontext(found))
-    works, message = IgniteHook().test_connection()
-    assert works
-    assert re.search("Connectors can use this connection; pyignite.* cannot: ReconnectError", message)
-
-
-def test_tls_arguments_of_pyignite() -> None:
-    credentials = IgniteCredentials("user", "sesame", "mellon")
-    assert tls_arguments(IgniteEndpoint(), credentials) == {"use_ssl": False}
-    given = tls_arguments(IgniteEndpoint(tls=TlsSettings(True, "ca.pem", "c.pem", "k.pem")), credentials)
-    files = {name: given[name] for name in ("ssl_ca_certfile", "ssl_certfile", "ssl_keyfile", "ssl_keyfile_password")}
-    assert files == dict(zip(files, ("ca.pem", "c.pem", "k.pem", "mellon"), strict=True))
-    assert (given["use_ssl"], given["ssl_cert_reqs"]) == (True, ssl.CERT_REQUIRED)
-    loose = tls_arguments(IgniteEndpoint(tls=TlsSettings(True, verify=False)), IgniteCredentials())
-    assert (loose["ssl_cert_reqs"], loose["ssl_keyfile_password"]) == (ssl.CERT_NONE, "")
-
-
 _ODD = [1, -1, 1.5, True, False, [], [1], ["a:1"], {}, {"a": 1}, "::::", "a:99999999", "\0", "²", "٣", [None], "9" * 30, "[::1", [{}]]
-_FIELDS = ("addresses", "tls", "ca_file", "cert_file", "key_file", "key_password", "verify", "check_hostname", "connect_timeout_ms")
+_FIELDS = (
+    "addresses",
+    "tls",
+    "ca_file",
+    "cert_file",
+    "key_file",
+    "key_password",
+    "verify",
+    "check_hostname",
+    "connect_timeout_ms",
+    "time_zone",
+)
 
 
 @pytest.mark.parametrize("field", [*_FIELDS, "request_timeout_ms"])
@@ -148,6 +135,29 @@ def test_test_button_answers_whatever_the_extra_holds(connect: Any, monkeypatch:
             works, message = IgniteHook().test_connection()
             assert not works
             assert message
+
+
+_TEXT = st.text(max_size=20)
+_VALUES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | _TEXT | st.lists(_TEXT, max_size=3)
+
+
+# the fixtures stay the same: each example sets the connection anew
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    fields=st.fixed_dictionaries(
+        {}, optional=dict.fromkeys(("host", "login", "password", "schema"), _TEXT) | {"port": st.integers() | _TEXT}
+    ),
+    extra=st.fixed_dictionaries({}, optional=dict.fromkeys((*_FIELDS, "request_timeout_ms"), _VALUES)) | _VALUES,
+)
+def test_test_button_answers_whatever_the_form_holds(
+    connect: Any, monkeypatch: pytest.MonkeyPatch, fields: dict[str, Any], extra: Any
+) -> None:
+    monkeypatch.setattr("ignite_kafka.ignite.connection._open", refuse)
+    connect("ignite_default", conn_type="ignite", **fields, extra=extra)
+    works, message = IgniteHook().test_connection()
+    assert not works
+    assert isinstance(message, str)
+    assert message
 
 
 def refuse(*_: Any) -> None:
@@ -201,3 +211,32 @@ def test_a_login_needs_tls_or_permission_of_an_administrator_to_leave_the_host(
     monkeypatch.setenv("AIRFLOW__IGNITE_KAFKA__ALLOW_INSECURE_CONNECTIONS", "true")
     IgniteHook().connect()
     assert len(opened) == 1
+
+
+def test_schema_and_time_zone_of_the_nodes(connect: Any) -> None:
+    connect("ignite_default", conn_type="ignite", schema="SALES", extra={"time_zone": "Europe/Berlin"})
+    found = IgniteConnection.read("ignite_default")
+    assert (found.schema, found.time_zone) == ("SALES", "Europe/Berlin")
+    connect("ignite_default", conn_type="ignite", extra={"time_zone": "Europe/Nowhere"})
+    with pytest.raises(SettingsError, match=r"time_zone is 'Europe/Nowhere'.*Allowed: a name of the IANA database"):
+        IgniteConnection.read("ignite_default")
+
+
+def test_a_hook_looks_its_connection_up_once(connect: Any, opened: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    connect("ignite_default", conn_type="ignite")
+    asked = looked_up(monkeypatch)
+    hook = IgniteHook()
+    hook.get_endpoint()
+    hook.get_credentials()
+    hook.connect()
+    assert hook.placeholder == "?"
+    assert asked == ["ignite_default"]
+
+
+def test_a_connection_does_not_choose_a_secrets_file(connect: Any) -> None:
+    """BaseSQLOperator makes arguments of the hook of what the extra holds."""
+    connect("ignite_default", conn_type="ignite", extra={"tls": True, "secrets_file": "/etc/other"})
+    hook = BaseHook.get_connection("ignite_default").get_hook(hook_params={"tls": True, "secrets_file": "/etc/other"})
+    assert isinstance(hook, IgniteHook)
+    with pytest.raises(SettingsError, match="must not choose a file of the worker"):
+        hook.connect()

@@ -15,7 +15,7 @@ from airflow_provider_ignite_kafka.operators.spark_copy import RunNames
 from airflow_provider_ignite_kafka.spark.packaging import app_path
 from ignite_kafka.kafka.producer import TransactionalProducer
 from ignite_kafka.settings.source import SourceSettings
-from tests.unit.airflow.bench import CONFIG, PASSWORDS, Bench, context, operator, rendered, sink
+from tests.unit.airflow.bench import CONFIG, PASSWORDS, Bench, context, looked_up, operator, rendered, sink
 
 
 def test_request_holds_settings_and_addresses_and_no_secret(bench: Bench) -> None:
@@ -163,6 +163,13 @@ def test_a_name_that_no_kafka_client_has_is_refused_with_the_nearest(bench: Benc
     connect("kafka_default", conn_type="kafka", extra={**CONFIG, "session.timeout": 1})
     with pytest.raises(AirflowFailException, match=r"no property of librdkafka has this name .*session\.timeout"):
         operator().execute(context())
+
+
+def test_each_connection_is_looked_up_once(bench: Bench, connect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    connect("registry", conn_type="http", host="registry")
+    asked = looked_up(monkeypatch)
+    operator(registry_conn_id="registry").execute(context())
+    assert sorted(asked) == ["ignite_default", "kafka_default", "registry", "spark_default"]
 
 
 def test_librdkafka_takes_what_a_shared_connection_becomes(bench: Bench, connect: Any) -> None:

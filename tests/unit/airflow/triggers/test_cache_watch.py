@@ -159,14 +159,15 @@ def test_arguments_that_an_older_version_did_not_store_have_defaults(missing: st
     assert IgniteCacheWatchTrigger(**stored).serialize()[1] == {**ARGUMENTS, missing: default}  # type: ignore[arg-type]
 
 
-def test_an_expression_that_backtracks_without_end_does_not_block_the_triggerer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_expression_that_backtracks_without_end_does_not_block_the_triggerer(connect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    connect("ignite_default", conn_type="ignite")
     long = "a" * 200
 
     class Cluster(nullcontext[Any]):
         def __enter__(self) -> Any:
             return SimpleNamespace(active=lambda: True, cache_names=lambda: [long], cache=lambda name: CacheInfo(name, 8))
 
-    monkeypatch.setattr("airflow_provider_ignite_kafka.hooks.ignite.IgniteHook.connect", lambda *_: Cluster())
+    monkeypatch.setattr("airflow_provider_ignite_kafka.hooks.ignite_connection.IgniteConnection.cluster", lambda *_: Cluster())
 
     async def run() -> int:
         trigger = IgniteCacheWatchTrigger(cache_whitelist=["(a+)+b", "(a|a)*c"], once=True)
@@ -260,14 +261,15 @@ def test_trigger_survives_serialisation_and_holds_no_secret(connect: Any) -> Non
     assert not any(secret in json.dumps(arguments) for secret in ("sesame", "mellon", "user", "node-1"))
 
 
-def test_sensor_and_trigger_poll_with_a_secrets_file(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sensor_and_trigger_poll_with_a_secrets_file(connect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    connect("ignite_default", conn_type="ignite")
     asked: list[str | None] = []
 
-    def connect(_hook: object, secrets_file: str | None, timeout_s: float) -> Any:
+    def away(_connection: object, secrets_file: str | None, timeout_s: float) -> Any:
         asked.append(secrets_file)
         raise IgniteUnreachable("away")
 
-    monkeypatch.setattr("airflow_provider_ignite_kafka.hooks.ignite.IgniteHook.connect", connect)
+    monkeypatch.setattr("airflow_provider_ignite_kafka.hooks.ignite_connection.IgniteConnection.cluster", away)
     waiting = sensor(secrets_file="/mnt/{{ params.file }}", deferrable=True)
     waiting.render_template_fields({"params": {"file": "s.json"}})
     with pytest.raises(TaskDeferred) as deferred:

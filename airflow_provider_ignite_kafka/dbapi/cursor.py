@@ -1,0 +1,187 @@
+"""Cursor of PEP 249: one statement at a time over the thin client protocol, its rows fetched page by page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol, Self
+from zoneinfo import ZoneInfo
+
+from airflow_provider_ignite_kafka.dbapi.errors import DataError, InterfaceError, InternalError, ProgrammingError
+from airflow_provider_ignite_kafka.dbapi.values import SqlType, sql_type, to_python
+from ignite_kafka.errors import DecodeError, UnsupportedType
+from ignite_kafka.ignite import protocol
+from ignite_kafka.ignite.types.model import TypeSource
+
+Column = tuple[str, SqlType | None, None, None, None, None, None]
+Row = tuple[Any, ...]
+# what a statement that returns no rows answers: one row of one column with the number of rows that it changed
+_COUNT = ["UPDATED"]
+_QUERY = re.compile(r"(?:\s|\(|--[^\n]*\n|/\*.*?\*/)*(select|with|values|table|explain|show)\b", re.IGNORECASE | re.DOTALL)
+
+
+class Session(Protocol):
+    """What a cursor needs of its connection."""
+
+    schema: str | None
+    time_zone: ZoneInfo
+    types: TypeSource
+
+    def request(self, op: int, payload: bytes) -> memoryview:
+        """The node's answer.
+
+        :raises Error: it is an error, or none came.
+        """
+
+
+class Cursor:
+    """A cursor; each statement is committed by itself.
+
+    :attr description: of a query: name and type of each column, as PEP 249 has it; the type, such as ``DECIMAL``, is that of the
+        values of the first page, None for a column without a value there. None after other statements.
+    :attr rowcount: rows that the last statement changed; -1 after a query, whose rows are not counted.
+    """
+
+    arraysize = 1
+
+    def __init__(self, connection: Session) -> None:
+        self.connection = connection
+        self.description: list[Column] | None = None
+        self.rowcount = -1
+        self._rows: Iterator[list[Any]] = iter(())
+        self._cursor: int | None = None
+        self._columns = 0
+        self._closed = False
+
+    def execute(self, operation: str, parameters: Sequence[Any] | None = None) -> Self:
+        """Run one statement.
+
+        :param parameters: a value for each ``?``, in their order.
+        :raises Error: see :mod:`.errors`.
+        """
+        from ignite_kafka.ignite import sql_query  # imports pyarrow, which a web server must not load
+
+        self._check_open()
+        self._end()
+        arguments = [_argument(value, self.connection.time_zone) for value in _listed(parameters)]
+        answer = self.connection.request(protocol.QUERY_SQL_FIELDS, sql_query.request(operation, arguments, schema=self.connection.schema))
+        try:
+            result = sql_query.read_result(answer, self.connection.types)
+        except (DecodeError, UnsupportedType) as error:
+            raise _unreadable(error) from error
+        if result.names == _COUNT and not _QUERY.match(operation):
+            self.rowcount = int(result.page.rows[0][0]) if result.page.rows else 0
+            return self
+        firsts = [_first(result.page.rows, column) for column in range(len(result.names))]
+        kinds = map(sql_type, result.page.codes, firsts)
+        self.description = [(name, kind, None, None, None, None, None) for name, kind in zip(result.names, kinds, strict=True)]
+        self._columns = len(result.names)
+        self._rows, self._cursor = iter(result.page.rows), result.cursor if result.page.more else None
+        return self
+
+    def executemany(self, operation: str, seq_of_parameters: Sequence[Sequence[Any]]) -> Self:
+        """Run one statement with each of several lists of parameters; ``rowcount`` is their sum."""
+        changed = 0
+        for parameters in seq_of_parameters:
+            self.execute(operation, parameters)
+            changed += max(self.rowcount, 0)
+        self.rowcount = changed
+        return self
+
+    def fetchone(self) -> Row | None:
+        """The next row; None after the last one."""
+        self._check_fetchable()
+        while (row := next(self._rows, None)) is None:
+            if self._cursor is None:
+                return None
+            self._next_page(self._cursor)
+        return tuple(to_python(value, self.connection.time_zone) for value in row)
+
+    def fetchmany(self, size: int | None = None) -> list[Row]:
+        """The next rows, at most `size` (default: ``arraysize``)."""
+        found: list[Row] = []
+        for _ in range(self.arraysize if size is None else size):
+            row = self.fetchone()
+            if row is None:
+                break
+            found.append(row)
+        return found
+
+    def fetchall(self) -> list[Row]:
+        """All rows that are left."""
+        return list(self)
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.fetchone, None)
+
+    def close(self) -> None:
+        """Release the rows that the node still holds; may be called again."""
+        if not self._closed:
+            self._end()
+            self._closed = True
+
+    def setinputsizes(self, sizes: Sequence[Any]) -> None:
+        """Does nothing: values say their own types."""
+
+    def setoutputsize(self, size: int, column: int | None = None) -> None:
+        """Does nothing: values of any size are fetched whole."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _next_page(self, cursor: int) -> None:
+        from ignite_kafka.ignite import sql_query
+
+        answer = self.connection.request(protocol.QUERY_SQL_FIELDS_PAGE, sql_query.page_request(cursor))
+        try:
+            page = sql_query.read_page(answer, self._columns, self.connection.types)
+        except (DecodeError, UnsupportedType) as error:
+            raise _unreadable(error) from error
+        self._rows, self._cursor = iter(page.rows), cursor if page.more else None
+
+    def _end(self) -> None:
+        cursor, self._cursor = self._cursor, None
+        self._rows, self.description, self.rowcount = iter(()), None, -1
+        if cursor is not None:
+            from ignite_kafka.ignite import sql_query
+
+            self.connection.request(protocol.RESOURCE_CLOSE, sql_query.page_request(cursor))
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise InterfaceError("the cursor is closed")
+
+    def _check_fetchable(self) -> None:
+        self._check_open()
+        if self.description is None:
+            raise InterfaceError("there are no rows to fetch: no statement was executed, or the last one is no query")
+
+
+def _listed(parameters: Sequence[Any] | None) -> Sequence[Any]:
+    if parameters is None:
+        return ()
+    if isinstance(parameters, (str, bytes, Mapping)):
+        raise ProgrammingError("parameters must be a list with a value for each ?; Ignite's SQL has no parameters with names")
+    return list(parameters)
+
+
+def _argument(value: Any, zone: ZoneInfo) -> bytes:
+    from ignite_kafka.ignite import sql_query
+
+    try:
+        return sql_query.argument(value, zone.key)
+    except ValueError as error:
+        raise DataError(str(error)) from error
+
+
+def _first(rows: list[list[Any]], column: int) -> Any:
+    return next((row[column] for row in rows if row[column] is not None), None)
+
+
+def _unreadable(error: DecodeError | UnsupportedType) -> Exception:
+    if isinstance(error, UnsupportedType):
+        return DataError(f"{error.what}. Select a field of it, or CAST it")
+    return InternalError(str(error))

@@ -1,0 +1,185 @@
+"""Connection of type `ignite` as endpoint and credentials of a cluster; Dags import it, so it loads no SQL, pyignite or Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
+
+from airflow.providers.common.compat.sdk import BaseHook, mask_secret
+
+from airflow_provider_ignite_kafka.hooks.unused_secrets import report_unused_secrets
+from airflow_provider_ignite_kafka.options import INSECURE_REMEDY, allow_insecure_connections, allowed_kafka_options
+from ignite_kafka.errors import SettingsError
+from ignite_kafka.ignite.endpoint import IgniteCredentials, IgniteEndpoint, TlsSettings
+from ignite_kafka.settings import secrets
+from ignite_kafka.settings.transport_security import check, ignite_weaknesses
+
+if TYPE_CHECKING:
+    from airflow.providers.common.compat.sdk import Connection
+
+    from ignite_kafka.ignite.cluster import Cluster
+
+DEFAULT_CONN_ID = "ignite_default"
+DEFAULT_PORT = 10800
+_UTC = "UTC"
+_BOOLEANS = {"true": True, "yes": True, "1": True, "on": True, "false": False, "no": False, "0": False, "off": False}
+_TIMEOUTS = ("connect_timeout_ms", "request_timeout_ms")
+_MAX_TIMEOUT_MS = 2_147_483_647
+
+
+@dataclass(frozen=True)
+class IgniteConnection:
+    """What an Airflow connection says of an Ignite cluster.
+
+    :param endpoint: addresses, TLS and timeouts; no secret.
+    :param credentials: user, password and the password of the private key; each may be None.
+    :param timeouts: timeouts in milliseconds that the connection gives, by their names in its extra; settings decide the others.
+    :param schema: SQL schema of names without one; None: PUBLIC.
+    :param time_zone: time zone of the nodes, for DATE and TIME columns.
+    """
+
+    endpoint: IgniteEndpoint
+    credentials: IgniteCredentials
+    timeouts: Mapping[str, int] = field(default_factory=dict)
+    schema: str | None = None
+    time_zone: str = _UTC
+
+    @classmethod
+    def read(cls, conn_id: str) -> IgniteConnection:
+        """Look a connection up, once, and parse it; raises as :meth:`of`."""
+        return cls.of(BaseHook.get_connection(conn_id))
+
+    @classmethod
+    def of(cls, connection: Connection) -> IgniteConnection:
+        """Parse a connection of type `ignite`.
+
+        :raises SettingsError: a field of the connection cannot be read.
+        """
+        extra = _Extra(connection)
+        tls = TlsSettings(
+            enabled=extra.boolean("tls", False),
+            ca_file=extra.text("ca_file"),
+            cert_file=extra.text("cert_file"),
+            key_file=extra.text("key_file"),
+            verify=extra.boolean("verify", True),
+            check_hostname=extra.boolean("check_hostname", True),
+        )
+        timeouts = extra.timeouts()
+        credentials = IgniteCredentials(connection.login or None, connection.password or None, extra.text("key_password"))
+        endpoint = IgniteEndpoint(addresses=_addresses(connection, extra), tls=tls, **timeouts)
+        return cls(endpoint, credentials, timeouts, connection.schema or None, extra.time_zone())
+
+    def cluster(self, secrets_file: str | None = None, timeout_s: float | None = None) -> Cluster:
+        """The cluster, as a context manager that closes its connections.
+
+        :param secrets_file: see :meth:`checked`.
+        :param timeout_s: seconds, to which the connection's timeouts are shortened if they are longer.
+        """
+        from ignite_kafka.ignite.cluster import Cluster
+
+        return Cluster(self.endpoint if timeout_s is None else self.endpoint.bounded(timeout_s), self.checked(secrets_file))
+
+    def checked(self, secrets_file: str | None = None) -> IgniteCredentials:
+        """Credentials that may be sent to the cluster.
+
+        :param secrets_file: path of a secrets file, whose part `ignite` overrides the connection's user and passwords. Event 15001
+            names what is not used of the connection, once in a process.
+        :raises SettingsError: the file cannot be read, or the connection is not protected and no administrator allows that.
+        """
+        credentials = self.credentials
+        if secrets_file:
+            credentials = _credentials_of(secrets_file)
+            _report_unused(self.credentials, credentials, secrets_file)
+        check(ignite_weaknesses(self.endpoint, credentials), allow_insecure_connections(), INSECURE_REMEDY)
+        return credentials
+
+
+@lru_cache(maxsize=1024)
+def _report_unused(given: IgniteCredentials, used: IgniteCredentials, secrets_file: str) -> None:
+    """Once in a process, because sensors and triggers connect for every poll."""
+    report_unused_secrets(secrets.Secrets(given), secrets.Secrets(used), secrets_file, "this connection")
+
+
+def _credentials_of(secrets_file: str) -> IgniteCredentials:
+    credentials = secrets.load(secrets_file, allowed_kafka_options()).ignite
+    for secret in (credentials.password, credentials.key_password):
+        if secret:
+            mask_secret(secret)
+    return credentials
+
+
+class _Extra:
+    """The extra of a connection. Values of a URI are text and are parsed as the type of the field."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._id = connection.conn_id
+        values = connection.extra_dejson
+        if not isinstance(values, Mapping):
+            raise SettingsError("the extra is not a JSON object", 'Write it as {"name": value, ...}.', connection=self._id)
+        self._values: Mapping[str, Any] = values
+
+    def text(self, name: str) -> str | None:
+        """A text or a number; no error shows it, because it may be a password."""
+        value = self._values.get(name)
+        if value in (None, ""):
+            return None
+        if isinstance(value, bool) or not isinstance(value, (str, int, float)) or "\0" in str(value):
+            raise SettingsError(f"extra field {name} cannot be read", "Allowed: a text.", connection=self._id)
+        return str(value)
+
+    def boolean(self, name: str, default: bool) -> bool:
+        value = self._values.get(name)
+        if value in (None, ""):
+            return default
+        known = _BOOLEANS.get(str(value).strip().lower())
+        if known is None:
+            raise self._wrong(name, value, "true or false")
+        return known
+
+    def timeouts(self) -> dict[str, int]:
+        found = {name: self.positive(name) for name in _TIMEOUTS}
+        return {name: value for name, value in found.items() if value is not None}
+
+    def positive(self, name: str) -> int | None:
+        value = self._values.get(name)
+        if value in (None, ""):
+            return None
+        text = str(value).strip()
+        if not (text.isascii() and text.isdecimal() and 0 < int(text) <= _MAX_TIMEOUT_MS):
+            raise self._wrong(name, value, f"a whole number of milliseconds from 1 to {_MAX_TIMEOUT_MS}")
+        return int(text)
+
+    def time_zone(self) -> str:
+        name = self.text("time_zone") or _UTC
+        try:
+            return ZoneInfo(name).key
+        except (KeyError, OSError, ValueError) as error:  # no such name, or a folder of names
+            raise self._wrong("time_zone", name, "a name of the IANA database such as Europe/Berlin") from error
+
+    def texts(self, name: str) -> list[str]:
+        value = self._values.get(name) or []
+        items = value.split(",") if isinstance(value, str) else value
+        if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
+            raise self._wrong(name, value, "a list of texts, or one text separated by commas")
+        return [item.strip() for item in items if item.strip()]
+
+    def _wrong(self, name: str, value: Any, allowed: str) -> SettingsError:
+        return SettingsError(f"extra field {name} is {value!r}", f"Allowed: {allowed}.", connection=self._id)
+
+
+def _addresses(connection: Connection, extra: _Extra) -> tuple[str, ...]:
+    port = connection.port or DEFAULT_PORT
+    listed = extra.texts("addresses") or [part.strip() for part in (connection.host or "").split(",") if part.strip()]
+    return tuple(address if _has_port(address) else f"{_bracketed(address)}:{port}" for address in listed) or IgniteEndpoint.addresses
+
+
+def _has_port(address: str) -> bool:
+    host, colon, port = address.rpartition(":")
+    return bool(colon) and port.isdigit() and (":" not in host or host.endswith("]"))
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host and not host.startswith("[") else host

@@ -1,0 +1,133 @@
+"""SQL statements in the thin client protocol (ops 2004 and 2005): requests, and pages of rows as values of the row path.
+
+Source: `ClientCacheSqlFieldsQueryRequest`, `ClientCacheSqlFieldsQueryResponse` and `ClientCacheQueryNextPageResponse` in apache/ignite.
+"""
+
+from __future__ import annotations
+
+import datetime
+import struct
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import numpy as np
+
+from ..common.java_calendar import day_of
+from ..common.time_zones import UTC, epoch_offset_ms, midnights
+from . import protocol
+from .binary.decode_rows import decode_values
+from .binary.encode_scalars import decimal_bytes, sql_date_bytes
+from .protocol import Reader
+from .types import type_codes as codes
+from .types.model import TypeSource
+
+PAGE_ROWS = 1_024
+_ANY_STATEMENT = 0
+_KEEP_BINARY = 1
+_LONGS = range(-(1 << 63), 1 << 63)
+_EPOCH = datetime.date(1970, 1, 1)
+_MIDNIGHT = datetime.datetime(1970, 1, 1)
+_MICROSECOND, _MILLISECOND = datetime.timedelta(microseconds=1), datetime.timedelta(milliseconds=1)
+
+
+@dataclass(frozen=True)
+class SqlPage:
+    """A page of a result.
+
+    :param rows: values of the row path (`binary/row_values.py`).
+    :param codes: type code of each column's first value that is not null; `type_codes.NULL` for a column of nulls.
+    :param more: there are further pages.
+    """
+
+    rows: list[list[Any]]
+    codes: list[int]
+    more: bool
+
+
+@dataclass(frozen=True)
+class SqlResult:
+    """Id of the cursor on the node, names of the columns, and the first page."""
+
+    cursor: int
+    names: list[str]
+    page: SqlPage
+
+
+def request(statement: str, arguments: Sequence[bytes] = (), *, schema: str | None = None, page_rows: int = PAGE_ROWS) -> bytes:
+    """Payload of op 2004.
+
+    :param arguments: values of the statement's ``?``, each with its type code; see :func:`argument`.
+    :param schema: of names without one; None: each name has its own, or is in PUBLIC.
+    """
+    head = struct.pack("<iB", 0, _KEEP_BINARY) + protocol.string(schema) + struct.pack("<ii", page_rows, -1) + protocol.string(statement)
+    values = struct.pack("<i", len(arguments)) + b"".join(arguments)
+    return head + values + struct.pack("<B6?q?", _ANY_STATEMENT, *(False,) * 6, 0, True)
+
+
+def page_request(cursor: int) -> bytes:
+    """Payload of op 2005, and of the one that closes the cursor."""
+    return struct.pack("<q", cursor)
+
+
+def read_result(body: memoryview, types: TypeSource) -> SqlResult:
+    """The reply to op 2004.
+
+    :param types: metadata of binary types, for columns of objects.
+    :raises DecodeError, UnsupportedType: see :func:`~.binary.decode_rows.decode_values`.
+    """
+    reader = Reader(body)
+    cursor, names = reader.int64(), [reader.text() or "" for _ in range(reader.int32())]
+    return SqlResult(cursor, names, read_page(body[reader.position :], len(names), types))
+
+
+def read_page(body: memoryview, columns: int, types: TypeSource) -> SqlPage:
+    """The reply to op 2005, and the rows of that to op 2004; raises as :func:`read_result`."""
+    count = Reader(body).int32()
+    values, found, end = decode_values(body, 4, count * columns, types)
+    rows = [values[first : first + columns] for first in range(0, len(values), columns)] if columns else []
+    seen = [next((code for code in found[column::columns] if code != codes.NULL), codes.NULL) for column in range(columns)]
+    return SqlPage(rows, seen, Reader(body, end).boolean())
+
+
+def argument(value: object, zone: str = UTC) -> bytes:
+    """A Python value with its type code.
+
+    :param zone: time zone of the nodes: that of a datetime without one, and the one at whose midnight a java.sql.Date begins.
+    :raises ValueError: SQL has no such value; the message does not show it.
+    """
+    if value is None:
+        return bytes([codes.NULL])
+    if isinstance(value, bool):
+        return struct.pack("<B?", codes.BOOL, value)
+    if isinstance(value, int):
+        return struct.pack("<Bq", codes.LONG, value) if value in _LONGS else decimal_bytes(Decimal(value))
+    if isinstance(value, float):
+        return struct.pack("<Bd", codes.DOUBLE, value)
+    if isinstance(value, str):
+        return protocol.string(value)
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return struct.pack("<Bi", codes.BYTE_ARRAY, len(bytes(value))) + bytes(value)
+    if isinstance(value, Decimal) and value.is_finite():
+        return decimal_bytes(value)
+    if isinstance(value, uuid.UUID):
+        return struct.pack("<BQQ", codes.UUID, value.int >> 64, value.int & 0xFFFF_FFFF_FFFF_FFFF)
+    return _temporal(value, zone)
+
+
+def _temporal(value: object, zone: str) -> bytes:
+    if isinstance(value, datetime.datetime):
+        info = ZoneInfo(zone)
+        local = value.astimezone(info) if value.tzinfo else value.replace(tzinfo=info)
+        of_day = (datetime.datetime.combine(_EPOCH, local.time()) - _MIDNIGHT) - (local.utcoffset() or datetime.timedelta())
+        millis, micros = divmod((datetime.timedelta(days=day_of(local.date())) + of_day) // _MICROSECOND, 1_000)
+        return struct.pack("<Bqi", codes.TIMESTAMP, millis, micros * 1_000)
+    if isinstance(value, datetime.date):
+        return sql_date_bytes(int(midnights(np.array([day_of(value)]), zone)[0]))
+    if isinstance(value, datetime.time) and value.tzinfo is None:
+        of_day = datetime.datetime.combine(_EPOCH, value) - _MIDNIGHT
+        return struct.pack("<Bq", codes.TIME, of_day // _MILLISECOND - epoch_offset_ms(zone))
+    raise ValueError(f"SQL has no parameter of type {type(value).__name__}, or not this value of it")
