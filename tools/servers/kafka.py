@@ -23,10 +23,12 @@ class KafkaOptions:
     """Options of a broker.
 
     :param users: user to password; clients must log in by SASL/PLAIN. The first user is a super user.
+    :param oauth: clients must log in by SASL/OAUTHBEARER with an unsecured token (RFC 7515, algorithm none) of any user.
     :param settings: additional broker settings, which override the defaults here.
     """
 
     users: Mapping[str, str] = field(default_factory=dict)
+    oauth: bool = False
     settings: Mapping[str, Any] = field(default_factory=dict)
     heap_mib: int = 512
     java_options: tuple[str, ...] = ()
@@ -67,6 +69,9 @@ class KafkaBroker:
     def client_config(self) -> dict[str, str]:
         """Client settings for librdkafka, as the first user if the broker requires a login."""
         config = {"bootstrap.servers": self.bootstrap}
+        if self.options.oauth:
+            token = {"enable.sasl.oauthbearer.unsecure.jwt": "true", "sasl.oauthbearer.config": "principal=admin"}
+            config |= {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "OAUTHBEARER", **token}
         for user, password in list(self.options.users.items())[:1]:
             config |= {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.username": user, "sasl.password": password}
         return config
@@ -136,7 +141,7 @@ class KafkaBroker:
 
     def _settings(self) -> dict[str, Any]:
         controller = f"127.0.0.1:{self._controller_port}"
-        listener = "SASL_PLAINTEXT" if self.options.users else "PLAINTEXT"
+        listener = "SASL_PLAINTEXT" if self.options.users or self.options.oauth else "PLAINTEXT"
         return {
             "process.roles": "broker,controller",
             "node.id": 1,
@@ -161,6 +166,13 @@ class KafkaBroker:
         }
 
     def _sasl_settings(self) -> dict[str, Any]:
+        if self.options.oauth:
+            module = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
+            return {
+                "sasl.enabled.mechanisms": "OAUTHBEARER",
+                "sasl.mechanism.inter.broker.protocol": "OAUTHBEARER",
+                "listener.name.sasl_plaintext.oauthbearer.sasl.jaas.config": f'{module} required unsecuredLoginStringClaim_sub="broker";',
+            }
         if not self.options.users:
             return {}
         first, password = next(iter(self.options.users.items()))
