@@ -8,7 +8,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from airflow_provider_ignite_kafka.dbapi.errors import DataError
-from ignite_kafka.common.java_calendar import FIRST_GREGORIAN_DAY, date_of
+from ignite_kafka.common.java_calendar import FIRST_OF_ZONES, date_of, first_offset
 from ignite_kafka.common.time_zones import epoch_offset_ms
 from ignite_kafka.ignite.binary import row_values as rows
 from ignite_kafka.ignite.types import type_codes as codes
@@ -16,8 +16,8 @@ from ignite_kafka.ignite.types import type_codes as codes
 _DAY_MS = 86_400_000
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _MIDNIGHT = datetime.datetime(1970, 1, 1)
-_FIRST_GREGORIAN = datetime.timedelta(days=FIRST_GREGORIAN_DAY + 1)  # a day later, in every zone
-_FIRST_OF_ZONES, _LAST_OF_ZONES = datetime.datetime(1582, 10, 15), datetime.datetime(9999, 12, 31)
+_FIRST = FIRST_OF_ZONES - _MIDNIGHT
+_LAST_OF_ZONES = datetime.datetime(9999, 12, 31)
 _LAST = _LAST_OF_ZONES - _MIDNIGHT  # a day before the end of datetime, in every zone
 _OTHER = "OTHER"
 _NAMES = {
@@ -92,9 +92,9 @@ def to_python(value: Any, zone: ZoneInfo) -> Any:
 def _instant(seconds: int, micros: int, zone: ZoneInfo) -> datetime.datetime:
     """Time in the zone with the fields that SQL shows: those of Java's calendar."""
     since = datetime.timedelta(seconds=seconds, microseconds=micros)
-    if _FIRST_GREGORIAN <= since < _LAST:
+    if _FIRST <= since < _LAST:
         return (_EPOCH + since).astimezone(zone)
-    since += zone.utcoffset(_FIRST_OF_ZONES if since < _FIRST_GREGORIAN else _LAST_OF_ZONES) or datetime.timedelta()
+    since += first_offset(zone) if since < _FIRST else zone.utcoffset(_LAST_OF_ZONES) or datetime.timedelta()
     return datetime.datetime.combine(date_of(since.days), (_MIDNIGHT + (since - datetime.timedelta(days=since.days))).time(), zone)
 
 

@@ -7,8 +7,10 @@ Algorithm: "Julian day number", E. G. Richards, Explanatory Supplement to the As
 from __future__ import annotations
 
 import datetime
+from zoneinfo import ZoneInfo
 
 FIRST_GREGORIAN = datetime.date(1582, 10, 15)
+FIRST_OF_ZONES = datetime.datetime(1900, 1, 1)
 _EPOCH = datetime.date(1970, 1, 1)
 FIRST_GREGORIAN_DAY = (FIRST_GREGORIAN - _EPOCH).days
 _EPOCH_JULIAN_DAY = 2_440_588  # Julian day number of 1970-01-01
@@ -26,6 +28,11 @@ def date_of(day: int) -> datetime.date:
     of_year = shifted - 1461 * years // 4
     month = (5 * of_year + 2) // 153
     return datetime.date(years - 4800 + month // 10, month + 3 - 12 * (month // 10), of_year - (153 * month + 2) // 5 + 1)
+
+
+def first_offset(zone: ZoneInfo) -> datetime.timedelta:
+    """What Java takes a zone to be ahead of UTC at all times before 1900: it knows no local mean time (sun.util.calendar.ZoneInfoFile)."""
+    return zone.utcoffset(FIRST_OF_ZONES) or datetime.timedelta()
 
 
 def day_of(date: datetime.date) -> int:

@@ -16,8 +16,8 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 
-from ..common.java_calendar import day_of
-from ..common.time_zones import UTC, epoch_offset_ms, midnights
+from ..common.java_calendar import FIRST_OF_ZONES, day_of, first_offset
+from ..common.time_zones import DAY_MS, UTC, epoch_offset_ms, midnights
 from . import protocol
 from .binary.decode_rows import decode_values
 from .binary.encode_scalars import decimal_bytes, sql_date_bytes
@@ -122,10 +122,14 @@ def _temporal(value: object, zone: str) -> bytes:
     if isinstance(value, datetime.datetime):
         info = ZoneInfo(zone)
         local = value.astimezone(info) if value.tzinfo else value.replace(tzinfo=info)
-        of_day = (datetime.datetime.combine(_EPOCH, local.time()) - _MIDNIGHT) - (local.utcoffset() or datetime.timedelta())
+        early = local.replace(tzinfo=None) < FIRST_OF_ZONES
+        ahead = first_offset(info) if early else local.utcoffset() or datetime.timedelta()
+        of_day = datetime.datetime.combine(_EPOCH, local.time()) - _MIDNIGHT - ahead
         millis, micros = divmod((datetime.timedelta(days=day_of(local.date())) + of_day) // _MICROSECOND, 1_000)
         return struct.pack("<Bqi", codes.TIMESTAMP, millis, micros * 1_000)
     if isinstance(value, datetime.date):
+        if value < FIRST_OF_ZONES.date():
+            return sql_date_bytes(day_of(value) * DAY_MS - first_offset(ZoneInfo(zone)) // _MILLISECOND)
         return sql_date_bytes(int(midnights(np.array([day_of(value)]), zone)[0]))
     if isinstance(value, datetime.time) and value.tzinfo is None:
         of_day = datetime.datetime.combine(_EPOCH, value) - _MIDNIGHT

@@ -50,6 +50,8 @@ def test_a_parameter_is_read_as_it_was(value: object, code: int, read: object) -
 def test_times_without_a_zone_are_those_of_the_nodes() -> None:
     zone = "America/New_York"
     values = [datetime.datetime(2020, 1, 1), datetime.date(2020, 7, 1), datetime.time(1)]
+    early, _, _ = decode_values(memoryview(argument(datetime.date(1, 1, 1), zone)), 0, 1, NO_TYPES)
+    assert early == [rows.SqlDate(-62_135_751_600_000)], "Java knows no local mean time"
     data = memoryview(b"".join(argument(value, zone) for value in values))
     found, _, _ = decode_values(data, 0, 3, NO_TYPES)
     assert found == [rows.Timestamp(1_577_854_800, 0), rows.SqlDate(1_593_576_000_000), rows.Time(6 * 3_600_000)]

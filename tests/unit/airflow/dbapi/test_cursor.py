@@ -147,6 +147,8 @@ BERLIN = ZoneInfo("Europe/Berlin")
         (rows.Timestamp(253_402_318_799, 0), ZoneInfo("America/New_York"), datetime.datetime(9999, 12, 31, 23, 59, 59)),
         (rows.Date(-1), UTC, datetime.datetime(1969, 12, 31, 23, 59, 59, 999_000, UTC)),
         (rows.SqlDate(-3_600_000), BERLIN, datetime.date(1970, 1, 1)),
+        # as a node in that time zone sends it: five hours, although its local mean time was 4:56:02 behind
+        (rows.SqlDate(-62_135_751_600_000), ZoneInfo("America/New_York"), datetime.date(1, 1, 1)),
         (rows.SqlDate(-86_400_000), UTC, datetime.date(1969, 12, 31)),
         # a day that begins at one o'clock, because daylight saving time begins at midnight
         (rows.SqlDate(1_541_300_400_000), ZoneInfo("America/Sao_Paulo"), datetime.date(2018, 11, 4)),
