@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ignite_kafka.connector_status import clients_of
-from airflow_provider_ignite_kafka.hooks.ignite import IgniteHook
+from airflow_provider_ignite_kafka.hooks.ignite_connection import DEFAULT_CONN_ID, IgniteConnection
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.settings.connector import ConnectorSettings
 
 if TYPE_CHECKING:
     from ignite_kafka.admin.connector_lag import ConnectorLag
+    from ignite_kafka.ignite.cluster import Cluster
 
 TIMEOUT_S = 60.0
 
@@ -28,7 +29,7 @@ class LagReader:
 
     connector: str
     kafka_conn_id: str = "kafka_default"
-    ignite_conn_id: str = IgniteHook.default_conn_name
+    ignite_conn_id: str = DEFAULT_CONN_ID
     internal_topic_prefix: str = ConnectorSettings.internal_topic_prefix
     secrets_file: str | None = None
 
@@ -41,8 +42,11 @@ class LagReader:
         from ignite_kafka.admin.connector_lag import read_lag  # imports pyarrow, which a Dag file must not load
 
         clients = clients_of(self.kafka_conn_id, self.secrets_file)
-        hook = IgniteHook(self.ignite_conn_id)
-        return read_lag(clients, self.internal_topic_prefix, self.connector, lambda: hook.connect(self.secrets_file, timeout_s))
+
+        def connect() -> Cluster:
+            return IgniteConnection.read(self.ignite_conn_id).cluster(self.secrets_file, timeout_s)
+
+        return read_lag(clients, self.internal_topic_prefix, self.connector, connect)
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,10 @@ def test_reader_has_the_secrets_of_the_file_and_connects_ignite_for_streams_only
         return LAG
 
     monkeypatch.setattr("ignite_kafka.admin.connector_lag.read_lag", read_lag)
-    monkeypatch.setattr("airflow_provider_ignite_kafka.hooks.ignite.IgniteHook.connect", lambda *given: asked.append(given[1:]))
+    monkeypatch.setattr(
+        "airflow_provider_ignite_kafka.hooks.ignite_connection.IgniteConnection.cluster", lambda *given: asked.append(given[1:])
+    )
+    connect("ignite_default", conn_type="ignite")
     login = {"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN", "sasl.username": "ann", "sasl.password": "sesame"}
     connect("kafka_default", conn_type="kafka", extra={"bootstrap.servers": "broker:9092", **login})
     file = tmp_path / "secrets.json"
