@@ -8,15 +8,20 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from ignite_kafka.convert.avro.deserializer import AvroDeserializer
+from ignite_kafka.convert.avro.options import AvroOptions
 from ignite_kafka.convert.connect.columns import ConnectColumn
 from ignite_kafka.convert.connect.schema import ConnectSchema, ConnectType
 from ignite_kafka.convert.connect_converters import CONVERTERS, deserializer, header_serializer
 from ignite_kafka.convert.to_ignite import ConversionRules, Entries, SideRules, Stage
+from ignite_kafka.convert.to_ignite.json_schema import JsonSchemaDeserializer
+from ignite_kafka.convert.to_ignite.record_converter import RecordConverter
 from ignite_kafka.convert.to_kafka import connect_json
-from ignite_kafka.errors import SettingsError
+from ignite_kafka.errors import RegistryUnavailable, SettingsError
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import CacheInfo
 from ignite_kafka.settings.converters import HEADER_NAMES, IGNITE_BINARY, NAMES, PROPERTIES, parse_properties
+from tests.support.registry import MemoryClient, memory_registry
 from tests.support.to_ignite_records import GrowingTypes, cache_of, consumed, decoded, record_converter
 
 FREE = CacheInfo("free", 2)
@@ -144,3 +149,22 @@ def test_a_text_that_describes_no_schema_is_refused_by_its_setting(content: str)
     given = parse_properties("", "json", {"schemas.enable": "true", "schema.content": content})
     with pytest.raises(SettingsError, match=r"describes none: .*chema.*value_converter_config\.schema\.content"):
         deserializer("value", SideRules("json", given))
+
+
+@pytest.mark.parametrize("made", [AvroDeserializer, lambda registry, _: JsonSchemaDeserializer(registry)], ids=["avro", "json-schema"])
+def test_an_unknown_id_is_a_bad_record_and_a_registry_that_is_away_ends_the_attempt(made: Any) -> None:
+    class Away(MemoryClient):
+        def get_schema(self, _id: int) -> Any:
+            raise RegistryUnavailable("away")
+
+    def converted(client: MemoryClient) -> Entries:
+        registry = memory_registry(client, retry_s=0.0)
+        sides: Any = {"key": None, "value": made(registry, AvroOptions())}
+        converter = RecordConverter(FREE, TYPES, deserializers=lambda side, _: sides[side])
+        return converter.convert(consumed([b"\0\0\0\0\x63{}", b"{}"]))
+
+    found = converted(MemoryClient())
+    assert [(bad.row, bad.stage) for bad in found.bad] == [(0, Stage.VALUE), (1, Stage.VALUE)]
+    assert "99" in found.bad[0].reason
+    with pytest.raises(RegistryUnavailable):
+        converted(Away())

@@ -12,9 +12,21 @@ import pytest
 
 from ignite_kafka import events
 from ignite_kafka.convert import Converters
+from ignite_kafka.convert.avro.options import AvroOptions
+from ignite_kafka.convert.avro.serializer import AvroSerializer
+from ignite_kafka.convert.to_kafka.connect_side import ConnectSide, SchemaPolicy
 from ignite_kafka.convert.to_kafka.entry_converter import EntryConverter
 from ignite_kafka.convert.to_kafka.json import JsonConverter
-from ignite_kafka.errors import AmbiguousKeys, DecodeError, IgniteKafkaError, RecordTooLarge, UnknownBinaryType, UnsupportedType
+from ignite_kafka.errors import (
+    AmbiguousKeys,
+    DecodeError,
+    IgniteKafkaError,
+    RecordTooLarge,
+    RegistryError,
+    RegistryUnavailable,
+    UnknownBinaryType,
+    UnsupportedType,
+)
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import CacheInfo, Page, QueryEntity, QueryField
 from ignite_kafka.kafka.dead_letters import DeadLetter
@@ -24,6 +36,7 @@ from ignite_kafka.settings.source import SourceSettings
 from ignite_kafka.source.entry_sender import EntrySender
 from tests.support.bad_entries import NULL_KEY, OF_UNKNOWN_TYPE, long
 from tests.support.ignite_bytes import CACHE, NULL, Types, binary, decimal, number, page, string, wrapped
+from tests.support.registry import MemoryClient, memory_registry
 
 PLAN = CachePlan("tested", 1, "topic", 8, 2, topic_bytes=4_000)
 GOOD = page([(long(1), string("a")), (long(2), string("b"))], 3)
@@ -196,3 +209,19 @@ def test_key_types_that_may_coincide_are_refused_by_the_setting() -> None:
     for _ in range(2):  # and by every slot after it
         with pytest.raises(AmbiguousKeys, match=r"of long \(such as 1\) and of byte \(such as 1\), which can give the same Kafka key"):
             of_keys("refused", "REFUSE", number(codes.BYTE, 1))
+
+
+@pytest.mark.parametrize("policy", ["STOP_TASK", "LOG_ONLY", "DEAD_LETTER"])
+@pytest.mark.parametrize("error", [RegistryUnavailable("away"), RegistryError("refused", status=409)], ids=["away", "refusing"])
+def test_a_registry_that_gives_no_id_makes_no_bad_entry_and_no_record(policy: str, error: IgniteKafkaError) -> None:
+    class Refusing(MemoryClient):
+        def register_schema(self, *_: Any) -> int:
+            raise error
+
+    side = ConnectSide(
+        "value", AvroSerializer(memory_registry(Refusing(), retry_s=0.0), AvroOptions()), SchemaPolicy(), JsonConverter("value")
+    )
+    writer = Writer()
+    with pytest.raises(type(error)):
+        send(writer, policy, GOOD, value_converter=EntryConverter(JsonConverter("key"), side))
+    assert (writer.sent, writer.dead_letters) == ([], [])
