@@ -20,6 +20,8 @@ from .findings import Findings
 from .source import SourceSettings
 
 S = TypeVar("S", bound=ConnectorSettings)
+_DIRECTIONS = ("source", "sink")
+_PREFIXES = tuple(f"{part}." for part in _DIRECTIONS)
 _BLANK = " \t\f"
 _NATURAL_LINE = re.compile(r"\r\n|\r|\n")
 _ESCAPES = {"t": "\t", "r": "\r", "n": "\n", "f": "\f"}
@@ -88,28 +90,61 @@ def load(path: str | Path) -> LoadedSettings:
     :raises SettingsError: the file cannot be read, has another type, or holds an unknown name.
     """
     path = Path(path)
+    data, origin = _read(path)
+    return _loaded(data, origin, by_connect=path.suffix == ".properties" or is_connect(data))
+
+
+def load_both(path: str | Path) -> tuple[LoadedSettings, LoadedSettings]:
+    """Read the settings of a source and of a sink from one file.
+
+    A name with ``source.`` or ``sink.`` before it is of that direction, any other of both; one of a direction wins. In a `.json` file the
+    two may also be objects: ``{"source": {…}, "sink": {…}, …}``.
+
+    :raises SettingsError: as :func:`load`; or the file has no name of its own for one of the two.
+    """
+    path = Path(path)
+    data, origin = _read(path)
+    for part in _DIRECTIONS:
+        if isinstance(within := data.get(part), dict):
+            origin |= {f"{part}.{name}": f"{path.name}, {part}" for name in within}
+            data = {name: value for name, value in data.items() if name != part} | {f"{part}.{name}": one for name, one in within.items()}
+    source, sink = (_of_direction(data, origin, part, path) for part in _DIRECTIONS)
+    return source, sink
+
+
+def from_properties(content: bytes, file: str) -> LoadedSettings:
+    """Read settings from the bytes of a `.properties` file; the last value of a key counts, as in Java."""
+    return _loaded(*_properties(content, file), by_connect=True)
+
+
+def from_json(content: bytes, file: str) -> LoadedSettings:
+    """Read settings from the bytes of a `.json` file."""
+    data, origin = _json(content, file)
+    return _loaded(data, origin, by_connect=is_connect(data))
+
+
+def _read(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
+    """Names with values, and where each was set; the errors of :func:`load`."""
     try:
         content = path.read_bytes()
     except OSError as error:
         raise SettingsError(f"the settings file cannot be read: {error.strerror}", "Check its path", file=path) from error
     if path.suffix == ".properties":
-        return from_properties(content, path.name)
+        return _properties(content, path.name)
     if path.suffix == ".json":
-        return from_json(content, path.name)
+        return _json(content, path.name)
     raise SettingsError("a settings file of unknown type", "Name it .properties or .json, by its content", file=path)
 
 
-def from_properties(content: bytes, file: str) -> LoadedSettings:
-    """Read settings from the bytes of a `.properties` file; the last value of a key counts, as in Java."""
+def _properties(content: bytes, file: str) -> tuple[dict[str, Any], dict[str, str]]:
     try:
         entries = list(parse(content.decode("iso-8859-1")))
     except ValueError as error:
         raise SettingsError(f"the file is no properties file: {error}", "Write a backslash twice where it is meant", file=file) from error
-    return LoadedSettings(*translate({entry.key: entry.value for entry in entries}, {e.key: f"{file}, line {e.line}" for e in entries}))
+    return {entry.key: entry.value for entry in entries}, {e.key: f"{file}, line {e.line}" for e in entries}
 
 
-def from_json(content: bytes, file: str) -> LoadedSettings:
-    """Read settings from the bytes of a `.json` file."""
+def _json(content: bytes, file: str) -> tuple[dict[str, Any], dict[str, str]]:
     try:
         data = json.loads(content)
     except ValueError as error:
@@ -118,12 +153,25 @@ def from_json(content: bytes, file: str) -> LoadedSettings:
         raise SettingsError("the file holds no JSON object", 'Its form is {"name": …, "cache_whitelist": […], …}', file=file)
     if isinstance(data.get("config"), dict) and data.keys() <= {"name", "config"}:
         data = {**({"name": data["name"]} if "name" in data else {}), **data["config"]}
-    origin = dict.fromkeys(data, file)
-    return (
-        LoadedSettings(*translate(data, origin))
-        if is_connect(data)
-        else LoadedSettings(data, origin, direction=settings_class(data, origin))
-    )
+    return data, dict.fromkeys(data, file)
+
+
+def _of_direction(data: Mapping[str, Any], origin: Mapping[str, str], part: str, path: Path) -> LoadedSettings:
+    """The settings of `source` or `sink`: its own names, and those of both."""
+    own = {name.removeprefix(f"{part}."): name for name in data if name.startswith(f"{part}.")}
+    if not own:
+        what, remedy = f"the file has no settings of the {part}", f"Put {part}. before the names that are the {part}'s own"
+        raise SettingsError(what, remedy, file=path)
+    names = {name: name for name in data if not name.startswith(_PREFIXES)} | own
+    mine = {short: data[name] for short, name in names.items()}
+    set_in = {short: origin[name] for short, name in names.items()}
+    return _loaded(mine, set_in, by_connect=path.suffix == ".properties" or is_connect(mine))
+
+
+def _loaded(data: Mapping[str, Any], origin: Mapping[str, str], *, by_connect: bool) -> LoadedSettings:
+    if by_connect:
+        return LoadedSettings(*translate(data, origin))
+    return LoadedSettings(data, origin, direction=settings_class(data, origin))
 
 
 def parse(text: str) -> Iterator[Property]:

@@ -15,7 +15,7 @@ from ..convert import Converters
 from ..convert.rules.stage import Stage
 from ..convert.to_kafka.bad_entries import ENTRY_ERRORS, BadEntry, Conversion, separate_bad_entries
 from ..convert.to_kafka.key_types import key_types_in
-from ..errors import AmbiguousKeys, IgniteKafkaError, UnsupportedType
+from ..errors import AmbiguousKeys, IgniteKafkaError
 from ..ignite.cluster import Cluster
 from ..ignite.types.model import CacheInfo, Page
 from ..kafka.dead_letters import DeadLetter, context_headers, entry_headers
@@ -112,11 +112,11 @@ class EntrySender:
         return separate_bad_entries(self._converters.of(cache.name), pages, info, self._cluster, refuses, cache.topic)
 
     def _all_or_none(self, cache: CachePlan, info: CacheInfo, pages: Sequence[Page], *, in_order: bool) -> Records:
-        """Convert the whole batch; an error that does not name its entry is raised as the error of the first bad entry."""
+        """Convert the whole batch; an error that does not name its entry by the key is raised as the error of the first bad entry."""
         try:
             return self._converters.of(cache.name).convert(pages, info, self._cluster, topic=cache.topic, in_order=in_order)
-        except UnsupportedType as error:
-            if "partition" in error.where:
+        except ENTRY_ERRORS as error:
+            if "key" in error.where:
                 raise
             found = separate_bad_entries(self._converters.of(cache.name), pages, info, self._cluster, lambda _: {}, cache.topic)
             if not found.bad:
