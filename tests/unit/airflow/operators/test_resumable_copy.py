@@ -19,7 +19,7 @@ from airflow_provider_ignite_kafka.run_report import RunReport
 from airflow_provider_ignite_kafka.triggers.connector_run import ConnectorRunTrigger
 from ignite_kafka.errors import TopicError
 from ignite_kafka.state.status import COMPLETED, FAILED, RUNNING, STOPPED, RunStatus, now_ms
-from tests.unit.airflow.bench import PASSWORDS, Bench, context, operator, run_status
+from tests.unit.airflow.bench import PASSWORDS, Bench, context, looked_up, operator, run_status
 
 APP = "application_17_0001"
 STREAM: dict[str, Any] = {"run_mode": "continuous", "failover_policy": "BACKLOG"}
@@ -66,6 +66,17 @@ def test_run_is_followed_beyond_the_end_of_spark_submit(on_yarn: Bench) -> None:
     assert operator().execute(given(store))["state"] == COMPLETED
     assert "spark.yarn.submit.waitAppCompletion=false" in on_yarn.seen["argv"]
     assert store == {}, "a task that is cleared after its success runs again"
+
+
+@pytest.mark.parametrize("deferrable", [True, False])
+def test_each_connection_is_looked_up_once_in_cluster_mode(on_yarn: Bench, monkeypatch: pytest.MonkeyPatch, deferrable: bool) -> None:
+    on_yarn.status = records(None, active(), run_status(COMPLETED))
+    asked = looked_up(monkeypatch)
+    if deferrable:
+        deferred(operator(deferrable=True), given())
+    else:
+        operator().execute(given())
+    assert sorted(asked) == ["ignite_default", "kafka_default", "spark_default"]
 
 
 def test_submission_that_fails_has_its_reason(on_yarn: Bench) -> None:
