@@ -26,7 +26,7 @@ class DeferredReport:
     """Reports a deferred run to Airflow, as :class:`.RunReport` does while the task itself follows it. Errors are logged: the run goes on.
 
     :param monitor: of the run.
-    :param task: the task instance that is deferred.
+    :param task: the task instance that is deferred; None: not known, so that no link is stored.
     """
 
     def __init__(self, monitor: RunMonitor, task: Any) -> None:
@@ -40,7 +40,7 @@ class DeferredReport:
 
     def progressed(self, status: RunStatus) -> None:
         """Report a status record of the run."""
-        if status.spark_ui and status.spark_ui != self._spark_ui:
+        if status.spark_ui and status.spark_ui != self._spark_ui and self._task is not None:
             self._spark_ui = status.spark_ui
             self._push_spark_ui()
         if enabled() and not status.already_complete:

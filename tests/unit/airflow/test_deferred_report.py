@@ -145,6 +145,11 @@ def test_link_to_spark_is_stored_once_known_and_once(monkeypatch: pytest.MonkeyP
     assert stored == [{"key": SparkLink.key, "value": "http://driver:4040", "dag_id": "d", "task_id": "t", "run_id": "r", "map_index": -1}]
 
 
+def test_link_of_a_task_that_is_not_known_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(XCom, "set", lambda **_: pytest.fail("it was stored"))
+    DeferredReport(Monitor(), None).progressed(started(spark_ui="http://driver:4040"))  # type: ignore[arg-type]
+
+
 def test_link_that_cannot_be_stored_ends_nothing(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     def refuse(**_: Any) -> None:
         raise AirflowRuntimeError(ErrorResponse())
