@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,6 +21,7 @@ from airflow_provider_ignite_kafka.run_monitor import KafkaRunRecords
 from airflow_provider_ignite_kafka.triggers import connector_run
 from airflow_provider_ignite_kafka.triggers.connector_run import ConnectorRunTrigger
 from ignite_kafka.errors import KafkaUnavailable
+from ignite_kafka.settings.secrets import Secrets, dump
 from ignite_kafka.state.status import COMPLETED, RUNNING, RunStatus
 from tests.unit.airflow.bench import Bench, FakeMonitor, make_bench, run_status
 
@@ -184,6 +186,14 @@ def test_monitor_uses_the_connection_and_what_it_does_not_name(bench: Bench, mon
     assert clients.common["client.id"] == "mine"
     assert clients.common["sasl.password"] == "kafka-sesame"
     assert isinstance(kafka_access.monitor_of_run(run)._records, KafkaRunRecords)
+
+
+def test_monitor_uses_the_secrets_file_of_the_run(bench: Bench, tmp_path: Path) -> None:
+    path = tmp_path / "secrets.json"
+    dump(Secrets(kafka={"sasl.username": "app", "sasl.password": "mellon"}), path)
+    records = kafka_access.monitor_of_run(replace(RUN, secrets_file=str(path), allow_insecure_connections=True))._records
+    assert isinstance(records, KafkaRunRecords)
+    assert records._clients.common["sasl.password"] == "mellon"
 
 
 def test_yarn_says_whether_an_app_has_ended(bench: Bench) -> None:
