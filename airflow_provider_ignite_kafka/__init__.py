@@ -6,6 +6,9 @@ from typing import Any
 
 _INTEGRATION, _IGNITE, _KAFKA = "Apache Ignite and Kafka", "Apache Ignite", "Apache Kafka"
 _GUIDE = "/docs/airflow.md"
+_GUIDES = [_GUIDE, *(f"/docs/{name}.md" for name in ("airflow-deferrable", "airflow-lineage", "airflow-page", "connector-files"))]
+_THIN_CLIENTS = "https://ignite.apache.org/docs/latest/thin-clients/getting-started-with-thin-clients"
+_LOGO = "/docs/integration-logos/ignite-kafka.svg"
 _TLS_FILE = "Path of a PEM file; it must be at this path on the worker, the Spark driver and the executors."
 
 
@@ -21,7 +24,7 @@ def get_provider_info() -> dict[str, Any]:
         "name": "Apache Ignite and Kafka",
         "description": "Copies `Apache Ignite <https://ignite.apache.org/>`__ caches to Kafka topics, and topics to caches, on Spark.",
         "integrations": [
-            _integration(_INTEGRATION, "https://ignite.apache.org/docs/latest/thin-clients/getting-started-with-thin-clients"),
+            {**_integration(_INTEGRATION, _THIN_CLIENTS), "how-to-guide": _GUIDES, "logo": _LOGO},
             _integration(_IGNITE, "https://ignite.apache.org/"),
         ],
         "operators": _modules("operators.backlog_cleanup", "operators.ignite_to_kafka", "operators.kafka_to_ignite"),

@@ -175,6 +175,7 @@ class SparkCopyOperator(ResumableCopy, CopyLineage, TypedTemplates, BaseOperator
         return self._copy(context)
 
     def _copy(self, context: Context) -> dict[str, Any]:
+        self._exported = False
         folder = Path(tempfile.mkdtemp(prefix="ignite-kafka-"))
         try:
             names = RunNames.of(context)
@@ -187,6 +188,8 @@ class SparkCopyOperator(ResumableCopy, CopyLineage, TypedTemplates, BaseOperator
             self.check_clusters(request, ignite=not master.cluster_mode)
             over = self._begin_try(context, request, f"{names.snapshot_id}/")
             if over is not None:
+                self._exported = True  # by the try of that record
+                self._report_end(context, over, succeeded=True)
                 return run_result.to_xcom(over)
             report.started()
             if master.cluster_mode:
@@ -256,7 +259,7 @@ class SparkCopyOperator(ResumableCopy, CopyLineage, TypedTemplates, BaseOperator
     def _report_end(self, context: Context, status: RunStatus | None, *, succeeded: bool) -> None:
         if self._report is None:  # resumed in another process
             self._report = RunReport(context, self._request(RunNames.of(context)), self.outlets, self.kafka_conn_id)
-        self._report.ended(status, succeeded=succeeded)
+        self._report.ended(status, succeeded=succeeded, counted=self._exported)
 
     def _run_hook(self) -> AppExit:
         assert self._hook is not None
