@@ -188,6 +188,13 @@ class KafkaProxy:
         """Pass a request and its reply; ``wait`` returns once the reply was sent to the client."""
         return self._add(Rule(api, transactional_id, nth, 1, "watch reply", 0))
 
+    def hold_next(self, api: Api, transactional_id: str | None = None, nth: int = 1) -> Rule:
+        """Pass a request and its reply, and keep what the client sends next on that connection until ``release`` or ``drop``.
+
+        So the client is alive and idle when ``wait`` returns, however slow the test is.
+        """
+        return self._add(Rule(api, transactional_id, nth, 1, "hold next", 0))
+
     def delay_replies(self, api: Api, delay_s: float, transactional_id: str | None = None, nth: int = 1, count: int = 1) -> Rule:
         """Pass requests on and send each reply ``delay_s`` late."""
         return self._add(Rule(api, transactional_id, nth, count, "delay reply", delay_s))
@@ -269,6 +276,7 @@ class _Link:
     def __init__(self, proxy: KafkaProxy, client: socket.socket, broker: socket.socket, connection: Connection) -> None:
         self._proxy, self._client, self._broker, self._connection = proxy, client, broker, connection
         self._awaited: dict[int, tuple[Rule, Request]] = {}
+        self._held: tuple[Rule, Request] | None = None  # a rule whose request was answered, and that holds the next one
         self._threads = [
             threading.Thread(target=self._run, args=(pump,), name=f"kafka-proxy-{connection.client_port}", daemon=True)
             for pump in (self._requests, self._replies)
@@ -301,6 +309,9 @@ class _Link:
 
     def _requests(self) -> None:
         while (frame := _read_frame(self._client)) is not None:
+            held, self._held = self._held, None
+            if held is not None and not held[0].hold(held[1]):
+                return
             request = parse_request(frame, self._connection)
             rule = self._proxy.rule_of(request)
             if rule is not None and rule.kind == "hold request":
@@ -326,8 +337,10 @@ class _Link:
                     time.sleep(rule.delay_s)
                 if rule.kind == "answer":
                     rule.reach(request)
+                if rule.kind == "hold next":
+                    self._held = rule, request
             self._client.sendall(struct.pack(">i", len(frame)) + frame)
-            if rule is not None and request is not None and rule.kind == "watch reply":
+            if rule is not None and request is not None and rule.kind in ("watch reply", "hold next"):
                 rule.reach(request)
 
 
