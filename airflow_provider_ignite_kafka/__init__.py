@@ -26,6 +26,9 @@ def get_provider_info() -> dict[str, Any]:
         ],
         "operators": _modules("operators.backlog_cleanup", "operators.ignite_to_kafka", "operators.kafka_to_ignite"),
         "transfers": [_transfer(_IGNITE, _KAFKA, "ignite_to_kafka"), _transfer(_KAFKA, _IGNITE, "kafka_to_ignite")],
+        "task-decorators": [
+            {"class-name": f"{__name__}.decorators.{name}.{name}_task", "name": name} for name in ("ignite_to_kafka", "kafka_to_ignite")
+        ],
         "sensors": _modules("sensors.cache_watch", "sensors.connector_lag"),
         "triggers": _modules("triggers.cache_watch", "triggers.connector_lag", "triggers.connector_run"),
         "hooks": _modules("hooks.ignite"),
