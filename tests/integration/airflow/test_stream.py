@@ -29,7 +29,7 @@ from tests.support.processes import ManagedProcess, alive, output_tail
 from tests.support.servers import destroy, fill
 from tests.support.waiting import wait_until
 
-STREAM, CLEAN_UP = "stream_once_tried", "ignite_backlog_cleanup"
+STREAM, CLEAN_UP = "stream_once_tried", "clean_up_backlog"
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def test_killed_started_again_stopped_and_cleaned_up(
     assert {cache: counts["records"] for cache, counts in result["caches"].items()} == {cache: 10, f"{cache}-2": 20}
     assert read_committed(secured.kafka.client_config, topic).counts() == {str(key).encode(): 2 + (key >= 90) for key in range(100)}
 
-    output = airflow.run(CLEAN_UP, {"name": name, "force": False})
+    output = airflow.run(CLEAN_UP, {"connector": name, "force": False})
     assert airflow.states(CLEAN_UP) == ["success"], output_tail(output)
     removed = {"service": f"kafka-connect-backlog-service-{name}", "cache": f"kafka-connect-backlog-{name}"}
     assert airflow.results(CLEAN_UP) == [{"connector": name, **removed}]
