@@ -155,8 +155,7 @@ class SparkCopyOperator(ResumableCopy, CopyLineage, TypedTemplates, BaseOperator
         self.executor_cores, self.executor_memory, self.driver_memory = executor_cores, executor_memory, driver_memory
         if not isinstance(spark_submit, str) and (wrong := _wrong_arguments(spark_submit)):
             raise ValueError(wrong)
-        self.deferrable, self.run_for = deferrable, run_for
-        self.start_timeout_ms, self.stop_timeout_ms = start_timeout_ms, stop_timeout_ms
+        self.deferrable, self.run_for, self.start_timeout_ms, self.stop_timeout_ms = deferrable, run_for, start_timeout_ms, stop_timeout_ms
         self.openlineage_inject_parent_job_info = injects_parent_job(openlineage_inject_parent_job_info)
 
     def check_settings(self) -> None:

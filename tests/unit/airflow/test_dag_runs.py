@@ -90,7 +90,7 @@ def test_stream_that_fails_is_torn_down_and_reported(
 ) -> None:
     bench.status = ends(FAILED, SettingsError("the app did not like it"))
     dag = read(dags, "ignite_to_kafka_temporary")
-    callback = dag.get_task("copy").on_failure_callback[0]
+    callback: Any = dag.default_args["on_failure_callback"]
     monkeypatch.setitem(callback.__globals__, "connector_status", lambda _connector: run_status(FAILED))
     with caplog.at_level(logging.ERROR):
         run = dag.test()

@@ -249,6 +249,17 @@ def test_runs_of_one_connector_wait_for_each_other_in_a_backfill_too(name: str) 
     assert as_the_scheduler_reads_it.get_task("copy").max_active_tis_per_dag == 1
 
 
+@pytest.mark.parametrize(("ts", "snapshot"), [({"ts": "2025-01-01T02:00:00+00:00"}, "2025-01-01T02:00:00+00:00"), ({}, "backfill__1")])
+def test_backfill_sends_nothing_for_a_logical_date_that_has_its_snapshot(ts: dict[str, str], snapshot: str) -> None:
+    """A backfill's run has another run id than the scheduled run of the same logical date."""
+    assert rendered(read("ignite_to_kafka_snapshot"), "copy", run_id="backfill__1", **ts).snapshot_id == snapshot
+
+
+def test_backfill_of_a_dag_that_ignores_the_logical_date_is_refused() -> None:
+    as_the_scheduler_reads_it = DagSerialization.from_dict(DagSerialization.to_dict(read("kafka_to_ignite_scheduled")))
+    assert {kind.value for kind in as_the_scheduler_reads_it.allowed_run_types} == {"manual", "scheduled"}
+
+
 @dataclass(frozen=True)
 class Event:
     """An asset event as a task gets it."""

@@ -89,7 +89,8 @@ def test_choices_are_the_only_values() -> None:
     assert form.params["cache_whitelist"].schema["values_display"] == labels
     assert rendered(form).settings == {"name": "a", "cache_whitelist": ["2024"]}
     assert rendered(form, name="2024", cache_whitelist=["air"]).settings == {"name": "2024", "cache_whitelist": ["air"]}
-    for wrong in ({"name": "b"}, {"cache_whitelist": ["air", "b"]}, {"cache_whitelist": []}, {"cache_whitelist": "air"}):
+    refused: list[dict[str, Any]] = [{"name": "b"}, {"cache_whitelist": ["air", "b"]}, {"cache_whitelist": []}, {"cache_whitelist": "air"}]
+    for wrong in refused:
         with pytest.raises(ParamValidationError):
             rendered(form, **wrong)
 

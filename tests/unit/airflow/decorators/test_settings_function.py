@@ -37,8 +37,12 @@ def decorated(function: Callable[..., Any], *args: Any, arguments: dict[str, Any
     """The task of a decorated function, called with these arguments."""
     with DAG("nightly", schedule=None, render_template_as_native_obj=True):
         made = task.ignite_to_kafka(**(arguments or {}))(function)(*args, **kwargs)
-    assert isinstance(made, XComArg)
-    return made.operator
+    return operator_of(made)
+
+
+def operator_of(made: XComArg) -> Any:
+    [(operator, _)] = made.iter_references()
+    return operator
 
 
 def rendered(operator: Any, **given: Any) -> Any:
@@ -136,7 +140,7 @@ def test_the_other_direction(copied: list[ConnectorSettings]) -> None:
             """Store topics."""
             return {"topics": topics}
 
-        operator: Any = store(["t"]).operator
+        operator = operator_of(store(["t"]))
     assert isinstance(operator, KafkaToIgniteDecoratedOperator)
     assert (operator.retries, operator.doc_md, operator.multiple_outputs) == (2, "Store topics.", False)
     operator.execute(context())
