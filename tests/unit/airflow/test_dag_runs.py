@@ -8,13 +8,15 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from airflow.models import DagRun
 from airflow.providers.common.compat.sdk import ParamValidationError
-from airflow.sdk import DAG
+from airflow.sdk import DAG, timezone
 from airflow.sdk.definitions.param import process_params
+from airflow.sdk.exceptions import DownstreamTasksSkipped
 from airflow.utils.db import initdb
 
 from airflow_provider_ignite_kafka.operators.spark_copy import SparkCopyOperator
@@ -165,6 +167,14 @@ def test_only_a_forced_cleanup_asks_a_person(
     run = dag.test(run_conf=conf, mark_success_pattern="approve")  # in place of a person
     assert states(run) == {"run": "success", "forced": "success", "approve": approval, "clean_up": "success"}
     assert cleanups == [("stream", force)]
+
+
+def test_a_person_who_rejects_keeps_the_backlog(dags: Path) -> None:
+    approve: Any = read(dags, "ignite_to_kafka_stream", "cleanup_dag").get_task("approve")
+    event = {"chosen_options": ["Reject"], "params_input": {}, "responded_at": timezone.utcnow(), "responded_by_user": None}
+    with pytest.raises(DownstreamTasksSkipped) as skipped:
+        approve.execute_complete({"ti": SimpleNamespace(map_index=-1, xcom_push=lambda **_: None), "task": approve}, event)
+    assert skipped.value.tasks == ["clean_up"]
 
 
 def test_mapped_copies_have_names_that_do_not_depend_on_their_order(dags: Path, copied: list[ConnectorSettings]) -> None:

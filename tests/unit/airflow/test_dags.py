@@ -257,7 +257,8 @@ def test_backfill_sends_nothing_for_a_logical_date_that_has_its_snapshot(ts: dic
 
 def test_backfill_of_a_dag_that_ignores_the_logical_date_is_refused() -> None:
     as_the_scheduler_reads_it = DagSerialization.from_dict(DagSerialization.to_dict(read("kafka_to_ignite_scheduled")))
-    assert {kind.value for kind in as_the_scheduler_reads_it.allowed_run_types} == {"manual", "scheduled"}
+    allowed: Any = as_the_scheduler_reads_it.allowed_run_types
+    assert {kind.value for kind in allowed} == {"manual", "scheduled"}
 
 
 @dataclass(frozen=True)
