@@ -122,6 +122,7 @@ class Form:
             return value
         schema = {"title": _title(name), **_schema(name, definition), **more}
         if isinstance(value, Choices):
+            _check_choices(name, value)
             schema, value = _with_choices(schema, value)
         if value is not None or "null" not in schema["type"]:
             value = _checked_default(name, definition, value, self.operator.direction)
@@ -165,6 +166,13 @@ def _may_be_empty(definition: Setting) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _check_choices(name: str, choices: Choices) -> None:
+    if isinstance(choices.values, str) or not choices.values or not all(isinstance(value, str) for value in choices.values):
+        raise SettingsError(
+            "Choices has no list of texts", "Name at least one value", setting=name, value=repr(choices.values), set_in="form"
+        )
 
 
 def _with_choices(schema: Mapping[str, Any], choices: Choices) -> tuple[dict[str, Any], Any]:

@@ -137,6 +137,9 @@ def test_arguments_of_the_operator_are_no_settings() -> None:
         (IgniteToKafkaOperator, "ignite_tls_verify", False, "the connection decides"),
         (IgniteToKafkaOperator, "cache_whitelist", Choices(["a"], default=["b"]), "none of the values"),
         (IgniteToKafkaOperator, "name", Choices(["a"], default="b"), "none of the values"),
+        (IgniteToKafkaOperator, "cache_whitelist", Choices([]), "Choices has no list of texts"),
+        (IgniteToKafkaOperator, "cache_whitelist", Choices("flights"), "Choices has no list of texts"),
+        (IgniteToKafkaOperator, "cache_whitelist", Choices([2024]), "Choices has no list of texts"),  # type: ignore[list-item]
     ],
 )
 def test_wrong_forms_are_import_errors(operator: Operator, field: str, value: Any, message: str) -> None:
