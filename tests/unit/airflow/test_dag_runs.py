@@ -6,18 +6,22 @@ import importlib.util
 import logging
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from airflow.api_fastapi.app import create_app, purge_cached_app
+from airflow.dag_processing.bundles.manager import DagBundlesManager
+from airflow.dag_processing.dagbag import BundleDagBag, sync_bag_to_db
 from airflow.models import DagRun
 from airflow.providers.common.compat.sdk import ParamValidationError
 from airflow.sdk import DAG, timezone
 from airflow.sdk.definitions.param import process_params
 from airflow.sdk.exceptions import DownstreamTasksSkipped
 from airflow.utils.db import initdb
+from fastapi.testclient import TestClient
 
 from airflow_provider_ignite_kafka.operators.spark_copy import SparkCopyOperator
 from ignite_kafka.admin import backlog
@@ -38,7 +42,16 @@ def dags() -> Path:
     folder = Path(os.environ["AIRFLOW_HOME"]) / "dags"
     shutil.copytree(EXAMPLES, folder, ignore=shutil.ignore_patterns("__pycache__"))
     initdb()
+    sync_dags(folder)
     return folder
+
+
+def sync_dags(folder: Path) -> None:
+    """Write the Dags of the folder to the database, as the Dag processor does."""
+    manager = DagBundlesManager()
+    manager.sync_bundles_to_db()
+    [bundle] = manager.get_all_dag_bundles()
+    sync_bag_to_db(BundleDagBag(folder, bundle_path=folder, bundle_name=bundle.name), bundle.name, bundle.version)
 
 
 @pytest.fixture
@@ -141,6 +154,25 @@ def test_a_run_s_configuration_that_the_author_did_not_list_is_refused_at_its_cr
     found = read(dags, name, dag)
     with pytest.raises(ParamValidationError, match=f"Invalid input for param {field}"):
         process_params(found, found.tasks[0], conf, suppress_exception=False)
+
+
+@pytest.fixture
+def api(dags: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
+    """Client of Airflow's API, in this process."""
+    monkeypatch.setenv("AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_ALL_ADMINS", "True")
+    monkeypatch.setenv("AIRFLOW__API_AUTH__JWT_SECRET", "of this test " * 8)
+    with TestClient(create_app()) as client:
+        client.headers["Authorization"] = f"Bearer {client.get('/auth/token').json()['access_token']}"
+        yield client
+    purge_cached_app()
+
+
+def test_the_api_answers_what_is_wrong_with_a_configuration(api: TestClient, copied: list[ConnectorSettings]) -> None:
+    assert api.patch("/api/v2/dags/ignite_to_kafka_manual", json={"is_paused": True}).status_code == 200
+    body = {"logical_date": None, "conf": {"cache_whitelist": ["salaries"]}}
+    reply = api.post("/api/v2/dags/ignite_to_kafka_manual/dagRuns", json=body)
+    assert reply.status_code == 400
+    assert "Invalid input for param cache_whitelist: 'salaries' is not one of ['flights'," in reply.json()["detail"]
 
 
 @pytest.mark.parametrize("conf", [{"cache_prefix": ""}, {"topic_prefix": "", "cache_prefix": "x"}])
