@@ -29,6 +29,7 @@ def get_provider_info() -> dict[str, Any]:
         ],
         "operators": _modules("operators.backlog_cleanup", "operators.ignite_to_kafka", "operators.kafka_to_ignite"),
         "transfers": [_transfer(_IGNITE, _KAFKA, "ignite_to_kafka"), _transfer(_KAFKA, _IGNITE, "kafka_to_ignite")],
+        "task-decorators": [_task_decorator("ignite_to_kafka"), _task_decorator("kafka_to_ignite")],
         "sensors": _modules("sensors.cache_watch", "sensors.connector_lag"),
         "triggers": _modules("triggers.cache_watch", "triggers.connector_lag", "triggers.connector_run"),
         "hooks": _modules("hooks.ignite"),
@@ -68,6 +69,10 @@ def _transfer(source: str, target: str, module: str) -> dict[str, Any]:
 
 def _modules(*names: str) -> list[dict[str, Any]]:
     return [{"integration-name": _INTEGRATION, "python-modules": [f"airflow_provider_ignite_kafka.{name}" for name in names]}]
+
+
+def _task_decorator(name: str) -> dict[str, str]:
+    return {"name": name, "class-name": f"{__name__}.decorators.{name}.{name}_task"}
 
 
 def _asset_uris() -> dict[str, Any]:

@@ -20,9 +20,13 @@ DISTRIBUTIONS: Mapping[str, list[str]] = packages_distributions()
 METADATA = ConfigParser()
 METADATA.read(TOP / "setup.cfg")
 # where the code lives, and the extras with which it is installed
-PARTS = {"spark_apps": ("spark", "registry"), "airflow_provider_ignite_kafka": ("airflow", "kubernetes", "openlineage")}
-# Airflow is several distributions, of which each requires the next
-INCLUDED = {"apache-airflow": {"apache-airflow-core", "apache-airflow-task-sdk"}}
+PARTS = {
+    "spark_apps": ("spark", "registry"),
+    "airflow_provider_ignite_kafka": ("airflow", "kubernetes", "openlineage"),
+    "dags": ("airflow",),  # the examples are a part of the wheel
+}
+# Airflow is several distributions, of which each requires the next; times of Dags are pendulum's
+INCLUDED = {"apache-airflow": {"apache-airflow-core", "apache-airflow-task-sdk", "pendulum"}}
 
 
 def required(*extras: str) -> dict[str, Requirement]:
