@@ -16,8 +16,8 @@ from tools.servers.jars import CHECKOUT
 LOCK = dict(line.split("==") for line in (CHECKOUT / "constraints.txt").read_text().split())
 PINNED: dict[str, str] = {canonicalize_name(name): version for name, version in LOCK.items()}
 LOCKED = sorted((CHECKOUT / "requirements").glob("*.txt"))
-# extras of clouds, whose packages tests replace: botocore requires another python-dateutil than the pinned one
-_NOT_LOCKED = ("msk", "gcp")
+# extras whose packages tests replace; botocore, of msk, requires another python-dateutil than the pinned one
+_NOT_LOCKED = ("msk", "gcp", "kubernetes")
 _PACKAGE = re.compile(r"([A-Za-z0-9._-]+)==(\S+)((?: \\\n    --hash=sha256:[0-9a-f]{64})+)\n")
 
 
