@@ -72,21 +72,28 @@ PROPERTIES_BY_ALIAS = SettingType(
 )
 
 
+def predicates_of(settings: ConnectorSettings) -> tuple[PredicateSettings, ...]:
+    """The predicates of a connector, or of a cache or topic."""
+    return tuple(_predicate(settings, alias) for alias in settings.predicates)
+
+
 def chain_of(settings: ConnectorSettings) -> tuple[TransformSettings, ...]:
     """The transforms of a connector, or of a cache or topic, in their order."""
     made = []
     for alias in settings.transforms:
         given = settings.transform_config.get(alias, {})
         name = given.get(_PREDICATE)
-        predicate = None
-        if name is not None:
-            own = settings.predicate_config.get(name, {})
-            properties = {key: text for key, text in own.items() if key not in (_TYPE, _VERSION)}
-            predicate = PredicateSettings(name, own.get(_TYPE, ""), properties)
+        predicate = None if name is None else _predicate(settings, name)
         properties = {key: text for key, text in given.items() if key not in _OF_ALL}
         negate = BOOLEAN.parse(given.get(_NEGATE, "false")) is True
         made.append(TransformSettings(alias, given.get(_TYPE, ""), properties, predicate, negate))
     return tuple(made)
+
+
+def _predicate(settings: ConnectorSettings, alias: str) -> PredicateSettings:
+    given = settings.predicate_config.get(alias, {})
+    properties = {key: text for key, text in given.items() if key not in (_TYPE, _VERSION)}
+    return PredicateSettings(alias, given.get(_TYPE, ""), properties)
 
 
 def check_transforms(settings: ConnectorSettings, found: Findings) -> None:
