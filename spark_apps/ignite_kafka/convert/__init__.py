@@ -104,7 +104,9 @@ def _side(settings: SourceSettings, side: str, *, connect: bool = False) -> KeyC
     if made is None and connect:
         from .to_kafka.connect_json import ConnectJsonSerializer
 
-        made = ConnectJsonSerializer(JsonFormat(properties["decimal.format"]), schemas=False, defaults=properties["replace.null.with.default"])
+        made = ConnectJsonSerializer(
+            JsonFormat(properties["decimal.format"]), schemas=False, defaults=properties["replace.null.with.default"]
+        )
     if made is None:
         return plain
     first = None

@@ -105,8 +105,10 @@ class UnitOffset:
         reconcile = (value["sweep"][0], value["sweep"][1]) if "sweep" in value else None
         key_kinds, topology = tuple(map(tuple, value.get("key_kinds", ()))), value.get("topology", -1)
         recent, topic_id = value.get("recent", ""), sys.intern(value.get("topic_id", ""))
-        more = topology, snapshot.get("bad", 0), topic_id, snapshot.get("dropped", 0)
-        return UnitOffset(value["generation"], incarnation, snapshot_id, *counts, high, recent, reconcile, key_kinds, *more)
+        bad, dropped = snapshot.get("bad", 0), snapshot.get("dropped", 0)
+        return UnitOffset(
+            value["generation"], incarnation, snapshot_id, *counts, high, recent, reconcile, key_kinds, topology, bad, topic_id, dropped
+        )
 
 
 def kinds_of_keys(offsets: Iterable[UnitOffset]) -> set[KeyKind]:

@@ -76,8 +76,8 @@ class EntrySender:
         :param removed: N flags: the entry is a tombstone; None: none is, and the order of the entries does not count.
         :param changes: N update counters and N capture times (milliseconds) of changes; None: the entries were read from the cache.
         :raises AmbiguousKeys: keys of two types can give the same Kafka key, and setting `coinciding_keys` refuses that.
-        :raises DecodeError, UnsupportedType, TransformFailed, RecordTooLarge: of a bad entry if the policy is to stop; whatever the policy, of
-            a page whose entry boundaries cannot be found.
+        :raises DecodeError, UnsupportedType, TransformFailed, RecordTooLarge: of a bad entry if the policy is to stop; whatever the policy,
+            of a page whose entry boundaries cannot be found.
         """
         conversion = self._convert_batch(writer, cache, info, pages, in_order=removed is not None or bool(self._provenance))
         records, rows = conversion.records, np.array([bad.row for bad in conversion.bad], np.int64)
@@ -92,8 +92,8 @@ class EntrySender:
         writer.send(cache.topic, cache.topic_partitions, records, cache.topic_id)
         for bad, partition in zip(conversion.bad, partitions[rows].tolist(), strict=True):
             self._skip(writer, slot, cache, partition, bad)
-        dropped = np.setdiff1d(np.arange(len(partitions)), np.concatenate([sent, rows])) if len(sent) + len(rows) < len(partitions) else _NONE
-        return Sent(records, rows, dropped)
+        every_one = len(sent) + len(rows) == len(partitions)
+        return Sent(records, rows, _NONE if every_one else np.setdiff1d(np.arange(len(partitions)), np.concatenate([sent, rows])))
 
     def note_key_types(self, cache: str, types: Iterable[KeyType]) -> None:
         """Note types of a cache's keys. Report or refuse a type that can give the same Kafka key as an earlier one of this run.

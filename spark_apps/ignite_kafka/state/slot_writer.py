@@ -181,9 +181,9 @@ class SlotWriter:
         :param key_kinds: kinds of the keys sent of the cache.
         """
         high, kinds = self.state.high(cache, partition), tuple(sorted(key_kinds))
-        counts = {"bad": bad, "dropped": dropped}
+        counts = True, records, high
         offset = UnitOffset(
-            self._claim.owner.generation, incarnation, snapshot_id, True, records, high, key_kinds=kinds, topic_id=topic_id, **counts
+            self._claim.owner.generation, incarnation, snapshot_id, *counts, key_kinds=kinds, bad=bad, topic_id=topic_id, dropped=dropped
         )
         self.unit_offset(cache, partition, offset)
 

@@ -129,9 +129,7 @@ class ConnectSide:
         assert isinstance(self._serializer, SparseSerializer)
         return self._serializer.serialize_sparse(part.column, topic)
 
-    def _parts(
-        self, values: pa.Array, kind: TypeRef, context: SideContext, *, sparse: bool = True
-    ) -> Sequence[ConnectPart | SparsePart]:
+    def _parts(self, values: pa.Array, kind: TypeRef, context: SideContext, *, sparse: bool = True) -> Sequence[ConnectPart | SparsePart]:
         if self._policy.schemaless:
             texts = self._plain.convert(values, kind, context)
             return [ConnectPart(np.arange(len(values)), ConnectColumn(texts, None))]

@@ -15,15 +15,14 @@ from ...settings.name_rules import NamedBy
 from ...settings.source import SourceSettings
 from ...settings.transforms import PREDICATES, TRANSFORMS, TransformSettings, chain_of, predicates_of, set_in
 from ..connect.columns import ConnectColumn
-from .batch import NO_TIME, ConnectBatch
+from .batch import NO_TIME, ConnectBatch, Transform
 from .catalog import make_predicate, make_transform
 from .chain import Step, apply_chain
 from .own_transform import is_own, own_transform
 
-_KAFKA = "org.apache.kafka.connect.transforms."
-_REGEX_ROUTER, _TIMESTAMP_ROUTER = f"{_KAFKA}RegexRouter", f"{_KAFKA}TimestampRouter"
-_BY_TOPIC = f"{_KAFKA}predicates.TopicNameMatches"
-_OF_NO_SIDE = frozenset({_REGEX_ROUTER, _TIMESTAMP_ROUTER, *(f"{_KAFKA}{name}" for name in ("Filter", "DropHeaders", "InsertHeader"))})
+_PACKAGE = "org.apache.kafka.connect.transforms."
+_REGEX_ROUTER, _TIMESTAMP_ROUTER, _BY_TOPIC = "RegexRouter", "TimestampRouter", "TopicNameMatches"
+_OF_NO_SIDE = frozenset({_REGEX_ROUTER, _TIMESTAMP_ROUTER, "Filter", "DropHeaders", "InsertHeader"})
 
 
 def make_steps(settings: ConnectorSettings) -> tuple[Step, ...]:
@@ -39,13 +38,14 @@ def make_steps(settings: ConnectorSettings) -> tuple[Step, ...]:
             predicates[predicate.alias] = make_predicate(predicate.type, predicate.properties)
     for one in chain_of(settings):
         with found.check(), _placed(settings, TRANSFORMS, one.alias):
-            if is_own(one.type):
-                made = own_transform(one.type, one.properties)
-            else:
-                made = make_transform(one.type, one.properties, sink=settings.reads_records)
+            made = _transform(one, sink=settings.reads_records)
             steps.append(Step(one.alias, made, predicates.get(one.predicate.alias) if one.predicate else None, one.negate))
     found.raise_all()
     return tuple(steps)
+
+
+def _transform(one: TransformSettings, *, sink: bool) -> Transform:
+    return own_transform(one.type, one.properties) if is_own(one.type) else make_transform(one.type, one.properties, sink=sink)
 
 
 def check_steps(settings: ConnectorSettings) -> None:
@@ -65,9 +65,9 @@ def check_steps(settings: ConnectorSettings) -> None:
 
 
 def _check_route(settings: SourceSettings, one: TransformSettings) -> None:
-    if one.type == _TIMESTAMP_ROUTER:
+    if _short(one) == _TIMESTAMP_ROUTER:
         what = "records of one cache would go to several topics, by their times"
-    elif one.type == _REGEX_ROUTER and one.predicate is not None and one.predicate.type != _BY_TOPIC:
+    elif one.predicate is not None and _depends_on_records(one):
         what = f"records of one cache would go to several topics, by predicate {one.predicate.alias}"
     else:
         return
@@ -89,7 +89,7 @@ def routed_topics(settings: SourceSettings) -> Callable[[str], NamedBy]:
         if override not in routers:
             own = settings.of(cache)
             chain = zip(make_steps(own), chain_of(own), strict=True)
-            routers[override] = tuple(step for step, one in chain if one.type == _REGEX_ROUTER)
+            routers[override] = tuple(step for step, one in chain if _short(one) == _REGEX_ROUTER)
         return routed(settings.topic_of(cache), routers[override])
 
     return topic_of
@@ -110,17 +110,16 @@ def routed(topic: NamedBy, routers: Sequence[Step]) -> NamedBy:
 
 def routes_records(settings: ConnectorSettings) -> bool:
     """Whether transforms may give the records of one topic several topics."""
-    return any(
-        one.type == _TIMESTAMP_ROUTER
-        or is_own(one.type)
-        or (one.type == _REGEX_ROUTER and one.predicate is not None and one.predicate.type != _BY_TOPIC)
-        for one in chain_of(settings)
-    )
+    return any(_short(one) == _TIMESTAMP_ROUTER or is_own(one.type) or _depends_on_records(one) for one in chain_of(settings))
 
 
-def topic_routers(settings: ConnectorSettings) -> tuple[Step, ...]:
-    """The RegexRouters among the transforms."""
-    return tuple(step for step, one in zip(make_steps(settings), chain_of(settings), strict=True) if one.type == _REGEX_ROUTER)
+def routed_topic(settings: ConnectorSettings, topic: str) -> str:
+    """The name that the RegexRouters among the transforms make of a topic's name.
+
+    :raises SettingsError: see :func:`make_steps`.
+    """
+    chain = zip(make_steps(settings), chain_of(settings), strict=True)
+    return routed(NamedBy(topic, ""), [step for step, one in chain if _short(one) == _REGEX_ROUTER]).name
 
 
 def touches(chain: Iterable[TransformSettings], side: str) -> bool:
@@ -129,7 +128,18 @@ def touches(chain: Iterable[TransformSettings], side: str) -> bool:
     :param side: key or value.
     """
     other = "$Value" if side == "key" else "$Key"
-    return any(one.type not in _OF_NO_SIDE and not one.type.endswith(other) for one in chain)
+    return any(_short(one) not in _OF_NO_SIDE and not one.type.endswith(other) for one in chain)
+
+
+def _short(one: TransformSettings) -> str:
+    """Class name of a transform without Kafka's package."""
+    return one.type.removeprefix(_PACKAGE)
+
+
+def _depends_on_records(one: TransformSettings) -> bool:
+    """Whether a RegexRouter has a predicate of more than the topic."""
+    known = one.predicate is None or one.predicate.type.rpartition(".")[2] == _BY_TOPIC
+    return _short(one) == _REGEX_ROUTER and not known
 
 
 @contextmanager
