@@ -100,9 +100,7 @@ class HeaderFrom:
         for name, _ in self.pairs:
             if name not in numbers:
                 what = '"org.apache.kafka.connect.data.Schema.field(String)" is null'
-                raise Thrown(
-                    f'Cannot invoke "org.apache.kafka.connect.data.Field.schema()" because the return value of {what}', NULL_POINTER
-                )
+                raise Thrown(f'Cannot invoke "org.apache.kafka.connect.data.Field.schema()" because the return value of {what}', NULL_POINTER)
             added.append(ConnectColumn(values[numbers[name]], schema.fields[numbers[name]].schema))
         return made, added
 

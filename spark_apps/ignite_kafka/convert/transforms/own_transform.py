@@ -13,8 +13,8 @@ timestamp  int64, milliseconds since 1970; null where there is none
 headers    struct with one field for each header, in the Arrow type of its schema
 =========  ===============================================================================================================
 
-It returns a batch of these columns. A record whose row is not in it is dropped; a column that is left out stays as it was. Without ``row`` the
-batch has all records in their order. A column of the same Arrow type keeps its schema; another type gives it a schema of optional fields.
+It returns a batch of these columns. A record whose row is not in it is dropped; a column that is left out stays as it was. Without
+``row`` the batch has all records in their order. A column of the same Arrow type keeps its schema; another type gives it a schema of optional fields.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class OwnTransform:
         """Call the function; where it raises, with halves of the batch, down to single records."""
         try:
             made = _result(batch, self._function(_arguments(batch), **self._properties))
-        except Exception as error:  # whatever foreign code raises is the record's error, as in Kafka Connect
+        except Exception as error:  # noqa: BLE001  # whatever foreign code raises is the record's error, as in Kafka Connect
             if len(batch) == 1:
                 name = f"{type(error).__module__}.{type(error).__qualname__}"
                 return Transformed((), (BadRow(int(batch.rows[0]), name, str(error)),))

@@ -137,7 +137,7 @@ def test_the_topic_of_the_chain_is_that_before_its_routers() -> None:
     made = transforming({"before": stamp, "route": route}, overrides={"points": {"topic": "renamed"}})
     records = converted(made, page([(long(1), point("a", 10))], 3), "renamed-v2")
     assert records.values.to_pylist() == [b'{"name":"a","x":10,"t":"renamed"}']
-    with pytest.raises(SettingsError, match="gives a record topic 'renamed-v2'.*one topic, 'other'"):
+    with pytest.raises(SettingsError, match=r"gives a record topic 'renamed-v2'.*one topic, 'other'"):
         converted(made, page([(long(1), point("a", 10))], 3), "other")
 
 
