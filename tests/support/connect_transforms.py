@@ -158,5 +158,6 @@ def _values(column: ConnectColumn) -> list[Any]:
 
 
 def _message(text: str | None) -> str:
-    """A message without what differs by the class that holds a map, or by an identity."""
-    return re.sub(r"@[0-9a-f]+", "@", (text or "").replace("java.util.LinkedHashMap", "java.util.HashMap"))
+    """A message without what differs by the class that holds a map, or shows a record."""
+    text = re.sub(r"^(Timestamp missing on record).*", r"\1", text or "", flags=re.DOTALL)  # and the record, which has values
+    return text.replace("java.util.LinkedHashMap", "java.util.HashMap")

@@ -14,10 +14,11 @@ from .field_path import path_of
 from .properties import REPLACE_NULL, WITH_DEFAULT, Owner, Properties, Property
 from .schemaless import class_of, parsed, row_by_row, written
 from .sides import Side, changed
-from .structs import field_values
-from .thrown import ILLEGAL_ARGUMENT, Failures, Thrown, java_class
+from .structs import field_values, refuse_others
+from .thrown import ILLEGAL_ARGUMENT, Failures, Thrown
 
 _PURPOSE, _NESTED = "field extraction", "nested field access"
+_NO_FIELDS = "Cannot look up fields on non-struct type"
 _SYNTAX = "field.syntax.version"
 
 
@@ -45,16 +46,11 @@ class ExtractField:
 
     def _changed(self, batch: ConnectBatch, failures: Failures) -> ConnectBatch:
         column = self.side.of(batch)
-        made = self._without_schema(column, failures) if column.schema is None else self._with_schema(column)
+        made = self._without_schema(column, failures) if column.schema is None else self._with_schema(column, failures)
         return self.side.replaced(batch, made)
 
-    def _with_schema(self, column: ConnectColumn) -> ConnectColumn:
-        schema = column.schema
-        assert schema is not None
-        if schema.type is not ConnectType.STRUCT:
-            if column.data.null_count < len(column.data):
-                raise Thrown(f"Only Struct objects supported for [{_PURPOSE}], found: {java_class(schema)}")
-            raise Thrown("Cannot look up fields on non-struct type")
+    def _with_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
+        refuse_others(column, _PURPOSE, failures, null_reason=_NO_FIELDS)
         for step in self.path:
             column = self._inner(column, step)
         return column
@@ -63,7 +59,7 @@ class ExtractField:
         schema = column.schema
         assert isinstance(schema, ConnectSchema)
         if schema.type is not ConnectType.STRUCT:
-            raise Thrown("Cannot look up fields on non-struct type")
+            raise Thrown(_NO_FIELDS)
         number = next((number for number, one in enumerate(schema.fields) if one.name == step), None)
         if number is None:
             raise Thrown(f"Unknown field: {self.field}", ILLEGAL_ARGUMENT)

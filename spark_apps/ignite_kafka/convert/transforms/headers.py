@@ -13,7 +13,7 @@ from ..connect.parse_string import parse_string
 from ..connect.schema import ConnectField, ConnectSchema, ConnectType, arrow_type, scale_of
 from .batch import ConnectBatch, Header, Transformed
 from .properties import REPLACE_NULL, WITH_DEFAULT, Owner, Properties, Property
-from .schemaless import parsed, require_map, row_by_row, written
+from .schemaless import members, parsed, require_map, row_by_row, written
 from .sides import Side, changed
 from .structs import basics, field_values, put, struct_column
 from .thrown import NULL_POINTER, Failures, Thrown, java_class
@@ -116,14 +116,14 @@ class HeaderFrom:
 
     def _without_schema(self, column: ConnectColumn, failures: Failures) -> tuple[ConnectColumn, list[ConnectColumn]]:
         maps = row_by_row(parsed(column), lambda _, value: dict(require_map(value, self._purpose)), failures)
-        added = [written([one and one.get(field) for one in maps]) for field, _ in self.pairs]
+        added = [written(members(maps, field)) for field, _ in self.pairs]
         return self._rest(column, maps), added
 
     def _rest(self, column: ConnectColumn, maps: list[Any]) -> ConnectColumn:
         if not self.moves:
             return column
         moved = {field for field, _ in self.pairs}
-        return written([one and {name: item for name, item in one.items() if name not in moved} for one in maps])
+        return written([None if one is None else {name: item for name, item in one.items() if name not in moved} for one in maps])
 
 
 def insert_header(given: Owner) -> InsertHeader:

@@ -90,6 +90,11 @@ def require_map(value: Any, purpose: str) -> dict[str, Any]:
     return value
 
 
+def members(maps: list[dict[str, Any] | None], name: str) -> list[Any]:
+    """The member of a name of each map; None where there is no map, or no such member."""
+    return [None if one is None else one.get(name) for one in maps]
+
+
 def row_by_row(values: list[Any], change: Callable[[int, Any], Any], failures: Failures) -> list[Any]:
     """What a function of the place and the value makes of each value; None, and a failure, for which it raises Thrown."""
     made = [None] * len(values)

@@ -28,6 +28,19 @@ def struct_schema(column: ConnectColumn, purpose: str) -> ConnectSchema:
     return schema
 
 
+def refuse_others(column: ConnectColumn, purpose: str, failures: Failures, *, null_reason: str) -> None:
+    """Refuse a column that is not of structs, where null is allowed (``Requirements.requireStructOrNull``).
+
+    :param null_reason: what Kafka Connect says of a null, in which it looks for fields of the schema.
+    :raises Thrown: for the nulls; the others are noted.
+    """
+    schema = column.schema
+    assert schema is not None
+    if schema.type is not ConnectType.STRUCT:
+        failures.add(column.data.is_valid(), f"Only Struct objects supported for [{purpose}], found: {java_class(schema)}")
+        raise Thrown(null_reason)
+
+
 def field_values(column: ConnectColumn, number: int, *, use_default: bool) -> pa.Array:
     """Values of a field of structs; null where the struct is.
 
