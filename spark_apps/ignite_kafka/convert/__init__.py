@@ -14,11 +14,23 @@ from ..settings.source import EAGER
 from .to_kafka.converter import Converter
 
 if TYPE_CHECKING:
+    from ..settings.connector import ConnectorSettings
     from ..settings.source import SourceSettings
     from .to_kafka.converter import KeyConverter
     from .to_kafka.entry_converter import EntryConverter
 
-__all__ = ["Converter", "Converters", "converter"]
+__all__ = ["Converter", "Converters", "check_transforms", "converter"]
+
+
+def check_transforms(settings: ConnectorSettings) -> None:
+    """Check transforms and predicates of a connector and of its overrides, without either cluster.
+
+    :raises SettingsError: a class is unknown, its properties are wrong, or a source's transforms would give one cache several topics.
+    """
+    if any(one.transforms for one in settings.variants):
+        from .transforms.steps import check_steps  # which a run without transforms does not load
+
+        check_steps(settings)
 
 
 def converter(settings: SourceSettings, whole: SourceSettings | None = None) -> Converter:

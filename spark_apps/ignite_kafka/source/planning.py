@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from ..convert import Converters
+from ..convert import Converters, check_transforms
 from ..errors import CacheNotFound, SnapshotConflict, TopicError, UnsupportedType
 from ..ignite.cache_configuration import CacheConfiguration
 from ..ignite.cluster import Cluster
@@ -63,9 +63,9 @@ def topic_of(settings: SourceSettings) -> Callable[[str], NamedBy]:
     """
     if not any(one.transforms for one in settings.variants):
         return settings.topic_of
-    from ..convert.transforms.steps import check_steps, routed_topics  # which a run without transforms does not load
+    from ..convert.transforms.steps import routed_topics  # which a run without transforms does not load
 
-    check_steps(settings)
+    check_transforms(settings)
     return routed_topics(settings)
 
 

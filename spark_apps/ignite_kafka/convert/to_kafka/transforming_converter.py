@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -11,12 +12,13 @@ import pyarrow.compute as pc
 
 from ...common.arrays import Int64Array, RowIndex
 from ...common.redaction import in_message
-from ...errors import IgniteKafkaError, SettingsError, TransformFailed
+from ...errors import IgniteKafkaError, SettingsError, TransformFailed, UnsupportedType
 from ...ignite.binary import EntryGroup, TypeRef
 from ...ignite.types.key_kind import KeyKind
 from ...ignite.types.model import CacheInfo, Page, TypeSource, TypeUse
 from ...kafka.headers import same_headers
 from ...kafka.records import KeyType, Records, concat_present, gather, take_rows
+from ...settings.converters import SIMPLE, STRING
 from ...settings.transforms import TransformSettings
 from ..connect.columns import ConnectColumn, ConnectPart, Serializer
 from ..rules.stage import Stage
@@ -203,9 +205,15 @@ def failed(bad: BadRow, class_name: str, remedy: str) -> TransformFailed:
 
 
 def _written(serializer: Serializer, column: ConnectColumn, topic: str) -> pa.BinaryArray:
-    if column.schema is None and column.data.null_count == len(column.data):
+    """Bytes of a header's values. Values without a schema, JSON texts, are written as ``Values.convertToString`` does: texts unquoted."""
+    if column.schema is not None or serializer.name not in (SIMPLE, STRING):
+        return serializer.serialize(column, topic)
+    if column.data.null_count == len(column.data):
         return pa.nulls(len(column.data), pa.binary())
-    return serializer.serialize(column, topic)
+    texts = column.data.to_pylist()
+    if serializer.name == STRING and any(text is not None and text[:1] in (b"{", b"[") for text in texts):
+        raise UnsupportedType("header converter string has no form for an object or a list", "Use header_converter simple or json.")
+    return pa.array([json.loads(text).encode() if text is not None and text[:1] == b'"' else text for text in texts], pa.binary())
 
 
 def _placeholders(count: int, *, there: bool = False) -> list[ConnectPart]:

@@ -109,8 +109,8 @@ def routed(topic: NamedBy, routers: Sequence[Step]) -> NamedBy:
 
 
 def routes_records(settings: ConnectorSettings) -> bool:
-    """Whether transforms may give the records of one topic several topics."""
-    return any(_short(one) == _TIMESTAMP_ROUTER or is_own(one.type) or _depends_on_records(one) for one in chain_of(settings))
+    """Whether Kafka Connect's routers may give the records of one topic several topics."""
+    return any(_short(one) == _TIMESTAMP_ROUTER or _depends_on_records(one) for one in chain_of(settings))
 
 
 def routed_topic(settings: ConnectorSettings, topic: str) -> str:
@@ -131,6 +131,20 @@ def touches(chain: Iterable[TransformSettings], side: str) -> bool:
     return any(_short(one) not in _OF_NO_SIDE and not one.type.endswith(other) for one in chain)
 
 
+def asks_for_tombstones(chain: Iterable[TransformSettings]) -> bool:
+    """Whether a predicate asks if records have a value."""
+    return any(_predicate_of(one) == "RecordIsTombstone" for one in chain)
+
+
+def reads_headers(chain: Iterable[TransformSettings]) -> bool:
+    """Whether transforms may read or change the headers of records."""
+    return any("Header" in _short(one) or is_own(one.type) or _predicate_of(one) == "HasHeaderKey" for one in chain)
+
+
+def _predicate_of(one: TransformSettings) -> str:
+    return "" if one.predicate is None else one.predicate.type.rpartition(".")[2]
+
+
 def _short(one: TransformSettings) -> str:
     """Class name of a transform without Kafka's package."""
     return one.type.removeprefix(_PACKAGE)
@@ -138,8 +152,7 @@ def _short(one: TransformSettings) -> str:
 
 def _depends_on_records(one: TransformSettings) -> bool:
     """Whether a RegexRouter has a predicate of more than the topic."""
-    known = one.predicate is None or one.predicate.type.rpartition(".")[2] == _BY_TOPIC
-    return _short(one) == _REGEX_ROUTER and not known
+    return _short(one) == _REGEX_ROUTER and _predicate_of(one) not in ("", _BY_TOPIC)
 
 
 @contextmanager
