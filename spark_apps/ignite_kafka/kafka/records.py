@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from ..common.arrays import Int64Array, Mask, RowIndex
 from ..errors import IgniteKafkaError, RecordTooLarge
 from ..ignite.types.model import TypeUse
-from .headers import header_bytes
+from .headers import HEADERS, header_bytes
 
 MOST_BYTES = 2**31 - 1  # an Arrow binary array has int32 offsets
 
@@ -129,8 +129,8 @@ def concat_records(parts: Sequence[Records]) -> Records:
         frozenset[int]().union(*(part.type_ids for part in parts)),
         frozenset[tuple[int, ...]]().union(*(part.key_kinds for part in parts)),
         frozenset[KeyType]().union(*(part.key_types for part in parts)),
-        concat_present([part.headers for part in parts]),
-        _concat_numbers([part.times_ms for part in parts]),
+        _concat_headers(parts),
+        _concat_times(parts),
         frozenset[TypeUse]().union(*(part.uses for part in parts)),
         _concat_numbers([part.rows for part in parts]),
         tuple(one for part in parts for one in part.refused),
@@ -141,6 +141,20 @@ def concat_present(columns: Sequence[pa.ListArray | None]) -> pa.ListArray | Non
     """Concatenate headers of batches that either all have headers or none has."""
     present = [column for column in columns if column is not None]
     return pa.concat_arrays(present) if present else None
+
+
+def _concat_headers(parts: Sequence[Records]) -> pa.ListArray | None:
+    """Headers of all records; of batches without any those of each record are null."""
+    if all(part.headers is None for part in parts):
+        return None
+    return pa.concat_arrays([pa.nulls(len(part), HEADERS) if part.headers is None else part.headers for part in parts])
+
+
+def _concat_times(parts: Sequence[Records]) -> Int64Array | None:
+    """Timestamps of all records; 0, the time of sending, for those of batches without any."""
+    if all(part.times_ms is None for part in parts):
+        return None
+    return np.concatenate([np.zeros(len(part), np.int64) if part.times_ms is None else part.times_ms for part in parts])
 
 
 def _concat_numbers(columns: Sequence[Int64Array | None]) -> Int64Array | None:

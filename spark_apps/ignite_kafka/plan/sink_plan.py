@@ -18,7 +18,7 @@ class TopicPlan:
 
     :param ends: end offset of each partition at the start of a run that ends by itself.
     :param begins: first offset of each partition without any committed offset; empty: its first record.
-    :param routed: transforms give records of the topic several topics, whose caches are created with their first records; `cache` then names
+    :param routed: transforms give records of the topic several topics, whose caches are created with their first records; `cache` names
         the counts only.
     """
 

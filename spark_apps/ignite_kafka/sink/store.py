@@ -26,7 +26,7 @@ from ..ignite.types.model import CacheInfo
 from ..kafka.clients import KafkaClients
 from ..kafka.records import Consumed
 from ..kafka.topics import TopicPartition
-from ..plan.sink_plan import SinkPlan, TopicPlan
+from ..plan.sink_plan import SinkPlan
 from ..settings.connector import LOG_ONLY, STOP
 from ..settings.sink import SinkSettings
 from ..settings.transforms import chain_of

@@ -14,7 +14,8 @@ headers    struct with one field for each header, in the Arrow type of its schem
 =========  ===============================================================================================================
 
 It returns a batch of these columns. A record whose row is not in it is dropped; a column that is left out stays as it was. Without
-``row`` the batch has all records in their order. A column of the same Arrow type keeps its schema; another type gives it a schema of optional fields.
+``row`` the batch has all records in their order. A column of the same Arrow type keeps its schema; another type gives it a schema of
+optional fields.
 """
 
 from __future__ import annotations
@@ -81,17 +82,28 @@ class OwnTransform:
         self._function, self._properties = function, dict(properties)
 
     def apply(self, batch: ConnectBatch) -> Transformed:
-        """Call the function; where it raises, with halves of the batch, down to single records."""
+        """Call the function; where it raises, with halves of the batch, down to single records.
+
+        A result of the wrong form refuses all records of the call.
+        """
         try:
-            made = _result(batch, self._function(_arguments(batch), **self._properties))
+            found = self._function(_arguments(batch), **self._properties)
         except Exception as error:  # noqa: BLE001  # whatever foreign code raises is the record's error, as in Kafka Connect
             if len(batch) == 1:
-                name = f"{type(error).__module__}.{type(error).__qualname__}"
-                return Transformed((), (BadRow(int(batch.rows[0]), name, str(error)),))
+                return _refused(batch, error)
             half = len(batch) // 2
             parts = [self.apply(_rows_of(batch, np.arange(*span))) for span in ((0, half), (half, len(batch)))]
             return Transformed(parts[0].batches + parts[1].batches, parts[0].bad + parts[1].bad)
+        try:
+            made = _result(batch, found)
+        except (TypeError, ValueError, NotImplementedError) as error:  # Arrow's own are among them
+            return _refused(batch, error)
         return Transformed((made,) if len(made) else ())
+
+
+def _refused(batch: ConnectBatch, error: Exception) -> Transformed:
+    name = f"{type(error).__module__}.{type(error).__qualname__}"
+    return Transformed((), tuple(BadRow(row, name, str(error)) for row in batch.rows.tolist()))
 
 
 def _arguments(batch: ConnectBatch) -> pa.RecordBatch:
