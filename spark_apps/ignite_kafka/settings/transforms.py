@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 TRANSFORMS, PREDICATES = "transforms", "predicates"
 CONFIGS = {TRANSFORMS: "transform_config", PREDICATES: "predicate_config"}
 """Setting with the properties, by the setting with the aliases, whose name is also Kafka Connect's prefix of the properties."""
+REGEX_ROUTER, TIMESTAMP_ROUTER = "RegexRouter", "TimestampRouter"
+_PACKAGE = "org.apache.kafka.connect.transforms."
+_OF_NO_SIDE = frozenset({REGEX_ROUTER, TIMESTAMP_ROUTER, "Filter", "DropHeaders", "InsertHeader"})
 _TYPE, _PREDICATE, _NEGATE, _VERSION = "type", "predicate", "negate", "plugin.version"
 _OF_ALL = (_TYPE, _PREDICATE, _NEGATE, _VERSION)
 
@@ -50,6 +53,16 @@ class TransformSettings:
     properties: Mapping[str, str]
     predicate: PredicateSettings | None = None
     negate: bool = False
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is a function: no Java class has a colon in its name."""
+        return ":" in self.type
+
+    @property
+    def short_name(self) -> str:
+        """The class without Kafka's package."""
+        return self.type.removeprefix(_PACKAGE)
 
 
 def _text(value: object) -> object:
@@ -88,6 +101,15 @@ def chain_of(settings: ConnectorSettings) -> tuple[TransformSettings, ...]:
         negate = BOOLEAN.parse(given.get(_NEGATE, "false")) is True
         made.append(TransformSettings(alias, given.get(_TYPE, ""), properties, predicate, negate))
     return tuple(made)
+
+
+def touches(chain: Iterable[TransformSettings], side: str) -> bool:
+    """Whether transforms may read or change the keys or the values of records.
+
+    :param side: key or value.
+    """
+    other = "$Value" if side == "key" else "$Key"
+    return any(one.short_name not in _OF_NO_SIDE and not one.type.endswith(other) for one in chain)
 
 
 def _predicate(settings: ConnectorSettings, alias: str) -> PredicateSettings:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from ignite_kafka.errors import SettingsError
+from ignite_kafka.events import TRANSFORMED_KEYS
 from ignite_kafka.settings.files import from_json, from_properties
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
@@ -149,3 +150,19 @@ def test_a_sink_has_them_too_and_configuration_providers_are_refused() -> None:
     assert caught.value.where["setting"] == "transforms.a.type"
     with pytest.raises(SettingsError, match="transform_config is set twice"):
         from_properties(b'name=c\ntransforms=a\ntransforms.a.type=X\ntransform_config={"a":{"type":"X"}}', "c.properties").settings()
+
+
+@pytest.mark.parametrize(
+    ("kind", "more", "warned"),
+    [
+        ("ValueToKey", {"run_mode": "continuous", "process_removals": True}, True),
+        (f"{KAFKA}.Cast$Key", {"failover_policy": "BACKLOG", "process_removals": True}, True),
+        ("MaskField$Value", {"run_mode": "continuous", "process_removals": True}, False),
+        ("ValueToKey", {"process_removals": True}, False),
+        ("ValueToKey", {"run_mode": "continuous"}, False),
+    ],
+)
+def test_a_stream_of_keys_that_transforms_make_is_warned_of(kind: str, more: dict[str, Any], warned: bool) -> None:
+    settings = source(transforms="a", transform_config={"a": {"type": kind}}, **more)
+    found = [fields["transforms"] for event, fields in settings.warnings() if event is TRANSFORMED_KEYS]
+    assert found == (["a"] if warned else [])

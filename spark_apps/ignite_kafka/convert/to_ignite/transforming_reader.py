@@ -19,12 +19,12 @@ from ...common.redaction import in_message
 from ...kafka.headers import same_headers
 from ...kafka.records import Consumed
 from ...settings.converters import JSON
-from ...settings.transforms import TransformSettings
+from ...settings.transforms import TransformSettings, touches
 from ..connect.columns import ConnectColumn, ConnectPart, Deserialized, Deserializer
 from ..rules.stage import Stage
 from ..transforms.batch import NO_TIME, BadRow, ConnectBatch, Header, Position
 from ..transforms.chain import Step, apply_chain
-from ..transforms.steps import asks_for_tombstones, reads_headers, touches
+from ..transforms.steps import asks_for_tombstones, reads_headers
 from .conversion_rules import ConversionRules, SideRules
 from .entries import BadRecord
 from .json_rows import parse

@@ -19,12 +19,11 @@ from ...ignite.types.model import CacheInfo, Page, TypeSource, TypeUse
 from ...kafka.headers import same_headers
 from ...kafka.records import KeyType, Records, concat_present, gather, take_rows
 from ...settings.converters import SIMPLE, STRING
-from ...settings.transforms import TransformSettings
+from ...settings.transforms import TransformSettings, touches
 from ..connect.columns import ConnectColumn, ConnectPart, Serializer
 from ..rules.stage import Stage
 from ..transforms.batch import NO_TIME, BadRow, ConnectBatch
 from ..transforms.chain import Step, apply_chain
-from ..transforms.steps import touches
 from .connect_side import ConnectSide
 from .converter import SideContext, naming_cache
 from .entry_converter import EntryConverter

@@ -46,11 +46,6 @@ _PLAIN = {
 }  # fmt: skip
 
 
-def is_own(class_name: str) -> bool:
-    """Whether a type names a function: no Java class has a colon in its name."""
-    return ":" in class_name
-
-
 def own_transform(name: str, properties: Mapping[str, str]) -> OwnTransform:
     """The transform of a function.
 

@@ -13,16 +13,23 @@ from ...settings.connector import ConnectorSettings
 from ...settings.findings import Findings
 from ...settings.name_rules import NamedBy
 from ...settings.source import SourceSettings
-from ...settings.transforms import PREDICATES, TRANSFORMS, TransformSettings, chain_of, predicates_of, set_in
+from ...settings.transforms import (
+    PREDICATES,
+    REGEX_ROUTER,
+    TIMESTAMP_ROUTER,
+    TRANSFORMS,
+    TransformSettings,
+    chain_of,
+    predicates_of,
+    set_in,
+)
 from ..connect.columns import ConnectColumn
 from .batch import NO_TIME, ConnectBatch, Transform
 from .catalog import make_predicate, make_transform
 from .chain import Step, apply_chain
-from .own_transform import is_own, own_transform
+from .own_transform import own_transform
 
-_PACKAGE = "org.apache.kafka.connect.transforms."
-_REGEX_ROUTER, _TIMESTAMP_ROUTER, _BY_TOPIC = "RegexRouter", "TimestampRouter", "TopicNameMatches"
-_OF_NO_SIDE = frozenset({_REGEX_ROUTER, _TIMESTAMP_ROUTER, "Filter", "DropHeaders", "InsertHeader"})
+_BY_TOPIC = "TopicNameMatches"
 
 
 def make_steps(settings: ConnectorSettings) -> tuple[Step, ...]:
@@ -45,7 +52,7 @@ def make_steps(settings: ConnectorSettings) -> tuple[Step, ...]:
 
 
 def _transform(one: TransformSettings, *, sink: bool) -> Transform:
-    return own_transform(one.type, one.properties) if is_own(one.type) else make_transform(one.type, one.properties, sink=sink)
+    return own_transform(one.type, one.properties) if one.is_own else make_transform(one.type, one.properties, sink=sink)
 
 
 def check_steps(settings: ConnectorSettings) -> None:
@@ -65,7 +72,7 @@ def check_steps(settings: ConnectorSettings) -> None:
 
 
 def _check_route(settings: SourceSettings, one: TransformSettings) -> None:
-    if _short(one) == _TIMESTAMP_ROUTER:
+    if one.short_name == TIMESTAMP_ROUTER:
         what = "records of one cache would go to several topics, by their times"
     elif one.predicate is not None and _depends_on_records(one):
         what = f"records of one cache would go to several topics, by predicate {one.predicate.alias}"
@@ -89,7 +96,7 @@ def routed_topics(settings: SourceSettings) -> Callable[[str], NamedBy]:
         if override not in routers:
             own = settings.of(cache)
             chain = zip(make_steps(own), chain_of(own), strict=True)
-            routers[override] = tuple(step for step, one in chain if _short(one) == _REGEX_ROUTER)
+            routers[override] = tuple(step for step, one in chain if one.short_name == REGEX_ROUTER)
         return routed(settings.topic_of(cache), routers[override])
 
     return topic_of
@@ -110,7 +117,7 @@ def routed(topic: NamedBy, routers: Sequence[Step]) -> NamedBy:
 
 def routes_records(settings: ConnectorSettings) -> bool:
     """Whether Kafka Connect's routers may give the records of one topic several topics."""
-    return any(_short(one) == _TIMESTAMP_ROUTER or _depends_on_records(one) for one in chain_of(settings))
+    return any(one.short_name == TIMESTAMP_ROUTER or _depends_on_records(one) for one in chain_of(settings))
 
 
 def routed_topic(settings: ConnectorSettings, topic: str) -> str:
@@ -119,16 +126,7 @@ def routed_topic(settings: ConnectorSettings, topic: str) -> str:
     :raises SettingsError: see :func:`make_steps`.
     """
     chain = zip(make_steps(settings), chain_of(settings), strict=True)
-    return routed(NamedBy(topic, ""), [step for step, one in chain if _short(one) == _REGEX_ROUTER]).name
-
-
-def touches(chain: Iterable[TransformSettings], side: str) -> bool:
-    """Whether transforms may read or change the keys or the values of records.
-
-    :param side: key or value.
-    """
-    other = "$Value" if side == "key" else "$Key"
-    return any(_short(one) not in _OF_NO_SIDE and not one.type.endswith(other) for one in chain)
+    return routed(NamedBy(topic, ""), [step for step, one in chain if one.short_name == REGEX_ROUTER]).name
 
 
 def asks_for_tombstones(chain: Iterable[TransformSettings]) -> bool:
@@ -138,21 +136,16 @@ def asks_for_tombstones(chain: Iterable[TransformSettings]) -> bool:
 
 def reads_headers(chain: Iterable[TransformSettings]) -> bool:
     """Whether transforms may read or change the headers of records."""
-    return any("Header" in _short(one) or is_own(one.type) or _predicate_of(one) == "HasHeaderKey" for one in chain)
+    return any("Header" in one.short_name or one.is_own or _predicate_of(one) == "HasHeaderKey" for one in chain)
 
 
 def _predicate_of(one: TransformSettings) -> str:
     return "" if one.predicate is None else one.predicate.type.rpartition(".")[2]
 
 
-def _short(one: TransformSettings) -> str:
-    """Class name of a transform without Kafka's package."""
-    return one.type.removeprefix(_PACKAGE)
-
-
 def _depends_on_records(one: TransformSettings) -> bool:
     """Whether a RegexRouter has a predicate of more than the topic."""
-    return _short(one) == _REGEX_ROUTER and _predicate_of(one) not in ("", _BY_TOPIC)
+    return one.short_name == REGEX_ROUTER and _predicate_of(one) not in ("", _BY_TOPIC)
 
 
 @contextmanager

@@ -14,12 +14,11 @@ from ignite_kafka.convert.transforms.steps import (
     routed_topic,
     routed_topics,
     routes_records,
-    touches,
 )
 from ignite_kafka.errors import SettingsError
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
-from ignite_kafka.settings.transforms import chain_of
+from ignite_kafka.settings.transforms import chain_of, touches
 
 KAFKA = "org.apache.kafka.connect.transforms."
 Config = dict[str, dict[str, str]]
