@@ -8,16 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from ..errors import SettingsError
 from .converters import IGNITE_BINARY
 from .fields import BOOLEAN, MAPPING, SettingType, json_object
+from .findings import Findings
 from .suggestions import did_you_mean
-
-if TYPE_CHECKING:
-    from .connector import ConnectorSettings
-    from .findings import Findings
 
 TRANSFORMS, PREDICATES = "transforms", "predicates"
 CONFIGS = {TRANSFORMS: "transform_config", PREDICATES: "predicate_config"}
@@ -27,6 +24,37 @@ _PACKAGE = "org.apache.kafka.connect.transforms."
 _OF_NO_SIDE = frozenset({REGEX_ROUTER, TIMESTAMP_ROUTER, "Filter", "DropHeaders", "InsertHeader"})
 _TYPE, _PREDICATE, _NEGATE, _VERSION = "type", "predicate", "negate", "plugin.version"
 _OF_ALL = (_TYPE, _PREDICATE, _NEGATE, _VERSION)
+
+
+class WithTransforms(Protocol):
+    """The settings of a connector, or of a cache or topic, as far as transforms go."""
+
+    @property
+    def transforms(self) -> tuple[str, ...]:
+        """Aliases of transforms."""
+
+    @property
+    def transform_config(self) -> Mapping[str, Mapping[str, str]]:
+        """Properties of each transform."""
+
+    @property
+    def predicates(self) -> tuple[str, ...]:
+        """Aliases of predicates."""
+
+    @property
+    def predicate_config(self) -> Mapping[str, Mapping[str, str]]:
+        """Properties of each predicate."""
+
+    @property
+    def origin(self) -> Mapping[str, str]:
+        """Where each setting was set."""
+
+    @property
+    def variants(self) -> tuple[WithTransforms, ...]:
+        """These settings, and those with each override."""
+
+    def wrong(self, name: str, reason: str, remedy: str = "") -> SettingsError:
+        """The error of one setting."""
 
 
 @dataclass(frozen=True)
@@ -85,12 +113,12 @@ PROPERTIES_BY_ALIAS = SettingType(
 )
 
 
-def predicates_of(settings: ConnectorSettings) -> tuple[PredicateSettings, ...]:
+def predicates_of(settings: WithTransforms) -> tuple[PredicateSettings, ...]:
     """The predicates of a connector, or of a cache or topic."""
     return tuple(_predicate(settings, alias) for alias in settings.predicates)
 
 
-def chain_of(settings: ConnectorSettings) -> tuple[TransformSettings, ...]:
+def chain_of(settings: WithTransforms) -> tuple[TransformSettings, ...]:
     """The transforms of a connector, or of a cache or topic, in their order."""
     made = []
     for alias in settings.transforms:
@@ -112,13 +140,13 @@ def touches(chain: Iterable[TransformSettings], side: str) -> bool:
     return any(one.short_name not in _OF_NO_SIDE and not one.type.endswith(other) for one in chain)
 
 
-def _predicate(settings: ConnectorSettings, alias: str) -> PredicateSettings:
+def _predicate(settings: WithTransforms, alias: str) -> PredicateSettings:
     given = settings.predicate_config.get(alias, {})
     properties = {key: text for key, text in given.items() if key not in (_TYPE, _VERSION)}
     return PredicateSettings(alias, given.get(_TYPE, ""), properties)
 
 
-def check_transforms(settings: ConnectorSettings, found: Findings) -> None:
+def check_transforms(settings: WithTransforms, found: Findings) -> None:
     """Check aliases, types and predicates; what a class requires is checked where transforms are made."""
     for kind, config in CONFIGS.items():
         aliases: tuple[str, ...] = getattr(settings, kind)
@@ -140,13 +168,13 @@ def check_transforms(settings: ConnectorSettings, found: Findings) -> None:
                 raise settings.wrong(TRANSFORMS, reason, "Use json, avro or json-schema, or no transforms")
 
 
-def set_in(settings: ConnectorSettings, kind: str, alias: str, name: str = _TYPE) -> str | None:
+def set_in(settings: WithTransforms, kind: str, alias: str, name: str = _TYPE) -> str | None:
     """Where a property of a transform or predicate was set."""
     known = settings.origin
     return known.get(f"{kind}.{alias}.{name}") or known.get(kind) or known.get(CONFIGS[kind])
 
 
-def _check_type(settings: ConnectorSettings, kind: str, alias: str) -> None:
+def _check_type(settings: WithTransforms, kind: str, alias: str) -> None:
     configs: Mapping[str, Mapping[str, str]] = getattr(settings, CONFIGS[kind])
     if not configs.get(alias, {}).get(_TYPE):
         others = [other for other in configs if other not in getattr(settings, kind)]
@@ -156,7 +184,7 @@ def _check_type(settings: ConnectorSettings, kind: str, alias: str) -> None:
         raise SettingsError(what, near or form, setting=f"{kind}.{alias}.type", set_in=set_in(settings, kind, alias))
 
 
-def _check_predicate(settings: ConnectorSettings, alias: str) -> None:
+def _check_predicate(settings: WithTransforms, alias: str) -> None:
     given = settings.transform_config.get(alias, {})
     place = f"{TRANSFORMS}.{alias}"
     predicate = given.get(_PREDICATE)
@@ -176,7 +204,7 @@ def _check_predicate(settings: ConnectorSettings, alias: str) -> None:
             raise SettingsError(f"{alias} has no predicate to be negated", f"Set {place}.predicate, or leave negate out", **where)
 
 
-def without_effect(settings: ConnectorSettings) -> Iterator[tuple[str, str, str | None]]:
+def without_effect(settings: WithTransforms) -> Iterator[tuple[str, str, str | None]]:
     """Aliases that nothing uses: the setting of each, the reason, and where it was set."""
     variants = settings.variants
     listed = {alias for one in variants for alias in one.transforms}

@@ -88,7 +88,7 @@ def cache_names(topics: Iterable[str], settings: SinkSettings) -> dict[str, str]
     caches: dict[str, str] = {}
     taken: dict[str, tuple[str, NamedBy]] = {}
     for topic in topics:
-        cache = _cache_of(topic, settings)
+        cache = cache_of(topic, settings)
         if not cache.name:
             remedy = "Choose another topic_prefix, or a cache_prefix" if cache.rule == "topic_prefix" else "Correct the replacement"
             raise SettingsError("a topic's name leaves none for its cache", remedy, topic=topic, named_by=cache.rule)
@@ -103,7 +103,7 @@ def cache_names(topics: Iterable[str], settings: SinkSettings) -> dict[str, str]
     return caches
 
 
-def _cache_of(topic: str, settings: SinkSettings) -> NamedBy:
+def cache_of(topic: str, settings: SinkSettings) -> NamedBy:
     """The cache of a topic's records: that of the topic that RegexRouters make of it."""
     own = settings.of(topic)
     if not own.transforms:
