@@ -15,7 +15,7 @@ PROVIDER = ROOT / "airflow_provider_ignite_kafka"
 # each imports only those before it; a module of the library's root stands for itself
 ORDER = (
     "errors", "events", "common", "ignite.types", "ignite.binary", "ignite", "settings", "plan", "kafka", "registry", "convert.rules",
-    "convert.connect", "convert.avro", "convert.to_kafka", "convert.to_ignite", "convert", "state", "runtime", "source", "source.snapshot",
+    "convert.connect", "convert.avro", "convert.transforms", "convert.to_kafka", "convert.to_ignite", "convert", "state", "runtime", "source", "source.snapshot",
     "source.stream", "sink", "run", "admin", "preflight", "datasources", "app", "cli", "",
 )  # fmt: skip
 # modules without a test of their name, by the test that covers them through the module that uses them
