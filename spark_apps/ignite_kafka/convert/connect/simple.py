@@ -46,11 +46,11 @@ class SimpleSerializer:
         if pa.types.is_binary(data.type):
             return bytes_to_json(data).cast(pa.binary())
         if pa.types.is_temporal(data.type):
-            return moment_text(data).cast(pa.binary())
+            return _moments(data).cast(pa.binary())
         return java_text(data).cast(pa.binary())
 
 
-def moment_text(array: pa.Array) -> pa.StringArray:
+def _moments(array: pa.Array) -> pa.StringArray:
     """``Values.dateFormatFor``: the time alone within 1970-01-01 and before, the date alone at midnight, else both."""
     if pa.types.is_date32(array.type):
         ms = array.cast(pa.int32()).cast(pa.int64())

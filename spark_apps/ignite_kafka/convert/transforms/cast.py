@@ -16,7 +16,7 @@ from ..connect.schema import ConnectField, ConnectSchema, ConnectType, arrow_typ
 from .batch import ConnectBatch, Transformed
 from .cast_columns import TARGETS, cast_column
 from .properties import REPLACE_NULL, WITH_DEFAULT, Owner, Properties, Property
-from .schemaless import Number, members, parsed, require_map, row_by_row, written
+from .schemaless import Number, in_hash_order, members, parsed, require_map, row_by_row, written
 from .sides import Side, changed_where, present
 from .structs import basics, field_values, put, struct_column
 from .thrown import Failures, Thrown
@@ -77,7 +77,8 @@ class Cast:
         if self.whole:
             return written(_cast_values(values, self.whole, failures))
         maps = row_by_row(values, lambda _, value: dict(require_map(value, _PURPOSE)), failures)
-        for name, target in self.fields.items():
+        for name in in_hash_order(self.fields):
+            target = self.fields[name]
             for one, item in zip(maps, _cast_values(members(maps, name), target, failures), strict=True):
                 if one is not None:
                     one[name] = item

@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 
 from ..connect.java_text import java_text
 from ..connect.schema import ConnectSchema, ConnectType, arrow_type, scale_of
-from ..connect.simple import moment_text
 from ..rules.json_bytes import bytes_to_json
+from .date_format import formatted, parts_of
 from .java_numbers import narrowed, parsed_float, parsed_integer, rounded, wrapped
 from .thrown import Failures, Thrown
 
@@ -23,6 +23,8 @@ _FLOAT_BITS = {ConnectType.FLOAT32: 32, ConnectType.FLOAT64: 64}
 TARGETS = (*_BITS, *_FLOAT_BITS, ConnectType.BOOLEAN, ConnectType.STRING)
 """The types that values can be cast to."""
 _SOURCES = (*TARGETS, ConnectType.BYTES)
+_CLOCK, _DAY, _BOTH = (parts_of(one) for one in ("HH:mm:ss.SSS'Z'", "yyyy-MM-dd", "yyyy-MM-dd'T'HH:mm:ss.SSS'Z'"))
+_DAY_MS = 86_400_000
 _PLAIN_INTEGER = r"^-?[0-9]{1,18}$"
 _PLAIN_FLOAT = r"^-?[0-9]{1,15}(?:\.[0-9]{1,15})?(?:[eE][+-]?[0-9])?$"
 
@@ -52,8 +54,18 @@ def _to_text(data: pa.Array, schema: ConnectSchema) -> pa.StringArray:
     if pa.types.is_binary(data.type):
         return bytes_to_json(data).cast(pa.string())
     if pa.types.is_temporal(data.type):
-        return moment_text(data)
+        return _moments(data)
     return java_text(data)
+
+
+def _moments(data: pa.Array) -> pa.StringArray:
+    """``Values.dateFormatFor``: the time alone within 1970-01-01 and before, the date alone at midnight, else both."""
+    numbers = data.view(pa.int64() if data.type.bit_width == 64 else pa.int32())
+    times = np.asarray(numbers.fill_null(0)).astype(np.int64)
+    times = times * _DAY_MS if pa.types.is_date32(data.type) else times
+    clock, day, both = (formatted(times, one) for one in (_CLOCK, _DAY, _BOTH))
+    text = pc.if_else(times < _DAY_MS, clock, pc.if_else(times % _DAY_MS == 0, day, both))
+    return pc.if_else(data.is_valid(), text, None)
 
 
 def _of_numbers(data: pa.Array, target: ConnectType) -> pa.Array:

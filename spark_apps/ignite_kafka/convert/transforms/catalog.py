@@ -58,8 +58,12 @@ _TRANSFORMS: Mapping[str, _Entry] = {
     **_sided("HeaderFrom", headers.HEADER_FROM, lambda given, side, _: headers.header_from(given, side)),
     **_sided("HoistField", hoist_field.PROPERTIES, lambda given, side, _: hoist_field.hoist_field(given, side)),
     **_sided("MaskField", mask_field.PROPERTIES, lambda given, side, _: mask_field.mask_field(given, side)),
-    **_sided("SetSchemaMetadata", set_schema_metadata.PROPERTIES, lambda given, side, _: set_schema_metadata.set_schema_metadata(given, side)),
-    **_sided("TimestampConverter", timestamp_converter.PROPERTIES, lambda given, side, _: timestamp_converter.timestamp_converter(given, side)),
+    **_sided(
+        "SetSchemaMetadata", set_schema_metadata.PROPERTIES, lambda given, side, _: set_schema_metadata.set_schema_metadata(given, side)
+    ),
+    **_sided(
+        "TimestampConverter", timestamp_converter.PROPERTIES, lambda given, side, _: timestamp_converter.timestamp_converter(given, side)
+    ),
     "DropHeaders": _Entry(headers.DROP_HEADERS, lambda given, _: headers.drop_headers(given)),
     "InsertHeader": _Entry(headers.INSERT_HEADER, lambda given, _: headers.insert_header(given)),
     "TimestampRouter": _Entry(timestamp_router.PROPERTIES, lambda given, _: timestamp_router.timestamp_router(given)),

@@ -103,7 +103,8 @@ def _day_of_year(days: Int64Array, year: Int64Array, month: Int64Array, day: Int
     gregorian = days >= -141_427
     leap = (true_year % 4 == 0) & (~gregorian | (true_year % 100 != 0) | (true_year % 400 == 0))
     found = before + day + (leap & (month > 2))
-    return np.where(gregorian & (true_year == 1582), found - 10, found)
+    made: Int64Array = np.where(gregorian & (true_year == 1582), found - 10, found)
+    return made
 
 
 def _names(names: list[str], places: Int64Array) -> pa.StringArray:

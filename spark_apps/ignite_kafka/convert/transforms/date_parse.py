@@ -71,7 +71,9 @@ class TimeParser:
             return np.asarray(pc.equal(pc.ascii_upper(values), "PM")).astype(np.int64)
         if part.letter in "ML" and len(part.text) > 2:
             names = pa.array([name[:3].lower() for name in MONTHS])
-            return np.asarray(pc.fill_null(pc.index_in(pc.utf8_slice_codeunits(pc.ascii_lower(values), 0, 3), names), 0)).astype(np.int64) + 1
+            return (
+                np.asarray(pc.fill_null(pc.index_in(pc.utf8_slice_codeunits(pc.ascii_lower(values), 0, 3), names), 0)).astype(np.int64) + 1
+            )
         digits = pc.utf8_trim(values, " \t")
         empty = {"y": "1970", "M": "1", "L": "1", "d": "1", "D": "1"}.get(part.letter, "0")
         numbers = np.asarray(pc.if_else(pc.equal(digits, ""), empty, digits).cast(pa.int64()))
@@ -136,7 +138,8 @@ def _offsets(values: pa.StringArray) -> Int64Array:
     found = pc.extract_regex(values, pattern=r"(?P<sign>[+-])(?P<hours>[0-9]{1,2}):?(?P<minutes>[0-9]{2})?$")
     sign, hours, minutes = (pc.fill_null(pc.struct_field(found, [number]), "") for number in range(3))
     hours, minutes = (np.asarray(pc.if_else(pc.equal(one, ""), "0", one).cast(pa.int64())) for one in (hours, minutes))
-    return np.where(np.asarray(pc.equal(sign, "-")), -1, 1) * (hours * 60 + minutes) * 60_000
+    made: Int64Array = np.where(np.asarray(pc.equal(sign, "-")), -1, 1) * (hours * 60 + minutes) * 60_000
+    return made
 
 
 def _of_day(fields: dict[str, Int64Array]) -> Int64Array | int:

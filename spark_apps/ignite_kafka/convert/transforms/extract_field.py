@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-
 from ...settings.fields import SettingType
 from ..connect.columns import ConnectColumn
 from ..connect.schema import ConnectSchema, ConnectType

@@ -95,16 +95,18 @@ class HeaderFrom:
         values = [field_values(column, number, use_default=self.use_default) for number in range(len(schema.fields))]
         numbers = {one.name: number for number, one in enumerate(schema.fields)}
         moved = {field for field, _ in self.pairs} if self.moves else set()
-        made = self._moved(schema, values, moved, failures) if self.moves else column
+        made = self._moved(schema, values, moved, len(column.data), failures) if self.moves else column
         added = []
         for name, _ in self.pairs:
             if name not in numbers:
                 what = '"org.apache.kafka.connect.data.Schema.field(String)" is null'
-                raise Thrown(f'Cannot invoke "org.apache.kafka.connect.data.Field.schema()" because the return value of {what}', NULL_POINTER)
+                raise Thrown(
+                    f'Cannot invoke "org.apache.kafka.connect.data.Field.schema()" because the return value of {what}', NULL_POINTER
+                )
             added.append(ConnectColumn(values[numbers[name]], schema.fields[numbers[name]].schema))
         return made, added
 
-    def _moved(self, schema: ConnectSchema, values: list[pa.Array], moved: set[str], failures: Failures) -> ConnectColumn:
+    def _moved(self, schema: ConnectSchema, values: list[pa.Array], moved: set[str], count: int, failures: Failures) -> ConnectColumn:
         kept: list[ConnectField] = []
         columns = []
         for one, data in zip(schema.fields, values, strict=True):
@@ -112,7 +114,7 @@ class HeaderFrom:
                 put(one.name, one.schema, data, failures)
                 kept.append(one)
                 columns.append(data)
-        return struct_column(kept, columns, basics(schema), len(values[0]))
+        return struct_column(kept, columns, basics(schema), count)
 
     def _without_schema(self, column: ConnectColumn, failures: Failures) -> tuple[ConnectColumn, list[ConnectColumn]]:
         maps = row_by_row(parsed(column), lambda _, value: dict(require_map(value, self._purpose)), failures)

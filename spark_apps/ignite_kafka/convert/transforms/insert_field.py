@@ -84,7 +84,9 @@ class InsertField:
         if one.what == TIMESTAMP:
             return pa.array(batch.times_ms, mask=batch.times_ms == NO_TIME).cast(pa.timestamp("ms", "UTC"))
         if one.what == PARTITION:
-            return constant(None, one.field.schema, len(batch)) if batch.position is None else pa.array(batch.position.partitions, pa.int32())
+            return (
+                constant(None, one.field.schema, len(batch)) if batch.position is None else pa.array(batch.position.partitions, pa.int32())
+            )
         return pa.array(self._offsets(batch), pa.int64())
 
     def _offsets(self, batch: ConnectBatch) -> Any:

@@ -15,7 +15,7 @@ from ..connect.schema import ConnectSchema, arrow_type
 from .batch import ConnectBatch, Transformed
 from .java_numbers import wrapped
 from .properties import FIELDS, REPLACE_NULL, WITH_DEFAULT, Owner, Properties, Property
-from .schemaless import class_of, parsed, require_map, row_by_row, written
+from .schemaless import class_of, in_hash_order, parsed, require_map, row_by_row, written
 from .sides import Side, changed
 from .structs import field_values, put, struct_column, struct_schema
 from .thrown import Failures, Thrown, java_class
@@ -88,7 +88,7 @@ class MaskField:
     def _without_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
         def change(_: int, value: Any) -> dict[str, Any]:
             made = dict(require_map(value, _PURPOSE))
-            for name in self.fields:
+            for name in in_hash_order(self.fields):
                 item = made.get(name)
                 made[name] = None if item is None else self._mask(class_of(item))
             return made

@@ -29,7 +29,8 @@ class TopicNameMatches:
         """N flags; each distinct name is matched once."""
         encoded = batch.topics.dictionary_encode()
         found = [matches_whole(name, self.pattern) for name in encoded.dictionary.to_pylist()]
-        return np.array(found, bool)[np.asarray(encoded.indices)]
+        flags: Mask = np.array(found, bool)[np.asarray(encoded.indices)]
+        return flags
 
 
 @dataclass(frozen=True)

@@ -78,7 +78,7 @@ def _value(owner: Owner, name: str, definition: Property, given: Mapping[str, st
             raise SettingsError(f"{owner.name} needs the property {name}", f"Give it {definition.type.allowed}.", setting=name)
         return definition.default
     try:
-        value = definition.type.parse(given[name].strip(_BLANKS))
+        value: Any = definition.type.parse(given[name].strip(_BLANKS))
     except ValueError as error:
         remedy = f"Give it {definition.type.allowed}."
         raise owner.refused(name, f"{in_message(repr(given[name]))}: {error}", remedy) from None

@@ -7,13 +7,14 @@ touches keeps its text. Members keep their order, where Java's HashMap has anoth
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from json.encoder import encode_basestring
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from ...ignite.types.java_hash import java_hash
 from ..connect.columns import ConnectColumn
 from ..connect.java_text import java_text
 from ..rules.jackson_text import escape
@@ -93,6 +94,16 @@ def require_map(value: Any, purpose: str) -> dict[str, Any]:
 def members(maps: list[dict[str, Any] | None], name: str) -> list[Any]:
     """The member of a name of each map; None where there is no map, or no such member."""
     return [None if one is None else one.get(name) for one in maps]
+
+
+def in_hash_order(names: Iterable[str]) -> list[str]:
+    """Names in the order in which a new java.util.HashMap has them: which of several failures of a record Kafka Connect throws."""
+    kept = list(dict.fromkeys(names))
+    size = 16
+    while len(kept) > size * 3 // 4:
+        size *= 2
+    spread = {name: java_hash(name) & 0xFFFFFFFF for name in kept}
+    return sorted(kept, key=lambda name: (spread[name] ^ spread[name] >> 16) & size - 1)
 
 
 def row_by_row(values: list[Any], change: Callable[[int, Any], Any], failures: Failures) -> list[Any]:

@@ -56,9 +56,9 @@ def _filtered(column: ConnectColumn, mask: pa.BooleanArray) -> ConnectColumn:
 
 def present(column: ConnectColumn) -> Mask:
     """N flags: the value is not Java's null."""
-    valid = np.asarray(column.data.is_valid())
+    valid: Mask = np.asarray(column.data.is_valid())
     if column.schema is None and pa.types.is_binary(column.data.type):
-        return valid & ~np.asarray(pc.fill_null(pc.equal(column.data, pa.scalar(b"null", pa.binary())), False))
+        valid = valid & ~np.asarray(pc.fill_null(pc.equal(column.data, pa.scalar(b"null", pa.binary())), False))
     return valid
 
 

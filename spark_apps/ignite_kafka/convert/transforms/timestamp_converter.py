@@ -194,7 +194,8 @@ class TimestampConverter:
 def _cut(values: Int64Array, divisor: int) -> Int64Array:
     """Divided, towards zero."""
     down = values // divisor
-    return down + ((values < 0) & (down * divisor != values))
+    made: Int64Array = down + ((values < 0) & (down * divisor != values))
+    return made
 
 
 def _scaled(values: Int64Array, factor: int) -> Int64Array:
