@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import org.apache.kafka.common.record.TimestampType;
 import org.apache.kafka.connect.connector.ConnectRecord;
+import org.apache.kafka.connect.data.Date;
 import org.apache.kafka.connect.data.Schema;
 import org.apache.kafka.connect.header.ConnectHeaders;
 import org.apache.kafka.connect.header.Header;
@@ -133,6 +134,9 @@ public class ConnectTransforms {
     }
 
     private static JsonNode exact(Schema schema, Object value) throws Exception {
+        // a whole Date cast to INT32 keeps the name of the schema, and is an Integer: of days, as Connect stores a Date
+        if (schema != null && value instanceof Integer && Date.LOGICAL_NAME.equals(schema.name()))
+            value = Date.toLogical(schema, (Integer) value);
         if (schema != null || value == null) return ConnectData.exact(schema, value);
         if (value instanceof java.util.Date) return MAPPER.getNodeFactory().numberNode(((java.util.Date) value).getTime());
         if (value instanceof Map && ((Map<?, ?>) value).values().stream().anyMatch(java.util.Date.class::isInstance)) {

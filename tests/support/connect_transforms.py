@@ -1,4 +1,4 @@
-"""Kafka's own transforms in a Java process (tests/java/ConnectTransforms.java), ours, and the outcome of each record of both in one form."""
+"""Kafka's transforms in a Java process (tests/java/ConnectTransforms.java), ours, and the outcome of each record in one form."""
 
 from __future__ import annotations
 
@@ -64,7 +64,8 @@ class Records:
     def request(self) -> dict[str, Any]:
         """The records as the Java program takes them."""
         rows = [
-            [self.topic(row), row % 3, row + 100, self.time(row), _given(self.keys[row], self.key_schema), _given(self.values[row], self.value_schema),
+            [self.topic(row), row % 3, row + 100, self.time(row), _given(self.keys[row], self.key_schema),
+             _given(self.values[row], self.value_schema),
              [_given(values[row], schema) for _, schema, values in self.headers]]
             for row in range(len(self))
         ]  # fmt: skip

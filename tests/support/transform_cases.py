@@ -20,7 +20,8 @@ _TEXTS = st.sampled_from(
     ("", " 12", "-7", "+300", "1.5", "1e3", "1f", "0x1p3", "NaN", "-Infinity", "true", "TRUE", "9" * 19, "1" * 40, "٣", "x")
 )
 _JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5) | _TEXTS,
+    st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=5) | _TEXTS,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=3),
     max_leaves=6,
 )  # fmt: skip
@@ -86,7 +87,9 @@ SIDED: dict[str, st.SearchStrategy[dict[str, str]]] = {
     "Cast": _properties({"spec": _CASTS | _TYPES}, _DEFAULT),
     "ExtractField": _properties({"field": _FIELD | st.just("a.b")}, _DEFAULT | {"field.syntax.version": st.sampled_from(("V1", "V2"))}),
     "Flatten": _properties({}, {"delimiter": st.sampled_from(("_", "", "."))}),
-    "HeaderFrom": _properties({"fields": _FIELD, "headers": st.sampled_from(("h", "x")), "operation": st.sampled_from(("move", "copy"))}, _DEFAULT),
+    "HeaderFrom": _properties(
+        {"fields": _FIELD, "headers": st.sampled_from(("h", "x")), "operation": st.sampled_from(("move", "copy"))}, _DEFAULT
+    ),
     "HoistField": _properties({"field": _FIELD}),
     "InsertField": _properties(
         {"static.field": _INSERTED, "static.value": _TEXTS},
@@ -104,7 +107,9 @@ WHOLE: dict[str, st.SearchStrategy[dict[str, str]]] = {
     "DropHeaders": _properties({"headers": st.sampled_from(("h", "g,h", "x"))}),
     "Filter": st.just({}),
     "InsertHeader": _properties({"header": st.sampled_from(("h", "x")), "value.literal": _TEXTS}),
-    "RegexRouter": _properties({"regex": st.sampled_from(("(a)(.*)", "(?<x>a+)(-1)?", "(x)y*(z)")), "replacement": st.sampled_from(("t-$0", "$2-$1", "new"))}),
+    "RegexRouter": _properties({
+        "regex": st.sampled_from(("(a)(.*)", "(?<x>a+)(-1)?", "(x)y*(z)")), "replacement": st.sampled_from(("t-$0", "$2-$1", "new")),
+    }),
     "TimestampRouter": _properties({}, {"topic.format": st.sampled_from(("${topic}", "x${timestamp}")), "timestamp.format": _FORMATS}),
     "ValueToKey": _properties({"fields": _FIELDS}, _DEFAULT),
     "predicates.HasHeaderKey": _properties({"name": st.sampled_from(("h", "g", "x"))}),

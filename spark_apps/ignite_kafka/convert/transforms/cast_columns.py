@@ -16,7 +16,7 @@ from ..connect.schema import ConnectSchema, ConnectType, arrow_type, scale_of
 from ..rules.json_bytes import bytes_to_json
 from .date_format import formatted, parts_of
 from .java_numbers import narrowed, parsed_float, parsed_integer, rounded, wrapped
-from .thrown import Failures, Thrown
+from .thrown import Failures
 
 _BITS = {ConnectType.INT8: 8, ConnectType.INT16: 16, ConnectType.INT32: 32, ConnectType.INT64: 64}
 _FLOAT_BITS = {ConnectType.FLOAT32: 32, ConnectType.FLOAT64: 64}
@@ -30,24 +30,27 @@ _PLAIN_FLOAT = r"^-?[0-9]{1,15}(?:\.[0-9]{1,15})?(?:[eE][+-]?[0-9])?$"
 
 
 def cast_column(data: pa.Array, schema: ConnectSchema, target: ConnectType, failures: Failures) -> pa.Array:
-    """The values in the Arrow type of the target; nulls stay, a row that fails is null.
-
-    :raises Thrown: no value of the schema can be cast.
-    """
+    """The values in the Arrow type of the target; nulls stay, a row that fails is null."""
     if data.null_count == len(data):
         return pa.nulls(len(data), arrow_type(ConnectSchema(target)))
     if schema.type not in _SOURCES:
         names = ", ".join(one.name for one in _SOURCES)
-        raise Thrown(f"Cast transformation does not support casting from {schema.type.name}; supported types are [{names}]")
+        reason = f"Cast transformation does not support casting from {schema.type.name}; supported types are [{names}]"
+        return _refused(data, target, reason, failures)
     if target is ConnectType.STRING:
         return _to_text(data, schema)
     if schema.type is ConnectType.BYTES and scale_of(schema) is None:
-        raise Thrown("Unexpected type in Cast transformation: class [B")
+        return _refused(data, target, "Unexpected type in Cast transformation: class [B", failures)
     if scale_of(schema) is not None:
         return _of_decimals(data, target)
     if schema.type is ConnectType.STRING:
         return _of_texts(data, target, failures)
     return _of_numbers(data, target)
+
+
+def _refused(data: pa.Array, target: ConnectType, reason: str, failures: Failures) -> pa.Array:
+    failures.add(data.is_valid(), reason)
+    return pa.nulls(len(data), arrow_type(ConnectSchema(target)))
 
 
 def _to_text(data: pa.Array, schema: ConnectSchema) -> pa.StringArray:

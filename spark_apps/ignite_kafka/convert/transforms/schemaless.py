@@ -32,6 +32,7 @@ class Number(float):
     text: str
 
     def __new__(cls, text: str) -> Number:
+        """The number of a text."""
         made = super().__new__(cls, text)
         made.text = text
         return made
