@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import uuid
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -10,14 +12,31 @@ import pyarrow.compute as pc
 import pytest
 
 from ignite_kafka.convert import Converter, Converters
-from ignite_kafka.errors import SettingsError, TransformFailed
+from ignite_kafka.errors import SettingsError, TransformFailed, UnsupportedType
+from ignite_kafka.ignite.binary.row_values import EnumValue, Timestamp
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.ignite.types.model import CacheInfo, Page
 from ignite_kafka.kafka.headers import pairs
 from ignite_kafka.kafka.records import Records
 from ignite_kafka.settings.source import SourceSettings
 from tests.support.converters import converter
-from tests.support.ignite_bytes import NULL, Types, binary, number, page, string, wrapped
+from tests.support.ignite_bytes import (
+    NULL,
+    Types,
+    binary,
+    boolean,
+    collection,
+    decimal,
+    enum,
+    mapping,
+    number,
+    page,
+    primitives,
+    string,
+    timestamp,
+    uuid_,
+    wrapped,
+)
 
 TYPES = Types()
 POINT = TYPES.add("Point", {"name": codes.STRING, "x": codes.LONG})
@@ -163,3 +182,59 @@ def large(batch: pa.RecordBatch, least: str) -> pa.RecordBatch:
     headers = pa.StructArray.from_arrays([x], ["size"])
     made = pa.record_batch([batch["row"], value, x, headers], ["row", "value", "timestamp", "headers"])
     return made.filter(kept).take(pa.array(np.arange(pc.sum(kept).as_py())[::-1]))
+
+
+COLOR = TYPES.add("Color", {}, enum=("RED", "BLUE"))
+INNER = TYPES.add("Inner", {"d": codes.DECIMAL, "n": codes.LONG})
+MIXED = collection([string("x"), long(2)])
+EVERY_TYPE: dict[str, tuple[int, bytes]] = {
+    "byte": (codes.BYTE, number(codes.BYTE, -3)),
+    "short": (codes.SHORT, number(codes.SHORT, 7)),
+    "int": (codes.INT, number(codes.INT, 7)),
+    "long": (codes.LONG, long(1 << 62)),
+    "float": (codes.FLOAT, number(codes.FLOAT, 0.1)),
+    "double": (codes.DOUBLE, number(codes.DOUBLE, 0.1)),
+    "nan": (codes.DOUBLE, number(codes.DOUBLE, float("nan"))),
+    "boolean": (codes.BOOL, boolean(True)),
+    "text": (codes.STRING, string('\u00e4"\n')),
+    "decimal": (codes.DECIMAL, decimal(Decimal("12.50"))),
+    "uuid": (codes.UUID, uuid_(uuid.UUID(int=5))),
+    "enum": (codes.ENUM, enum(EnumValue(COLOR.type_id, 1, ""))),
+    "timestamp": (codes.TIMESTAMP, timestamp(Timestamp(1_700_000_000, 123_000_000))),
+    "object": (codes.OBJECT, binary(INNER, {"d": decimal(Decimal("1.5")), "n": long(3)})),
+    "numbers": (codes.COLLECTION, collection([long(1), long(2)])),
+    "texts": (codes.COLLECTION, collection([string("x"), string("y")])),
+    "map": (codes.MAP, mapping([(string("k"), long(1))])),
+    "map of numbers": (codes.MAP, mapping([(long(5), string("v"))])),
+    "bytes": (codes.BYTE_ARRAY, primitives(codes.BYTE_ARRAY, "b", [1, 2, 3])),
+    "ints": (codes.INT_ARRAY, primitives(codes.INT_ARRAY, "i", [1, 2, 3])),
+}
+
+
+def with_field(name: str, code: int, data: bytes) -> Page:
+    kind = TYPES.add(f"Has {name}", {"x": code, "o": codes.LONG})
+    return page([(long(row), wrapped(binary(kind, {"x": one, "o": long(1)}))) for row, one in enumerate((data, NULL))], 3)
+
+
+@pytest.mark.parametrize("more", [{}, {"decimal_format": "NUMERIC", "field_nullability_policy": "EAGER"}, {"is_schemaless": True}])
+@pytest.mark.parametrize("name", EVERY_TYPE)
+def test_json_of_transformed_columns_has_the_bytes_of_json_without_transforms(name: str, more: dict[str, Any]) -> None:
+    entries = with_field(name, *EVERY_TYPE[name])
+    plain = Converters(SourceSettings.from_dict({"name": "c", **more})).of(CACHE.name)
+    expected = plain.convert([entries], CACHE, TYPES, topic="points", in_order=True)
+    assert texts(converted(transforming({"own": {"type": f"{__name__}:same"}}, **more), entries)) == texts(expected)
+
+
+def test_a_value_that_kafka_connect_has_no_form_for_is_refused_unless_schemaless() -> None:
+    entries = with_field("mixed", codes.COLLECTION, MIXED)
+    own = {"own": {"type": f"{__name__}:same"}}
+    with pytest.raises(UnsupportedType, match="field x holds elements of INT64 and STRING") as caught:
+        converted(transforming(own), entries)
+    assert caught.value.where["cache"] == "points"
+    found = converted(transforming(own, is_schemaless=True), entries)
+    assert found.values.to_pylist() == [b'{"x":["x",2],"o":1}', b'{"o":1}']
+
+
+def test_values_without_a_schema_are_transformed() -> None:
+    records = converted(transforming({"mask": MASK, "drop": DROP_NAME}, is_schemaless=True), page([(long(1), point("a", 10))], 3))
+    assert texts(records) == [(b"1", b'{"x":0}')]
