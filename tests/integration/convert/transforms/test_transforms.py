@@ -230,7 +230,7 @@ def test_texts_are_read_as_simple_date_format_reads_them(kafka: ConnectTransform
         compare(kafka, "TimestampConverter$Value", {"target.type": target, "format": pattern}, given_records)
 
 
-TIMED = [
+TIMED: list[tuple[ConnectSchema, list[Any]]] = [
     (timestamp(optional=True), [0, None, 1_700_000_000_123, -1_500, -999, -62_135_769_600_000]),
     (date(optional=True), [0, None, 19_000, -1]),
     (time(optional=True), [0, None, 86_399_999]),
@@ -244,7 +244,8 @@ TIMED = [
 @pytest.mark.parametrize("target", ["string", "unix", "Date", "Time", "Timestamp"])
 def test_times_are_converted_as_kafka_converts_them(kafka: ConnectTransforms, target: str, field: str) -> None:
     for schema, values in TIMED:
-        sides = [(schema, values), (struct(("f", schema), ("g", of(T.STRING, True))), [(one, "x") for one in values])]
+        sides: list[tuple[ConnectSchema, list[Any]]] = [(schema, values)]
+        sides.append((struct(("f", schema), ("g", of(T.STRING, True))), [(one, "x") for one in values]))
         sides.append((struct(("f", schema), optional=True, name="M"), [(one,) if row % 3 else None for row, one in enumerate(values)]))
         for precision in ("seconds", "milliseconds", "microseconds", "nanoseconds"):
             properties = {"field": field, "target.type": target, "unix.precision": precision, "format": "yyyy-MM-dd"}
