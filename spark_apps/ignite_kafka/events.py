@@ -121,6 +121,13 @@ KEYS_NOT_READ_BACK = Event(
     "was removed while changes were not captured, its record stays in the topic",
     "Find them with `ignite-kafka verify`; the ignite-binary converter has no such keys.",
 )
+TRANSFORMED_KEYS = Event(
+    15196,
+    WARNING,
+    "transforms make the keys of records ({transforms}), which cannot be converted back to keys of caches: if an entry was removed while "
+    "changes were not captured, its record stays in the topic",
+    "Find them with `ignite-kafka verify`; transforms of values have no such keys.",
+)
 TOPIC_REPLACED = Event(
     15170,
     WARNING,

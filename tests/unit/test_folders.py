@@ -15,8 +15,8 @@ PROVIDER = ROOT / "airflow_provider_ignite_kafka"
 # each imports only those before it; a module of the library's root stands for itself
 ORDER = (
     "errors", "events", "common", "ignite.types", "ignite.binary", "ignite", "settings", "plan", "kafka", "registry", "convert.rules",
-    "convert.connect", "convert.avro", "convert.to_kafka", "convert.to_ignite", "convert", "state", "runtime", "source", "source.snapshot",
-    "source.stream", "sink", "run", "admin", "preflight", "datasources", "app", "cli", "",
+    "convert.connect", "convert.avro", "convert.transforms", "convert.to_kafka", "convert.to_ignite", "convert", "state", "runtime",
+    "source", "source.snapshot", "source.stream", "sink", "run", "admin", "preflight", "datasources", "app", "cli", "",
 )  # fmt: skip
 # modules without a test of their name, by the test that covers them through the module that uses them
 COVERED_BY = {
@@ -26,6 +26,17 @@ COVERED_BY = {
     "integration/cli/test_cli.py": "cli.views cli.sink_views kafka.clients",
     "integration/convert/connect/test_text.py": "convert.connect.java_text",
     "integration/convert/connect/test_simple.py": "convert.connect.parse_string convert.connect.simple_tokens",
+    "integration/convert/transforms/test_transforms.py": (
+        "convert.transforms.extract_field convert.transforms.flatten convert.transforms.headers convert.transforms.hoist_field"
+        " convert.transforms.insert_field convert.transforms.mask_field convert.transforms.predicates convert.transforms.regex_router"
+        " convert.transforms.replace_field convert.transforms.set_schema_metadata convert.transforms.structs"
+        " convert.transforms.timestamp_converter convert.transforms.timestamp_router convert.transforms.value_to_key"
+    ),
+    "unit/convert/transforms/test_cast.py": "convert.transforms.cast_columns",
+    "unit/convert/transforms/test_catalog.py": "convert.transforms.properties",
+    "unit/convert/transforms/test_chain.py": (
+        "convert.transforms.batch convert.transforms.filter convert.transforms.sides convert.transforms.thrown"
+    ),
     "integration/convert/test_connect_json.py": "convert.to_kafka.json convert.to_kafka.json_values",
     "integration/datasources/test_sources.py": "datasources.kafka_tx datasources.pushdown",
     "integration/ignite/test_binary_java.py": (

@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Any
 
 from ..common.redaction import in_message
-from ..convert import converter
+from ..convert import Converters
 from ..convert.rules.decimal_scales import declared_scales
 from ..convert.to_kafka.json_values import json_value, same_json
 from ..errors import DecodeError
@@ -35,14 +35,16 @@ class Form(Enum):
 class EntryReader:
     """Keys and expected values of the entries of one cache.
 
+    :param settings: those of the connector.
     :param decode: decodes keys and values of pages row by row.
     """
 
     def __init__(
         self, settings: SourceSettings, topic: str, cluster: Cluster, info: CacheInfo, decode: Callable[..., Iterable[tuple[Any, Any]]]
     ) -> None:
+        self._converter = Converters(settings).of(info.name)
+        settings = settings.of(info.name)
         self._settings, self._topic, self._cluster, self._info, self._decode = settings, topic, cluster, info, decode
-        self._converter = converter(settings)
         self._key_form, self._value_form = (_form(settings, side) for side in ("key", "value"))
         self._values = functools.cache(lambda: ValueReader(settings, topic))
         eager = settings.field_nullability_policy == EAGER
@@ -61,11 +63,16 @@ class EntryReader:
     def entries(self, page: Page) -> list[tuple[bytes, Any]]:
         """Key of the record, and what :meth:`same_values` compares its value with, of each entry of a page.
 
+        Entries that transforms drop have none.
+
         :raises DecodeError: an entry is broken, or the columns make another key of it than the rows.
+        :raises TransformFailed: a transform throws an exception for an entry.
         """
         by_rows = self._value_form is not Form.BYTES
         wanted = _without_values(page, self.cache) if by_rows and not self._settings.record_key else page
         records = self._converter.convert([wanted], self._info, self._cluster, topic=self._topic, in_order=True)
+        for _, error in records.refused:
+            raise error
         keys: list[bytes] = records.keys.to_pylist()
         if not by_rows and self._key_form is Form.BYTES:
             return list(zip(keys, records.values.to_pylist(), strict=True))
@@ -106,8 +113,8 @@ class EntryReader:
 
 
 def _form(settings: SourceSettings, side: str) -> Form:
-    made_of_fields = side == "key" and settings.record_key  # of which the decoder of rows does not know
-    if getattr(settings, f"{side}_converter") != JSON or made_of_fields:
+    made_of_fields = side == "key" and settings.record_key  # of which the decoder of rows does not know, as of transforms
+    if getattr(settings, f"{side}_converter") != JSON or made_of_fields or settings.transforms:
         return Form.BYTES
     return Form.PAYLOAD if settings.converter_properties(side)["schemas.enable"] == "true" else Form.JSON
 

@@ -85,7 +85,7 @@ def compare(
         result.repeated += key in last
         last[key] = message.value()
     info = cluster.cache(cache.name)
-    reader = EntryReader(plan.settings.of(cache.name), cache.topic, cluster, info, decode)
+    reader = EntryReader(plan.settings, cache.topic, cluster, info, decode)
     seen: set[bytes] = set()
     for batch in _batches(reader, pages, stop=plan.settings.error_handling_policy == STOP):
         if isinstance(batch, IgniteKafkaError):

@@ -166,7 +166,10 @@ def _add_common(added: argparse.ArgumentParser, command: Callable[[argparse.Name
 
 def validate(arguments: argparse.Namespace) -> int:
     """Check settings and, if given, the secrets file."""
+    from ..convert import check_transforms
+
     settings, hidden = _settings(arguments), _secrets(arguments)
+    check_transforms(settings)
     check_kafka(settings, hidden)
     check_ignite(settings, hidden)
     settings.emit_warnings()

@@ -20,6 +20,7 @@ from .fields import BOOLEAN, BROKERS, MAPPING, TEXT, TEXTS, TIME_ZONE, Setting, 
 from .findings import Findings
 from .overrides import OVERRIDES, NamedSettings
 from .topic_groups import COPIES
+from .transforms import PROPERTIES_BY_ALIAS, check_transforms, without_effect
 
 STREAM = "it is used only when run_mode is continuous or failover_policy is BACKLOG"
 CONTINUOUS = "it is used only when run_mode is continuous"
@@ -57,8 +58,26 @@ class ConnectorSettings(NamedSettings):
     )
     select: str = setting("", TEXT, "Columns of the records, in Spark SQL", unsupported=None, fixed_in_snapshot=True, overridable=True)
     transforms: tuple[str, ...] = setting(
-        (), TEXTS, "Single message transforms", unsupported=None, fixed_in_snapshot=True, overridable=True
-    )
+        (), TEXTS,
+        "Aliases of single message transforms, in their order; their properties are in transform_config. A source transforms before "
+        "the converters write, a sink after they have read",
+        fixed_in_snapshot=True, overridable=True,
+    )  # fmt: skip
+    transform_config: Mapping[str, Mapping[str, str]] = setting(
+        {}, PROPERTIES_BY_ALIAS,
+        "Properties of each transform, by their names in Kafka Connect without transforms.<alias>.: type (a class of Kafka Connect, or "
+        "package.module:function), predicate, negate, and those of the class",
+        fixed_in_snapshot=True, overridable=True,
+    )  # fmt: skip
+    predicates: tuple[str, ...] = setting(
+        (), TEXTS, "Aliases of predicates, which transforms name; their properties are in predicate_config",
+        fixed_in_snapshot=True, overridable=True,
+    )  # fmt: skip
+    predicate_config: Mapping[str, Mapping[str, str]] = setting(
+        {}, PROPERTIES_BY_ALIAS,
+        "Properties of each predicate, by their names in Kafka Connect without predicates.<alias>.: type, and those of the class",
+        fixed_in_snapshot=True, overridable=True,
+    )  # fmt: skip
     overrides: Mapping[str, Mapping[str, Any]] = setting(
         {},
         OVERRIDES,
@@ -198,6 +217,7 @@ class ConnectorSettings(NamedSettings):
         for side in ("key", "value", "header"):
             with found.check(f"{side}_converter", f"{side}_converter_config"):
                 self.converter_properties(side)
+        check_transforms(self, found)
         with found.check("ignite_addresses"):
             self._check_addresses()
         for name in _TLS_FILES:
@@ -253,6 +273,8 @@ class ConnectorSettings(NamedSettings):
                 if known[name].ignored:
                     fields = {"reason": f"{name} has no effect: {known[name].ignored}", "setting": f"{setting}.{name}"}
                     found.append((CONFIG_CHANGED, {**fields, "set_in": self.origin.get(setting)}))
+        for name, reason, set_in in without_effect(self):
+            found.append((CONFIG_CHANGED, {"reason": f"{name} has no effect: {reason}", "setting": name, "set_in": set_in}))
         if self.ignite_tls_enabled and not self.ignite_tls_verify:
             found.append((TLS_NOT_VERIFIED, {"reason": "ignite_tls_verify is false", "setting": "ignite_tls_verify"}))
         if self.error_handling_policy == LOG_ONLY:

@@ -26,13 +26,14 @@ def error_of(consumed: Consumed, bad: BadRecord) -> RecordRefused:
         partition=consumed.partition,
         offset=int(consumed.offsets[bad.row]),
         stage=str(bad.stage),
+        **bad.where,
     )
 
 
 def record_headers(connector: str, task: int, error: RecordRefused) -> list[Header]:
     """The headers of a dead letter: the error, and the record's topic, partition and offset."""
     place = {name: error.where[name] for name in ("topic", "partition", "offset")}
-    return context_headers(error, error.where["stage"], RecordConverter, connector, task, place)
+    return context_headers(error, error.where["stage"], error.where.get("transform_class", RecordConverter), connector, task, place)
 
 
 def dead_letters(

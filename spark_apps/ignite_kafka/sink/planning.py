@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from confluent_kafka.admin import OffsetSpec
 
+from ..convert import check_transforms
 from ..errors import SettingsError, TopicError
 from ..kafka.clients import KafkaClients
 from ..kafka.topics import TopicPartition, Topics, TopicState, read_to_end
@@ -32,10 +33,15 @@ def make_plan(settings: SinkSettings, topics: Topics, slots: int) -> SinkPlan:
     if settings.types_topic and not topics.exists(settings.types_topic):
         remedy = "Set types_topic to the types topic of the source, or leave it empty."
         raise TopicError("the topic of binary types does not exist", remedy, setting="types_topic", topic=settings.types_topic)
+    check_transforms(settings)
     names = chosen_topics(settings, known_topics(settings, topics))
     caches = cache_names(names, settings)
     states = topics.describe(names)
-    plans = tuple(TopicPlan(name, states[name].topic_id, caches[name], states[name].partitions) for name in names if name in states)
+    plans = tuple(
+        TopicPlan(name, states[name].topic_id, caches[name], states[name].partitions, routed=_is_routed(settings, name))
+        for name in names
+        if name in states
+    )
     if not settings.streams:
         plans = _with_ends(plans, topics)
     return SinkPlan(settings.name, 0, slots, settings, plans)
@@ -82,7 +88,7 @@ def cache_names(topics: Iterable[str], settings: SinkSettings) -> dict[str, str]
     caches: dict[str, str] = {}
     taken: dict[str, tuple[str, NamedBy]] = {}
     for topic in topics:
-        cache = settings.cache_of(topic)
+        cache = cache_of(topic, settings)
         if not cache.name:
             remedy = "Choose another topic_prefix, or a cache_prefix" if cache.rule == "topic_prefix" else "Correct the replacement"
             raise SettingsError("a topic's name leaves none for its cache", remedy, topic=topic, named_by=cache.rule)
@@ -95,6 +101,25 @@ def cache_names(topics: Iterable[str], settings: SinkSettings) -> dict[str, str]
             raise SettingsError(what, f"{remedy}one topic only.", cache=cache.name, topic=topic)
         caches[topic] = cache.name
     return caches
+
+
+def cache_of(topic: str, settings: SinkSettings) -> NamedBy:
+    """The cache of a topic's records: that of the topic that RegexRouters make of it."""
+    own = settings.of(topic)
+    if not own.transforms:
+        return settings.cache_of(topic)
+    from ..convert.transforms.steps import routed_topic
+
+    return settings.cache_of(routed_topic(own, topic))
+
+
+def _is_routed(settings: SinkSettings, topic: str) -> bool:
+    own = settings.of(topic)
+    if not own.transforms:
+        return False
+    from ..convert.transforms.steps import routes_records
+
+    return routes_records(own)
 
 
 def partitions_of(plans: Iterable[TopicPlan]) -> list[TopicPartition]:

@@ -31,7 +31,7 @@ from ..settings.secrets import Secrets
 from ..settings.sink import HEADER, NONE
 from .dead_letters import dead_letters
 from .slots import SinkSlots
-from .store import Store, Stored
+from .store import Store, Stored, reads_headers
 
 log = logging.getLogger(__name__)
 _CHECK_S = 5.0  # until a deleted topic is noticed; if it is made again, its offsets would be committed for the one before
@@ -100,8 +100,10 @@ class SinkTask(TaskLoop):
         ):
             starts = slots.starts()
             group, settings = self._settings.group_id, self._settings
-            headers = any(settings.of(topic.name).key_policy == HEADER for topic in self._plan.topics)
-            with closing(RecordReader(self._clients, group, starts.offsets, ends, limits, headers=headers)) as reader:
+            own = [settings.of(topic.name) for topic in self._plan.topics]
+            headers = any(one.key_policy == HEADER or reads_headers(one) for one in own)
+            timed = any(one.transforms for one in own)
+            with closing(RecordReader(self._clients, group, starts.offsets, ends, limits, timed=timed, headers=headers)) as reader:
                 slots.commit({place: starts.offsets[place] for place in starts.unrecorded}, {}, reader.group_metadata)
                 self._batches(reader, store, slots, end)
 

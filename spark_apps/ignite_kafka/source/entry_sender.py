@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from ..errors import AmbiguousKeys, IgniteKafkaError
 from ..ignite.cluster import Cluster
 from ..ignite.types.model import CacheInfo, Page
 from ..kafka.dead_letters import DeadLetter, context_headers, entry_headers
+from ..kafka.headers import joined_headers
 from ..kafka.producer import TransactionalProducer
 from ..kafka.records import KeyType, Records, with_tombstones
 from ..plan.source_plan import CachePlan, TransferPlan
@@ -29,6 +30,20 @@ from ..state.types import write_uses
 from .provenance import Origin, Provenance
 
 REFUSE = "REFUSE"
+_NONE: Int64Array = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What became of the N entries of a batch.
+
+    :param bad: rows of those that cannot be sent.
+    :param dropped: rows of those that transforms drop.
+    """
+
+    records: Records
+    bad: Int64Array
+    dropped: Int64Array
 
 
 class EntrySender:
@@ -54,30 +69,31 @@ class EntrySender:
         partitions: npt.NDArray[np.integer[Any]],
         removed: npt.NDArray[np.bool_] | None = None,
         changes: tuple[Int64Array, Int64Array] | None = None,
-    ) -> tuple[Records, npt.NDArray[np.int64]]:
+    ) -> Sent:
         """Queue the N entries of pages, and dead letters of those that cannot be converted.
 
         :param partitions: N Ignite partitions.
         :param removed: N flags: the entry is a tombstone; None: none is, and the order of the entries does not count.
         :param changes: N update counters and N capture times (milliseconds) of changes; None: the entries were read from the cache.
-        :returns: the records, and the positions of the bad entries.
         :raises AmbiguousKeys: keys of two types can give the same Kafka key, and setting `coinciding_keys` refuses that.
-        :raises DecodeError, UnsupportedType, RecordTooLarge: of a bad entry if the policy is to stop; whatever the policy, of a page whose
-            entry boundaries cannot be found.
+        :raises DecodeError, UnsupportedType, TransformFailed, RecordTooLarge: of a bad entry if the policy is to stop; whatever the policy,
+            of a page whose entry boundaries cannot be found.
         """
         conversion = self._convert_batch(writer, cache, info, pages, in_order=removed is not None or bool(self._provenance))
         records, rows = conversion.records, np.array([bad.row for bad in conversion.bad], np.int64)
-        if removed is not None:
-            records = with_tombstones(records, np.delete(removed, rows))
+        sent = np.delete(np.arange(len(partitions)), rows) if records.rows is None else records.rows
+        if removed is not None and records.rows is None:  # transforms have got the null of a removed entry, and may have replaced it
+            records = with_tombstones(records, removed[sent])
         if self._provenance:
-            origin = Origin(cache, partitions, *(changes or (None, None))).without(rows)
-            records = replace(records, headers=self._provenance.headers(origin, cache.topic))
+            origin = Origin(cache, partitions, *(changes or (None, None))).of_rows(sent)
+            records = replace(records, headers=joined_headers(records.headers, self._provenance.headers(origin, cache.topic)))
         self.note_key_types(cache.name, records.key_types)
         write_uses(writer, self._types_topic, cache.topic, records, self._cluster)
         writer.send(cache.topic, cache.topic_partitions, records, cache.topic_id)
         for bad, partition in zip(conversion.bad, partitions[rows].tolist(), strict=True):
             self._skip(writer, slot, cache, partition, bad)
-        return records, rows
+        every_one = len(sent) + len(rows) == len(partitions)
+        return Sent(records, rows, _NONE if every_one else np.setdiff1d(np.arange(len(partitions)), np.concatenate([sent, rows])))
 
     def note_key_types(self, cache: str, types: Iterable[KeyType]) -> None:
         """Note types of a cache's keys. Report or refuse a type that can give the same Kafka key as an earlier one of this run.
@@ -105,7 +121,7 @@ class EntrySender:
 
         try:
             records = self._converters.of(cache.name).convert(pages, info, self._cluster, topic=cache.topic, in_order=in_order)
-            if not refuses(records):
+            if not records.refused and not refuses(records):
                 return Conversion(records)
         except ENTRY_ERRORS:
             pass
@@ -114,14 +130,16 @@ class EntrySender:
     def _all_or_none(self, cache: CachePlan, info: CacheInfo, pages: Sequence[Page], *, in_order: bool) -> Records:
         """Convert the whole batch; an error that does not name its entry by the key is raised as the error of the first bad entry."""
         try:
-            return self._converters.of(cache.name).convert(pages, info, self._cluster, topic=cache.topic, in_order=in_order)
+            records = self._converters.of(cache.name).convert(pages, info, self._cluster, topic=cache.topic, in_order=in_order)
+            if not records.refused:
+                return records
+            cause: IgniteKafkaError = records.refused[0][1]
         except ENTRY_ERRORS as error:
             if "key" in error.where:
                 raise
-            found = separate_bad_entries(self._converters.of(cache.name), pages, info, self._cluster, lambda _: {}, cache.topic)
-            if not found.bad:
-                raise
-            raise found.bad[0].error from error
+            cause = error
+        found = separate_bad_entries(self._converters.of(cache.name), pages, info, self._cluster, lambda _: {}, cache.topic)
+        raise (found.bad[0].error if found.bad else cause) from cause
 
     def _skip(self, writer: SlotWriter, slot: int, cache: CachePlan, partition: int, bad: BadEntry) -> None:
         """Send a bad entry to the dead-letter topic, or report it by an event only."""
@@ -129,7 +147,13 @@ class EntrySender:
         if self._settings.error_handling_policy != DEAD_LETTER:
             events.emit(events.CONVERTER_FAILED, reason=error.what, stage=str(bad.stage), **error.where)
             return
-        component = TransactionalProducer if bad.stage == Stage.PRODUCE else self._converters.of(cache.name).component(bad.stage)
+        component = self._component(cache, bad)
         context = context_headers(error, bad.stage, component, self._connector, slot, {})
         headers = [*context, *entry_headers(cache.name, partition, cache.topic)]
         writer.send_dead_letters([DeadLetter(self._settings.dead_letter_topic, bad.key, bad.value, headers)])
+
+    def _component(self, cache: CachePlan, bad: BadEntry) -> type | str:
+        """What failed at an entry, for the headers of its dead letter."""
+        if bad.stage == Stage.TRANSFORMATION:
+            return str(bad.error.where["transform_class"])
+        return TransactionalProducer if bad.stage == Stage.PRODUCE else self._converters.of(cache.name).component(bad.stage)

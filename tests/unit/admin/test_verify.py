@@ -11,8 +11,9 @@ from typing import Any, cast
 import pytest
 
 from ignite_kafka import convert
+from ignite_kafka.admin.entry_reader import EntryReader
 from ignite_kafka.admin.verify import Verified, compare
-from ignite_kafka.errors import DecodeError
+from ignite_kafka.errors import DecodeError, TransformFailed
 from ignite_kafka.ignite.binary import decode_rows
 from ignite_kafka.ignite.binary.row_values import EnumValue
 from ignite_kafka.ignite.types import type_codes as codes
@@ -225,3 +226,21 @@ def test_values_in_json_are_compared_with_rows_whatever_makes_the_keys(schemas: 
 
     is_equal(copied(types, entries, **settings), 1)
     assert copied(types, entries, decode=other_rows, **settings).different == 1
+
+
+def test_transformed_records_are_compared_with_what_the_transforms_make() -> None:
+    types = OneCache()
+    point = types.add("Point", {"x": codes.LONG, "name": codes.STRING})
+    entries = [(long(row), binary(point, {"x": long(row), "name": string("n")})) for row in range(3)]
+    package = "org.apache.kafka.connect.transforms."
+    config = {
+        "drop": {"type": f"{package}ReplaceField$Value", "exclude": "name"},
+        "wrap": {"type": f"{package}HoistField$Key", "field": "id"},
+        "route": {"type": f"{package}RegexRouter", "regex": ".*", "replacement": "t"},
+    }
+    transforms: dict[str, Any] = {"transforms": tuple(config), "transform_config": config}
+    is_equal(copied(types, entries, **transforms), 3)
+    assert copied(types, entries, b'{"x":7}', **transforms).different == 1
+    refused = {"transforms": ("cast",), "transform_config": {"cast": {"type": f"{package}Cast$Value", "spec": "name:int32"}}}
+    with pytest.raises(TransformFailed, match="transform cast throws"):
+        EntryReader(SourceSettings.from_dict({"name": "c", **refused}), "t", cast(Any, types), CACHE, decode_rows).entries(page(entries, 0))

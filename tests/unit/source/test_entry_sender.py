@@ -24,6 +24,7 @@ from ignite_kafka.errors import (
     RecordTooLarge,
     RegistryError,
     RegistryUnavailable,
+    TransformFailed,
     UnknownBinaryType,
     UnsupportedType,
 )
@@ -78,14 +79,22 @@ def send(
     cache: CacheInfo = CACHE,
     types: Types | None = None,
     value_converter: EntryConverter | None = None,
+    transforms: dict[str, dict[str, str]] | None = None,
+    predicates: dict[str, dict[str, str]] | None = None,
+    dropped: tuple[int, ...] = (),
 ) -> tuple[Records, list[int]]:
     dead_letter_topic = "dead" if policy == "DEAD_LETTER" else ""
-    settings = SourceSettings(name="c", error_handling_policy=policy, dead_letter_topic=dead_letter_topic)
+    settings = SourceSettings(
+        name="c", error_handling_policy=policy, dead_letter_topic=dead_letter_topic, transforms=tuple(transforms or ()),
+        transform_config=transforms or {}, predicates=tuple(predicates or ()), predicate_config=predicates or {},
+        overrides={".*": {"topic": PLAN.topic}},
+    )  # fmt: skip
     converters = Converters(settings, lambda _: value_converter) if value_converter else None
     sender = EntrySender(TransferPlan("c", "s", 1, 16, settings, (PLAN,)), cast(Any, types or Types()), converters)
     gone = None if removed is None else np.array(removed)
-    records, bad = sender.send(cast(Any, writer), 9, PLAN, cache, [entries], PARTITIONS[: entries.rows], gone)
-    return records, bad.tolist()
+    sent = sender.send(cast(Any, writer), 9, PLAN, cache, [entries], PARTITIONS[: entries.rows], gone)
+    assert tuple(sent.dropped.tolist()) == dropped
+    return sent.records, sent.bad.tolist()
 
 
 def test_the_default_policy_stops_the_task() -> None:
@@ -225,3 +234,46 @@ def test_a_registry_that_gives_no_id_makes_no_bad_entry_and_no_record(policy: st
     with pytest.raises(type(error)):
         send(writer, policy, GOOD, value_converter=EntryConverter(JsonConverter("key"), side))
     assert (writer.sent, writer.dead_letters) == ([], [])
+
+
+KAFKA = "org.apache.kafka.connect.transforms."
+HOIST = {"hoist": {"type": f"{KAFKA}HoistField$Value", "field": "v"}}
+TO_FLOAT = {"cast": {"type": f"{KAFKA}Cast$Value", "spec": "int32"}}
+NUMBERS = page([(long(1), string("1")), (long(2), string("x")), (long(3), string("3")), (long(4), NULL)], 6)
+
+
+def test_a_transform_that_replaces_the_null_of_a_removal_is_obeyed() -> None:
+    writer = Writer()
+    records, bad = send(writer, "STOP_TASK", NUMBERS, [False, False, False, True], transforms=HOIST)
+    assert (len(records), bad) == (4, [])
+    assert writer.sent[0] == (b"1", b'{"v":"1"}')
+    assert writer.sent[3] == (b"4", b'{"v":null}')
+
+
+def test_a_removal_passes_as_a_tombstone_and_filtered_entries_are_dropped() -> None:
+    writer = Writer()
+    predicate = {"gone": {"type": f"{KAFKA}predicates.RecordIsTombstone"}}
+    live = {"live": {"type": f"{KAFKA}Filter", "predicate": "gone", "negate": "true"}}
+    records, _ = send(writer, "STOP_TASK", NUMBERS, [False, False, False, True], transforms=live, predicates=predicate, dropped=(0, 1, 2))
+    assert len(records) == 1
+    assert writer.sent == [(b"4", None)]
+
+
+def test_an_exception_of_a_transform_stops_the_task_and_names_the_entry() -> None:
+    with pytest.raises(TransformFailed, match=r"transform cast throws org.apache.kafka.connect.errors.DataException") as caught:
+        send(Writer(), "STOP_TASK", NUMBERS, transforms=TO_FLOAT)
+    where = caught.value.where
+    assert {name: where[name] for name in ("cache", "key", "transform")} == {"cache": "tested", "key": "b'2'", "transform": "cast"}
+
+
+def test_an_exception_of_a_transform_makes_a_dead_letter_with_the_class_of_the_transform() -> None:
+    writer = Writer()
+    records, bad = send(writer, "DEAD_LETTER", NUMBERS, [False, False, False, True], transforms=TO_FLOAT)
+    assert (len(records), bad) == (3, [1])
+    assert writer.sent == [(b"1", b"1"), (b"3", b"3"), (b"4", None)]
+    (letter,) = writer.dead_letters
+    assert (letter.key, letter.value) == (long(2), string("x"))
+    headers = dict(letter.headers)
+    assert headers["__connect.errors.stage"] == b"TRANSFORMATION"
+    assert headers["__connect.errors.class.name"] == f"{KAFKA}Cast$Value".encode()
+    assert headers["__connect.errors.exception.class.name"] == b"org.apache.kafka.connect.errors.DataException"

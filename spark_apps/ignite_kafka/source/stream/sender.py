@@ -148,10 +148,12 @@ class SlotsSender:
         slot = int(self._table.slot[units[0]])
         count, partitions = self._batch[slot][cache.name], self._table.units["partition"][units]
         self._entries.note_key_types(cache.name, remembered(self._key_kinds[cache.name]))
-        records, bad = self._entries.send(self._writers[slot], slot, cache, self._infos.of(cache), pages, partitions, removed, changes)
+        sent = self._entries.send(self._writers[slot], slot, cache, self._infos.of(cache), pages, partitions, removed, changes)
+        records = sent.records
         self._key_kinds[cache.name] |= records.key_kinds
-        np.subtract.at(self._records, units[bad], 1)  # :meth:`_send_offset` adds all
-        count.bad += bad.size
+        for rows in (sent.bad, sent.dropped):
+            np.subtract.at(self._records, units[rows], 1)  # :meth:`_send_offset` adds all
+        count.bad += sent.bad.size
         count.records += len(records)
         count.bytes += records.nbytes
         count.started = count.started or time.time()
