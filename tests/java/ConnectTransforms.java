@@ -21,11 +21,11 @@ import org.apache.kafka.connect.transforms.predicates.Predicate;
 /**
  * Applies any of Kafka's transforms to records, or tests them with a predicate.
  *
- * <p>A request has "class", "properties", "sink", the schemas "key_schema" and "value_schema", "headers" as pairs of name
- * and schema, and "rows": [topic, partition, offset, timestamp, key, value, [header value, ...]]. The answer has
+ * <p>A request has "class", "properties", "sink", the schemas "key_schema" and "value_schema", "headers" as pairs of
+ * name and schema, and "rows": [topic, partition, offset, timestamp, key, value, [header value, ...]]. The answer has
  * "schemas", and "rows": null for a dropped record, true or false of a predicate, {"exception", "message"}, or [topic,
- * partition, timestamp, key schema, key, value schema, value, [[name, schema, value], ...]], where a schema is its place in
- * "schemas". A value without a schema is JSON.
+ * partition, timestamp, key schema, key, value schema, value, [[name, schema, value], ...]], where a schema is its
+ * place in "schemas". A value without a schema is JSON.
  */
 public class ConnectTransforms {
     private static final ObjectMapper MAPPER = new ObjectMapper();
@@ -79,7 +79,15 @@ public class ConnectTransforms {
                 rows.add(result(
                         made,
                         new SourceRecord(
-                                null, null, row.get(0).asText(), null, keySchema, key, valueSchema, value, time(row),
+                                null,
+                                null,
+                                row.get(0).asText(),
+                                null,
+                                keySchema,
+                                key,
+                                valueSchema,
+                                value,
+                                time(row),
                                 headers),
                         schemas));
         }
@@ -138,11 +146,12 @@ public class ConnectTransforms {
         if (schema != null && value instanceof Integer && Date.LOGICAL_NAME.equals(schema.name()))
             value = Date.toLogical(schema, (Integer) value);
         if (schema != null || value == null) return ConnectData.exact(schema, value);
-        if (value instanceof java.util.Date) return MAPPER.getNodeFactory().numberNode(((java.util.Date) value).getTime());
+        if (value instanceof java.util.Date)
+            return MAPPER.getNodeFactory().numberNode(((java.util.Date) value).getTime());
         if (value instanceof Map && ((Map<?, ?>) value).values().stream().anyMatch(java.util.Date.class::isInstance)) {
             Map<Object, Object> times = new HashMap<>((Map<?, ?>) value);
-            times.replaceAll(
-                    (name, one) -> one instanceof java.util.Date ? Long.valueOf(((java.util.Date) one).getTime()) : one);
+            times.replaceAll((name, one) ->
+                    one instanceof java.util.Date ? Long.valueOf(((java.util.Date) one).getTime()) : one);
             value = times;
         }
         return MAPPER.readTree(JSON.fromConnectData("topic", null, value));

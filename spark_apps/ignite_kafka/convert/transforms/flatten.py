@@ -10,7 +10,7 @@ from ..connect.columns import ConnectColumn
 from ..connect.schema import ConnectField, ConnectSchema, ConnectType
 from .batch import ConnectBatch, Transformed
 from .properties import Owner, Properties, Property
-from .schemaless import parsed, require_map, row_by_row, written
+from .schemaless import in_hash_order, parsed, require_map, row_by_row, written
 from .sides import Side, changed_where, present
 from .structs import basics, check_names, field_values, put, struct_column
 from .thrown import Failures, Thrown, java_class
@@ -83,19 +83,24 @@ class Flatten:
 
     def _without_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
         def change(_: int, value: Any) -> dict[str, Any]:
-            made: dict[str, Any] = {}
-            self._put_items(require_map(value, _PURPOSE), "", made)
-            return made
+            items = list(self._items(require_map(value, _PURPOSE), ""))
+            if len({name for name, _ in items}) < len(items):  # two have one name: the last in the order of Java's maps counts
+                items = list(self._items(_in_hash_order(value), ""))
+            return dict(items)
 
         return written(row_by_row(parsed(column), change, failures))
 
-    def _put_items(self, items: dict[str, Any], prefix: str, made: dict[str, Any]) -> None:
+    def _items(self, items: dict[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
         for name, item in items.items():
             full = self._name(prefix, name)
             if isinstance(item, dict):
-                self._put_items(item, full, made)
+                yield from self._items(item, full)
             else:
-                made[full] = item
+                yield full, item
+
+
+def _in_hash_order(value: Any) -> Any:
+    return {name: _in_hash_order(value[name]) for name in in_hash_order(value)} if isinstance(value, dict) else value
 
 
 def flatten(given: Owner, side: Side) -> Flatten:

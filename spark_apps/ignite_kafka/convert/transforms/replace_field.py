@@ -11,7 +11,7 @@ from ..connect.columns import ConnectColumn
 from ..connect.schema import ConnectField
 from .batch import ConnectBatch, Transformed
 from .properties import REPLACE_NULL, WITH_DEFAULT, Owner, Properties, Property
-from .schemaless import parsed, require_map, row_by_row, written
+from .schemaless import in_hash_order, parsed, require_map, row_by_row, written
 from .sides import Side, changed_where, present
 from .structs import basics, check_names, field_values, put, struct_column, struct_schema
 from .thrown import Failures, Thrown
@@ -65,8 +65,12 @@ class ReplaceField:
 
     def _without_schema(self, column: ConnectColumn, failures: Failures) -> ConnectColumn:
         def change(_: int, value: Any) -> dict[str, Any]:
-            members = require_map(value, _PURPOSE).items()
-            return {self.renames.get(name, name): item for name, item in members if self._keeps(name)}
+            members = require_map(value, _PURPOSE)
+            kept = [name for name in members if self._keeps(name)]
+            new = [self.renames.get(name, name) for name in kept]
+            if len(set(new)) < len(new):  # two get one name: the last in the order of Java's map counts
+                kept = in_hash_order(kept)
+            return {self.renames.get(name, name): members[name] for name in kept}
 
         return written(row_by_row(parsed(column), change, failures))
 

@@ -167,6 +167,14 @@ def test_chosen_records_have_the_outcome_of_kafka(kafka: ConnectTransforms, name
             compare(kafka, name, properties, given_records)
 
 
+def test_of_two_members_that_get_one_name_the_same_is_kept(kafka: ConnectTransforms) -> None:
+    values = [{"b": 1, "a": 2}, {"a": 2, "b": 1}, {"a.b": 1, "a": {"b": 2}}, {"a": {"b": 2}, "a.b": 1}]
+    given_records = Records(None, [None] * 4, None, values)
+    for properties in ({"renames": "b:a"}, {"renames": "a:b"}, {"renames": "a.b:a"}):
+        compare(kafka, "ReplaceField$Value", properties, given_records)
+    compare(kafka, "Flatten$Value", {}, given_records)
+
+
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 def test_random_records_have_the_outcome_of_kafka(kafka: ConnectTransforms, name: str) -> None:
     @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))

@@ -27,7 +27,7 @@ def test_a_class_has_a_long_and_a_short_name() -> None:
 
 
 def test_an_unknown_class_is_refused_with_the_nearest() -> None:
-    assert "Did you mean Cast$Value?" in message("Cast$Valu", {})
+    assert "Did you mean Cast$Value?" in message("Casts$Value", {})
     with pytest.raises(SettingsError, match="Did you mean HasHeaderKey"):
         make_predicate("org.apache.kafka.connect.transforms.predicates.HasHeaderKeys", {"name": "x"})
 
