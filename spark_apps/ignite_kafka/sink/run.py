@@ -89,7 +89,7 @@ class SinkRun(EpochRun[SinkSettings]):
         name = self._settings.dead_letter_topic
         if not name:
             return plan
-        self._topics.ensure([TopicSpec(name, 1, self._settings.replication_factor)])
+        self._topics.ensure([TopicSpec(name, 1, self._settings.dead_letter_copies)])
         return with_batch_bytes(plan, self._topics.describe([name]))
 
     @property
