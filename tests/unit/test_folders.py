@@ -14,7 +14,7 @@ LIBRARY = ROOT / "spark_apps" / "ignite_kafka"
 PROVIDER = ROOT / "airflow_provider_ignite_kafka"
 # each imports only those before it; a module of the library's root stands for itself
 ORDER = (
-    "errors", "events", "common", "ignite.types", "ignite.binary", "ignite", "settings", "plan", "kafka", "registry", "convert.rules",
+    "errors", "events", "common", "ignite.types", "ignite.binary", "ignite", "settings", "migration", "plan", "kafka", "registry", "convert.rules",
     "convert.connect", "convert.avro", "convert.to_kafka", "convert.to_ignite", "convert", "state", "runtime", "source", "source.snapshot",
     "source.stream", "sink", "run", "admin", "preflight", "datasources", "app", "cli", "",
 )  # fmt: skip

@@ -15,7 +15,7 @@ from ..errors import IgniteKafkaError, SettingsError
 from . import key_table, registry_properties
 from .client_config import one_name
 from .client_properties import SECURITY
-from .converters import CLASSES, uses_registry
+from .converters import CLASSES, JSON, uses_registry
 from .secrets import is_secret
 
 PREFIXES = ("producer.override.", "consumer.override.", "producer.", "consumer.")
@@ -150,10 +150,10 @@ def _judge_converter(keys: ConnectKeys, name: str) -> None:
     """Properties of a schema registry that a converter without one does not read."""
     side = name.partition(".")[0]
     converter = keys.given.get(f"{side}.converter")
-    known = CLASSES.get(str(converter), str(converter))
+    known = CLASSES.get(str(converter), str(converter or JSON))
     bare = registry_properties.canonical(name.removeprefix(f"{side}.converter."))
     of_registry = bare in registry_properties.PROPERTIES or bare in registry_properties.SECRETS
-    if converter is not None and of_registry and known in CLASSES.values() and not uses_registry(known):
+    if of_registry and known in CLASSES.values() and not uses_registry(known):
         keys.ignore(name, f"converter {known} uses no schema registry")
 
 

@@ -56,7 +56,9 @@ HEADER_CLASSES: Mapping[str, str] = MappingProxyType(
 
 
 _DECIMAL_FORMAT = Property(
-    choice("BASE64", "NUMERIC", "", any_case=True), "", "Form of decimals: unscaled bytes in base64, or a number; empty: that of setting decimal_format"
+    choice("BASE64", "NUMERIC", "", any_case=True),
+    "",
+    "Form of decimals: unscaled bytes in base64, or a number; empty: that of setting decimal_format",
 )
 
 _SIDE = {"converter.type": Property(TEXT, "", "Side of the records", ignored="it follows from the setting that names the converter")}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 from ..errors import SettingsError
@@ -25,9 +26,12 @@ def _one_or_none(*values: str) -> SettingType:
     return text_like(f"({'|'.join(values)})?", f"{' or '.join(values)}; when empty the template's, else the cluster's default")
 
 
-def group_of(connector: str) -> str:
-    """Name of a sink's consumer group."""
-    return f"connect-{connector}"
+def group_of(connector: str, settings: Mapping[str, Any] = MappingProxyType({})) -> str:
+    """Name of a sink's consumer group.
+
+    :param settings: settings of its last run, as they are stored.
+    """
+    return settings.get("consumer_group") or f"connect-{connector}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,7 +140,7 @@ class SinkSettings(ConnectorSettings):
     @property
     def group_id(self) -> str:
         """Consumer group of the offsets; by default that of a Kafka Connect sink of the same name."""
-        return self.consumer_group or group_of(self.name)
+        return group_of(self.name, {"consumer_group": self.consumer_group})
 
     def check_own_name(self, name: object, set_in: str) -> None:
         """Check the cache in an override; raises SettingsError."""

@@ -12,12 +12,13 @@ from ignite_kafka import events
 from ignite_kafka.errors import NotAvailableYet, SettingsError
 from ignite_kafka.settings import files as properties
 from ignite_kafka.settings.connector import ConnectorSettings
+from ignite_kafka.settings.java_properties import parse
 from ignite_kafka.settings.sink import SinkSettings
 from ignite_kafka.settings.source import SourceSettings
 
 
 def read(text: str) -> dict[str, str]:
-    return {entry.key: entry.value for entry in properties.parse(text)}
+    return {entry.key: entry.value for entry in parse(text)}
 
 
 def load(text: str) -> SourceSettings:

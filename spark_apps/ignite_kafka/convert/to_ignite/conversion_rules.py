@@ -38,7 +38,7 @@ class ConversionRules:
     """Rules of the conversion.
 
     :param key_policy: source of a key: the record's `key`, fields of its `value`, a `header`, or `kafka`: topic, partition, offset.
-    :param key_fields: for `key` and `value` the names of the key's fields, empty for the whole key or value; for `kafka` names for its three fields;
+    :param key_fields: for `key` and `value` the key's fields, empty for the whole key or value; for `kafka` names for its three fields;
         for `header` the header's name.
     :param zone: time zone of java.sql.Date and java.sql.Time.
     :raises SettingsError: an option has another value, or the options contradict each other.
