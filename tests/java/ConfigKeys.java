@@ -42,7 +42,6 @@ public class ConfigKeys {
         parts.put("worker", of(StandaloneConfig.class));
         parts.put("worker ", of(DistributedConfig.class));
         parts.put("source", SourceConnectorConfig.configDef());
-        parts.put("source ", TopicCreationConfig.defaultGroupConfigDef());
         parts.put("sink", SinkConnectorConfig.configDef());
         parts.put("group", TopicCreationConfig.configDef("", (short) 1, 1));
         parts.put("json", new JsonConverter().config());

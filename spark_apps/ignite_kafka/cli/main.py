@@ -8,7 +8,6 @@ JSON.
 from __future__ import annotations
 
 import argparse
-import json
 import logging
 import os
 import signal
@@ -31,12 +30,11 @@ from ..settings.source import SourceSettings
 from ..settings.transport_security import check_ignite, check_kafka
 from . import folder, render
 from .arguments import Parser, command_after_interrupt, whole
-from .migrate import add_migrate, run_all, validate_all
+from .migrate import add_connectors, add_migrate, run_all, validate_all
 from .replicate import add_replicate, replicate
-from .tables import table
+from .settings_table import settings_table, shown_settings
 
 _COMMAND_LINE = "the command line"
-_ALWAYS_SHOWN = ("ignite_addresses", "bootstrap_servers")  # the default is a cluster of this machine, which is often not intended
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -69,7 +67,7 @@ def parser() -> argparse.ArgumentParser:
     top = Parser(prog="ignite-kafka", description="Copy data between Apache Ignite caches and Kafka topics.")
     top.add_argument("-q", "--quiet", action="store_true", help="log warnings and errors only")
     commands = top.add_subparsers(required=True, metavar="COMMAND")
-    _add_connectors(
+    add_connectors(
         _add_file(commands, "validate", validate, "check a settings file and show its settings and addresses; connects to no cluster")
     )
     add_migrate(commands)
@@ -78,7 +76,7 @@ def parser() -> argparse.ArgumentParser:
     plan_parser.add_argument("--json", action="store_true", help="print JSON")
     folder.add_apply(_add_file(commands, "apply", folder.apply, "bring states and offsets of a folder of connector files to Kafka"))
     run_parser = _add_file(commands, "run", run, "copy the caches to topics, or the topics to caches")
-    _add_connectors(run_parser)
+    add_connectors(run_parser)
     run_parser.add_argument("--master", help="Spark master (default: that of spark-defaults.conf, else local[*,4])")
     run_parser.add_argument("--snapshot-id", help="the snapshot to begin or continue (default: the last unfinished one, else a new one)")
     run_parser.add_argument("--run-id", help="key of this run's status record (default: derived from the time)")
@@ -141,11 +139,6 @@ def _add_file(commands: Any, name: str, command: Callable[[argparse.Namespace], 
     return _add_common(added, command)
 
 
-def _add_connectors(added: argparse.ArgumentParser) -> None:
-    text = "further connectors' files of Kafka Connect; FILE is then a worker's file or a connector's"
-    added.add_argument("connectors", metavar="CONNECTOR", nargs="*", help=text)
-
-
 def _add_name(commands: Any, name: str, command: Callable[[argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
     added: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text)
     added.add_argument("name", metavar="NAME", help="the connector's name")
@@ -182,18 +175,10 @@ def validate(arguments: argparse.Namespace) -> int:
     check_kafka(settings, hidden)
     check_ignite(settings, hidden)
     settings.emit_warnings()
-    rows = [
-        (name, _shown(value, settings.origin.get(name, "")), settings.origin.get(name, "default"))
-        for name, value in settings.to_dict().items()
-        if name in _ALWAYS_SHOWN or getattr(settings, name) != settings.defaults()[name]
-    ]
-    print(table(("setting", "value", "set in"), rows))
-    print(f"{arguments.file} is valid: connector {settings.name}, {len(settings.known()) - len(rows)} other settings have their defaults")
+    print(settings_table(settings))
+    others = len(settings.known()) - len(shown_settings(settings))
+    print(f"{arguments.file} is valid: connector {settings.name}, {others} other settings have their defaults")
     return 0
-
-
-def _shown(value: Any, set_in: str) -> str:
-    return "(hidden)" if set_in.endswith(properties.PROVIDED) else json.dumps(value)
 
 
 def plan(arguments: argparse.Namespace) -> int:

@@ -43,6 +43,12 @@ def add_migrate(commands: Any) -> None:
     added.set_defaults(command=migrate)
 
 
+def add_connectors(added: argparse.ArgumentParser) -> None:
+    """Add the argument of further files to `run` and `validate`."""
+    text = "further connectors' files of Kafka Connect; FILE is then a worker's file or a connector's"
+    added.add_argument("connectors", metavar="CONNECTOR", nargs="*", help=text)
+
+
 def migrate(arguments: argparse.Namespace) -> int:
     """Write new files; nothing is written if a key is refused or a new file would replace another one."""
     folder = Path(arguments.output)

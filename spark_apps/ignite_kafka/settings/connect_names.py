@@ -180,10 +180,15 @@ def translate(
             _refuse_provider(name, value, origin)
             _put(values, target, item, value, name, origin.get(name))
             origins[target] = origin.get(name, "")
+    _default_schemas(values, given, origin)
+    return values, origins, ignored, direction, tuple(found.errors)
+
+
+def _default_schemas(values: dict[str, Any], given: Mapping[str, Any], origin: Mapping[str, str]) -> None:
+    """Kafka's JsonConverter writes schemas unless a file says otherwise."""
     for side in ("key", "value", "header"):
         if given.get(f"{side}.converter") == _JSON_CLASS and f"{side}.converter.schemas.enable" not in given:
             _put(values, f"{side}_converter_config", "schemas.enable", "true", f"{side}.converter", origin.get(f"{side}.converter"))
-    return values, origins, ignored, direction, tuple(found.errors)
 
 
 def _groups(
@@ -249,6 +254,8 @@ def target_of(name: str, direction: type[ConnectorSettings]) -> str:
     """
     if name == _TOLERANCE:
         return "error_handling_policy"
+    if name.startswith(CONNECT_PREFIX) and not name.startswith(_CREATION):
+        return "topic_creation_groups"
     setting, item = _target(name, None, direction)
     return setting if item is None else f"{setting}.{item}"
 
