@@ -68,6 +68,7 @@ class _Clients:
         return f"{self.main}.override.", f"{self.main}.", ""
 
     def extract(self, folder: Path, name: str) -> None:
+        self._leave_shadowed()
         found = self.find(jaas.NAME)
         if found:
             with self.keys.errors.check():
@@ -81,6 +82,14 @@ class _Clients:
         for prefix in self.prefixes:
             for key in [key for key in self.keys.given if key.startswith(prefix or ("sasl.", "ssl."))]:
                 self._secret(key, key.removeprefix(prefix))
+
+    def _leave_shadowed(self) -> None:
+        """Take away what a key of higher precedence overrides."""
+        for at, prefix in enumerate(self.prefixes):
+            for key in [key for key in self.keys.given if key.startswith(prefix or ("sasl.", "ssl.", "security."))]:
+                first = self.find(key.removeprefix(prefix))
+                if first != key and first.startswith(self.prefixes[:at]):
+                    self.keys.take(key, f"ignored: {first} takes precedence")
 
     def find(self, bare: str) -> str:
         """The key that has a property; Kafka Connect's precedence, then the top level, which has the worker's own connection."""
