@@ -176,10 +176,9 @@ def _errors(keys: ConnectKeys) -> None:
     Where the two differ, the one counts that loses nothing: dead letters before stopping, stopping before skipping.
     """
     tolerance, policy = keys.given.get(_TOLERANCE), keys.given.get(_POLICY)
-    if keys.given.get(_LETTERS) and tolerance in (None, "none") and "dead_letter_topic" not in keys.given and policy is None:
-        keys.ignore(_LETTERS, "errors.tolerance is none: the first error stops the run")
-    elif keys.given.get(_LETTERS) and tolerance in (None, "none"):
-        keys.ignore(_LETTERS, f"errors.tolerance is none, and {_POLICY} is {policy}")
+    dead_letters = "DEAD_LETTER" in (policy, keys.given.get("error_handling_policy"))
+    if keys.given.get(_LETTERS) and tolerance in (None, "none") and not dead_letters:
+        keys.ignore(_LETTERS, f"{_TOLERANCE} is none, with which Kafka Connect stops at the first error, too")
     if tolerance not in ("none", "all") or policy not in ("STOP_TASK", "LOG_ONLY"):
         return
     if tolerance == "all" and (policy == "LOG_ONLY" or keys.given.get(_LETTERS)):
