@@ -25,11 +25,12 @@ def extract(keys: Keys, folder: Path, name: str, addresses: str | None) -> list[
         keys.given[_ADDRESSES], keys.origin[_ADDRESSES] = addresses, "the command line"
     if not path or (_ADDRESSES in keys.given and not Path(path).exists()):
         return []
-    found = None
+    read: list[NodeFile] = []
     with keys.errors.check():
-        found = ignite_cfg.read(path, keys.origin.get(ignite_cfg.NAME))
-    if found is None:
+        read.append(ignite_cfg.read(path, keys.origin.get(ignite_cfg.NAME)))
+    if not read:
         return []
+    (found,) = read
     warnings = _warnings(path, found, given=_ADDRESSES in keys.given)
     if found.addresses and _ADDRESSES not in keys.given:
         keys.put(_ADDRESSES, ",".join(found.addresses), ignite_cfg.NAME)

@@ -162,7 +162,7 @@ CLIENT_REFUSED: Mapping[str, Refusal] = {
     ),
     "transactional.id": Refusal(
         "the connector's name and slots make the transactional ids, which fence its former runs",
-        "Leave it out; access rules for transactional ids have to allow those with the prefix in docs/security.md",
+        "Leave it out; access rules have to allow transactional ids that begin with the connector's name and a hyphen",
     ),
     "sasl.login.callback.handler.class": Refusal(
         "a Java class that logs in cannot run here",

@@ -91,7 +91,7 @@ def test_a_store_without_a_private_key_is_no_key_store(folder: Path) -> None:
 def test_without_keytool_the_command_is_said(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    with pytest.raises(SettingsError, match="there is no keytool.*keytool -importkeystore"):
+    with pytest.raises(SettingsError, match=r"there is no keytool.*keytool -importkeystore"):
         certificates(str(folder / "truststore.jks"), STORE, "s")
 
 

@@ -20,7 +20,8 @@ KAFKA = "org.apache.kafka.common.security"
             {"sasl.username": "a", "sasl.password": 'q"u\\o'},
         ),
         (
-            f'{KAFKA}.oauthbearer.OAuthBearerLoginModule required clientId="i" clientSecret="s" scope="x" extension_lc="l" extension_p="q";',
+            f'{KAFKA}.oauthbearer.OAuthBearerLoginModule required clientId="i" clientSecret="s" scope="x" '
+            'extension_lc="l" extension_p="q";',
             {
                 "sasl.oauthbearer.method": "oidc",
                 "sasl.oauthbearer.client.id": "i",
