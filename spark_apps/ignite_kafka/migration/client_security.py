@@ -26,6 +26,7 @@ class Keys:
 
     :param given: values by key. :param origin: where each was set.
     :param became: what became of a key that is no longer in ``given``.
+    :param stands_for: key of the files by the setting that was added for it.
     :param kafka, registry: secrets, see :class:`~ignite_kafka.settings.secrets.Secrets`.
     """
 
@@ -35,6 +36,7 @@ class Keys:
     kafka: dict[str, str] = field(default_factory=dict)
     registry: dict[str, str] = field(default_factory=dict)
     ignite: dict[str, str] = field(default_factory=dict)
+    stands_for: dict[str, str] = field(default_factory=dict)
     errors: Findings = field(default_factory=Findings)
 
     def take(self, name: str, became: str) -> str:
@@ -44,7 +46,7 @@ class Keys:
 
     def put(self, name: str, value: str, source: str) -> None:
         """Add a setting that stands for the key ``source``."""
-        self.given[name], self.origin[name] = value, self.origin.get(source, "")
+        self.given[name], self.origin[name], self.stands_for[name] = value, self.origin.get(source, ""), source
 
 
 def extract(keys: Keys, main: str, folder: Path, name: str) -> None:

@@ -83,7 +83,7 @@ def migrate(worker: GivenFile | None, connector: GivenFile, folder: Path, addres
         loaded,
         hidden,
         tuple(_became(worker, connector, merged, keys, {**loaded.ignored, **judged.ignored}, targets)),
-        _sources(targets, merged),
+        _sources(targets, keys),
         _provided(raw, merged.origin, targets, keys.became),
         tuple(warnings),
         found,
@@ -130,10 +130,13 @@ def _became(
     return found
 
 
-def _sources(targets: Mapping[str, str], merged: Merged) -> dict[str, tuple[str, ...]]:
+def _sources(targets: Mapping[str, str], keys: Keys) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     for name, target in targets.items():
-        found[target] = (*found.get(target, ()), f"{merged.origin.get(name, '').removesuffix(PROVIDED)}: {name}".removeprefix(": "))
+        found[target] = (
+            *found.get(target, ()),
+            f"{keys.origin.get(name, '').removesuffix(PROVIDED)}: {keys.stands_for.get(name, name)}".removeprefix(": "),
+        )
     return found
 
 

@@ -59,6 +59,7 @@ def test_each_file_becomes_settings_that_validate(worker: str, connector: str, f
         keys = [line.partition("=")[0] for line in (folder / file).read_text().splitlines() if "=" in line and line[0] != "#"]
         assert [key for key in keys if f": {key}: " not in text] == []
     assert "run_mode is continuous here" in text
+    assert f": igniteCfg\nignite_addresses={','.join(ADDRESSES)}\n" in text
 
 
 def test_the_reference_s_tutorial(folder: Path) -> None:
