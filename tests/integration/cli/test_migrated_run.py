@@ -84,7 +84,7 @@ def records(kafka: KafkaBroker, topic: str) -> list[tuple[Any, Any]]:
         if message.error() is not None:
             ended += 1
         else:
-            found.append((json.loads(message.key()), json.loads(message.value())))
+            found.append((json.loads(message.key() or b"null"), json.loads(message.value() or b"null")))
     consumer.close()
     return found
 
