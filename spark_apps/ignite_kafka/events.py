@@ -147,6 +147,7 @@ OFFSET_RESET = Event(
     "The records in between are lost: raise the topic's retention, or run more often.",
 )
 TOPICS_CHANGED = Event(15152, INFO, "connector {connector} adds {added}")
+TOPICS_AWAITED = Event(15156, INFO, "connector {connector} waits for topics that do not exist yet: {topics}")
 CACHES_MADE = Event(15153, INFO, "caches were created: {caches}")
 BACKUPS_BEHIND = Event(
     15154,

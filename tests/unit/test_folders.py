@@ -14,9 +14,9 @@ LIBRARY = ROOT / "spark_apps" / "ignite_kafka"
 PROVIDER = ROOT / "airflow_provider_ignite_kafka"
 # each imports only those before it; a module of the library's root stands for itself
 ORDER = (
-    "errors", "events", "common", "ignite.types", "ignite.binary", "ignite", "settings", "plan", "kafka", "registry", "convert.rules",
-    "convert.connect", "convert.avro", "convert.transforms", "convert.to_kafka", "convert.to_ignite", "convert", "state", "runtime",
-    "source", "source.snapshot", "source.stream", "sink", "run", "admin", "preflight", "datasources", "app", "cli", "",
+    "errors", "events", "common", "ignite.types", "ignite.binary", "ignite", "settings", "migration", "plan", "kafka", "registry",
+    "convert.rules", "convert.connect", "convert.avro", "convert.transforms", "convert.to_kafka", "convert.to_ignite", "convert", "state",
+    "runtime", "source", "source.snapshot", "source.stream", "sink", "run", "admin", "preflight", "datasources", "app", "cli", "",
 )  # fmt: skip
 # modules without a test of their name, by the test that covers them through the module that uses them
 COVERED_BY = {
@@ -52,7 +52,7 @@ COVERED_BY = {
     "integration/source/test_stream.py": "source.stream.run source.stream.task",
     "unit/admin/test_verify.py": "admin.comparison admin.entry_reader",
     "integration/cli/test_local_run.py": "runtime.spark_conf",
-    "unit/cli/test_main.py": "cli.__main__ cli.arguments cli.tables settings.connector",
+    "unit/cli/test_main.py": "cli.__main__ cli.arguments cli.settings_table cli.tables settings.connector",
     "unit/convert/test_converters.py": "convert.to_kafka.converter convert.to_kafka.entry_converter convert.to_kafka.ignite_binary",
     "unit/convert/avro/test_decode.py": "convert.avro.cursor convert.avro.decode_items convert.avro.decode_scalars",
     "unit/convert/avro/test_deserializer.py": "convert.avro.references",
@@ -109,6 +109,9 @@ COVERED_BY = {
         " source.stream.loader source.stream.node_watch source.stream.sender source.stream.state_lookup source.stream.topic_scan"
         " source.stream.unit_reader source.stream.unit_states"
     ),
+    "unit/migration/test_migrate.py": "migration.client_security migration.merge migration.node_settings migration.written",
+    "integration/settings/test_files.py": "settings.java_properties",
+    "unit/settings/test_connect_keys.py": "settings.key_table",
     "unit/test_app.py": "settings.secrets_file",
 }
 

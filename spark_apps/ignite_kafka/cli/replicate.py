@@ -23,6 +23,7 @@ from ..common.deadline import Deadline, Interval
 from ..errors import IgniteKafkaError, SettingsError
 from ..runtime import logs
 from ..settings import files, secrets
+from ..settings.both_directions import load_both
 from ..settings.connector import ConnectorSettings
 from ..settings.secrets import Secrets
 from ..settings.sink import SinkSettings
@@ -84,10 +85,10 @@ def _ensure_types_topic(source: SourceSettings, hidden: Secrets) -> None:
 def settings_of_both(source_file: Path, sink_file: Path | None = None) -> tuple[SourceSettings, SinkSettings]:
     """Settings of both directions. An empty ``types_topic`` of the sink is the source's types topic.
 
-    :param sink_file: None: the first file is of both (:func:`~ignite_kafka.settings.files.load_both`).
+    :param sink_file: None: the first file is of both (:func:`~ignite_kafka.settings.both_directions.load_both`).
     :raises SettingsError: a file is of the other direction, or the two do not fit.
     """
-    of_source, of_sink = files.load_both(source_file) if sink_file is None else (files.load(source_file), files.load(sink_file))
+    of_source, of_sink = load_both(source_file) if sink_file is None else (files.load(source_file), files.load(sink_file))
     source, sink = of_source.settings_of(SourceSettings), of_sink.settings_of(SinkSettings)
     if source.streams != sink.streams:
         what = f"run_mode of the source is {source.run_mode}, that of the sink {sink.run_mode}"

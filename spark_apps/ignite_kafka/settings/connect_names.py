@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import IgniteKafkaError, SettingsError
+from .connect_keys import prepare
 from .connector import DEAD_LETTER, LOG_ONLY, STOP, ConnectorSettings
 from .fields import TEXTS
 from .findings import Findings
@@ -47,7 +48,7 @@ _ALL_CONNECT = {
     "bootstrap.servers": "bootstrap_servers",
     "errors.deadletterqueue.topic.name": "dead_letter_topic",
     "errors.log.include.messages": "log_values",
-    "errors.deadletterqueue.topic.replication.factor": "replication_factor",
+    "errors.deadletterqueue.topic.replication.factor": "dead_letter_replication_factor",
 }
 _OF_CONNECT: Mapping[type[ConnectorSettings], Mapping[str, str]] = {
     SourceSettings: {
@@ -156,8 +157,10 @@ def translate(
     direction = settings_class(given, origin)
     values: dict[str, Any] = {}
     origins: dict[str, str] = {}
-    ignored: dict[str, str] = {}
-    found = Findings()
+    keys = prepare(given, origin, sink=direction.reads_records)
+    given, origin, ignored = keys.given, keys.origin, keys.ignored
+    origins |= {name: origin.get(name, "") for name in ignored}
+    found = Findings(keys.errors)
     done = {CLASS} | _groups(values, origins, given, origin, found, direction) | _aliased(values, origins, given, origin, found)
     for name, value in given.items():
         if name in done:
@@ -179,10 +182,15 @@ def translate(
             _refuse_provider(name, value, origin)
             _put(values, target, item, value, name, origin.get(name))
             origins[target] = origin.get(name, "")
+    _default_schemas(values, given, origin)
+    return values, origins, ignored, direction, tuple(found.errors)
+
+
+def _default_schemas(values: dict[str, Any], given: Mapping[str, Any], origin: Mapping[str, str]) -> None:
+    """Kafka's JsonConverter writes schemas unless a file says otherwise."""
     for side in ("key", "value", "header"):
         if given.get(f"{side}.converter") == _JSON_CLASS and f"{side}.converter.schemas.enable" not in given:
             _put(values, f"{side}_converter_config", "schemas.enable", "true", f"{side}.converter", origin.get(f"{side}.converter"))
-    return values, origins, ignored, direction, tuple(found.errors)
 
 
 def _groups(
@@ -239,7 +247,7 @@ def _aliased(
 def _refuse_provider(name: str, value: Any, origin: Mapping[str, str]) -> None:
     if isinstance(value, str) and _PROVIDED.search(value):
         remedy = "Write the value itself; put a secret into the secrets file"
-        raise SettingsError("configuration providers are not supported", remedy, setting=name, set_in=origin.get(name))
+        raise SettingsError("it is of configuration providers, which are not declared", remedy, setting=name, set_in=origin.get(name))
 
 
 def _tolerate(values: dict[str, Any], origins: dict[str, str], given: Mapping[str, Any], origin: Mapping[str, str]) -> None:
@@ -269,6 +277,19 @@ def _reason_to_ignore(name: str, direction: type[ConnectorSettings]) -> str | No
     if name.startswith(CONNECT_PREFIX) and not (name.startswith(_CREATION) and direction is SourceSettings):
         return "its group is not in topic.creation.groups" if direction is SourceSettings else _OTHERS[direction]
     return next((reason for beginning, reason in _IGNORED_BEGINNINGS.items() if name.startswith(beginning)), None)
+
+
+def target_of(name: str, direction: type[ConnectorSettings]) -> str:
+    """Where the translation puts a key, for people: a setting, or a name within one.
+
+    :raises SettingsError: there is no such setting.
+    """
+    if name == _TOLERANCE:
+        return "error_handling_policy"
+    if name.startswith(CONNECT_PREFIX) and not name.startswith(_CREATION):
+        return "topic_creation_groups"
+    setting, item = _target(name, None, direction)
+    return setting if item is None else f"{setting}.{item}"
 
 
 def _target(name: str, set_in: str | None, direction: type[ConnectorSettings]) -> tuple[str, str | None]:

@@ -189,6 +189,11 @@ class ConnectorSettings(NamedSettings):
     dead_letter_topic: str = setting(
         "", PREFIX, "Topic of entries that cannot be sent and records that cannot be stored; created with one partition if missing"
     )
+    dead_letter_replication_factor: int | None = setting(
+        None,
+        whole_number(1, 32_767, besides=-1, optional=True),
+        "Replication factor of a dead-letter topic that the connector creates; -1: the broker's default; none: replication_factor",
+    )
 
     # Resources
     slots: int | None = setting(
@@ -255,6 +260,12 @@ class ConnectorSettings(NamedSettings):
     def kafka_common(self) -> dict[str, str]:
         """Properties of librdkafka for every client; without secrets."""
         return {**self.kafka_config, "bootstrap.servers": self.bootstrap_servers}
+
+    @property
+    def dead_letter_copies(self) -> int:
+        """Replication factor of a new dead-letter topic; -1: the broker's default."""
+        given = self.dead_letter_replication_factor
+        return self.replication_factor if given is None else given
 
     def warnings(self) -> list[tuple[Event, dict[str, Any]]]:
         """Events that a start logs: settings without effect, and choices that can lose data, with the setting that prevents it."""

@@ -14,7 +14,7 @@ from ..errors import NotAvailableYet, SettingsError
 from . import avro_properties, json_schema_properties, registry_properties
 from .converter_property import Property
 from .encodings import ENCODING
-from .fields import BOOLEAN, SettingType, choice, whole_number
+from .fields import BOOLEAN, TEXT, SettingType, choice, whole_number
 from .secrets import is_secret
 from .suggestions import did_you_mean
 
@@ -57,7 +57,9 @@ HEADER_CLASSES: Mapping[str, str] = MappingProxyType(
 
 
 _DECIMAL_FORMAT = Property(
-    choice("BASE64", "NUMERIC", ""), "", "Form of decimals: unscaled bytes in base64, or a number; empty: that of setting decimal_format"
+    choice("BASE64", "NUMERIC", "", any_case=True),
+    "",
+    "Form of decimals: unscaled bytes in base64, or a number; empty: that of setting decimal_format",
 )
 
 
@@ -71,9 +73,11 @@ def _schema(value: object) -> str:
 
 _SCHEMA = SettingType("string", 'a schema of Kafka Connect as JSON, such as {"type":"string","optional":true}', _schema)
 
+_SIDE = {"converter.type": Property(TEXT, "", "Side of the records", ignored="it follows from the setting that names the converter")}
 PROPERTIES: Mapping[str, Mapping[str, Property]] = MappingProxyType(
     {
         JSON: {
+            **_SIDE,
             "schemas.enable": Property(
                 choice("true", "false", "auto"),
                 "false",
@@ -83,6 +87,9 @@ PROPERTIES: Mapping[str, Mapping[str, Property]] = MappingProxyType(
             ),
             "decimal.format": _DECIMAL_FORMAT,
             "schemas.cache.size": Property(whole_number(0), 1_000, "Maximum number of schemas whose JSON is kept"),
+            "schema.content": Property(
+                TEXT, "", "Schema of values without one", refused=None, remedy="Write the records with schemas, or declare cache_fields"
+            ),
             "replace.null.with.default": Property(
                 BOOLEAN, True, "Whether a null in a field with a default is the default, with schemas.enable"
             ),
@@ -97,10 +104,11 @@ PROPERTIES: Mapping[str, Mapping[str, Property]] = MappingProxyType(
             {**registry_properties.PROPERTIES, **json_schema_properties.PROPERTIES, "decimal.format": _DECIMAL_FORMAT}
         ),
         STRING: {
+            **_SIDE,
             "converter.encoding": Property(ENCODING, "UTF-8", "Encoding of the text"),
         },
-        BYTES: {},
-        **dict.fromkeys(PRIMITIVES, MappingProxyType({})),
+        BYTES: _SIDE,
+        **dict.fromkeys(PRIMITIVES, MappingProxyType(_SIDE)),
     }
 )
 """Properties of each converter."""

@@ -27,7 +27,7 @@ _SHOWN_TOPICS = 20
 def make_plan(settings: SinkSettings, topics: Topics, slots: int) -> SinkPlan:
     """Plan a run, before a generation is claimed.
 
-    :raises TopicError: a topic does not exist, or no topic matches and the run is not continuous.
+    :raises TopicError: a topic does not exist or no topic matches, and the run is not continuous; or there is no ``types_topic``.
     :raises SettingsError: two topics go to one cache.
     """
     if settings.types_topic and not topics.exists(settings.types_topic):
@@ -56,17 +56,19 @@ def known_topics(settings: SinkSettings, topics: Topics) -> Iterable[str]:
 def chosen_topics(settings: SinkSettings, existing: Iterable[str]) -> list[str]:
     """Names of the topics to read, sorted. An expression chooses no internal topic and not the dead-letter topic.
 
+    A continuous run reads listed topics as soon as they exist, as Kafka Connect does.
+
     :raises TopicError: see :func:`make_plan`.
     """
     known = set(existing)
     missing = [topic for topic in settings.topics if topic not in known]
-    if missing:
+    if missing and not settings.streams:
         hints = dict.fromkeys(hint for topic in missing if (hint := did_you_mean(topic, known)))
         one = len(missing) == 1
         what = "a topic that is to be read does not exist" if one else f"{len(missing)} topics that are to be read do not exist"
         raise TopicError(what, " ".join([*hints, "Create it, or leave it out of topics."]), topic=", ".join(missing))
     if settings.topics:
-        return sorted(set(settings.topics))
+        return sorted(set(settings.topics) - set(missing))
     found = [
         topic
         for topic in sorted(known)

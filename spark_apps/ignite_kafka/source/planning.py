@@ -171,7 +171,7 @@ def ensure_topics(plan: TransferPlan, topics: Topics) -> TransferPlan:
     settings, dead_letters = plan.settings, plan.settings.dead_letter_topic
     specs = [_spec(cache, settings) for cache in plan.caches]
     if dead_letters:
-        specs.append(TopicSpec(dead_letters, 1, settings.replication_factor))
+        specs.append(TopicSpec(dead_letters, 1, settings.dead_letter_copies))
     counts = topics.ensure(specs)
     states = topics.describe([cache.topic for cache in plan.caches] + ([dead_letters] if dead_letters else []))
     for cache in plan.caches:

@@ -29,6 +29,13 @@ def test_listed_topics_must_exist() -> None:
     assert missing.value.where["topic"] == "x"
 
 
+def test_a_continuous_run_waits_for_listed_topics() -> None:
+    continuous = settings(topics="b,x,a", run_mode="continuous")
+    assert chosen_topics(continuous, ["a", "b", "c"]) == ["a", "b"]
+    assert chosen_topics(continuous, ["x"]) == ["x"]
+    assert chosen_topics(continuous, []) == []
+
+
 def test_an_expression_matches_whole_names_but_no_internal_topics() -> None:
     existing = ["a1", "a2", "ba1", "ignite-kafka-configs", "ignite-kafka-offsets-c", "__consumer_offsets", "dead"]
     chosen = settings(topics_regex=".*", error_handling_policy="DEAD_LETTER", dead_letter_topic="dead")
