@@ -87,9 +87,6 @@ PROPERTIES: Mapping[str, Mapping[str, Property]] = MappingProxyType(
             ),
             "decimal.format": _DECIMAL_FORMAT,
             "schemas.cache.size": Property(whole_number(0), 1_000, "Maximum number of schemas whose JSON is kept"),
-            "schema.content": Property(
-                TEXT, "", "Schema of values without one", refused=None, remedy="Write the records with schemas, or declare cache_fields"
-            ),
             "replace.null.with.default": Property(
                 BOOLEAN, True, "Whether a null in a field with a default is the default, with schemas.enable"
             ),

@@ -9,7 +9,7 @@ from ignite_kafka.settings.files import from_properties
 from tools.pages.connect_keys import HONOURED, IGNORED, KEYS, REFUSED, verdict, verdicts
 
 REFUSED_KEYS = {
-    "partitioner.class", "transactional.id", "schema.content", "sasl.login.callback.handler.class", "sasl.kerberos.kinit.cmd",
+    "partitioner.class", "transactional.id", "sasl.login.callback.handler.class", "sasl.kerberos.kinit.cmd",
     "sasl.oauthbearer.assertion.file", "sasl.oauthbearer.assertion.template.file",
 }  # fmt: skip
 
