@@ -16,7 +16,7 @@ PROVIDER = ROOT / "airflow_provider_ignite_kafka"
 ORDER = (
     "errors", "events", "common", "ignite.types", "ignite.binary", "ignite", "settings", "plan", "kafka", "registry", "convert.rules",
     "convert.connect", "convert.avro", "convert.to_kafka", "convert.to_ignite", "convert", "state", "runtime", "source", "source.snapshot",
-    "source.stream", "sink", "run", "admin", "preflight", "datasources", "app", "cli", "",
+    "source.stream", "sink", "run", "admin", "verification", "preflight", "datasources", "app", "cli", "",
 )  # fmt: skip
 # modules without a test of their name, by the test that covers them through the module that uses them
 COVERED_BY = {
