@@ -9,7 +9,6 @@ from functools import partial
 from confluent_kafka.admin import OffsetSpec
 from pyspark.sql import SparkSession
 
-from ..admin.verify import Verified
 from ..ignite.cluster import Cluster
 from ..kafka.clients import KafkaClients
 from ..kafka.topics import TopicPartition, Topics
@@ -43,7 +42,7 @@ class VerifyOptions:
     """How to compare.
 
     :param percent: of the keys, that are compared, more than 0 and at most 100.
-    :param thorough: decode all entries by rows too, not one of 64; only JSON has such a decoder.
+    :param thorough: decode all entries by rows too, not one of 256; only JSON has such a decoder.
     :param limit: maximum number of differences to describe, of each cache.
     :param repair: send, or put, again what differs.
     :param force: repair although the newest run's status record shows no end.
@@ -66,22 +65,18 @@ class VerifyResult:
     @property
     def equal(self) -> bool:
         """Whether no difference was found, or each was repaired."""
-        return all(one.result.equal or one.repaired == _differences(one.result) for one in self.caches)
+        return all(one.equal for one in self.caches)
 
     def to_dict(self) -> dict[str, object]:
         """JSON-ready form."""
         return {"equal": self.equal, "sample_percent": self.sample, "caches": [_to_dict(one) for one in self.caches]}
 
 
-def _differences(result: Verified) -> int:
-    return result.missing + result.different + result.unexpected
-
-
 def _to_dict(judged: Judged) -> dict[str, object]:
     known = asdict(judged.result)
     names = ("cache", "topic", "entries", "records", "repeated", "missing", "different", "unexpected", "other_bytes")
     found = [{"kind": one.kind, "text": one.text} for one in judged.result.found]
-    return {**{name: known[name] for name in names}, "repaired": judged.repaired, "equal": judged.result.equal, "differences": found}
+    return {**{name: known[name] for name in names}, "repaired": judged.repaired, "equal": judged.equal, "differences": found}
 
 
 def verify_connector(

@@ -105,6 +105,11 @@ class Judged:
     repaired: int = 0
     unknown: Counter[str] = field(default_factory=Counter)
 
+    @property
+    def equal(self) -> bool:
+        """Whether nothing differs, or every difference was repaired."""
+        return self.result.equal or self.repaired == self.result.missing + self.result.different + self.result.unexpected
+
 
 class Direction(Protocol):
     """Reads and judges on an executor; a context manager that holds the connections."""

@@ -128,7 +128,7 @@ class Exchange(Generic[S, R]):
 
 
 def _reduced(parts: Iterator[Any], reduce: Callable[[Iterator[Any]], R]) -> R | _Failed:
-    """The result of a bucket, or the first error."""
+    """The result of a bucket, or an error of a share, a final one first."""
     failed: list[_Failed] = []
 
     def sound() -> Iterator[Any]:
@@ -142,4 +142,4 @@ def _reduced(parts: Iterator[Any], reduce: Callable[[Iterator[Any]], R]) -> R | 
         result = reduce(sound())
     except IgniteKafkaError as error:
         return _Failed(error)
-    return failed[0] if failed else result
+    return max(failed, key=lambda one: one.error.final) if failed else result

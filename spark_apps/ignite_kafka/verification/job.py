@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+
 from ..admin.comparison import Difference
 from ..admin.verify import Verified, fields_of_key, shown_key
 from ..common.redaction import set_log_values

@@ -140,8 +140,6 @@ class SinkDirection:
         return in_message(repr(self._decoded(info, key, _NULL)[0]))
 
 
-
-
 def _form(value: Any) -> str:
     """A text that is equal for equal values; objects are equal whose fields are, whatever their order, and absent is null."""
     if isinstance(value, Document):

@@ -1,7 +1,7 @@
 """Ignite to Kafka: the last record of each key against what the converter of the copy makes of the entry now.
 
 Records and entries whose bytes are equal are equal. All others are judged by :func:`~ignite_kafka.admin.verify.compare_last`. JSON has a
-decoder of its own, which shares no code with the converter: it reads one entry of 64, or, if the comparison is to be thorough, all.
+decoder of its own, which shares no code with the converter: it reads one entry of 256, or, if the comparison is to be thorough, all.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from .repair import send_again
 from .topic_batches import topic_batches
 
 _BATCH_ROWS, _BATCH_PAGES = 20_000, 2
-_CHECKED = 64
+_CHECKED = 256
 """One of so many entries is read by rows, too."""
 _JUDGED_ROWS = 1_000
 _UNLIKE = -1

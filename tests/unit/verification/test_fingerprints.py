@@ -20,7 +20,7 @@ Record = tuple[bytes, bytes | None]
 
 
 def rows(pairs: Sequence[Record]) -> Rows:
-    keys, values = (pa.array(column, pa.binary()) for column in (list(zip(*pairs, strict=True)) or [[], []]))
+    keys, values = (pa.array([pair[side] for pair in pairs], pa.binary()) for side in (0, 1))
     return fingerprints(keys, values, np.arange(len(pairs), dtype=np.int64))
 
 
