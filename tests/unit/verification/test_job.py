@@ -13,6 +13,7 @@ from ignite_kafka.errors import UnknownBinaryType
 from ignite_kafka.ignite.binary import decode_rows
 from ignite_kafka.ignite.types import type_codes as codes
 from ignite_kafka.verification import source
+from ignite_kafka.verification.repair import records_to_send
 from tests.support.bad_entries import long
 from tests.support.ignite_bytes import binary, number, string
 from tests.support.verified_connector import PARTITIONS, Compared, Entry, OneCache, Record, copied
@@ -53,7 +54,7 @@ def cases(draw: Any) -> Compared:
     return Compared(types, in_cache, in_topic)
 
 
-@settings(max_examples=100, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(cases(), st.integers(1, 4), st.integers(1, 5), st.booleans())
 def test_the_job_finds_what_the_comparison_row_by_row_finds(case: Compared, buckets: int, round_suspects: int, thorough: bool) -> None:
     expected = case.row_by_row()
@@ -124,3 +125,32 @@ def test_entries_that_cannot_be_converted_are_missing_or_end_the_comparison(monk
     found = case.job(monkeypatch).result
     assert (found.entries, found.missing, found.different) == (11, 1, 0)
     assert "an entry cannot be converted to a record" in found.examples[0]
+
+
+@settings(max_examples=40, suppress_health_check=list(HealthCheck))
+@given(cases())
+def test_what_a_repair_sends_makes_the_topic_equal(case: Compared) -> None:
+    """All but two entries that have one Kafka key."""
+    sent: list[Record] = []
+
+    def send_again(_plan: Any, _clients: Any, _cluster: Any, _cache: Any, records: Any, result: Any) -> int:
+        made = [
+            pair for part in records_to_send(records, result) for pair in zip(part.keys.to_pylist(), part.values.to_pylist(), strict=True)
+        ]
+        sent.extend(made)
+        return len(made)
+
+    before = case.row_by_row()
+    keys = [key for part in case.entries for key, _ in copied(case.types, part)]
+    twice = {key for key in keys if keys.count(key) > 1}
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(source, "send_again", send_again)
+        judged = case.job(patched, repair=True)
+    assert judged.repaired == len(sent) == len({key for key, _ in sent})
+    assert judged.equal == (not twice), before
+    after = Compared(
+        case.types, case.entries, [[*part, *sent] if at == len(case.records) - 1 else part for at, part in enumerate(case.records)]
+    )
+    found = after.row_by_row()
+    assert (found.missing, found.unexpected) == (len(keys) - len(set(keys)), 0)
+    assert found.different <= len(twice)
