@@ -40,6 +40,8 @@ COVERED_BY = {
     ),
     "integration/source/test_stream.py": "source.stream.run source.stream.task",
     "unit/admin/test_verify.py": "admin.comparison admin.entry_reader",
+    "unit/verification/test_job.py": "verification.direction verification.source",
+    "integration/verification/test_connector.py": "verification.topic_batches",
     "integration/cli/test_local_run.py": "runtime.spark_conf",
     "unit/cli/test_main.py": "cli.__main__ cli.arguments cli.tables settings.connector",
     "unit/convert/test_converters.py": "convert.to_kafka.converter convert.to_kafka.entry_converter convert.to_kafka.ignite_binary",

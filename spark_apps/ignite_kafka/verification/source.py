@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Self
 
@@ -57,6 +57,7 @@ class SourceDirection:
     percent: float = 100
     thorough: bool = False
     limit: int = 5
+    readers: dict[str, EntryReader] = field(default_factory=dict, init=False)
 
     def __enter__(self) -> Self:
         return self
@@ -112,7 +113,8 @@ class SourceDirection:
 
         if not again:
             chosen = np.flatnonzero(sampled(rows, self.percent)) if self.thorough else np.arange(0, len(rows), _CHECKED)
-            rows = np.concatenate([rows, self._unlike(target, info, columns(chosen)[0])]) if self._by_rows(target, info) else rows
+            by_rows = self._reader(target, info).by_rows
+            rows = np.concatenate([rows, self._unlike(target, info, columns(chosen)[0])]) if by_rows else rows
         return Batch(rows, columns, [str(row.error) for row in found.bad], found.records.keys)
 
     def _conversion(self, target: Target, info: CacheInfo, pages: Sequence[Page], *, in_order: bool) -> Conversion:
@@ -125,10 +127,10 @@ class SourceDirection:
             return separate_bad_entries(converter, pages, info, self.cluster, lambda _: {}, target.topic)
 
     def _reader(self, target: Target, info: CacheInfo) -> EntryReader:
-        return EntryReader(self.plan.settings.of(target.cache), target.topic, self.cluster, info, decode_rows)
-
-    def _by_rows(self, target: Target, info: CacheInfo) -> bool:
-        return self._reader(target, info).by_rows
+        if target.cache not in self.readers:
+            settings = self.plan.settings.of(target.cache)
+            self.readers[target.cache] = EntryReader(settings, target.topic, self.cluster, info, decode_rows)
+        return self.readers[target.cache]
 
     def _unlike(self, target: Target, info: CacheInfo, entries: pa.BinaryArray) -> Rows:
         """Fingerprints of the entries that their own decoder reads otherwise than the converter, or not at all."""
