@@ -19,7 +19,7 @@ from ..ignite.cache_writer import CacheWriter
 from ..ignite.cluster import Cluster
 from ..ignite.types.model import BinaryType, TypeUse
 from ..kafka.clients import KafkaClients
-from ..kafka.producer import TransactionalProducer
+from ..kafka.producer import ProducerFenced, TransactionalProducer
 from ..kafka.records import Records, take_rows
 from ..kafka.topics import Topics
 from ..plan.source_plan import CachePlan, TransferPlan
@@ -110,6 +110,7 @@ def send_again(
     """Send :func:`records_to_send` in one transaction; their number. They have no headers.
 
     :raises KafkaUnavailable, OutcomeUnknown: nothing, or all, of this transaction was written.
+    :raises Fenced: another repair of the connector has begun.
     """
     chosen = records_to_send(records, result)
     if not chosen:
@@ -118,14 +119,23 @@ def send_again(
     name = f"{plan.connector}-repair-{context.partitionId() if context else 0}"
     settings = {"batch.size": plan.max_batch_bytes}
     with closing(TransactionalProducer(clients, name, plan.settings.transaction_timeout_ms, settings=settings)) as producer:
-        producer.init()
-        producer.begin()
-        controls = _Controls(producer)
-        for part in chosen:
-            write_uses(controls, types_topic(plan.settings.internal_topic_prefix), cache.topic, part, cluster)
-            producer.produce_records(cache.topic, part)
-        producer.commit()
+        try:
+            _send(producer, types_topic(plan.settings.internal_topic_prefix), cache.topic, chosen, cluster)
+        except ProducerFenced as cause:
+            remedy = "Wait for its end, then verify again."
+            raise Fenced("another repair of the connector has begun", remedy, connector=plan.connector, topic=cache.topic) from cause
     return sum(map(len, chosen))
+
+
+def _send(producer: TransactionalProducer, types: str, topic: str, records: Sequence[Records], cluster: Cluster) -> None:
+    """Send records, and the types that their readers need, in one transaction."""
+    producer.init()
+    producer.begin()
+    controls = _Controls(producer)
+    for part in records:
+        write_uses(controls, types, topic, part, cluster)
+        producer.produce_records(topic, part)
+    producer.commit()
 
 
 def store_again(cluster: Cluster, cache: str, put: Mapping[bytes, bytes], remove: Sequence[bytes]) -> int:

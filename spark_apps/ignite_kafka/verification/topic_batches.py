@@ -21,8 +21,11 @@ def topic_batches(clients: KafkaClients, target: Target, partitions: Sequence[in
     :raises KafkaUnavailable: nothing arrived for the clients' ``patience_s`` before the ends.
     :raises RecordsLost: records were deleted before they were read.
     """
-    starts = {(target.topic, number): target.ends[number][0] for number in partitions}
-    ends = {(target.topic, number): target.ends[number][1] for number in partitions}
+    filled = [number for number in partitions if target.ends[number][0] < target.ends[number][1]]
+    if not filled:
+        return
+    starts = {(target.topic, number): target.ends[number][0] for number in filled}
+    ends = {(target.topic, number): target.ends[number][1] for number in filled}
     with closing(RecordReader(clients, _GROUP, starts, ends, _LIMITS, headers=headers)) as reader:
         while not reader.finished:
             yield from reader.read(_WAIT_S)
