@@ -96,9 +96,18 @@ class SourceDirection:
         _ = self.clients  # knows the schema registries
         info, size = self.cluster.cache(target.cache), self.plan.settings.page_bytes
         pages = scan_partitions(self.cluster, info, partitions, page_bytes=size)
+        checks, checked = not again and self._reader(target, info).by_rows, list[bytes]()
         for batch in batches(pages, _BATCH_ROWS, lambda: _BATCH_PAGES * size):
-            if any(page.rows for page in batch):
-                yield self._converted(target, info, batch, again=again)
+            if not any(page.rows for page in batch):
+                continue
+            made = self._converted(target, info, batch, again=again)
+            yield made
+            checked += made.columns(self._to_check(made.rows))[0].to_pylist() if checks else []
+            if len(checked) >= _JUDGED_ROWS:
+                yield self._unlike(target, info, checked)
+                checked = []
+        if checked:
+            yield self._unlike(target, info, checked)
 
     def _converted(self, target: Target, info: CacheInfo, pages: Sequence[Page], *, again: bool) -> Batch:
         """Fingerprints of entries; their bytes are looked for only if they are asked for."""
@@ -111,10 +120,6 @@ class SourceDirection:
             entries = pa.array(_entries_at(pages, info.name, places), pa.binary())
             return entries, pa.nulls(len(entries), pa.binary())
 
-        if not again:
-            chosen = np.flatnonzero(sampled(rows, self.percent)) if self.thorough else np.arange(0, len(rows), _CHECKED)
-            by_rows = self._reader(target, info).by_rows
-            rows = np.concatenate([rows, self._unlike(target, info, columns(chosen)[0])]) if by_rows else rows
         return Batch(rows, columns, [str(row.error) for row in found.bad], found.records.keys)
 
     def _conversion(self, target: Target, info: CacheInfo, pages: Sequence[Page], *, in_order: bool) -> Conversion:
@@ -132,11 +137,15 @@ class SourceDirection:
             self.readers[target.cache] = EntryReader(settings, target.topic, self.cluster, info, decode_rows)
         return self.readers[target.cache]
 
-    def _unlike(self, target: Target, info: CacheInfo, entries: pa.BinaryArray) -> Rows:
-        """Fingerprints of the entries that their own decoder reads otherwise than the converter, or not at all."""
-        if not len(entries):
-            return fingerprints(entries, entries)
-        page = _page(entries.to_pylist())
+    def _to_check(self, rows: Rows) -> RowIndex:
+        """The rows whose entries are read by rows, too."""
+        if self.thorough:
+            return np.flatnonzero(sampled(rows, self.percent))
+        return np.arange(0, len(rows), _CHECKED)
+
+    def _unlike(self, target: Target, info: CacheInfo, entries: Sequence[bytes]) -> Batch:
+        """Second fingerprints of the entries that their own decoder reads otherwise than the converter, or not at all."""
+        page = _page(entries)
         records = self.converters.of(target.cache).convert([page], info, self.cluster, topic=target.topic, in_order=True)
         keys, values = records.keys.to_pylist(), records.values.to_pylist()
         reader = self._reader(target, info)
@@ -146,7 +155,9 @@ class SourceDirection:
         except ENTRY_ERRORS:
             unlike = keys
         same_value = pa.array([_UNLIKE_VALUE] * len(unlike), pa.binary())
-        return fingerprints(pa.array(unlike, pa.binary()), same_value, np.full(len(unlike), _UNLIKE, np.int64))
+        at_fault = pa.array(unlike, pa.binary())
+        rows = fingerprints(at_fault, same_value, np.full(len(unlike), _UNLIKE, np.int64))
+        return Batch(rows, columns_of(at_fault, same_value))
 
     def judge(self, target: Target, topic: Found, cache: Found, *, repair: bool) -> Judged:
         """Compare the suspects by their meaning, and send again what differs."""
