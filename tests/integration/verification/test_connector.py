@@ -24,7 +24,7 @@ from ignite_kafka.verification.direction import Judged
 from ignite_kafka.verification.job import VerifyJob
 from tests.support.sink_connector import Running, Sink, expected, trade
 from tests.support.snapshot_world import ROWS, World
-from tests.support.waiting import REQUEST_S
+from tests.support.waiting import REQUEST_S, wait_until
 
 
 def verified(world: World | Sink, settings: ConnectorSettings | None = None, **options: Any) -> dict[str, Judged]:
@@ -118,7 +118,7 @@ def test_a_repair_beside_a_run_is_refused(sink: Sink) -> None:
     sink.send([trade(number) for number in range(30)])
     with Running(sink) as running:
         running.awaits(set(range(30)))
-        assert verified(sink)["cache"].result.equal
+        wait_until(lambda: running.alive and verified(sink)["cache"].result.equal, "the commit of the stored records")
         with pytest.raises(NotStopped, match="its newest run has not ended"):
             verified(sink, repair=True)
         assert verified(sink, repair=True, force=True)["cache"].equal
