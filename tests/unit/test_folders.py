@@ -16,7 +16,8 @@ PROVIDER = ROOT / "airflow_provider_ignite_kafka"
 ORDER = (
     "errors", "events", "common", "ignite.types", "ignite.binary", "ignite", "settings", "migration", "plan", "kafka", "registry",
     "convert.rules", "convert.connect", "convert.avro", "convert.transforms", "convert.to_kafka", "convert.to_ignite", "convert", "state",
-    "runtime", "source", "source.snapshot", "source.stream", "sink", "run", "admin", "preflight", "datasources", "app", "cli", "",
+    "runtime", "source", "source.snapshot", "source.stream", "sink", "run", "admin", "verification", "preflight", "datasources", "app",
+    "cli", "",
 )  # fmt: skip
 # modules without a test of their name, by the test that covers them through the module that uses them
 COVERED_BY = {
@@ -51,6 +52,8 @@ COVERED_BY = {
     ),
     "integration/source/test_stream.py": "source.stream.run source.stream.task",
     "unit/admin/test_verify.py": "admin.comparison admin.entry_reader",
+    "unit/verification/test_job.py": "verification.direction verification.source",
+    "integration/verification/test_connector.py": "verification.topic_batches",
     "integration/cli/test_local_run.py": "runtime.spark_conf",
     "unit/cli/test_main.py": "cli.__main__ cli.arguments cli.settings_table cli.tables settings.connector",
     "unit/cli/test_replicate.py": "settings.both_directions",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from decimal import Decimal
 from enum import Enum
 from typing import Any
@@ -56,6 +57,11 @@ class EntryReader:
         return self._info.name
 
     @property
+    def by_rows(self) -> bool:
+        """Whether keys or values are compared with rows, which share no code with the converter."""
+        return self._key_form is not Form.BYTES or self._value_form is not Form.BYTES
+
+    @property
     def json_keys(self) -> bool:
         """Whether keys are JSON texts without schemas."""
         return self._key_form is Form.JSON
@@ -102,6 +108,29 @@ class EntryReader:
                 same[row] = None not in (entry, record) and repr(self._present(entry, record)) == repr(record)
         return same
 
+    def differing_fields(self, expected: Any, found: bytes | None) -> list[str]:
+        """The fields of an object that differ, each with both values; empty where a side is no object.
+
+        :param expected: a value of :meth:`entries`.
+        """
+        entry, record = expected, None
+        if self._value_form is Form.BYTES:
+            entry, record = (one and one[1] for one in self._values().read([expected, found]))
+        elif found is not None:
+            with suppress(ValueError):  # a record of another program
+                record = json.loads(found, parse_float=Decimal if _has_decimal(expected) else None)
+            if self._value_form is Form.PAYLOAD and isinstance(record, dict):
+                record = record.get("payload")
+        if not isinstance(entry, dict) or not isinstance(record, dict):
+            return []
+        names = dict.fromkeys([*entry, *record])
+        absent = object()
+        return [
+            f"{name} is {_shown(entry, name)} in the entry, {_shown(record, name)} in the record"
+            for name in names
+            if not same_json(*(values := (entry.get(name, absent), record.get(name, absent)))) and repr(values[0]) != repr(values[1])
+        ]
+
     def _row(self, value: Any, side: str) -> Any:
         is_key = side == "key"
         if (self._key_form if is_key else self._value_form) is Form.BYTES:
@@ -110,6 +139,10 @@ class EntryReader:
         forms = self._settings.converter_properties(side).get("decimal.format", self._settings.decimal_format), self._settings.enum_policy
         lazy = self._settings.field_nullability_policy == LAZY
         return json_value(value, *forms, scales, is_key=is_key, omit_nulls=lazy and not is_key)
+
+
+def _shown(fields: dict[str, Any], name: str) -> str:
+    return repr(fields[name]) if name in fields else "absent"
 
 
 def _form(settings: SourceSettings, side: str) -> Form:

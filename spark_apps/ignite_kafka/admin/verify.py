@@ -1,9 +1,11 @@
-"""Comparison of topics with caches: every committed record with its entry.
+"""Comparison of topics with caches in one process: every committed record with its entry.
 
 Keys are compared byte by byte with what the converter makes of the entries now. So are values, unless they are JSON: those are compared
 with rows that share no code with the converter, so that the comparison also finds errors of the codec; keys in JSON are compared in both
-ways. Values with schemas whose bytes differ are read and compared: since a record was written, its class may have got fields. The last
-record of each key is held in memory, so the comparison suits topics of some millions of records.
+ways. Values with schemas whose bytes differ are read and compared: since a record was written, its class may have got fields.
+
+The last record of each key is held in memory. :mod:`~ignite_kafka.verification` compares at any size, and judges by this module what
+differs by its bytes.
 """
 
 from __future__ import annotations
@@ -84,19 +86,34 @@ def compare(
         result.records += 1
         result.repeated += key in last
         last[key] = message.value()
+    compare_last(result, plan, cache, cluster, last, pages, decode)
+    return result
+
+
+def compare_last(
+    result: Verified,
+    plan: TransferPlan,
+    cache: CachePlan,
+    cluster: Cluster,
+    last: dict[bytes, bytes | None],
+    pages: Iterable[Page],
+    decode: Callable[..., Iterable[tuple[Any, Any]]] = decode_rows,
+) -> None:
+    """Compare the last records of keys with entries, and add what is found to ``result``.
+
+    :param last: value of the last record of each key; what has an entry is removed.
+    """
     info = cluster.cache(cache.name)
     reader = EntryReader(plan.settings, cache.topic, cluster, info, decode)
     seen: set[bytes] = set()
     for batch in _batches(reader, pages, stop=plan.settings.error_handling_policy == STOP):
         if isinstance(batch, IgniteKafkaError):
             result.entries += 1
-            result.missing += 1
-            result.note(f"an entry cannot be converted to a record: {batch}")
+            result.note("missing", b"", f"an entry cannot be converted to a record: {batch}")
         else:
             result.entries += len(batch)
             _compare(result, batch, last, seen, reader)
     _note_unexpected(result, [key for key, value in last.items() if value is not None], seen, reader)
-    return result
 
 
 def _compare(
@@ -106,39 +123,39 @@ def _compare(
     met: list[tuple[bytes, Any, bytes | None]] = []
     for key, expected in entries:
         if key not in last:
-            result.missing += 1
-            result.note(f"two entries have the same Kafka key {_shown(key)}" if key in seen else f"no record of key {_shown(key)}")
+            text = f"two entries have the same Kafka key {shown_key(key)}" if key in seen else f"no record of key {shown_key(key)}"
+            result.note("missing", key, text)
         else:
             met.append((key, expected, last.pop(key)))
         seen.add(key)
     same = reader.same_values([expected for _, expected, _ in met], [found for _, _, found in met])
     for (key, expected, found), equal in zip(met, same, strict=True):
         if not equal:
-            result.different += 1
             gives, is_now = in_message(repr(expected)), in_message(repr(found))
-            result.note(f"key {_shown(key)}: the entry gives {gives}, the record is {is_now}")
+            fields = "; ".join(reader.differing_fields(expected, found))
+            details = f"{in_message(fields)}: " if fields else ""
+            result.note("different", key, f"key {shown_key(key)}: {details}the entry gives {gives}, the record is {is_now}")
 
 
 def _note_unexpected(result: Verified, left: Sequence[bytes], seen: set[bytes], reader: EntryReader) -> None:
     """Count keys of the topic without an entry, and those of them that equal an entry's key but for their bytes."""
-    result.unexpected = len(left)
-    known = {fields: key for key in seen if left and reader.json_keys and (fields := _fields_of(key)) is not None}
+    known = {fields: key for key in seen if left and reader.json_keys and (fields := fields_of_key(key)) is not None}
     for key in left:
-        same = known.get(_fields_of(key) or "") if known else None
+        same = known.get(fields_of_key(key) or "") if known else None
         if same is not None:
             result.other_bytes += 1
-            result.note(
-                f"key {_shown(key)} is {_shown(same)} in other bytes, which Kafka does not compact together: send the cache to a new topic"
-            )
+            other = f"key {shown_key(key)} is {shown_key(same)} in other bytes, which Kafka does not compact together"
+            result.note("unexpected", key, f"{other}: send the cache to a new topic")
         else:
-            result.note(f"a record of key {_shown(key)} that the cache does not have")
+            result.note("unexpected", key, f"a record of key {shown_key(key)} that the cache does not have")
 
 
-def _shown(key: bytes) -> str:
+def shown_key(key: bytes) -> str:
+    """A key as text of messages."""
     return in_message(repr(key.decode(errors="backslashreplace")))
 
 
-def _fields_of(key: bytes) -> str | None:
+def fields_of_key(key: bytes) -> str | None:
     """A text that is equal for JSON objects with equal fields, ignoring order and nulls; None for other keys."""
     if not key.startswith(b"{"):
         return None

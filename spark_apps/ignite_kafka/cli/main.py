@@ -33,6 +33,7 @@ from .arguments import Parser, command_after_interrupt, whole
 from .migrate import add_connectors, add_migrate, run_all, validate_all
 from .replicate import add_replicate, replicate
 from .settings_table import settings_table, shown_settings
+from .verify import add_verify
 
 _COMMAND_LINE = "the command line"
 
@@ -88,7 +89,7 @@ def parser() -> argparse.ArgumentParser:
         help="send --secrets to executors although Spark does not authenticate: anyone who reaches the driver's port can read them",
     )
     add_replicate(commands)
-    _add_file(commands, "verify", verify, "compare every record of the topics with its cache entry")
+    add_verify(_add_file(commands, "verify", verify, "compare topics with caches, key by key; repair what differs"))
     _add_name(commands, "status", status, "show a connector and its runs")
     _add_name(commands, "pause", pause, "pause a running connector until it is resumed")
     _add_name(commands, "resume", resume, "resume a paused connector")
@@ -222,11 +223,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 def verify(arguments: argparse.Namespace) -> int:
     """Compare topics with caches; returns 1 if they differ."""
-    from .views import verify_view
+    settings = _settings(arguments)
+    require_pyspark()
+    from .verify import verify_locally
 
-    equal, text = verify_view(_of_source(_settings(arguments)), _secrets(arguments))
-    print(text)
-    return 0 if equal else 1
+    return verify_locally(settings, _secrets(arguments), arguments)
 
 
 def status(arguments: argparse.Namespace) -> int:

@@ -103,6 +103,14 @@ class Store:
             _write(writer, entries)
         return stored
 
+    def converted(self, consumed: Consumed) -> Entries:
+        """Convert records of one partition, and store nothing; for comparisons with the cache.
+
+        :raises ProgramFault: as :meth:`store`.
+        """
+        self._carried.new_batch()
+        return self._convert(consumed)[0]
+
     def flush(self) -> None:
         """Wait until all batches are in the caches."""
         for _, writer in self._sinks.values():

@@ -242,12 +242,6 @@ def test_plan_as_text_and_as_json(file: str, monkeypatch: pytest.MonkeyPatch, ca
     assert '"units_done": 512' in capsys.readouterr().out
 
 
-def test_verify_ends_with_1_where_a_topic_differs(file: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for equal, code in ((True, 0), (False, 1)):
-        monkeypatch.setattr(views, "verify_view", lambda settings, secrets, equal=equal: (equal, "table"))
-        assert cli.main(["verify", file]) == code
-
-
 def test_status_needs_no_file(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     seen: list[SourceSettings] = []
     error = errors.CacheDestroyed("gone", cache="x").to_dict()
