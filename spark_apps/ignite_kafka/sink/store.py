@@ -104,12 +104,17 @@ class Store:
         return stored
 
     def converted(self, consumed: Consumed) -> Entries:
-        """Convert records of one partition, and store nothing; for comparisons with the cache.
+        """Convert records of one partition, and store nothing; for comparisons with the cache of the topic's plan.
 
         :raises ProgramFault: as :meth:`store`.
         """
         self._carried.new_batch()
-        return self._convert(consumed)[0]
+        parts, bad = self._convert(consumed)
+        if not parts:  # transforms drop all
+            empty = pa.array([], pa.binary())
+            return Entries(np.zeros(0, np.int64), empty, empty, tuple(bad))
+        rows = np.concatenate([entries.rows for _, entries in parts])
+        return replace(_concat_entries([entries for _, entries in parts]), rows=rows, bad=tuple(bad))
 
     def flush(self) -> None:
         """Wait until all batches are in the caches."""

@@ -116,7 +116,8 @@ class SourceDirection:
         bad = [row.row for row in found.bad]
 
         def columns(at: RowIndex) -> Columns:
-            places = np.delete(np.arange(sum(page.rows for page in pages)), bad)[at]
+            kept = found.records.rows  # of each record's entry, where transforms drop some
+            places = (np.delete(np.arange(sum(page.rows for page in pages)), bad) if kept is None else kept)[at]
             entries = pa.array(_entries_at(pages, info.name, places), pa.binary())
             return entries, pa.nulls(len(entries), pa.binary())
 
@@ -125,7 +126,10 @@ class SourceDirection:
     def _conversion(self, target: Target, info: CacheInfo, pages: Sequence[Page], *, in_order: bool) -> Conversion:
         converter = self.converters.of(target.cache)
         try:
-            return Conversion(converter.convert(pages, info, self.cluster, topic=target.topic, in_order=in_order))
+            records = converter.convert(pages, info, self.cluster, topic=target.topic, in_order=in_order)
+            for _, error in records.refused:
+                raise error
+            return Conversion(records)
         except ENTRY_ERRORS:
             if self.plan.settings.error_handling_policy == STOP:
                 raise
@@ -133,8 +137,7 @@ class SourceDirection:
 
     def _reader(self, target: Target, info: CacheInfo) -> EntryReader:
         if target.cache not in self.readers:
-            settings = self.plan.settings.of(target.cache)
-            self.readers[target.cache] = EntryReader(settings, target.topic, self.cluster, info, decode_rows)
+            self.readers[target.cache] = EntryReader(self.plan.settings, target.topic, self.cluster, info, decode_rows)
         return self.readers[target.cache]
 
     def _to_check(self, rows: Rows) -> RowIndex:
