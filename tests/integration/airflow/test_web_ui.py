@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from ignite_kafka.kafka.topics import Topics
 from ignite_kafka.state.status import FAILED, RUNNING
 from ignite_kafka.state.target_state import PAUSED, STOPPED, read_target
 from tests.integration.airflow.conftest import ENTRIES, PREFIX, Secured, WriteRun
-from tests.support.airflow_home import ROOT, AirflowHome
+from tests.support.airflow_home import AirflowHome
 from tests.support.airflow_web import AirflowWeb, airflow_web
 from tests.support.browser import Browser, chromium
 from tests.support.oracle import read_committed
@@ -30,8 +31,10 @@ SEND = "[data-testid=trigger-dag-submit]"
 
 
 @pytest.fixture(scope="module")
-def web(secured: Secured, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AirflowWeb]:
-    home = AirflowHome(tmp_path_factory.mktemp("web"), ROOT / "dags", secured.connections()).migrate()
+def web(airflow: AirflowHome, secured: Secured, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AirflowWeb]:
+    dags = tmp_path_factory.mktemp("web-dags")
+    shutil.copy(airflow.dags / f"{DAG}.py", dags)
+    home = AirflowHome(tmp_path_factory.mktemp("web"), dags, secured.connections()).migrate()
     with airflow_web(home, {}) as running:
         yield running
 
@@ -71,7 +74,6 @@ def test_form_of_a_manual_run(web: AirflowWeb, browser: Browser, secured: Secure
     browser.click(SEND)
     browser.has("'no blanks' does not match")
     browser.fill("#element_name", "by-form")
-    browser.fill("#element_cache_whitelist", "people")
     browser.press("Target")
     browser.fill("#element_topic_prefix", "form-")
     browser.click(SEND)

@@ -116,7 +116,7 @@ def test_records_that_a_sink_has_not_stored_yet_are_no_differences(sink: Sink) -
 
 def test_a_repair_beside_a_run_is_refused(sink: Sink) -> None:
     sink.send([trade(number) for number in range(30)])
-    with Running(sink) as running:
+    with Running(sink, slots=1) as running:  # it holds one of the session's two cores, the comparison has the other one
         running.awaits(set(range(30)))
         wait_until(lambda: running.alive and verified(sink)["cache"].result.equal, "the commit of the stored records")
         with pytest.raises(NotStopped, match="its newest run has not ended"):
