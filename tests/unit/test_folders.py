@@ -14,9 +14,9 @@ LIBRARY = ROOT / "spark_apps" / "ignite_kafka"
 PROVIDER = ROOT / "airflow_provider_ignite_kafka"
 # each imports only those before it; a module of the library's root stands for itself
 ORDER = (
-    "errors", "events", "common", "ignite.types", "ignite.binary", "ignite", "settings", "plan", "kafka", "registry", "convert.rules",
-    "convert.connect", "convert.avro", "convert.to_kafka", "convert.to_ignite", "convert", "state", "runtime", "source", "source.snapshot",
-    "source.stream", "sink", "run", "admin", "preflight", "datasources", "app", "cli", "",
+    "errors", "events", "common", "sql", "ignite.types", "ignite.binary", "ignite", "settings", "plan", "kafka", "registry",
+    "convert.rules", "convert.connect", "convert.avro", "convert.filter", "convert.to_kafka", "convert.to_ignite", "convert", "state",
+    "runtime", "source", "source.snapshot", "source.stream", "sink", "run", "admin", "preflight", "datasources", "app", "cli", "",
 )  # fmt: skip
 # modules without a test of their name, by the test that covers them through the module that uses them
 COVERED_BY = {
@@ -26,6 +26,9 @@ COVERED_BY = {
     "integration/cli/test_cli.py": "cli.views cli.sink_views kafka.clients",
     "integration/convert/connect/test_text.py": "convert.connect.java_text",
     "integration/convert/connect/test_simple.py": "convert.connect.parse_string convert.connect.simple_tokens",
+    "integration/convert/filter/test_against_spark.py": "convert.filter.evaluate convert.filter.operands",
+    "unit/convert/filter/test_entries.py": "convert.filter.columns convert.filter.separate convert.filter.user_function",
+    "unit/sql/test_parser.py": "sql.literals sql.syntax sql.tokens",
     "integration/convert/test_connect_json.py": "convert.to_kafka.json convert.to_kafka.json_values",
     "integration/datasources/test_sources.py": "datasources.kafka_tx datasources.pushdown",
     "integration/ignite/test_binary_java.py": (

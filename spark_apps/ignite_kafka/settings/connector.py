@@ -13,6 +13,8 @@ from typing import Any, ClassVar
 
 from ..events import BAD_RECORDS_SKIPPED, CONFIG_CHANGED, TLS_NOT_VERIFIED, Event
 from ..ignite.endpoint import MAX_FRAME_BYTES, IgniteEndpoint, TlsSettings, split_address
+from ..sql.parser import parse_condition
+from ..sql.tokens import Refused
 from . import converters
 from .base import setting
 from .client_config import CLIENT_SETTINGS, CONSUMER_SETTINGS, PRODUCER_SETTINGS
@@ -53,8 +55,17 @@ class ConnectorSettings(NamedSettings):
         "", TEXT, "Filter of entries", reference="cacheFilter", unsupported=None, fixed_in_snapshot=True, overridable=True,
     )  # fmt: skip
     where: str = setting(
-        "", TEXT, "Condition in Spark SQL that entries must meet", unsupported=None, fixed_in_snapshot=True, overridable=True
-    )
+        "", TEXT,
+        "Condition in Spark SQL that entries must meet to be sent or stored, on the columns of data source ignite: _key, fields of values, "
+        "_value, _type; docs/filter.md says what it may hold. Empty: all entries",
+        fixed_in_snapshot=True, overridable=True,
+    )  # fmt: skip
+    filter: str = setting(
+        "", text_like(r"([A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*)?", "package.module:function"),
+        "Python function that gets an Arrow batch of the entries that meet where, and returns a boolean for each: whether it is sent or "
+        "stored. Its module must be installed, or given to Spark, on the driver and each executor",
+        fixed_in_snapshot=True, overridable=True,
+    )  # fmt: skip
     select: str = setting("", TEXT, "Columns of the records, in Spark SQL", unsupported=None, fixed_in_snapshot=True, overridable=True)
     transforms: tuple[str, ...] = setting(
         (), TEXTS, "Single message transforms", unsupported=None, fixed_in_snapshot=True, overridable=True
@@ -198,6 +209,8 @@ class ConnectorSettings(NamedSettings):
         for side in ("key", "value", "header"):
             with found.check(f"{side}_converter", f"{side}_converter_config"):
                 self.converter_properties(side)
+        with found.check("where"):
+            self._check_where()
         with found.check("ignite_addresses"):
             self._check_addresses()
         for name in _TLS_FILES:
@@ -211,6 +224,13 @@ class ConnectorSettings(NamedSettings):
             if (self.error_handling_policy == "DEAD_LETTER") != bool(self.dead_letter_topic):
                 reason = f"error_handling_policy is {self.error_handling_policy}"
                 raise self.wrong("dead_letter_topic", reason, "Set both: policy DEAD_LETTER and the topic, or none of them")
+
+    def _check_where(self) -> None:
+        try:
+            if self.where:
+                parse_condition(self.where)
+        except Refused as refused:
+            raise self.wrong("where", str(refused), refused.remedy) from refused
 
     @property
     def streams(self) -> bool:

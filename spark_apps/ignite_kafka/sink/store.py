@@ -16,6 +16,7 @@ import pyarrow as pa
 from .. import events
 from ..common.redaction import in_message
 from ..convert.connect_converters import deserializer
+from ..convert.filter import Filters
 from ..convert.rules.stage import Stage
 from ..convert.to_ignite import BadRecord, ClusterTypes, ConversionRules, Entries, RecordConverter, SideRules, last_per_key
 from ..errors import EntriesRefused, IgniteKafkaError, ProgramFault, RecordRefused
@@ -31,6 +32,7 @@ from ..settings.sink import SinkSettings
 from ..state.types import TypesTopic
 from .carried_types import CarriedTypes, TypesGrown
 from .dead_letters import error_of
+from .entry_filter import kept_entries
 
 log = logging.getLogger(__name__)
 
@@ -40,11 +42,13 @@ class Stored:
     """The result of a batch.
 
     :param entries: number of entries to put or remove, by partition.
+    :param filtered: number of entries that the filter left out, by partition; none where there is no filter.
     :param skipped: bad records, with the records that they are of.
     :param stopped: the first bad record of a partition where the error policy is to stop.
     """
 
     entries: dict[TopicPartition, int] = field(default_factory=dict)
+    filtered: dict[TopicPartition, int] = field(default_factory=dict)
     skipped: list[tuple[Consumed, tuple[BadRecord, ...]]] = field(default_factory=list)
     stopped: dict[TopicPartition, RecordRefused] = field(default_factory=dict)
 
@@ -61,6 +65,7 @@ class Store:
         self._settings, self._cluster = plan.settings, cluster
         self._plans = {topic.name: topic for topic in plan.topics}
         self._carried = CarriedTypes(ClusterTypes(cluster), TypesTopic(clients, plan.settings.carried_types_topic))
+        self._filters = Filters(plan.settings)
         self._overwrite = plan.settings.process_updates
         self._sinks: dict[str, tuple[RecordConverter, CacheWriter]] = {}
 
@@ -78,6 +83,7 @@ class Store:
         self._carried.new_batch()
         for consumed in batch:
             entries, writer = self._convert(consumed)
+            entries = self._filter(consumed, entries, stored)
             if self._in_order:
                 entries = entries.without(self._put_in_order(writer, entries))
             entries = self._apply_error_policy(consumed, entries, stored)
@@ -97,6 +103,21 @@ class Store:
         """Wait until all batches are in the caches."""
         for _, writer in self._sinks.values():
             writer.flush()
+
+    @property
+    def needs_times(self) -> bool:
+        """Whether a filter needs the records' timestamps."""
+        filters = [self._filters.of(topic) for topic in self._plans]
+        return any(one is not None and one.needs_times for one in filters)
+
+    def _filter(self, consumed: Consumed, entries: Entries, stored: Stored) -> Entries:
+        """The entries that the topic's filter keeps."""
+        entry_filter = self._filters.of(consumed.topic)
+        if entry_filter is None:
+            return entries
+        kept = kept_entries(entries, consumed, entry_filter, self._sinks[consumed.topic][0].cache, self._carried)
+        stored.filtered[consumed.topic, consumed.partition] = len(entries) - len(kept) - (len(kept.bad) - len(entries.bad))
+        return kept
 
     def _convert(self, consumed: Consumed) -> tuple[Entries, CacheWriter]:
         """Entries of records, by the types that the source has described meanwhile, if records introduce some."""

@@ -101,7 +101,9 @@ class SinkTask(TaskLoop):
             starts = slots.starts()
             group, settings = self._settings.group_id, self._settings
             headers = any(settings.of(topic.name).key_policy == HEADER for topic in self._plan.topics)
-            with closing(RecordReader(self._clients, group, starts.offsets, ends, limits, headers=headers)) as reader:
+            with closing(
+                RecordReader(self._clients, group, starts.offsets, ends, limits, timed=store.needs_times, headers=headers)
+            ) as reader:
                 slots.commit({place: starts.offsets[place] for place in starts.unrecorded}, {}, reader.group_metadata)
                 self._batches(reader, store, slots, end)
 
@@ -158,5 +160,5 @@ def _counted(batch: Sequence[Consumed], stored: Stored, started: float) -> Itera
     skipped = {(consumed.topic, consumed.partition): len(records) for consumed, records in stored.skipped}
     for consumed in batch:
         place = consumed.topic, consumed.partition
-        size = consumed.keys.nbytes + consumed.values.nbytes
-        yield place, CacheCount(stored.entries[place], len(consumed), size, started=started, bad=skipped.get(place, 0))
+        size, filtered = consumed.keys.nbytes + consumed.values.nbytes, stored.filtered.get(place, 0)
+        yield place, CacheCount(stored.entries[place], len(consumed), size, started=started, bad=skipped.get(place, 0), filtered=filtered)

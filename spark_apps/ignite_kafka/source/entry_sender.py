@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from .. import events
 from ..common.arrays import Int64Array
 from ..convert import Converters
+from ..convert.filter import Filters
 from ..convert.rules.stage import Stage
 from ..convert.to_kafka.bad_entries import ENTRY_ERRORS, BadEntry, Conversion, separate_bad_entries
 from ..convert.to_kafka.key_types import key_types_in
@@ -26,9 +27,23 @@ from ..settings.connector import DEAD_LETTER, STOP
 from ..settings.topic_names import types_topic
 from ..state.slot_writer import SlotWriter
 from ..state.types import write_uses
+from .entry_selection import EntrySelector, Selection
 from .provenance import Origin, Provenance
 
 REFUSE = "REFUSE"
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What became of some entries.
+
+    :param bad: positions of the entries that were skipped or became dead letters.
+    :param filtered: positions of the entries that the filter left out.
+    """
+
+    records: Records
+    bad: Int64Array
+    filtered: Int64Array
 
 
 class EntrySender:
@@ -42,6 +57,7 @@ class EntrySender:
         self._connector, self._generation, self._settings, self._cluster = plan.connector, plan.generation, settings, cluster
         self._types_topic = types_topic(settings.internal_topic_prefix)
         self._converters = converters or Converters(settings)
+        self._filters = Filters(settings)
         self._provenance = Provenance(plan)
 
     def send(
@@ -54,30 +70,43 @@ class EntrySender:
         partitions: npt.NDArray[np.integer[Any]],
         removed: npt.NDArray[np.bool_] | None = None,
         changes: tuple[Int64Array, Int64Array] | None = None,
-    ) -> tuple[Records, npt.NDArray[np.int64]]:
+    ) -> Sent:
         """Queue the N entries of pages, and dead letters of those that cannot be converted.
 
         :param partitions: N Ignite partitions.
         :param removed: N flags: the entry is a tombstone; None: none is, and the order of the entries does not count.
         :param changes: N update counters and N capture times (milliseconds) of changes; None: the entries were read from the cache.
-        :returns: the records, and the positions of the bad entries.
+        :returns: the records, and the positions of the bad entries and of those that the filter left out.
         :raises AmbiguousKeys: keys of two types can give the same Kafka key, and setting `coinciding_keys` refuses that.
         :raises DecodeError, UnsupportedType, RecordTooLarge: of a bad entry if the policy is to stop; whatever the policy, of a page whose
             entry boundaries cannot be found.
         """
-        conversion = self._convert_batch(writer, cache, info, pages, in_order=removed is not None or bool(self._provenance))
+        chosen = self._select(cache, info, pages, removed)
+        conversion = self._convert_batch(writer, cache, info, chosen.pages, in_order=removed is not None or bool(self._provenance))
         records, rows = conversion.records, np.array([bad.row for bad in conversion.bad], np.int64)
-        if removed is not None:
-            records = with_tombstones(records, np.delete(removed, rows))
+        if chosen.removed is not None:
+            records = with_tombstones(records, np.delete(chosen.removed, rows))
+        every_bad = np.concatenate(([bad.row for bad in chosen.bad], chosen.positions(rows))).astype(np.int64)
         if self._provenance:
-            origin = Origin(cache, partitions, *(changes or (None, None))).without(rows)
+            origin = Origin(cache, partitions, *(changes or (None, None))).without(np.union1d(every_bad, chosen.filtered))
             records = replace(records, headers=self._provenance.headers(origin, cache.topic))
         self.note_key_types(cache.name, records.key_types)
         write_uses(writer, self._types_topic, cache.topic, records, self._cluster)
         writer.send(cache.topic, cache.topic_partitions, records, cache.topic_id)
-        for bad, partition in zip(conversion.bad, partitions[rows].tolist(), strict=True):
+        for bad, partition in zip((*chosen.bad, *conversion.bad), partitions[every_bad].tolist(), strict=True):
             self._skip(writer, slot, cache, partition, bad)
-        return records, rows
+        return Sent(records, every_bad, chosen.filtered)
+
+    def _select(self, cache: CachePlan, info: CacheInfo, pages: Sequence[Page], removed: npt.NDArray[np.bool_] | None) -> Selection:
+        """The entries to send; all where the cache has no filter."""
+        entry_filter = self._filters.of(cache.name)
+        if entry_filter is None:
+            return Selection(pages, removed=removed)
+        converter, tombstones = self._converters.of(cache.name), self._settings.process_removals
+        found = EntrySelector(entry_filter, converter, info, self._cluster, cache.topic, tombstones=tombstones).select(pages, removed)
+        if found.bad and self._settings.error_handling_policy == STOP:
+            raise found.bad[0].error
+        return found
 
     def note_key_types(self, cache: str, types: Iterable[KeyType]) -> None:
         """Note types of a cache's keys. Report or refuse a type that can give the same Kafka key as an earlier one of this run.

@@ -40,7 +40,7 @@ class Literal:
     """
 
     kind: Kind
-    value: None | bool | int | float | Decimal | str | date
+    value: bool | int | float | Decimal | str | date | None
 
 
 @dataclass(frozen=True)

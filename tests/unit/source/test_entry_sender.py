@@ -71,8 +71,8 @@ def send(
     converters = Converters(settings, lambda _: value_converter) if value_converter else None
     sender = EntrySender(TransferPlan("c", "s", 1, 16, settings, (PLAN,)), cast(Any, types or Types()), converters)
     gone = None if removed is None else np.array(removed)
-    records, bad = sender.send(cast(Any, writer), 9, PLAN, cache, [entries], PARTITIONS[: entries.rows], gone)
-    return records, bad.tolist()
+    sent = sender.send(cast(Any, writer), 9, PLAN, cache, [entries], PARTITIONS[: entries.rows], gone)
+    return sent.records, sent.bad.tolist()
 
 
 def test_the_default_policy_stops_the_task() -> None:

@@ -85,11 +85,11 @@ def test_headers_stay_with_their_records_when_entries_are_bad_or_of_several_type
     writer = Writer()
     entries = page([(long(1), string("a")), (string("k"), string("b")), (long(2), NULL_KEY), (long(3), NULL)], 3)
     removed, counters = np.array([False, False, False, True]), np.array([10, 11, 12, 13])
-    _, bad = sender.send(
+    sent = sender.send(
         cast(Any, writer), 1, CACHE, CacheInfo("flights", 1), [entries], np.array([5, 6, 7, 8]), removed, (counters, counters)
     )
     (records,) = writer.records
-    assert bad.tolist() == [2]
+    assert sent.bad.tolist() == [2]
     assert records.headers is not None
     found = [tuple(int(value or 0) for _, value in headers) for headers in pairs(records.headers)]
     assert dict(zip(records.keys.to_pylist(), found, strict=True)) == {b"1": (5, 10), b'"k"': (6, 11), b"3": (8, 13)}

@@ -1,7 +1,8 @@
 """The columns that a condition sees: those of data source ``ignite``, so that a condition can be tried on a DataFrame first.
 
 ``_key`` (``_key.id`` is a field of keys that are objects), the fields of the values by their names, ``_value`` for values that are no
-objects, and ``_type``, the name of the value's type. Names are compared without case, as Spark and Ignite do.
+objects, and ``_type``, the name of the value's type. At a sink also ``_topic``, ``_partition``, ``_offset`` and ``_timestamp`` of the
+record. Names are compared without case, as Spark and Ignite do.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ from . import operands
 from .operands import Operand
 
 KEY, VALUE, TYPE = "_key", "_value", "_type"
+TIMESTAMP = "_timestamp"
+OfRecords = Mapping[str, pa.Array]
+"""Columns of the records that N entries come from, by name, each of N values."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,7 @@ class NeededColumns:
         )
 
 
-def columns_of_group(group: EntryGroup) -> dict[str, tuple[pa.Array, pa.Field]]:
+def columns_of_group(group: EntryGroup, records: OfRecords) -> dict[str, tuple[pa.Array, pa.Field]]:
     """The columns of a group by their names, each with its field and marks."""
     found = {KEY: (group.key, field_of(KEY, group.key.type, group.key_type.mark))}
     value = group.value
@@ -58,6 +62,8 @@ def columns_of_group(group: EntryGroup) -> dict[str, tuple[pa.Array, pa.Field]]:
         found |= {field.name: (value.field(at), field) for at, field in enumerate(value.type) if field.name not in (KEY, VALUE, TYPE)}
     else:
         found[VALUE] = value, field_of(VALUE, value.type, group.value_type.mark)
+    for name, column in records.items():
+        found[name] = column.take(pa.array(group.rows)), pa.field(name, column.type)
     found[TYPE] = pa.repeat(pa.scalar(group.value_type.name), len(value)), pa.field(TYPE, pa.string())
     return found
 

@@ -8,9 +8,9 @@ from .decode_rows import decode_rows
 from .decode_scalars import EnumPolicy
 from .encode import encode_objects, encoded
 from .entry_bounds import EntryBounds, concat_bounds, entry_bounds, entry_cuts, raw_entries
-from .kept_rows import kept_rows
 from .object_layout import ObjectLayout
 from .page_buffer import Wire
+from .page_rows import kept_rows, with_nulls
 from .type_ids import type_ids_within
 
 __all__ = [
@@ -31,4 +31,5 @@ __all__ = [
     "kept_rows",
     "raw_entries",
     "type_ids_within",
+    "with_nulls",
 ]  # fmt: skip

@@ -107,7 +107,7 @@ def decode_arrays(
     data = [pa.py_buffer(b"") if not len(array) else array.buffers()[2] for array in (keys, values)]
     parts = [np.frombuffer(part, np.uint8) for part in data]
     whole = np.concatenate(parts)
-    wire = Wire.of([Page(-1, len(keys), memoryview(whole), True)], cache, types)
+    wire = Wire.of([Page(-1, len(keys), memoryview(whole.data), True)], cache, types)
     offsets = [_offsets(keys), _offsets(values) + parts[0].size]
     bounds = EntryBounds(offsets[0][:-1], offsets[0][1:], offsets[1][:-1], offsets[1][1:])
     decoders = [ColumnDecoder(wire, order=FieldOrder.TYPE, date_zone=date_zone, fields=fields) for fields in (key_fields, value_fields)]

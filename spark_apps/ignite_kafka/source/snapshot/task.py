@@ -145,6 +145,7 @@ class SlotCopy:
         self._outcome_unknown = False
         self._unit_rows: dict[int, int] = {}  # entries so far of units that continue in the next batch
         self._unit_bad: Counter[int] = Counter()  # bad ones of them
+        self._unit_filtered: Counter[int] = Counter()  # those that the filter left out
         self._key_kinds: set[KeyKind] = set()  # of the cache that is copied
         self._batch_bytes = self._settings.page_bytes * _BATCH_PAGES  # of pages
         self._begun: tuple[CacheInfo, Scan] | None = None  # requested before the slot had its turn
@@ -185,7 +186,7 @@ class SlotCopy:
     def _attempt(self) -> dict[str, CacheCount]:
         if self._turn.stop.is_set():
             raise _Stopped
-        self._unit_rows, self._unit_bad = {}, Counter()
+        self._unit_rows, self._unit_bad, self._unit_filtered = {}, Counter(), Counter()
         # the last try is no longer than the time that is left
         opener, plan = self._turn.opener, self._plan
         clients = replace(opener.clients, patience_s=min(opener.clients.patience_s, max(BRIEF_S, self._budget.remaining())))
@@ -259,8 +260,10 @@ class SlotCopy:
             raise _Stopped
         if any(page.rows for page in batch):
             partitions = np.repeat([page.partition for page in batch], [page.rows for page in batch])
-            records, bad = self._sender.send(writer, self._slot, cache, info, batch, partitions)
-            self._unit_bad.update(partitions[bad].tolist())
+            sent = self._sender.send(writer, self._slot, cache, info, batch, partitions)
+            records = sent.records
+            self._unit_bad.update(partitions[sent.bad].tolist())
+            self._unit_filtered.update(partitions[sent.filtered].tolist())
             if records.key_kinds and not self._key_kinds:  # the topic may hold keys of former snapshots
                 self._key_kinds = kinds_of_keys(writer.state.by_cache.get(cache.name, {}).values())
             self._key_kinds |= records.key_kinds
@@ -270,9 +273,11 @@ class SlotCopy:
             self._unit_rows[page.partition] = self._unit_rows.get(page.partition, 0) + page.rows
             if page.last:
                 rows, skipped = self._unit_rows.pop(page.partition), self._unit_bad.pop(page.partition, 0)
+                filtered = self._unit_filtered.pop(page.partition, 0)
+                rows -= filtered
                 unit = cache.name, page.partition, cache.incarnation, self._plan.snapshot_id
                 writer.unit_done(*unit, rows - skipped, skipped, cache.topic_id, self._key_kinds)
-                count.add(CacheCount(entries=rows, records=rows - skipped, units=1, bad=skipped))
+                count.add(CacheCount(entries=rows, records=rows - skipped, units=1, bad=skipped, filtered=filtered))
         if writer.past_limits and not self._unit_rows:
             self._commit(writer)
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import string
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
 from ignite_kafka.convert.filter.columns import ColumnLookup
 from ignite_kafka.convert.filter.evaluate import evaluate
 from ignite_kafka.errors import UnsupportedType
@@ -35,7 +34,9 @@ LONGS = st.sampled_from([-(2**63), -1, 0, 1, 5, 2**53 + 1, 9_007_199_254_740_993
 FLOATS = st.one_of(st.sampled_from([0.0, -0.0, 1.0, 1.5, 16_777_216.0, float("nan"), float("inf"), float("-inf")]), st.floats(width=32))
 DOUBLES = st.one_of(st.sampled_from([0.0, -0.0, 1.0, 1.5, 0.1, 2.0**53, float("nan"), float("inf"), float("-inf"), 5e-324]), st.floats())
 TEXTS = st.one_of(
-    st.sampled_from(["", "a", "A", "ab", "a_b", "a%b", "a\\b", "it's", "ä", "a\u0308", "\U0001f600", "\U0001f600a", "\uffff", "a\nb", "\0"]),
+    st.sampled_from(
+        ["", "a", "A", "ab", "a_b", "a%b", "a\\b", "it's", "ä", "a\u0308", "\U0001f600", "\U0001f600a", "\uffff", "a\nb", "\0"]
+    ),
     st.text(st.sampled_from("ab%_\\.*'ß\U0001f600\n"), max_size=4),
 )
 DATES = st.sampled_from([date(1, 1, 1), date(1582, 10, 4), date(1582, 10, 15), date(1969, 12, 31), date(2024, 2, 29), date(9999, 12, 31)])
@@ -131,7 +132,12 @@ def ours(text: str, batch: pa.RecordBatch) -> list[bool | None] | None:
 
 
 def sparks(spark: SparkSession, texts: list[str], batch: pa.RecordBatch) -> list[list[bool | None]]:
-    rows = spark.createDataFrame(pa.Table.from_batches([batch])).coalesce(1).selectExpr(*(f"({text}) AS c{at}" for at, text in enumerate(texts))).collect()
+    rows = (
+        spark.createDataFrame(pa.Table.from_batches([batch]))
+        .coalesce(1)
+        .selectExpr(*(f"({text}) AS c{at}" for at, text in enumerate(texts)))
+        .collect()
+    )
     return [list(column) for column in zip(*rows, strict=True)]
 
 
