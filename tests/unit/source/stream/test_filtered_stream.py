@@ -16,7 +16,7 @@ from tests.support.stream_task import Task
 from tests.unit.source.stream.test_stream import BATCH, BATCHED, FAULTS, WRITES, follow
 
 ODD = ", ".join(map(str, range(1, 400, 2)))
-EVEN_VERSIONS = {"where": f"_value NOT IN ({ODD})"}
+EVEN_VERSIONS: dict[str, Any] = {"where": f"_value NOT IN ({ODD})"}
 """A value is the version of its write: every second write of a key leaves the filter, or enters it."""
 
 
