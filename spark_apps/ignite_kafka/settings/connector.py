@@ -52,7 +52,8 @@ class ConnectorSettings(NamedSettings):
 
     # What is copied
     cache_filter: str = setting(
-        "", TEXT, "Filter of entries", reference="cacheFilter", unsupported=None, fixed_in_snapshot=True, overridable=True,
+        "", TEXT, "Filter of entries, a Java class", reference="cacheFilter", unsupported=None, fixed_in_snapshot=True, overridable=True,
+        instead="Write its condition in Spark SQL (where), or name a Python function (filter): no Java class runs in Python workers",
     )  # fmt: skip
     where: str = setting(
         "", TEXT,
