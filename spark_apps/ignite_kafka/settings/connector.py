@@ -7,13 +7,13 @@ the classes.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..events import BAD_RECORDS_SKIPPED, CONFIG_CHANGED, TLS_NOT_VERIFIED, Event
 from ..ignite.endpoint import MAX_FRAME_BYTES, IgniteEndpoint, TlsSettings, split_address
-from ..sql.parser import parse_condition
+from ..sql.parser import parse_columns, parse_condition
 from ..sql.tokens import Refused
 from . import converters
 from .base import setting
@@ -67,7 +67,12 @@ class ConnectorSettings(NamedSettings):
         "stored. Its module must be installed, or given to Spark, on the driver and each executor",
         fixed_in_snapshot=True, overridable=True,
     )  # fmt: skip
-    select: str = setting("", TEXT, "Columns of the records, in Spark SQL", unsupported=None, fixed_in_snapshot=True, overridable=True)
+    select: str = setting(
+        "", TEXT,
+        "Fields of values that the records of a source have, in this order, with commas between and backticks where Spark SQL needs them; "
+        "others are not decoded. Empty: all. A sink does not have it yet",
+        fixed_in_snapshot=True, overridable=True,
+    )  # fmt: skip
     transforms: tuple[str, ...] = setting(
         (), TEXTS, "Single message transforms", unsupported=None, fixed_in_snapshot=True, overridable=True
     )
@@ -211,7 +216,9 @@ class ConnectorSettings(NamedSettings):
             with found.check(f"{side}_converter", f"{side}_converter_config"):
                 self.converter_properties(side)
         with found.check("where"):
-            self._check_where()
+            self._check_text("where", parse_condition)
+        with found.check("select"):
+            self._check_text("select", parse_columns)
         with found.check("ignite_addresses"):
             self._check_addresses()
         for name in _TLS_FILES:
@@ -226,12 +233,12 @@ class ConnectorSettings(NamedSettings):
                 reason = f"error_handling_policy is {self.error_handling_policy}"
                 raise self.wrong("dead_letter_topic", reason, "Set both: policy DEAD_LETTER and the topic, or none of them")
 
-    def _check_where(self) -> None:
+    def _check_text(self, name: str, parse: Callable[[str], object]) -> None:
         try:
-            if self.where:
-                parse_condition(self.where)
+            if getattr(self, name):
+                parse(getattr(self, name))
         except Refused as refused:
-            raise self.wrong("where", str(refused), refused.remedy) from refused
+            raise self.wrong(name, str(refused), refused.remedy) from refused
 
     @property
     def streams(self) -> bool:

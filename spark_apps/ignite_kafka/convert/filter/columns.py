@@ -7,14 +7,16 @@ record. Names are compared without case, as Spark and Ignite do.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...errors import UnsupportedType
+from ...errors import UnknownBinaryType, UnsupportedType
 from ...ignite.binary import EntryGroup
+from ...ignite.types.java_hash import java_hash
+from ...ignite.types.model import CacheInfo, TypeSource
 from ...ignite.types.type_table import field_of
 from ...sql.syntax import Column
 from . import operands
@@ -108,3 +110,31 @@ def _inner(array: pa.Array, name: str, outer: str) -> tuple[pa.Array, pa.Field]:
             return child, field
     known = ", ".join(field.name for field in array.type)
     raise UnsupportedType(f"column {outer} has no field {name} (but {known})", "Correct where.", field=f"{outer}.{name}")
+
+
+def check_absent(setting: str, group: EntryGroup, cache: CacheInfo, types: TypeSource, name: str) -> None:
+    """Refuse a column that neither the value's type nor a declared type of the cache has: its name is wrong, and not its value null."""
+    if pa.types.is_null(group.value.type):
+        return
+    known = declared_fields(cache, types)
+    if name.lower() not in known:
+        own = set() if group.value_type.type_id is None else {field.name for field in types.binary_type(group.value_type.type_id).fields}
+        raise no_column(setting, name, cache.name, known | {field.lower() for field in own})
+
+
+def declared_fields(cache: CacheInfo, types: TypeSource) -> set[str]:
+    """Fields of values that the query entities of a cache name, or that the cluster knows of their types, in lower case."""
+    known: set[str] = set()
+    for entity in cache.query_entities:
+        known |= {field.name.lower() for field in entity.fields if not field.is_key}
+        try:
+            known |= {field.name.lower() for field in types.binary_type(java_hash(entity.value_type.lower())).fields}
+        except UnknownBinaryType:
+            continue  # a simple class, or a type of which no object was written yet
+    return known
+
+
+def no_column(setting: str, name: str, cache: str, known: Collection[str]) -> UnsupportedType:
+    """The error of a setting that names a column that is not there."""
+    what = f"{setting} names column {name}, which values do not have (but {', '.join(sorted(known)) or VALUE})"
+    return UnsupportedType(what, f"Correct {setting}: docs/filter.md says which columns there are.", cache=cache, field=name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from types import MappingProxyType
 
 import numpy as np
@@ -12,13 +12,24 @@ import pyarrow as pa
 
 from ...common.arrays import Mask
 from ...common.redaction import in_message
-from ...errors import IgniteKafkaError, ProgramFault, UnknownBinaryType, UnsupportedType
+from ...errors import IgniteKafkaError, ProgramFault, UnsupportedType
 from ...ignite.binary import EntryGroup, decode_arrays, decode_entries, kept_rows
-from ...ignite.types.java_hash import java_hash
 from ...ignite.types.model import CacheInfo, Page, TypeSource
 from ...sql import parse_condition
 from ...sql.syntax import columns_of
-from .columns import KEY, TIMESTAMP, TYPE, VALUE, ColumnLookup, NeededColumns, OfRecords, columns_of_group
+from .columns import (
+    KEY,
+    TIMESTAMP,
+    TYPE,
+    VALUE,
+    ColumnLookup,
+    NeededColumns,
+    OfRecords,
+    check_absent,
+    columns_of_group,
+    declared_fields,
+    no_column,
+)
 from .evaluate import evaluate
 from .user_function import MaskFunction
 
@@ -49,11 +60,11 @@ class EntryFilter:
 
         :raises UnsupportedType: no declared type has a column.
         """
-        known = _declared_fields(cache, types)
+        known = declared_fields(cache, types)
         for column in self._columns:
             name = column.path[0].lower()
             if known and name not in (KEY, VALUE, TYPE) and name not in known:
-                raise _no_column(column.path[0], cache.name, known)
+                raise no_column("where", column.path[0], cache.name, known)
 
     def of_pages(self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource) -> Mask:
         """A flag for each entry of the pages, in their order: whether it is kept.
@@ -100,7 +111,7 @@ class EntryFilter:
         assert self._condition is not None
         kept = np.zeros(count, bool)
         for group in groups:
-            absent = functools.partial(_check_absent, group, cache, types)
+            absent = functools.partial(check_absent, "where", group, cache, types)
             lookup = ColumnLookup(columns_of_group(group, records), len(group.rows), absent)
             try:
                 found = evaluate(self._condition, lookup, len(group.rows))
@@ -142,30 +153,3 @@ def _called(function: MaskFunction, batch: pa.RecordBatch) -> Mask:
         what = f"the function of setting filter returned {len(mask)} values of type {mask.type} for {batch.num_rows} rows"
         raise ProgramFault(what, "Return one boolean for each row of the batch.", setting="filter")
     return np.asarray(mask.fill_null(False)).astype(bool)
-
-
-def _check_absent(group: EntryGroup, cache: CacheInfo, types: TypeSource, name: str) -> None:
-    """Refuse a column that neither the value's type nor a declared type of the cache has: its name is wrong, and not its value null."""
-    if pa.types.is_null(group.value.type):
-        return
-    known = _declared_fields(cache, types)
-    if name.lower() not in known:
-        own = set() if group.value_type.type_id is None else {field.name for field in types.binary_type(group.value_type.type_id).fields}
-        raise _no_column(name, cache.name, known | {field.lower() for field in own})
-
-
-def _declared_fields(cache: CacheInfo, types: TypeSource) -> set[str]:
-    """Fields of values that the query entities of a cache name, or that the cluster knows of their types, in lower case."""
-    known: set[str] = set()
-    for entity in cache.query_entities:
-        known |= {field.name.lower() for field in entity.fields if not field.is_key}
-        try:
-            known |= {field.name.lower() for field in types.binary_type(java_hash(entity.value_type.lower())).fields}
-        except UnknownBinaryType:
-            continue  # a simple class, or a type of which no object was written yet
-    return known
-
-
-def _no_column(name: str, cache: str, known: Collection[str]) -> UnsupportedType:
-    what = f"the condition names column {name}, which values do not have (but {', '.join(sorted(known)) or VALUE})"
-    return UnsupportedType(what, "Correct where: docs/filter.md says which columns there are.", cache=cache, field=name)

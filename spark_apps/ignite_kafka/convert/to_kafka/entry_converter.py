@@ -16,6 +16,7 @@ from ..rules.stage import Stage
 from .converter import KeyConverter, SideContext, SideConverter
 from .ignite_binary import IgniteBinaryConverter
 from .record_fields import RecordFields
+from .selected_fields import SelectedFields
 from .type_uses import uses_of
 
 
@@ -25,6 +26,7 @@ class EntryConverter:
     :param key: None: Ignite's binary format; so is `value`. At least one is given:
         :class:`.ignite_binary.IgniteBinaryConverter` is the converter of both.
     :param fields: fields that make the records' keys or timestamps; None: none does.
+    :param select: fields of the values that the records have; None: all.
     """
 
     def __init__(
@@ -34,9 +36,10 @@ class EntryConverter:
         enums: EnumPolicy = EnumPolicy.SHORT_NAME,
         date_zone: str = "UTC",
         fields: RecordFields | None = None,
+        select: SelectedFields | None = None,
     ) -> None:
         self._key, self._value, self._enums, self._date_zone = key, value, enums, date_zone
-        self._fields = fields or RecordFields()
+        self._fields, self._selected = fields or RecordFields(), select
         self._raw = IgniteBinaryConverter()
 
     @property
@@ -50,15 +53,23 @@ class EntryConverter:
 
     def check(self, cache: CacheInfo, types: TypeSource, topic: str = "") -> None:
         """Check both sides; raises UnsupportedType."""
+        if self._selected is not None:
+            self._selected.check(cache, types)
         for side in (self._key, self._value):
             if side is not None and not (side is self._key and self._fields.key):
-                side.check(SideContext(cache, types, topic, enums=self._enums))
+                side.check(self._declared(side, cache, types, topic))
 
     def register(self, cache: CacheInfo, types: TypeSource, topic: str) -> None:
         """Register the declared schemas of both sides; see :meth:`.converter.Converter.register`."""
         for side in (self._key, self._value):
             if side is not None:
-                side.register(SideContext(cache, types, topic, enums=self._enums))
+                side.register(self._declared(side, cache, types, topic))
+
+    def _declared(self, side: SideConverter, cache: CacheInfo, types: TypeSource, topic: str) -> SideContext:
+        """The context in which a side sees the declared types of its records."""
+        if self._selected is not None and side is self._value:
+            types = self._selected.of_types(cache, types)
+        return SideContext(cache, types, topic, enums=self._enums)
 
     def convert(self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource, *, topic: str = "", in_order: bool = False) -> Records:
         """Records of all entries of the pages, group by group of one key type and one value type, or in their order.
@@ -71,7 +82,7 @@ class EntryConverter:
         with_values = decoded[1] or bool(fields.key)
         decode = functools.partial(
             decode_entries, pages, cache, types, enums=self._enums, documents=True, keys=decoded[0], values=with_values,
-            date_zone=self._date_zone,
+            value_fields=None if self._selected is None else self._selected.needed(fields.of_values), date_zone=self._date_zone,
         )  # fmt: skip
         groups = decode()
         # objects in keys have their own fields alone, so that a field that their class gets later changes no older key
@@ -92,13 +103,13 @@ class EntryConverter:
             if self._value is None:
                 values.append(_of_rows(raw, group.rows, key=False))
             else:
-                values.append(self._value.convert(group.value, group.value_type, context))
-                uses.update(uses_of("value", group.value, group.value_type))
+                value = group.value if self._selected is None else self._selected.of_values(group, cache, types)
+                values.append(self._value.convert(value, group.value_type, context))
+                uses.update(uses_of("value", value, group.value_type))
             if fields.timestamp:
                 times.append(fields.times_ms(group))
         sets = raw.type_ids if raw is not None else frozenset[int](), frozenset(kinds), frozenset(key_types)
-        times_ms = np.concatenate(times) if times else None
-        records = Records(gather(keys), gather(values), *sets, uses=frozenset(uses), times_ms=times_ms)
+        records = Records(gather(keys), gather(values), *sets, uses=frozenset(uses), times_ms=np.concatenate(times) if times else None)
         return take_rows(records, np.argsort(np.concatenate([group.rows for group in groups]))) if in_order and len(groups) > 1 else records
 
     def key_forms(
