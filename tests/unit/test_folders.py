@@ -27,7 +27,9 @@ COVERED_BY = {
     "integration/convert/connect/test_text.py": "convert.connect.java_text",
     "integration/convert/connect/test_simple.py": "convert.connect.parse_string convert.connect.simple_tokens",
     "integration/convert/filter/test_against_spark.py": "convert.filter.evaluate convert.filter.operands",
-    "unit/convert/filter/test_entries.py": "convert.filter.columns convert.filter.separate convert.filter.user_function",
+    "unit/convert/filter/test_entries.py": (
+        "convert.filter.columns convert.filter.declared_types convert.filter.separate convert.filter.user_function"
+    ),
     "unit/sql/test_parser.py": "sql.literals sql.syntax sql.tokens",
     "integration/convert/test_connect_json.py": "convert.to_kafka.json convert.to_kafka.json_values",
     "integration/datasources/test_sources.py": "datasources.kafka_tx datasources.pushdown",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
@@ -30,6 +32,7 @@ from .columns import (
     declared_fields,
     no_column,
 )
+from .declared_types import check_declared
 from .evaluate import evaluate
 from .user_function import MaskFunction
 
@@ -58,13 +61,17 @@ class EntryFilter:
     def check(self, cache: CacheInfo, types: TypeSource) -> None:
         """Check the condition's columns against the types that the cache's query entities declare, before the first entry.
 
-        :raises UnsupportedType: no declared type has a column.
+        :raises UnsupportedType: no declared type has a column, or the condition cannot compare one of its declared type.
         """
         known = declared_fields(cache, types)
         for column in self._columns:
             name = column.path[0].lower()
             if known and name not in (KEY, VALUE, TYPE) and name not in known:
                 raise no_column("where", column.path[0], cache.name, known)
+        if self._condition is not None:
+            for entity in cache.query_entities:
+                with naming_cache(cache.name):
+                    check_declared(self._condition, replace(cache, query_entities=(entity,)), types)
 
     def of_pages(self, pages: Sequence[Page], cache: CacheInfo, types: TypeSource) -> Mask:
         """A flag for each entry of the pages, in their order: whether it is kept.
@@ -113,10 +120,8 @@ class EntryFilter:
         for group in groups:
             absent = functools.partial(check_absent, "where", group, cache, types)
             lookup = ColumnLookup(columns_of_group(group, records), len(group.rows), absent)
-            try:
+            with naming_cache(cache.name):
                 found = evaluate(self._condition, lookup, len(group.rows))
-            except UnsupportedType as error:
-                raise UnsupportedType(error.what, error.remedy, **{"cache": cache.name} | error.where) from error
             kept[group.rows] = np.asarray(found.fill_null(False))
         return kept
 
@@ -128,6 +133,15 @@ class EntryFilter:
             batch = pa.RecordBatch.from_arrays([array for array, _ in columns.values()], schema=_schema(columns))
             kept[group.rows] = _called(self._function, batch)
         return kept
+
+
+@contextmanager
+def naming_cache(cache: str) -> Iterator[None]:
+    """Add the cache to the error of a column."""
+    try:
+        yield
+    except UnsupportedType as error:
+        raise UnsupportedType(error.what, error.remedy, **{"cache": cache} | error.where) from error
 
 
 def _schema(columns: dict[str, tuple[pa.Array, pa.Field]]) -> pa.Schema:

@@ -167,7 +167,8 @@ def test_no_setting_of_a_session_decides(spark: SparkSession) -> None:
     named = [field for field in SCHEMA if field.name in columns]
     batch = pa.RecordBatch.from_pydict({field.name: columns[field.name] for field in named}, schema=pa.schema(named))
     texts = [
-        "at = TIMESTAMP '2024-03-31 03:30:00+02:00'", "day >= DATE '2024-03-31'", r"s LIKE 'a\\\\b'", r"s = 'it\'s'", "f > 0.1", "s = 'a' OR f = 2",
+        "at = TIMESTAMP '2024-03-31 03:30:00+02:00'", "day >= DATE '2024-03-31'", r"s LIKE 'a\\\\b'", r"s = 'it\'s'", "f > 0.1",
+        "s = 'a' OR f = 2",
     ]  # fmt: skip
     before = {
         "spark.sql.session.timeZone": "Asia/Tokyo",

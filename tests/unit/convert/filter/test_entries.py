@@ -95,6 +95,27 @@ def test_a_declared_cache_is_checked_before_its_first_entry() -> None:
         EntryFilter("pric > 1").check(cache, TYPES)
 
 
+@pytest.mark.parametrize(
+    ("where", "why"),
+    [
+        ("price = '5'", "is compared with a STRING"), ("at = DATE '2024-01-01'", "is compared with a DATE"),
+        ("_key = 'x'", "is compared with a STRING"), ("1.555 = amount", "1.555 has 1 digits and 3 behind the point; column amount has 36 and 2"),
+        ("amount IN (1.5, 1.55, 1.555)", "3 behind the point"), ("fine < _key", "_key has 20 digits"), ("fine < 123456789", "has 9 digits"),
+        ("symbol", "a BOOLEAN is due"), ("amount = other", "which Spark may round"), ("NOT (price LIKE 'x')", "LIKE compares STRINGs"),
+    ],
+)  # fmt: skip
+def test_declared_types_are_checked_before_the_first_entry(where: str, why: str) -> None:
+    scaled = tuple(QueryField(name, "java.math.BigDecimal", scale=scale) for name, scale in (("amount", 2), ("other", 2), ("fine", 30)))
+    named = {"price": "java.lang.Double", "symbol": "java.lang.String", "at": "java.sql.Timestamp", "day": "java.sql.Date"}
+    plain = tuple(QueryField(name, kind) for name, kind in named.items())
+    cache = replace(CACHE, query_entities=(QueryEntity("java.lang.Long", "Unwritten", fields=(*scaled, *plain)),))
+    good = "amount < 1.55 AND amount IN (1, 2) AND amount < _key AND fine > 12345678 AND price > 1.555 AND symbol LIKE 'a' AND _key = 1"
+    EntryFilter(f"{good} AND day = DATE '2024-01-01' AND at > TIMESTAMP '2024-01-01 00:00:00Z' AND _type = 'Unwritten'").check(cache, TYPES)
+    with pytest.raises(UnsupportedType, match=why) as caught:
+        EntryFilter(where).check(cache, TYPES)
+    assert caught.value.where["cache"] == "tested"
+
+
 @pytest.mark.parametrize("where", ["price = '5'", "symbol > 1", "symbol", "price LIKE 'x'", "_key = 1", "amount = price"])
 def test_types_that_spark_would_convert_are_refused(where: str) -> None:
     with pytest.raises(UnsupportedType, match="tested"):
