@@ -175,14 +175,14 @@ def test_no_setting_of_a_session_decides(spark: SparkSession) -> None:
         "spark.sql.ansi.enabled": "false",
         "spark.sql.ansi.doubleQuotedIdentifiers": "true",
     }
-    kept = {name: spark.conf.get(name) for name in before}
+    kept = {name: str(spark.conf.get(name)) for name in before}
     try:
         for name, value in before.items():
             spark.conf.set(name, value)
         assert sparks(spark, texts, batch) == [ours(text, batch) for text in texts]
     finally:
         for name, value in kept.items():
-            spark.conf.set(name, str(value))
+            spark.conf.set(name, value)
 
 
 def test_a_literal_with_more_digits_than_a_decimal_column_is_rounded_by_spark_alone(spark: SparkSession) -> None:
