@@ -23,6 +23,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .convert.filter.user_function import filter_function
     from .datasources import register
     from .errors import Fenced, IgniteKafkaError, OutcomeUnknown, SettingsError
     from .run import run_connector
@@ -38,6 +39,7 @@ __all__ = [
     "SettingsError",
     "SinkSettings",
     "SourceSettings",
+    "filter_function",
     "register",
     "run_connector",
 ]
@@ -50,6 +52,7 @@ _MODULES = {
     "SettingsError": ".errors",
     "SinkSettings": ".settings.sink",
     "SourceSettings": ".settings.source",
+    "filter_function": ".convert.filter.user_function",
     "register": ".datasources",
     "run_connector": ".run",
 }

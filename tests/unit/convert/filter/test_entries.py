@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from ignite_kafka import filter_function
 from ignite_kafka.convert.filter import Filters, entry_filter
 from ignite_kafka.convert.filter.entries import EntryFilter
 from ignite_kafka.convert.filter.separate import each_row
@@ -158,7 +159,8 @@ def test_a_function_that_fails_is_named(found: Any, why: str) -> None:
 
 def test_settings_choose_the_filter_of_each_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     module = ModuleType("acme_filters")
-    module.__dict__.update(rich=lambda batch: pc.greater(batch["price"], 10), number=1)
+    rich_ones = filter_function(lambda batch: pc.greater(batch["price"], 10))
+    module.__dict__.update(rich=rich_ones, number=1, unmarked=lambda batch: [True])
     monkeypatch.setitem(sys.modules, "acme_filters", module)
     settings = SourceSettings.from_dict({"name": "c", "overrides": {"rich": {"filter": "acme_filters:rich"}, "b.*": {"where": "n = 1"}}})
     filters = Filters(settings)
@@ -167,7 +169,13 @@ def test_settings_choose_the_filter_of_each_cache(monkeypatch: pytest.MonkeyPatc
     rich = filters.of("rich")
     assert rich is not None
     assert rich.of_pages([page(ENTRIES)], CACHE, TYPES).tolist() == [False, True, False, True]
-    for name, why in (("acme_filters:number", "is no function"), ("acme_filters:gone", "cannot be imported"), ("no_such:f", "cannot be")):
+    for name, why in (
+        ("acme_filters:number", "no filter function"),
+        ("acme_filters:unmarked", "no filter function"),
+        ("os:system", "no filter function"),
+        ("acme_filters:gone", "cannot be imported"),
+        ("no_such:f", "cannot be"),
+    ):
         with pytest.raises(SettingsError, match=why):
             entry_filter(SourceSettings(name="c", filter=name), "cache")
 
